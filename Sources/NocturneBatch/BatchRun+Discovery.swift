@@ -25,9 +25,8 @@ extension BatchRun {
             .intersection(recovery.discoveryLimits.unresponsiveFiles)
         var found = try await search(request, leavingOut: settled)
         found.leaveOut(removed: try await context.journal.value(of: .removedItems) ?? [])
-        if let watch = options.rules.watch {
-            let (now, wallClock) = (context.time.monotonic, context.time.wallClock)
-            return settling.settled(found, quiet: .seconds(watch.quietSeconds), at: now, wallClock)
+        if options.rules.watch != nil {
+            return settling.settled(found, at: context.time.monotonic, context.time.wallClock)
         }
         guard !found.items.isEmpty || !isNew else {
             throw BatchError(

@@ -12,7 +12,7 @@ actor BatchRun {
     let unresponsive: UnresponsiveFiles
     let trace: DiscoveryTrace
     /// What a watch has seen of inputs that may still change.
-    var settling = SettlingInputs()
+    var settling: SettlingInputs
     var recovery: CrashRecoveryStateMachine
     private let report: BatchReportWriter
     /// Whether the batch continues with other inputs or options than it was started with.
@@ -60,6 +60,10 @@ actor BatchRun {
             time: context.time
         )
         readsOneByOne = limits.readsOneByOne
+        settling = SettlingInputs(
+            quiet: .seconds(options.rules.watch?.quietSeconds ?? 0),
+            identifiers: options.description.identifiers
+        )
         self.trace = trace
         report = BatchReportWriter(context: context)
     }
@@ -88,6 +92,9 @@ actor BatchRun {
             }
         } while needsAnother && control.mode == .running
         await watch?.end(context.waiting)
+        if settling.waiting > 0 {
+            await progress.note("inputs that may still change: \(settling.waiting), left to the next run")
+        }
         await progress.emit(
             BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
         )

@@ -15,14 +15,14 @@ struct ItemProcessing {
     private let engineBytes: Int
 
     /// - Parameter processBytes: what the process takes without its models.
-    /// - Throws: ``BatchError`` when the budget does not even suffice for the models.
+    /// - Throws: ``BatchError`` when the budget leaves next to nothing for items.
     init(_ queue: [PendingItem], _ context: RunContext, processBytes: Int) async throws {
         self.context = context
         let (options, total) = (context.options, context.limits.memoryBytes)
         let threads = options.resources.threads
-        let recipes = context.recipes
+        let (recipes, items) = (context.recipes, queue.count)
         let engineBytes = try await context.blocking.run {
-            try Self.engineBytes(recipes, threads: threads, processBytes: processBytes, within: total)
+            try Self.engineBytes(recipes, threads: threads, processBytes: processBytes, items: items, within: total)
         }
         self.engineBytes = engineBytes
         // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means that
@@ -37,22 +37,26 @@ struct ItemProcessing {
         scheduler = await Scheduler(queue, budget: budget, settings, context)
     }
 
-    /// What the process and its models take.
-    /// - Throws: ``BatchError`` when the budget does not even suffice for that.
+    /// What the process with its list of items and the models takes.
+    /// - Throws: ``BatchError`` when less than a 32nd of the budget is left: each item would fail alone, with a reason
+    ///   that says nothing of the list.
     private static func engineBytes(
         _ recipes: [any Recipe],
         threads: Int,
         processBytes: Int,
+        items: Int = 0,
         within total: Int
     ) throws -> Int {
         let bytes = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: threads)) }
-        guard bytes < total else {
+        guard bytes <= total - total / 32 else {
+            let what = items == 0 ? "the engine alone needs" : "the engine and its list of \(items) items need"
             throw BatchError(
                 .modelUnusable,
                 path: "",
                 detail:
-                    "the engine alone needs \(ByteCount(bytes)), the budget is \(ByteCount(total)): give the batch more "
-                    + "with --memory, or fewer threads with --threads"
+                    "\(what) \(ByteCount(bytes)), the budget is \(ByteCount(total)): give the batch more with --memory, "
+                    + "use fewer threads with --threads"
+                    + (items > 1 ? ", or divide it into shards (nocturne plan --shards)" : "")
             )
         }
         return bytes

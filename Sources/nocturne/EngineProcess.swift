@@ -83,7 +83,7 @@ struct EngineProcess {
             signals.perform($0)
         }
         try signals.listen(ignoresHangUp: handover?.ignoresHangUp ?? false) { requests.look() }
-        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(request.description)
+        let (recipes, loadedBytes) = try await models()
         let engine = BatchEngine(
             recipes: recipes,
             options: try options(loadedBytes: loadedBytes),
@@ -109,6 +109,21 @@ struct EngineProcess {
         )
         await hooks?.batchEnded(outcome.counts, code: code.rawValue)
         try end(outcome, code, after: time.monotonic - start)
+    }
+
+    /// The recipes with their models, and the memory that loading them took. Waits for models that were there when an engine
+    /// before this one had begun.
+    private func models() async throws -> (recipes: [any Recipe], loadedBytes: Int) {
+        let load = { [description = request.description] in try LoadedModels.measuredRecipes(description) }
+        guard handover?.previousEnd != nil else { return try load() }
+        let patience = request.resources.stallLimit.seconds.map { Duration.seconds($0) }
+        return try await LoadedModels.awaitingPackages(
+            patience,
+            control,
+            time,
+            note: { await progress.note($0) },
+            load: load
+        )
     }
 
     private func options(loadedBytes: Int) throws -> BatchOptions {

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -11,9 +12,11 @@ struct SettlingInputsTests {
 
     init() throws { folder = try TemporaryFolder("settling") }
 
-    private func discovery(_ names: String...) -> Discovery {
+    private let minute = SettlingInputs(quiet: .seconds(60), identifiers: .hash)
+
+    private func discovery(_ names: String..., problem: ItemProblem? = nil) -> Discovery {
         let path = folder(names[0]).path
-        let item = DiscoveredItem(
+        var item = DiscoveredItem(
             key: names[0],
             name: names[0],
             model: "m",
@@ -22,29 +25,30 @@ struct SettlingInputsTests {
             fingerprint: .of(names[0]),
             inputs: names.map { InputStamp(folder($0).path) }
         )
+        item.problem = problem
         return Discovery(items: [item])
     }
 
     @Test("An item is taken once it was seen unchanged for the quiet time, whatever the clock of the files says")
     func quiet() throws {
         try folder.write("1", to: "a")
-        var settling = SettlingInputs()
+        var settling = minute
         // An hour behind, and two hours ahead.
         for seconds in [-3600, 7200] {
             let clock = WallTime(seconds: wallClock.seconds + seconds)
-            settling = SettlingInputs()
-            #expect(settling.settled(discovery("a"), quiet: .seconds(60), at: .seconds(5), clock).items.isEmpty)
-            #expect(settling.settled(discovery("a"), quiet: .seconds(60), at: .seconds(64), clock).items.isEmpty)
-            #expect(settling.settled(discovery("a"), quiet: .seconds(60), at: .seconds(65), clock).items.count == 1)
+            settling = minute
+            #expect(settling.settled(discovery("a"), at: .seconds(5), clock).items.isEmpty)
+            #expect(settling.settled(discovery("a"), at: .seconds(64), clock).items.isEmpty)
+            #expect(settling.settled(discovery("a"), at: .seconds(65), clock).items.count == 1)
         }
     }
 
     @Test("A change starts the quiet time anew, and so does a file that is added")
     func changes() throws {
         try folder.write("1", to: "a")
-        var settling = SettlingInputs()
+        var settling = minute
         func isTaken(_ discovery: Discovery, at seconds: Int) -> Bool {
-            !settling.settled(discovery, quiet: .seconds(60), at: .seconds(seconds), wallClock).items.isEmpty
+            !settling.settled(discovery, at: .seconds(seconds), wallClock).items.isEmpty
         }
         #expect(!isTaken(discovery("a"), at: 0))
         try folder.write("12", to: "a")
@@ -59,10 +63,46 @@ struct SettlingInputsTests {
     @Test("What was not touched for a day is taken at once; what is gone is not")
     func old() throws {
         try folder.write("1", to: "a")
-        var settling = SettlingInputs()
+        var settling = minute
         let later = WallTime(seconds: wallClock.seconds + 90_000)
-        #expect(settling.settled(discovery("a"), quiet: .seconds(60), at: .zero, later).items.count == 1)
-        #expect(settling.settled(discovery("none"), quiet: .seconds(60), at: .zero, later).items.isEmpty)
-        #expect(settling.settled(discovery("a"), quiet: .zero, at: .zero, wallClock).items.count == 1)
+        #expect(settling.settled(discovery("a"), at: .zero, later).items.count == 1)
+        #expect(settling.settled(discovery("none"), at: .zero, later).items.isEmpty)
+        var impatient = SettlingInputs(quiet: .zero, identifiers: .hash)
+        #expect(impatient.settled(discovery("a"), at: .zero, wallClock).items.count == 1)
+    }
+
+    @Test("An item that changed after a pause must be unchanged for twice that long")
+    func pauses() throws {
+        try folder.write("1", to: "a")
+        var settling = minute
+        func isTaken(at seconds: Int) -> Bool {
+            !settling.settled(discovery("a"), at: .seconds(seconds), wallClock).items.isEmpty
+        }
+        #expect(!isTaken(at: 0))
+        #expect(isTaken(at: 60))
+        try folder.write("12", to: "a")
+        #expect(!isTaken(at: 90))
+        #expect(!isTaken(at: 269))
+        #expect(isTaken(at: 270))
+    }
+
+    @Test("A series with a gap is reported as incomplete once it is quiet, and as refused ten quiet times later")
+    func incomplete() throws {
+        try folder.write("1", to: "Doe_Jane")
+        var settling = minute
+        func search(at seconds: Int) -> Discovery {
+            var found = discovery("Doe_Jane", problem: .refused(ItemReason(.overBudget, "a slice is missing")))
+            found.items[0].words = ["doe", "jane"]
+            return settling.settled(found, at: .seconds(seconds), wallClock)
+        }
+        #expect(search(at: 0).notes.isEmpty)
+        #expect(search(at: 59).notes.isEmpty)
+        let waiting = search(at: 60)
+        #expect(waiting.items.isEmpty && settling.waiting == 1)
+        let note = try #require(waiting.notes.first)
+        #expect(note.hasSuffix(": incomplete, waiting for more files: a slice is missing") && !note.contains("Doe"))
+        #expect(search(at: 599).notes == [note])
+        let taken = search(at: 600)
+        #expect(taken.items.count == 1 && taken.notes.isEmpty && settling.waiting == 0)
     }
 }

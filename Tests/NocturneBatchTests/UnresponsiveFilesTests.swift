@@ -17,7 +17,7 @@ private final class HangingFiles: Sendable {
         gates = Dictionary(uniqueKeysWithValues: paths.map { ($0, DispatchSemaphore(value: 0)) })
     }
 
-    func read(_ path: String) {
+    func read(_ path: String, _ request: UnresponsiveFiles.Request) {
         tried.withLock { $0.append(path) }
         guard let gate = gates[path] else { return }
         hanging.withLock { _ = $0.insert(path) }
@@ -36,12 +36,13 @@ struct UnresponsiveFilesTests {
     private func among(
         _ files: UnresponsiveFiles,
         _ paths: [String],
+        _ request: UnresponsiveFiles.Request = .content,
         flag: CancellationFlag = CancellationFlag(),
         _ body: () async throws -> Void
     ) async throws -> Set<String> {
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
-        async let found = pool.run { try files.among(paths, flag: flag) }
+        async let found = pool.run { try files.among(paths, request, flag: flag) }
         try await body()
         return try await found
     }
@@ -91,6 +92,26 @@ struct UnresponsiveFilesTests {
         files.beginAnew()
         #expect(try await among(files, ["/a", "/b"]) {} == ["/b"])
         #expect(disk.triedPaths == ["/a", "/a", "/b"])
+    }
+
+    @Test("that do not even say what they are may be folders; the content of those that do is tried too")
+    func status() async throws {
+        let disk = HangingFiles(["/share"])
+        defer { disk.release() }
+        let time = ManualTime()
+        let files = UnresponsiveFiles(patience: 30, remembered: ["/a"], time: time, probe: disk.read)
+        let found = try await among(files, ["/a", "/b", "/share"], .status) {
+            #expect(await until { disk.hangingCount == 1 && disk.triedPaths.count == 3 })
+            time.advance(by: .seconds(31))
+        }
+        // It is remembered that the content of /a does not respond.
+        #expect(found == ["/share"] && files.paths == ["/a", "/share"])
+        #expect(try await among(files, ["/a", "/b", "/share"]) {} == ["/a", "/share"])
+        #expect(disk.triedPaths == ["/a", "/b", "/b", "/share"])
+        #expect(files.reason(for: "/share").text == "did not respond within 30 s when it was looked for")
+        var discovery = Discovery(items: [])
+        discovery.addFailures(of: files)
+        #expect(discovery.items.map(\.key) == ["file:/a", "missed:/share"])
     }
 
     @Test("that respond after all are no longer listed")

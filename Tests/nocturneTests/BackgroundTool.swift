@@ -6,18 +6,21 @@ import Testing
 final class BackgroundTool {
     private let process = Process()
     private let errors = Pipe()
+    private var heard = ""
     /// Holds the folder for as long as the run is in it.
     private let bench: ToolBench
 
     /// Starts a run of a bench's inputs, and waits until its engine has begun.
-    /// - Parameter fault: what is made to happen in it.
-    init(_ bench: ToolBench, fault: String, prefix: [String] = []) throws {
+    /// - Parameters:
+    ///   - fault: what is made to happen in it.
+    ///   - model: the package; nil for the bench's own.
+    init(_ bench: ToolBench, fault: String, prefix: [String] = [], model: String? = nil) throws {
         self.bench = bench
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments =
             prefix + [
-                Tool.path, "run", bench.input, "--model", bench.model(), "--output", bench.output, "--meshes", "none",
-                "--fault-injection",
+                Tool.path, "run", bench.input, "--model", model ?? bench.model(), "--output", bench.output, "--meshes",
+                "none", "--fault-injection",
             ]
         process.environment = ProcessInfo.processInfo.environment.merging(["NOCTURNE_FAULT": fault]) { $1 }
         process.standardOutput = FileHandle.nullDevice
@@ -46,9 +49,18 @@ final class BackgroundTool {
         throw CocoaError(.fileNoSuchFile)
     }
 
+    /// Reads what it says until it has said this, or has ended.
+    func reads(until text: String) {
+        while !heard.contains(text) {
+            let data = errors.fileHandleForReading.availableData
+            if data.isEmpty { return }
+            heard += String(decoding: data, as: UTF8.self)
+        }
+    }
+
     /// What it said, and how it ended.
     func wait() -> (status: Int32, errors: String) {
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let text = heard + String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         let status = process.terminationStatus
         return (process.terminationReason == .uncaughtSignal ? -status : status, text)

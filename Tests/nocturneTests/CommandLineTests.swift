@@ -268,7 +268,9 @@ struct CommandLineTests {
             in: bench.output + "/events.jsonl"
         )
         #expect(tool.status == 75)
-        #expect(FileSystem.exists(bench.output + "/v10/result.json"))
+        // Which items are the first to complete is up to the threads.
+        let completed = (10..<40).count { FileSystem.exists(bench.output + "/v\($0)/result.json") }
+        #expect(completed >= 1 && completed < 30)
         #expect(try Tool(["resume", bench.output, "--quiet"]).status == 0)
     }
 

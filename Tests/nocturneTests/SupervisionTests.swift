@@ -44,6 +44,22 @@ struct SupervisionTests {
         #expect(try Tool(["resume", bench.output]).status == 0)
     }
 
+    @Test("A restarted engine waits for a model package that was moved away, and completes once it is back")
+    func movedPackage() throws {
+        let bench = try bench()
+        let (package, away) = (bench.folder.path + "/package", bench.folder.path + "/away")
+        try FileManager.default.copyItem(atPath: bench.model(), toPath: package)
+        let run = try BackgroundTool(bench, fault: "item.stage:1:hang", model: package)
+        try FileManager.default.moveItem(atPath: package, toPath: away)
+        kill(try run.engine(), SIGKILL)
+        run.reads(until: "waiting until the package can be used again")
+        #expect(run.isRunning)
+        try FileManager.default.moveItem(atPath: away, toPath: package)
+        let (status, errors) = run.wait()
+        #expect(status == 0, "\(errors)")
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
     @Test("A run whose standard input and output are closed is complete")
     func closed() throws {
         let bench = try bench()

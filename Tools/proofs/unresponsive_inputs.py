@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -131,6 +132,25 @@ def hangs_from_the_start(workspace: Workspace) -> str:
         return f"3, seven completed, {reason}; the share answers again, resume 0, same tree"
 
 
+def folder_hangs(workspace: Workspace, trouble: str, options: tuple[str, str]) -> str:
+    """A folder on the share cannot be listed, or does not even say what it is; the items beside it complete."""
+    with share(workspace) as served:
+        (served.source / "sub").mkdir()
+        write_volume(served.source / "sub" / "late.nii", 24, 1)
+        served.troubles["sub"] = trouble
+        out = workspace.folder / "out"
+        start = time.monotonic()
+        workspace.start(out, *options, source=served.place).ends(3, 240)
+        took = time.monotonic() - start
+        reasons, counts = workspace.reasons(out), workspace.counts(out)
+        expect(counts["completed"] == 8 and interface.DID_NOT_ANSWER in reasons["sub"], f"{counts} {reasons}")
+        served.troubles.clear()
+        workspace.start(out, verb="resume").ends(0)
+        # The folder stays in the report, as one that can be read again.
+        expect(workspace.counts(out)["completed"] == 9, f"{workspace.counts(out)} {workspace.reasons(out)}")
+        return f"3 after {took:.0f} s, eight completed, {reasons['sub']}; the share answers again, resume 0, all nine completed"
+
+
 def reads_are_slow(workspace: Workspace) -> str:
     with share(workspace) as served:
         served.troubles = {f"v{index}.nii": 0.3 for index in range(8)}
@@ -198,6 +218,9 @@ SITUATIONS: dict[str, Situation] = {
     "two reads hang, --item-timeout": two_reads_hang,
     "a file hangs from the start, --item-timeout": hangs_from_the_start,
     "a read hangs, --stall-limit": stalled,
+    "a folder cannot be listed, --item-timeout": partial(folder_hangs, trouble="hang", options=("--item-timeout", "12s")),
+    "a folder cannot be listed, --stall-limit": partial(folder_hangs, trouble="hang", options=("--stall-limit", "10")),
+    "a folder is gone, --stall-limit": partial(folder_hangs, trouble="gone", options=("--stall-limit", "10")),
     "inference takes long, --item-timeout": inference_times_out,
     "scanning a file crashes the engine": scan_crashes,
     "SIGINT while a read hangs": interrupted_while_read_hangs,

@@ -33,8 +33,9 @@ public struct OutputFolder: Sendable {
     var discoveryTrace: String { hidden + "/reading" }
     public var report: String { path + "/batch.json" }
     public var statistics: String { path + "/statistics.csv" }
-    /// Agreement with reference labels over the batch.
+    /// What was measured of each label, object and region of every item.
     public var measurements: String { path + "/measurements.csv" }
+    /// Agreement with reference labels over the batch.
     public var comparison: String { path + "/comparison.csv" }
     public var retryList: String { path + "/retry.txt" }
     public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }

@@ -48,11 +48,13 @@ extension Discovery {
         return item
     }
 
-    /// Adds files that do not respond and that no recipe has listed, as failures.
+    /// Adds files and folders that do not respond and that no recipe has listed, as failures.
     package mutating func addFailures(of files: UnresponsiveFiles, _ identifiers: IdentifierPolicy = .hash) {
         let listed = Set(items.map(\.path))
         for path in files.paths where !listed.contains(path) {
-            let key = DiscoveredItem.fileKeyPrefix + path
+            let hides = files.hides(path)
+            let key = (hides ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + path
+            let stamps = hides ? [] : [InputStamp(path)]
             let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
             let item = DiscoveredItem(
                 key: key,
@@ -60,8 +62,8 @@ extension Discovery {
                 model: "",
                 source: path,
                 path: path,
-                fingerprint: ContentDigest.of(path + InputStamp(path).text),
-                inputs: [InputStamp(path)],
+                fingerprint: ContentDigest.of(path + (stamps.first?.text ?? "")),
+                inputs: stamps,
                 problem: .refused(files.reason(for: path))
             )
             items.append(withholdingWords(item))

@@ -1,3 +1,5 @@
+import NocturneCore
+import NocturneJournal
 package import NocturneSystem
 
 /// Which items of a watched folder have stopped changing.
@@ -6,41 +8,79 @@ package import NocturneSystem
 /// changed: an item is taken once all of its files were seen unchanged for the quiet time, counted by this machine's
 /// monotonic clock. A slice that is added to a series changes the item. Only what was last touched more than a day ago is
 /// taken at once.
+///
+/// Files may come with pauses that are longer than the quiet time. An item that has changed after such a pause must be
+/// unchanged for twice as long as its longest pause, and one that would be refused, as a series with a gap is, for ten quiet
+/// times: until then a note says that it seems incomplete.
 package struct SettlingInputs: Sendable {
     private struct Observation {
         /// Of all files of the item.
-        let stamps: Int
-        let since: Duration
+        var stamps: Int
+        var since: Duration
+        /// The longest time without a change before a change, of those longer than the quiet time.
+        var longestPause = Duration.zero
+
+        /// How long the item must be unchanged.
+        func patience(_ problem: ItemProblem?, quiet: Duration) -> Duration {
+            if case .refused = problem { return max(quiet * SettlingInputs.refusedFactor, longestPause * 2) }
+            return max(quiet, longestPause * 2)
+        }
     }
 
+    private let quiet: Duration
+    private let identifiers: IdentifierPolicy
     private var observations: [String: Observation] = [:]
+    /// How many items the last search has left out.
+    package private(set) var waiting = 0
+
     private static let oldSeconds = 86_400
+    private static let refusedFactor = 10
 
-    package init() {}
+    /// - Parameter quiet: how long an item must be unchanged.
+    package init(quiet: Duration, identifiers: IdentifierPolicy) {
+        self.quiet = quiet
+        self.identifiers = identifiers
+    }
 
-    /// Leaves out the items that may still change; a later search finds them again.
-    /// - Parameters:
-    ///   - quiet: how long an item must be unchanged.
-    ///   - now: the monotonic time of the search.
-    package mutating func settled(
-        _ discovery: Discovery,
-        quiet: Duration,
-        at now: Duration,
-        _ wallClock: WallTime
-    ) -> Discovery {
+    /// Leaves out the items that may still change; a later search finds them again. Adds notes about those that seem
+    /// incomplete.
+    /// - Parameter now: the monotonic time of the search.
+    package mutating func settled(_ discovery: Discovery, at now: Duration, _ wallClock: WallTime) -> Discovery {
         var result = discovery
         var current: [String: Observation] = [:]
+        let found = result.items.count
         result.items.removeAll { item in
             guard !item.inputs.isEmpty else { return false }
             guard let touched = SettlingInputs.lastTouched(item) else { return true }
             if wallClock.seconds &- touched > SettlingInputs.oldSeconds { return false }
-            let stamps = item.inputs.hashValue
-            let since = observations[item.key].flatMap { $0.stamps == stamps ? $0.since : nil } ?? now
-            current[item.key] = Observation(stamps: stamps, since: since)
-            return now - since < quiet
+            let seen = observation(of: item, at: now)
+            current[item.key] = seen
+            let unchanged = now - seen.since
+            guard unchanged < seen.patience(item.problem, quiet: quiet) else { return false }
+            if unchanged >= quiet, case .refused(let reason) = item.problem {
+                result.notes.append(incomplete(item, reason))
+            }
+            return true
         }
         observations = current
+        waiting = found - result.items.count
         return result
+    }
+
+    private func observation(of item: DiscoveredItem, at now: Duration) -> Observation {
+        let stamps = item.inputs.hashValue
+        guard var seen = observations[item.key] else { return Observation(stamps: stamps, since: now) }
+        if seen.stamps != stamps {
+            if now - seen.since > quiet { seen.longestPause = max(seen.longestPause, now - seen.since) }
+            (seen.stamps, seen.since) = (stamps, now)
+        }
+        return seen
+    }
+
+    private func incomplete(_ item: DiscoveredItem, _ reason: ItemReason) -> String {
+        let names = ShownNames(identifiers, words: item.words)
+        let text = names.shown(in: reason.text, of: [item.path])
+        return "\(names.shown(item.path)): incomplete, waiting for more files: \(text)"
     }
 
     /// When a file of the item was last touched, in seconds since 1970; nil when one of them is gone.

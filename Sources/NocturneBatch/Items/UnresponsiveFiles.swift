@@ -9,21 +9,32 @@ import Synchronization
     import Glibc
 #endif
 
-/// Finds files whose reading does not end, as on a share that has lost its server, before anything depends on them: a thread
-/// that hangs in a read cannot be interrupted.
+/// Finds files and folders that do not respond, as on a share that has lost its server, before anything depends on them: a
+/// thread that hangs in a read or in a listing cannot be interrupted.
 ///
-/// Each file is opened and its first byte read, on threads that are abandoned when that takes too long.
+/// Each is tried on threads that are abandoned when that takes too long.
 public final class UnresponsiveFiles: Sendable {
-    /// Seconds that a file has to respond; nil when nothing is tried, and all count as responding.
+    /// What is asked of a path, the first first: a path that does not respond to one responds to none that comes later.
+    public enum Request: Int, Sendable {
+        /// Whether it is a file or a folder.
+        case status
+        /// The first entry of a folder.
+        case entries
+        /// The first byte of a file.
+        case content
+    }
+
+    /// Seconds that a path has to respond; nil when nothing is tried, and all count as responding.
     public let patience: Int?
-    private let known = Mutex<[String: Bool]>([:])
+    /// To which request a path did not respond; nil for one that has responded to all.
+    private let known = Mutex<[String: Request?]>([:])
     /// Of files that must not be touched.
     private let reasons: [String: String]
     private let time: any TimeSource
-    private let probe: @Sendable (String) -> Void
+    private let probe: @Sendable (String, Request) -> Void
 
     /// - Parameters:
-    ///   - remembered: files that are known not to respond, and are not tried.
+    ///   - remembered: files and folders that are known not to respond, and are not tried.
     ///   - reasons: files that are not to be tried for other reasons.
     public convenience init(
         patience: Int?,
@@ -36,49 +47,88 @@ public final class UnresponsiveFiles: Sendable {
             remembered: remembered,
             reasons: reasons,
             time: time,
-            probe: UnresponsiveFiles.readFirstByte
+            probe: UnresponsiveFiles.perform
         )
     }
 
-    /// - Parameter probe: reads something of the file at a path; it may never return.
+    /// - Parameter probe: performs a request for a path; it may never return.
     package init(
         patience: Int?,
         remembered: [String] = [],
         reasons: [String: String] = [:],
         time: any TimeSource,
-        probe: @escaping @Sendable (String) -> Void
+        probe: @escaping @Sendable (String, Request) -> Void
     ) {
         self.patience = patience
         self.reasons = reasons
         self.time = time
         self.probe = probe
-        known.withLock { for path in remembered + reasons.keys { $0[path] = true } }
+        known.withLock { known in
+            for path in remembered + reasons.keys { known[path] = .some(.content) }
+        }
     }
 
     /// Why such a file is not read.
     public func reason(for path: String) -> ItemReason {
         reasons[path].map { .discovered(.crashesReader, $0) }
-            ?? .discovered(.unresponsive, "did not respond within \(patience ?? 0) s when it was read")
+            ?? .discovered(
+                .unresponsive,
+                "did not respond within \(patience ?? 0) s when it was \(hides(path) ? "looked for" : "read")"
+            )
     }
 
-    /// The next call of ``among(_:flag:)`` tries every file again, without those that still do not respond.
-    package func beginAnew() { known.withLock { known in known = known.filter(\.value) } }
+    /// Whether the path may be a folder with inputs in it; its status must not be asked for, either.
+    func hides(_ path: String) -> Bool {
+        known.withLock { known in
+            switch known[path] {
+            case .some(.some(.status)), .some(.some(.entries)): true
+            default: false
+            }
+        }
+    }
+
+    /// The next calls try every path again, without those that still do not respond.
+    package func beginAnew() { known.withLock { known in known = known.filter { $0.value != nil } } }
 
     /// All that do not respond, sorted.
-    package var paths: [String] { known.withLock { $0.filter(\.value).keys.sorted() } }
+    package var paths: [String] { known.withLock { known in known.filter { $0.value != nil }.keys.sorted() } }
 
-    /// Which of these files do not respond. Each is tried once until ``beginAnew()``.
-    public func among(_ paths: [String], flag: CancellationFlag) throws(CancelledError) -> Set<String> {
+    /// Which of these paths do not respond. The content of each is tried once until ``beginAnew()``.
+    public func among(
+        _ paths: [String],
+        _ request: Request = .content,
+        flag: CancellationFlag
+    ) throws(CancelledError) -> Set<String> {
         guard let patience else { return [] }
-        let new = known.withLock { known in paths.filter { known[$0] == nil } }
-        let attempt = ReadingAttempt(new, time: time, probe: probe) { [self] path in
+        let new = known.withLock { known in
+            paths.filter { path in known[path].map { ($0?.rawValue ?? 0) > request.rawValue } ?? true }
+        }
+        let attempt = ReadingAttempt(new, time: time, probe: { [probe] in probe($0, request) }) { [self] path in
             // One that was given up has responded after all.
             known.withLock { _ = $0.removeValue(forKey: path) }
         }
         try attempt.run(limit: .seconds(patience), flag: flag)
         let late = attempt.late
-        known.withLock { known in for path in new { known[path] = late.contains(path) } }
-        return known.withLock { known in Set(paths.filter { known[$0] == true }) }
+        return known.withLock { known in
+            for path in late { known[path] = .some(request) }
+            if request == .content { for path in new where !late.contains(path) { known[path] = .some(nil) } }
+            return Set(
+                paths.filter { path in known[path].flatMap(\.self).map { $0.rawValue <= request.rawValue } ?? false }
+            )
+        }
+    }
+
+    private static func perform(_ path: String, _ request: Request) {
+        switch request {
+        case .status:
+            var status = stat()
+            _ = stat(path, &status)
+        case .entries:
+            guard let folder = opendir(path) else { return }
+            _ = readdir(folder)
+            closedir(folder)
+        case .content: readFirstByte(path)
+        }
     }
 
     private static func readFirstByte(_ path: String) {
@@ -93,7 +143,7 @@ public final class UnresponsiveFiles: Sendable {
     }
 }
 
-/// Tries every file of a list, a few at a time.
+/// Tries every path of a list, a few at a time.
 private final class ReadingAttempt: Sendable {
     private struct State {
         var next = 0

@@ -92,6 +92,7 @@ package struct FileWalk {
     package mutating func run() throws {
         for input in request.inputs {
             let root = (input as NSString).lastPathComponent
+            guard try responds(input, .status) else { continue }
             var status = stat()
             guard stat(input, &status) == 0 else {
                 if request.toleratesMissing {
@@ -157,6 +158,7 @@ package struct FileWalk {
             return
         }
         request.trace.moved()
+        guard try responds(folder, .entries) else { return }
         if request.pruned.contains(where: { isSameFile(folder, $0) }) {
             notes.append("\(folder) is the output folder and is not searched")
             return
@@ -179,7 +181,9 @@ package struct FileWalk {
                 )
             )
         }
-        for entry in entries where !entry.hasPrefix(".") {
+        let visible = entries.filter { !$0.hasPrefix(".") }
+        let silent = try request.silent.among(visible.map { folder + "/" + $0 }, .status, flag: flag)
+        for entry in visible where !silent.contains(folder + "/" + entry) {
             let path = folder + "/" + entry
             let name = below.isEmpty ? entry : below + "/" + entry
             var inner = stat()
@@ -201,6 +205,11 @@ package struct FileWalk {
                 unusablePaths.append(UnusablePath(path: path, code: .notAFile, reason: FileWalk.kind(inner)))
             }
         }
+    }
+
+    /// Whether a path responds; one that does not is listed with the batch's other files that do not.
+    private func responds(_ path: String, _ kind: UnresponsiveFiles.Request) throws -> Bool {
+        try request.silent.among([path], kind, flag: flag).isEmpty
     }
 
     private mutating func addUnreadable(_ path: String, _ code: Int32) {
