@@ -72,10 +72,15 @@ extension Journal {
     }
 
     /// The statistics recorded for each completed item, by id.
-    public func statistics() throws(JournalError) -> [Int64: [Statistic]] { try lists("statistics") }
+    public func statistics() throws(JournalError) -> [Int64: [Statistic]] {
+        try lists("statistics") { try StatisticList.read($0) }
+    }
 
     /// The parts recorded for each completed item that has any, by id.
-    public func parts() throws(JournalError) -> [Int64: [ItemPart]] { try lists("parts") }
+    public func parts() throws(JournalError) -> [Int64: [ItemPart]] {
+        let decoder = JSONDecoder()
+        return try lists("parts") { try decoder.decode([ItemPart].self, from: Data($0.utf8)) }
+    }
 
     /// The files of the result that the item had when it was last completed, whatever its state is now: they prove whose
     /// folder has the item's name.
@@ -88,18 +93,19 @@ extension Journal {
         }
     }
 
-    private func lists<Value: Decodable>(_ column: String) throws(JournalError) -> [Int64: [Value]] {
+    private func lists<Value>(
+        _ column: String,
+        _ decode: (String) throws -> [Value]
+    ) throws(JournalError) -> [Int64: [Value]] {
         try read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: "SELECT id, \(column) FROM item WHERE state = 'completed' AND \(column) != '[]'"
             )
-            let decoder = JSONDecoder()
             var result: [Int64: [Value]] = [:]
             result.reserveCapacity(rows.count)
             for row in rows {
-                let text: String = row[column]
-                result[row["id"]] = try decoder.decode([Value].self, from: Data(text.utf8))
+                result[row["id"]] = try decode(row[column])
             }
             return result
         }

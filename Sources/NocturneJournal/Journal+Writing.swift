@@ -59,8 +59,9 @@ extension Journal {
             )
             for (id, product) in products {
                 try statement.execute(arguments: [
-                    "id": id, "files": try json(product.files), "statistics": try json(product.statistics),
-                    "notes": try json(product.notes), "parts": try json(product.parts), "changed": time,
+                    "id": id, "files": try json(product.files),
+                    "statistics": try StatisticList.text(of: product.statistics), "notes": try json(product.notes),
+                    "parts": try json(product.parts), "changed": time,
                 ])
             }
             try FaultPoint.journalTransaction.pass()

@@ -83,6 +83,24 @@ struct JournalTests {
         }
     }
 
+    @Test(
+        "Measures come back as they were, whatever their labels",
+        arguments: ["lung, left", "", "[lung]", "left\tlung", "left\nlung", "left\r\nlung", "Lünge \"l\""]
+    )
+    func measures(label: String) async throws {
+        let values: [Double?] = [nil, 0, -0.1, 1e-300, 12_345_678_901_234.5, .leastNonzeroMagnitude, 1 / 3]
+        let list = values.map { Statistic(label: label, measure: "volume", value: $0, unit: "mL") }
+        for statistics in [list, []] {
+            try await withJournal { journal in
+                try await journal.record([entry("a")])
+                let id = try await journal.items()[0].id
+                let product = ItemProduct(files: [], statistics: statistics, notes: [])
+                try await journal.complete([(id: id, product: product)], at: "now")
+                #expect(try await journal.records(after: 0, limit: 10)[0].statistics() == statistics)
+            }
+        }
+    }
+
     @Test("A completed item is not turned back by an interruption or a late failure", arguments: ItemState.allCases)
     func completedStays(state: ItemState) async throws {
         try await withJournal { journal in

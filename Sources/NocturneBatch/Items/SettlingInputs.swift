@@ -80,7 +80,7 @@ package struct SettlingInputs: Sendable {
     private func incomplete(_ item: DiscoveredItem, _ reason: ItemReason) -> String {
         let names = ShownNames(identifiers, words: item.words)
         let text = names.shown(in: reason.text, of: [item.path])
-        return "\(names.shown(item.path)): incomplete, waiting for more files: \(text)"
+        return "\(names.shown(item.path)): seems incomplete, waiting for more files: \(text)"
     }
 
     /// When a file of the item was last touched, in seconds since 1970; nil when one of them is gone.

@@ -15,19 +15,41 @@ import Synchronization
 /// Each is tried on threads that are abandoned when that takes too long.
 public final class UnresponsiveFiles: Sendable {
     /// What is asked of a path, the first first: a path that does not respond to one responds to none that comes later.
-    public enum Request: Int, Sendable {
+    public enum Request: Int, Comparable, Sendable {
         /// Whether it is a file or a folder.
         case status
         /// The first entry of a folder.
         case entries
         /// The first byte of a file.
         case content
+
+        public static func < (left: Request, right: Request) -> Bool { left.rawValue < right.rawValue }
+
+        /// What was being done with the path, for messages.
+        var verb: String {
+            switch self {
+            case .status: "looked for"
+            case .entries: "listed"
+            case .content: "read"
+            }
+        }
+    }
+
+    private enum Finding {
+        /// The path has responded to all requests.
+        case responds
+        /// To this request the path has not responded.
+        case silent(Request)
+
+        var silentRequest: Request? {
+            if case .silent(let request) = self { return request }
+            return nil
+        }
     }
 
     /// Seconds that a path has to respond; nil when nothing is tried, and all count as responding.
     public let patience: Int?
-    /// To which request a path did not respond; nil for one that has responded to all.
-    private let known = Mutex<[String: Request?]>([:])
+    private let known = Mutex<[String: Finding]>([:])
     /// Of files that must not be touched.
     private let reasons: [String: String]
     private let time: any TimeSource
@@ -64,34 +86,34 @@ public final class UnresponsiveFiles: Sendable {
         self.time = time
         self.probe = probe
         known.withLock { known in
-            for path in remembered + reasons.keys { known[path] = .some(.content) }
+            for path in remembered + reasons.keys { known[path] = .silent(.content) }
         }
     }
 
     /// Why such a file is not read.
     public func reason(for path: String) -> ItemReason {
-        reasons[path].map { .discovered(.crashesReader, $0) }
-            ?? .discovered(
-                .unresponsive,
-                "did not respond within \(patience ?? 0) s when it was \(hides(path) ? "looked for" : "read")"
-            )
+        if let reason = reasons[path] { return .discovered(.crashesReader, reason) }
+        let verb = (silentRequest(of: path) ?? .content).verb
+        return .discovered(.unresponsive, "did not respond within \(patience ?? 0) s when it was \(verb)")
     }
 
     /// Whether the path may be a folder with inputs in it; its status must not be asked for, either.
     func hides(_ path: String) -> Bool {
-        known.withLock { known in
-            switch known[path] {
-            case .some(.some(.status)), .some(.some(.entries)): true
-            default: false
-            }
+        switch silentRequest(of: path) {
+        case .status, .entries: true
+        case .content, nil: false
         }
     }
 
+    private func silentRequest(of path: String) -> Request? { known.withLock { $0[path]?.silentRequest } }
+
     /// The next calls try every path again, without those that still do not respond.
-    package func beginAnew() { known.withLock { known in known = known.filter { $0.value != nil } } }
+    package func beginAnew() { known.withLock { known in known = known.filter { $0.value.silentRequest != nil } } }
 
     /// All that do not respond, sorted.
-    package var paths: [String] { known.withLock { known in known.filter { $0.value != nil }.keys.sorted() } }
+    package var paths: [String] {
+        known.withLock { known in known.filter { $0.value.silentRequest != nil }.keys.sorted() }
+    }
 
     /// Which of these paths do not respond. The content of each is tried once until ``beginAnew()``.
     public func among(
@@ -101,7 +123,13 @@ public final class UnresponsiveFiles: Sendable {
     ) throws(CancelledError) -> Set<String> {
         guard let patience else { return [] }
         let new = known.withLock { known in
-            paths.filter { path in known[path].map { ($0?.rawValue ?? 0) > request.rawValue } ?? true }
+            paths.filter { path in
+                switch known[path] {
+                case nil: true
+                case .responds: false
+                case .silent(let other): other > request
+                }
+            }
         }
         let attempt = ReadingAttempt(new, time: time, probe: { [probe] in probe($0, request) }) { [self] path in
             // One that was given up has responded after all.
@@ -110,11 +138,9 @@ public final class UnresponsiveFiles: Sendable {
         try attempt.run(limit: .seconds(patience), flag: flag)
         let late = attempt.late
         return known.withLock { known in
-            for path in late { known[path] = .some(request) }
-            if request == .content { for path in new where !late.contains(path) { known[path] = .some(nil) } }
-            return Set(
-                paths.filter { path in known[path].flatMap(\.self).map { $0.rawValue <= request.rawValue } ?? false }
-            )
+            for path in late { known[path] = .silent(request) }
+            if request == .content { for path in new where !late.contains(path) { known[path] = .responds } }
+            return Set(paths.filter { path in known[path]?.silentRequest.map { $0 <= request } ?? false })
         }
     }
 

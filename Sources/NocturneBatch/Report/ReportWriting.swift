@@ -18,9 +18,11 @@ struct ReportWriting {
         let report = try await withTaskExecutorPreference(pool) {
             try FaultPoint.batchReport.pass()
             let report = try await journal.report(description)
-            let completed = try await writeFiles(report)
+            let batch = ReportedBatch(output: output, report: report)
+            var page = PageInProgress { try self.page?.begin(batch, flag: flag) }
+            let completed = try await writeFiles(report, &page)
             for summary in summaries { try summary(completed, output.path, flag) }
-            if let page { try await write(page, report) }
+            try page.finish()
             try FileSystem.flush(output.path)
             return report
         }
@@ -30,26 +32,44 @@ struct ReportWriting {
         return report
     }
 
+    /// Writes the files, and the page's files of items.
     /// - Returns: the folders of completed items.
-    private func writeFiles(_ report: BatchReport) async throws -> [String] {
+    private func writeFiles(_ report: BatchReport, _ page: inout PageInProgress) async throws -> [String] {
         var files = try ReportFiles(output, report)
         try files.begin()
         var completed: [String] = []
         try await journal.forEachPart { records, place in
             let items = try report.items(records, from: place)
             try files.write(items)
+            page.add(items)
             completed += items.filter { $0.item.state == .completed }.map { output.item($0.item.name) }
         }
         try files.putInPlace()
         return completed
     }
 
-    private func write(_ page: any BatchPage, _ report: BatchReport) async throws {
-        var parts = try page.begin(ReportedBatch(output: output, report: report), flag: flag)
-        try await journal.forEachPart { records, place in
-            try parts.add(try report.items(records, from: place))
+}
+
+/// The page while it is written. The report is written whether this succeeds or not, so errors are kept until the end.
+private struct PageInProgress {
+    /// Nil in a success for a report without a page.
+    private var parts: Result<(any BatchPageParts)?, any Error>
+
+    init(_ begin: () throws -> (any BatchPageParts)?) { parts = Result(catching: begin) }
+
+    mutating func add(_ items: [ReportedItem]) {
+        parts = parts.flatMap { parts in
+            Result {
+                var parts = parts
+                try parts?.add(items)
+                return parts
+            }
         }
-        try parts.finish()
+    }
+
+    mutating func finish() throws {
+        var parts = try parts.get()
+        try parts?.finish()
     }
 }
 

@@ -22,17 +22,41 @@ public struct AllocationError: SystemCallError, CodedError, CustomStringConverti
     }
 }
 
+/// Where the memory of a buffer comes from.
+private enum VoxelStorage: Sendable {
+    case heap
+    case mapping
+    /// A mapped file without a name.
+    case file
+
+    static let smallestMapping = 1 << 17
+
+    /// Zeroes, at an address that is a multiple of 64; nil when the system refuses. Not for files.
+    func allocate(_ length: Int) -> UnsafeMutableRawPointer? {
+        guard self == .heap else {
+            let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+            guard let address, address != MAP_FAILED else { return nil }
+            if length >= 1 << 22 { _ = madvise(address, length, 14 /* MADV_HUGEPAGE */) }
+            return address
+        }
+        guard let address = aligned_alloc(64, length) else { return nil }
+        memset(address, 0, length)
+        return address
+    }
+}
+
 /// A contiguous array of elements with one owner, for volumes and other large arrays. Initially zero.
 ///
 /// Large buffers are mapped and unmapped (with huge pages advised), because the heap keeps freed memory: this way the
-/// resident memory falls as soon as a buffer is freed. The type guarantees a single writer: the buffer cannot be
+/// resident memory falls as soon as a buffer is freed. Small ones are on the heap: with several threads, unmapping costs more
+/// than they hold. The type guarantees a single writer: the buffer cannot be
 /// copied. ``frozen()`` turns it into a shared, immutable ``FrozenVoxels``.
 public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked: only this value owns the pointer, and it cannot be copied.
     @usableFromInline let base: UnsafeMutablePointer<Element>
     public let count: Int
-    private let mappedBytes: Int
-    private let isFileBacked: Bool
+    private let storedBytes: Int
+    private let storage: VoxelStorage
 
     /// - Throws: ``AllocationError`` when the system refuses.
     /// - Complexity: O(1); the kernel allocates pages when they are first accessed.
@@ -43,13 +67,12 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         let page = 4096
         let length = (bytes + page - 1) / page * page
         if FaultPoint.allocation.failure() != nil { throw AllocationError(bytes: bytes) }
-        let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let address, address != MAP_FAILED else { throw AllocationError(bytes: bytes) }
-        if length >= 1 << 22 { _ = madvise(address, length, 14 /* MADV_HUGEPAGE */) }
+        let storage: VoxelStorage = length < VoxelStorage.smallestMapping ? .heap : .mapping
+        guard let address = storage.allocate(length) else { throw AllocationError(bytes: bytes) }
         self.base = address.bindMemory(to: Element.self, capacity: max(count, 1))
         self.count = count
-        self.mappedBytes = length
-        isFileBacked = false
+        self.storage = storage
+        storedBytes = length
     }
 
     /// A buffer backed by an unnamed file, so that the system can write its pages to disk and reclaim the memory.
@@ -77,15 +100,15 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         guard let address, address != MAP_FAILED else { throw AllocationError(bytes: bytes, system: errno) }
         self.base = address.bindMemory(to: Element.self, capacity: max(count, 1))
         self.count = count
-        self.mappedBytes = length
-        isFileBacked = true
+        storedBytes = length
+        storage = .file
     }
 
     private init(emptyAt base: UnsafeMutablePointer<Element>) {
         self.base = base
         count = 0
-        mappedBytes = 0
-        isFileBacked = false
+        storedBytes = 0
+        storage = .mapping
     }
 
     /// An empty buffer, left in place of a buffer that was moved out.
@@ -94,11 +117,15 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     }
 
     deinit {
-        if mappedBytes > 0 { munmap(base, mappedBytes) }
+        guard storedBytes > 0 else { return }
+        switch storage {
+        case .heap: free(base)
+        case .mapping, .file: munmap(base, storedBytes)
+        }
     }
 
     /// Resident bytes once every page has been accessed.
-    public var byteCount: Int { mappedBytes }
+    public var byteCount: Int { storedBytes }
 
     public func withSpan<R, E: Error>(_ body: (Span<Element>) throws(E) -> R) throws(E) -> R {
         try body(UnsafeBufferPointer(start: base, count: count).span)
@@ -141,14 +168,17 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
 
     /// Returns the pages to the system and keeps the (now zero) buffer.
     public mutating func clear() {
-        guard mappedBytes > 0 else { return }
-        if isFileBacked { memset(base, 0, mappedBytes) } else { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
+        guard storedBytes > 0 else { return }
+        switch storage {
+        case .heap, .file: memset(base, 0, storedBytes)
+        case .mapping: _ = madvise(base, storedBytes, MADV_DONTNEED)
+        }
     }
 
     /// Removes the pages of a file-backed buffer from the process; the content stays in the file and is loaded again on
     /// access. Does nothing for a buffer in memory.
     public borrowing func releasePages() {
-        if isFileBacked { _ = madvise(base, mappedBytes, MADV_DONTNEED) }
+        if storage == .file { _ = madvise(base, storedBytes, MADV_DONTNEED) }
     }
 
     /// The same memory, shared and read-only from now on.

@@ -39,10 +39,12 @@ struct ParallelGzip {
     ) throws {
         let chunks = 1 + (count + chunkBytes - 1) / chunkBytes
         let slotCount = min(waveCount, chunks)
+        let capacity = max(min(chunkBytes, count), prefix.count)
+        // The second group is for what comes after the first.
         var waves: [[DeflateSlot]] = []
-        for _ in 0..<2 {
+        for size in [slotCount, min(slotCount, chunks - slotCount)] {
             var wave: [DeflateSlot] = []
-            for _ in 0..<slotCount { wave.append(try DeflateSlot(capacity: max(chunkBytes, prefix.count))) }
+            for _ in 0..<size { wave.append(try DeflateSlot(capacity: capacity)) }
             waves.append(wave)
         }
         let shape = DeflateSlot.VoxelRows(width: Int32(width), bytes: row * width)

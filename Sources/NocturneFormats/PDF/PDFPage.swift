@@ -4,6 +4,9 @@ public import NocturneSystem
 
 /// A PDF file of one or more pages, drawn with cairo: text in two embedded fonts, areas, lines and images.
 ///
+/// The file is tagged for screen readers: what is drawn in ``element(_:_:)`` is read in the order of drawing, anything else
+/// counts as decoration. The language is English.
+///
 /// Lengths are points from the upper left corner. The bytes depend only on what was drawn: no time stamp and no system
 /// fonts. To be used by one thread. The current page is held in memory, and the whole file unless it is written on the way.
 public final class PDFPage {
@@ -14,10 +17,14 @@ public final class PDFPage {
     private let surface: OpaquePointer?
     private let context: OpaquePointer?
     private let output: Output
+    /// The texts in place of the figures, in the order of drawing.
+    private var alternatives: [String] = []
 
     /// What cairo has written so far; cairo may access it until the surface is destroyed.
     private final class Output {
         var bytes: [UInt8] = []
+        /// How many bytes were written before.
+        private(set) var flushedByteCount = 0
         /// Takes the bytes at the end of each page; nil until the whole file is written.
         var file: FileDescriptor?
         let path: String?
@@ -32,6 +39,7 @@ public final class PDFPage {
         func flush() throws(FileSystemError) {
             guard file != nil else { return }
             try file?.write(bytes)
+            flushedByteCount += bytes.count
             bytes.removeAll(keepingCapacity: true)
         }
     }
@@ -70,6 +78,8 @@ public final class PDFPage {
             width,
             height
         )
+        // Later versions may have other cross-reference tables.
+        cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_4)
         // Without a date cairo uses the current one.
         cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z")
         cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, PDFPage.clean(title))
@@ -79,12 +89,25 @@ public final class PDFPage {
         cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
         cairo_set_font_options(context, options)
         cairo_font_options_destroy(options)
+        cairo_tag_begin(context, PDFPage.documentType, nil)
     }
 
     deinit {
         cairo_destroy(context)
         cairo_surface_finish(surface)
         cairo_surface_destroy(surface)
+    }
+
+    // MARK: Structure
+
+    private static let documentType = "Document"
+
+    /// Draws a part of the document's structure. Parts may contain others, and end on the page on which they begin.
+    public func element<Result>(_ element: PDFElement, _ draw: () throws -> Result) rethrows -> Result {
+        if case .figure(let alternative) = element { alternatives.append(PDFPage.clean(alternative)) }
+        cairo_tag_begin(context, element.structureType, nil)
+        defer { cairo_tag_end(context, element.structureType) }
+        return try draw()
     }
 
     // MARK: Text
@@ -103,7 +126,8 @@ public final class PDFPage {
         cairo_move_to(context, x, y)
         let line = PDFPage.clean(text)
         texts.append(line)
-        cairo_show_text(context, line)
+        // The space keeps the last word of a line and the first of the next apart when they are read aloud.
+        cairo_show_text(context, line + " ")
     }
 
     /// The width of a line of text.
@@ -262,6 +286,7 @@ public final class PDFPage {
 
     private func end(path: String) throws(PDFError) {
         guard PDFFonts.shared != nil else { throw PDFError(.cannotDraw, path: path, "no memory for the fonts") }
+        cairo_tag_end(context, PDFPage.documentType)
         cairo_show_page(context)
         var status = cairo_status(context)
         cairo_surface_finish(surface)
@@ -269,6 +294,11 @@ public final class PDFPage {
         guard status == CAIRO_STATUS_SUCCESS else {
             throw PDFError(.cannotDraw, path: path, String(cString: cairo_status_to_string(status)))
         }
+        let accessibility = PDFAccessibility(language: "en", alternatives: alternatives)
+        guard let update = accessibility.update(of: output.bytes, startingAt: output.flushedByteCount) else {
+            throw PDFError(.cannotDraw, path: path, "the structure of the document is not as expected")
+        }
+        output.bytes += update
     }
 
     /// Ends the page and writes the file, replacing an existing one. Nothing can be drawn afterwards. It is not flushed

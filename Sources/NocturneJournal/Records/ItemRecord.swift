@@ -20,7 +20,9 @@ public struct ItemRecord: Sendable {
 
     /// Empty unless the item is completed.
     /// - Throws: ``JournalError`` for a damaged journal.
-    public func statistics() throws(JournalError) -> [Statistic] { try list(statisticsText) }
+    public func statistics() throws(JournalError) -> [Statistic] {
+        item.state == .completed ? try StatisticList.read(statisticsText) : []
+    }
 
     /// The files of the result; empty unless the item is completed.
     /// - Throws: ``JournalError`` for a damaged journal.

@@ -30,19 +30,10 @@ package struct ClassificationReport {
     package func page(flag: CancellationFlag = CancellationFlag()) throws -> PDFPage {
         let page = PDFPage(title: "\(ReportText.reportTitle): \(result.item)")
         var y = ReportParts.disclaimer(result.disclaimer, on: page, y: margin) + 26
-        page.text(ReportText.reportTitle, x: margin, y: y, size: 16, isBold: true)
-        y += 16
-        let width = page.width - 2 * margin
-        let source = ReportText.picture(result.source.name, result.source.widthPx, result.source.heightPx)
-        page.text(page.shortened(source, width: width, size: 9), x: margin, y: y, size: 9)
-        y += 12
-        let model = ReportText.model(result.model.name, result.model.version)
-        page.text(page.shortened(model, width: width, size: 9, isBold: true), x: margin, y: y, size: 9, isBold: true)
-        y += 12
-        for line in page.lines(of: result.model.description, width: width, size: 8).prefix(3) {
-            page.text(line, x: margin, y: y, size: 8, color: ReportParts.quiet)
-            y += 10
+        page.element(.heading(level: 1)) {
+            page.text(ReportText.reportTitle, x: margin, y: y, size: 16, isBold: true)
         }
+        y = source(on: page, y: y + 16)
         y = try pictures(on: page, y: y + 4, flag: flag)
         y = risk(on: page, y: y + 12)
         y = scores(on: page, y: y + 18)
@@ -52,55 +43,92 @@ package struct ClassificationReport {
         return page
     }
 
+    /// The photo and the model.
+    private func source(on page: PDFPage, y start: Double) -> Double {
+        var y = start
+        let width = page.width - 2 * margin
+        let source = ReportText.picture(result.source.name, result.source.widthPx, result.source.heightPx)
+        page.element(.paragraph) {
+            page.text(page.shortened(source, width: width, size: 9), x: margin, y: y, size: 9)
+        }
+        y += 12
+        let model = page.shortened(
+            ReportText.model(result.model.name, result.model.version),
+            width: width,
+            size: 9,
+            isBold: true
+        )
+        page.element(.paragraph) { page.text(model, x: margin, y: y, size: 9, isBold: true) }
+        y += 12
+        page.element(.paragraph) {
+            for line in page.lines(of: result.model.description, width: width, size: 8).prefix(3) {
+                page.text(line, x: margin, y: y, size: 8, color: ReportParts.quiet)
+                y += 10
+            }
+        }
+        return y
+    }
+
     private func pictures(on page: PDFPage, y: Double, flag: CancellationFlag) throws -> Double {
         let side = 190.0
         let second = page.width / 2 + 6
-        func place(_ image: RGBImage, x: Double) throws {
+        func place(_ image: RGBImage, x: Double, _ alternative: String) throws {
             let small =
                 image.width > imageSide
                 ? try PillowResize.bilinear(image, width: imageSide, height: imageSide, flag: flag) : image
-            page.image(small, in: PDFRectangle(x: x, y: y, width: side, height: side))
+            page.element(.figure(alternative: alternative)) {
+                page.image(small, in: PDFRectangle(x: x, y: y, width: side, height: side))
+            }
         }
-        try place(picture, x: margin)
-        page.text(ReportText.pictureCaption, x: margin, y: y + side + 11, size: 8, color: ReportParts.quiet)
+        func caption(_ text: String, x: Double) {
+            let shown = page.shortened(text, width: page.width - margin - x, size: 8)
+            page.element(.paragraph) {
+                page.text(shown, x: x, y: y + side + 11, size: 8, color: ReportParts.quiet)
+            }
+        }
+        try place(picture, x: margin, ReportText.pictureAlternative(result.source.name))
+        caption(ReportText.pictureCaption, x: margin)
         guard let overlay, let attention = result.attention else {
-            page.text(ReportText.noAttention, x: second, y: y + 12, size: 9, color: ReportParts.quiet)
+            page.element(.paragraph) {
+                page.text(ReportText.noAttention, x: second, y: y + 12, size: 9, color: ReportParts.quiet)
+            }
             return y + side + 14
         }
-        try place(overlay, x: second)
         let title = result.classes.first { $0.name == attention.name }?.title ?? attention.name
-        page.text(
-            page.shortened(ReportText.attentionCaption(title), width: page.width - margin - second, size: 8),
-            x: second,
-            y: y + side + 11,
-            size: 8,
-            color: ReportParts.quiet
-        )
+        try place(overlay, x: second, ReportText.attentionAlternative(title))
+        caption(ReportText.attentionCaption(title), x: second)
+        scale(on: page, x: second + side + 4, y: y, height: side)
+        return y + side + 14
+    }
+
+    /// The colours of the attention map, for the eye only.
+    private func scale(on page: PDFPage, x: Double, y: Double, height: Double) {
         let steps = 48
         for step in 0..<steps {
             let color = AttentionOverlay.color(1 - (Float(step) + 0.5) / Float(steps)) / 255
             page.fill(
                 PDFRectangle(
-                    x: second + side + 6,
-                    y: y + 12 + Double(step) * (side - 24) / Double(steps),
+                    x: x + 2,
+                    y: y + 12 + Double(step) * (height - 24) / Double(steps),
                     width: 9,
                     // Slightly taller, so that no line shows between two steps.
-                    height: (side - 24) / Double(steps) + 0.3
+                    height: (height - 24) / Double(steps) + 0.3
                 ),
                 PDFColor(red: Double(color.x), green: Double(color.y), blue: Double(color.z))
             )
         }
-        page.text(ReportText.attentionHigh, x: second + side + 4, y: y + 8, size: 7, color: ReportParts.quiet)
-        page.text(ReportText.attentionLow, x: second + side + 4, y: y + side - 2, size: 7, color: ReportParts.quiet)
-        return y + side + 14
+        page.text(ReportText.attentionHigh, x: x, y: y + 8, size: 7, color: ReportParts.quiet)
+        page.text(ReportText.attentionLow, x: x, y: y + height - 2, size: 7, color: ReportParts.quiet)
     }
 
     private func risk(on page: PDFPage, y: Double) -> Double {
         let width = page.width - 2 * margin
         guard let risk = result.risk else {
             let lines = page.lines(of: result.summary, width: width, size: 10)
-            for (index, line) in lines.enumerated() {
-                page.text(line, x: margin, y: y + 10 + 13 * Double(index), size: 10, isBold: true)
+            page.element(.paragraph) {
+                for (index, line) in lines.enumerated() {
+                    page.text(line, x: margin, y: y + 10 + 13 * Double(index), size: 10, isBold: true)
+                }
             }
             return y + 13 * Double(lines.count)
         }
@@ -118,63 +146,69 @@ package struct ClassificationReport {
         page.outline(PDFRectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
         ReportParts.sign(risk.level, on: page, x: margin + 30, y: y + height / 2, size: 30)
         var line = y + 18
-        page.text(ReportText.riskTitle(risk.level), x: margin + 60, y: line, size: 12, isBold: true, color: color)
+        page.element(.heading(level: 2)) {
+            page.text(ReportText.riskTitle(risk.level), x: margin + 60, y: line, size: 12, isBold: true, color: color)
+        }
         line += 15
-        for text in riskLines + summary {
-            page.text(text, x: margin + 60, y: line, size: 9)
-            line += 12
+        page.element(.paragraph) {
+            for text in riskLines + summary {
+                page.text(text, x: margin + 60, y: line, size: 9)
+                line += 12
+            }
         }
         for text in reasons {
-            page.text(
-                page.shortened(text, width: width - 70, size: 8),
-                x: margin + 60,
-                y: line,
-                size: 8,
-                color: ReportParts.quiet
-            )
+            let shown = page.shortened(text, width: width - 70, size: 8)
+            page.element(.paragraph) {
+                page.text(shown, x: margin + 60, y: line, size: 8, color: ReportParts.quiet)
+            }
             line += 11
         }
         return y + height
     }
 
     private func scores(on page: PDFPage, y: Double) -> Double {
-        page.text(ReportText.scores, x: margin, y: y, size: 10, isBold: true)
-        let shown = result.ranked.prefix(9)
-        let (left, right) = (margin + 215, page.width - margin - 40)
-        var line = y + 14
-        for entry in shown {
-            let mark = entry.malignant ? "(\(ReportText.malignantMark))" : ""
-            let markWidth = page.width(of: mark, size: 7)
-            let title = page.shortened(entry.title, width: 205 - markWidth, size: 8.5)
-            page.text(title, x: margin, y: line, size: 8.5)
-            if entry.malignant {
-                let start = margin + page.width(of: title, size: 8.5) + 4
-                page.text(mark, x: start, y: line, size: 7, color: ReportParts.quiet)
-            }
-            let bar = PDFRectangle(x: left, y: line - 7, width: right - left, height: 8)
-            page.fill(bar, PDFColor(gray: 0.92))
-            page.fill(
-                PDFRectangle(x: bar.x, y: bar.y, width: bar.width * entry.probability, height: bar.height),
-                ReportParts.color(entry.color)
-            )
-            page.text(ClassScores.text(entry.probability), x: right + 8, y: line, size: 8.5)
-            line += 13
+        page.element(.heading(level: 2)) {
+            page.text(ReportText.scores, x: margin, y: y, size: 10, isBold: true)
         }
-        if result.classes.count > shown.count {
-            page.text(
-                ReportText.more(result.classes.count - shown.count),
-                x: margin,
-                y: line,
-                size: 8,
-                color: ReportParts.quiet
-            )
+        let shown = result.ranked.prefix(9)
+        var line = y + 14
+        page.element(.list) {
+            for entry in shown {
+                page.element(.listItem) { score(entry, on: page, y: line) }
+                line += 13
+            }
+            guard result.classes.count > shown.count else { return }
+            let more = ReportText.more(result.classes.count - shown.count)
+            page.element(.listItem) { page.text(more, x: margin, y: line, size: 8, color: ReportParts.quiet) }
             line += 11
         }
         return line - 6
     }
 
+    /// One class with its bar.
+    private func score(_ entry: PhotoClassificationResult.Class, on page: PDFPage, y line: Double) {
+        let (left, right) = (margin + 215, page.width - margin - 40)
+        let mark = entry.malignant ? "(\(ReportText.malignantMark))" : ""
+        let markWidth = page.width(of: mark, size: 7)
+        let title = page.shortened(entry.title, width: 205 - markWidth, size: 8.5)
+        page.text(title, x: margin, y: line, size: 8.5)
+        if entry.malignant {
+            let start = margin + page.width(of: title, size: 8.5) + 4
+            page.text(mark, x: start, y: line, size: 7, color: ReportParts.quiet)
+        }
+        let bar = PDFRectangle(x: left, y: line - 7, width: right - left, height: 8)
+        page.fill(bar, PDFColor(gray: 0.92))
+        page.fill(
+            PDFRectangle(x: bar.x, y: bar.y, width: bar.width * entry.probability, height: bar.height),
+            ReportParts.color(entry.color)
+        )
+        page.text(ClassScores.text(entry.probability), x: right + 8, y: line, size: 8.5)
+    }
+
     private func facts(on page: PDFPage, y: Double) -> Double {
-        page.text(ReportText.facts, x: margin, y: y + 8, size: 10, isBold: true)
+        page.element(.heading(level: 2)) {
+            page.text(ReportText.facts, x: margin, y: y + 8, size: 10, isBold: true)
+        }
         var text = ReportText.noFacts
         if let metadata = result.metadata {
             let age = metadata.ageYears.map { ClinicalMetadata.text($0) } ?? ReportText.unknown
@@ -182,18 +216,23 @@ package struct ClassificationReport {
                 separator: "   "
             )
         }
-        page.text(page.shortened(text, width: page.width - 2 * margin, size: 8.5), x: margin, y: y + 21, size: 8.5)
+        let shown = page.shortened(text, width: page.width - 2 * margin, size: 8.5)
+        page.element(.paragraph) { page.text(shown, x: margin, y: y + 21, size: 8.5) }
         return y + 23
     }
 
     private func notes(on page: PDFPage, y: Double) {
-        page.text(ReportText.notes, x: margin, y: y + 8, size: 10, isBold: true)
+        page.element(.heading(level: 2)) {
+            page.text(ReportText.notes, x: margin, y: y + 8, size: 10, isBold: true)
+        }
         let all = result.notes.isEmpty ? [ReportText.noNotes] : result.notes
         let lines = all.flatMap { page.lines(of: "– " + $0, width: page.width - 2 * margin, size: 8) }
         // Down to the footer.
         let lineCount = max(1, Int((page.height - margin - 34 - y - 12) / 10))
-        for (index, line) in lines.prefix(lineCount).enumerated() {
-            page.text(line, x: margin, y: y + 20 + 10 * Double(index), size: 8)
+        page.element(.paragraph) {
+            for (index, line) in lines.prefix(lineCount).enumerated() {
+                page.text(line, x: margin, y: y + 20 + 10 * Double(index), size: 8)
+            }
         }
     }
 
@@ -206,13 +245,10 @@ package struct ClassificationReport {
             ReportText.engine(result.engine.name, result.engine.precision, String(result.model.digest.prefix(16))),
         ]
         for (index, line) in lines.enumerated() {
-            page.text(
-                page.shortened(line, width: page.width - 2 * margin, size: 7),
-                x: margin,
-                y: y + 9 * Double(index),
-                size: 7,
-                color: ReportParts.quiet
-            )
+            let shown = page.shortened(line, width: page.width - 2 * margin, size: 7)
+            page.element(.paragraph) {
+                page.text(shown, x: margin, y: y + 9 * Double(index), size: 7, color: ReportParts.quiet)
+            }
         }
     }
 }

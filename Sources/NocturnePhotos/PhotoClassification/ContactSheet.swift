@@ -98,15 +98,19 @@ public enum ContactSheet {
                 }
                 let number = ReportText.page(index / capacity + 1, pages)
                 let x = page.width - ReportParts.margin - page.width(of: number, size: 9)
-                page.text(number, x: x, y: page.height - 20, size: 9, color: ReportParts.quiet)
+                page.element(.paragraph) {
+                    page.text(number, x: x, y: page.height - 20, size: 9, color: ReportParts.quiet)
+                }
             }
-            try draw(
-                entry,
-                on: page,
-                x: ReportParts.margin + cell * Double(place % columns),
-                y: top + (cell + textHeight) * Double(place / columns),
-                side: cell - 8
-            )
+            try page.element(.section) {
+                try draw(
+                    entry,
+                    on: page,
+                    x: ReportParts.margin + cell * Double(place % columns),
+                    y: top + (cell + textHeight) * Double(place / columns),
+                    side: cell - 8
+                )
+            }
         }
     }
 
@@ -119,47 +123,54 @@ public enum ContactSheet {
             y = ReportParts.disclaimer(disclaimer, on: page, y: y) + 6
         }
         y += 18
-        page.text(ReportText.contactSheetTitle, x: margin, y: y, size: 15, isBold: true)
+        page.element(.heading(level: 1)) {
+            page.text(ReportText.contactSheetTitle, x: margin, y: y, size: 15, isBold: true)
+        }
         y += 14
         let width = page.width - 2 * margin
-        page.text(ReportText.counts(entries.count), x: margin, y: y, size: 9)
+        page.element(.paragraph) { page.text(ReportText.counts(entries.count), x: margin, y: y, size: 9) }
         y += 12
         let levels = RiskLevel.allCases.reversed().map { level in
             ReportText.riskCount(level, entries.count { $0.level == level })
         }
         if entries.contains(where: { $0.level != nil }) {
-            page.text(ReportText.riskCounts + " " + levels.joined(separator: ", "), x: margin, y: y, size: 9)
+            let text = ReportText.riskCounts + " " + levels.joined(separator: ", ")
+            page.element(.paragraph) { page.text(text, x: margin, y: y, size: 9) }
             y += 12
         }
         let models = Set(entries.map(\.model)).sorted().joined(separator: "; ")
-        page.text(page.shortened(ReportText.models(models), width: width, size: 9), x: margin, y: y, size: 9)
+        page.element(.paragraph) {
+            page.text(page.shortened(ReportText.models(models), width: width, size: 9), x: margin, y: y, size: 9)
+        }
         return y + 10
     }
 
     private static func draw(_ entry: Entry, on page: PDFPage, x: Double, y: Double, side: Double) throws {
         let place = PDFRectangle(x: x, y: y, width: side, height: side)
-        do {
-            page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
-        } catch let error as PhotoError where !error.isTransient {
-            page.outline(place, ReportParts.quiet)
+        try page.element(.figure(alternative: ReportText.pictureAlternative(entry.item))) {
+            do {
+                page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
+            } catch let error as PhotoError where !error.isTransient {
+                page.outline(place, ReportParts.quiet)
+            }
         }
+        page.element(.paragraph) { texts(of: entry, on: page, x: x, y: y + side, width: side) }
+    }
+
+    /// What stands under the picture, from `y` on.
+    private static func texts(of entry: Entry, on page: PDFPage, x: Double, y: Double, width: Double) {
         if let level = entry.level {
-            ReportParts.sign(level, on: page, x: x + 5, y: y + side + 7, size: 9)
+            ReportParts.sign(level, on: page, x: x + 5, y: y + 7, size: 9)
             let color = ReportParts.color(of: level)
-            page.text(level.rawValue, x: x + 12, y: y + side + 10, size: 7, isBold: true, color: color)
+            page.text(level.rawValue, x: x + 12, y: y + 10, size: 7, isBold: true, color: color)
         }
         let score = ClassScores.text(entry.probability) + " " + entry.title
-        page.text(page.shortened(score, width: side + 4, size: 6), x: x, y: y + side + 19, size: 6)
-        page.text(
-            page.shortened(entry.item, width: side, size: 6),
-            x: x,
-            y: y + side + 27,
-            size: 6,
-            color: ReportParts.quiet
-        )
+        page.text(page.shortened(score, width: width + 4, size: 6), x: x, y: y + 19, size: 6)
+        let item = page.shortened(entry.item, width: width, size: 6)
+        page.text(item, x: x, y: y + 27, size: 6, color: ReportParts.quiet)
         if let reason = entry.reason {
-            let text = page.shortened(reason, width: side + 4, size: 5)
-            page.text(text, x: x, y: y + side + 34, size: 5, color: ReportParts.quiet)
+            let text = page.shortened(reason, width: width + 4, size: 5)
+            page.text(text, x: x, y: y + 34, size: 5, color: ReportParts.quiet)
         }
     }
 }

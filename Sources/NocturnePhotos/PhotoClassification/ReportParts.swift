@@ -19,9 +19,11 @@ enum ReportParts {
         let frame = PDFRectangle(x: margin, y: y, width: page.width - 2 * margin, height: height)
         page.fill(frame, PDFColor(gray: 0.94))
         page.outline(frame, ink, lineWidth: 1.2)
-        page.text(ReportText.disclaimerTitle, x: margin + 10, y: y + 16, size: 10, isBold: true)
-        for (index, line) in lines.enumerated() {
-            page.text(line, x: margin + 10, y: y + 30 + 12 * Double(index), size: 9)
+        page.element(.paragraph) {
+            page.text(ReportText.disclaimerTitle, x: margin + 10, y: y + 16, size: 10, isBold: true)
+            for (index, line) in lines.enumerated() {
+                page.text(line, x: margin + 10, y: y + 30 + 12 * Double(index), size: 9)
+            }
         }
         return y + height
     }

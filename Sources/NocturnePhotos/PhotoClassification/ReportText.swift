@@ -67,6 +67,10 @@ package enum ReportText {
     static let contactSheetTitle = "Contact sheet"
     static let pictureCaption = "Picture given to the model"
     static func attentionCaption(_ title: String) -> String { "Where the score for \(title) comes from" }
+    static func pictureAlternative(_ item: String) -> String { "Photo \(item)" }
+    static func attentionAlternative(_ title: String) -> String {
+        "Attention map: the photo, coloured by how much each place adds to the score for \(title)"
+    }
     static let noAttention = "No attention map"
     static let attentionLow = "low"
     static let attentionHigh = "high"

@@ -39,6 +39,50 @@ struct PDFPageTests {
         }
     }
 
+    @Test("The structure names language, reading order and the texts in place of figures, over several pages")
+    func structure() throws {
+        try TemporaryFolder.with { place in
+            let path = place("tagged.pdf").path
+            let page = try PDFPage(title: "Tagged", writingTo: path)
+            for number in 1...2 {
+                if number > 1 { try page.nextPage() }
+                page.element(.heading(level: 2)) { page.text("Heading \(number)", x: 20, y: 40, size: 12) }
+                page.element(.section) {
+                    page.element(.figure(alternative: "Größe \(number)")) {
+                        page.image(RGBImage(width: 5, height: 5), in: PDFRectangle(x: 20, y: 60, width: 9, height: 9))
+                    }
+                    page.element(.list) {
+                        for item in ["one", "two"] {
+                            page.element(.listItem) { page.text(item, x: 20, y: 90, size: 12) }
+                        }
+                    }
+                }
+            }
+            try page.finish()
+            let bytes = try FileSystem.read(path)
+            let text = String(decoding: bytes.map { $0 < 128 ? $0 : 63 }, as: UTF8.self)
+            #expect(PDFCheck.fault(at: path) == nil)
+            // The file ends with an update; its table must point at the changed objects.
+            let update = try #require(text.components(separatedBy: "%%EOF\n").dropFirst().first)
+            #expect(update.contains("/Lang <FEFF0065006E>") && update.contains("/DisplayDocTitle true"))
+            #expect(update.contains("/Alt <FEFF0047007200F600DF006500200031>"))
+            #expect(update.contains("/Alt <FEFF0047007200F600DF006500200032>"))
+            let table = update.components(separatedBy: "xref\n")[1].components(separatedBy: "trailer")[0]
+            let lines = table.split(separator: "\n").map(String.init)
+            #expect(lines.count == 6)
+            for pair in stride(from: 0, to: lines.count, by: 2) {
+                let number = try #require(lines[pair].split(separator: " ").first)
+                let offset = try #require(Int(lines[pair + 1].prefix(10)))
+                #expect(String(decoding: bytes[offset...].prefix(24), as: UTF8.self).hasPrefix("\(number) 0 obj\n"))
+            }
+            let kinds = text.components(separatedBy: "%%EOF")[0].components(separatedBy: "/Type /StructElem\n   /S /")
+                .dropFirst()
+                .map { String($0.prefix { $0 != "\n" }) }
+            let part = ["H2", "Sect", "Figure", "L", "LI", "LI"]
+            #expect(kinds == ["Document"] + part + part)
+        }
+    }
+
     @Test("Two runs give the same bytes, with fonts of their own and no time of day")
     func same() throws {
         try TemporaryFolder.with { place in
