@@ -9,7 +9,7 @@ import NocturneSystem
 /// command works on it as if one machine had processed it.
 public struct ShardMerge: Sendable {
     public struct Outcome: Sendable {
-        public let counts: BatchCounts
+        public let report: ReportRenewal.Outcome
         /// How often Slurm has started tasks for the shards.
         public let starts: TaskStarts
         /// Shards in which items wait.
@@ -37,13 +37,13 @@ public struct ShardMerge: Sendable {
         guard let batch = try await DividedBatch.read(output) else {
             // A merge that was interrupted after the batch was whole again.
             FileSystem.remove(output.shards)
-            return Outcome(counts: try await renewal.write(), starts: TaskStarts(), open: [], isWhole: true)
+            return Outcome(report: try await renewal.write(), starts: TaskStarts(), open: [], isWhole: true)
         }
         let isWhole = closes || batch.open.isEmpty
         // A task that is started late finds the shard in use, and later no shard at all.
         let locks = isWhole ? try batch.shards.map { try BatchLock(output.shard($0.plan.number)) } : []
         defer { withExtendedLifetime(locks) {} }
-        let counts = try await renewal.write { [output] journal, _ in
+        let report = try await renewal.write { [output] journal, _ in
             for shard in batch.shards {
                 let records = try await output.shard(shard.plan.number).reading { try await $0.shardRecords() }
                 try await journal.merge(records)
@@ -56,7 +56,7 @@ public struct ShardMerge: Sendable {
             FileSystem.remove(output.earlierEvents)
         }
         let starts = batch.shards.map(\.starts).reduce(TaskStarts(), +)
-        return Outcome(counts: counts, starts: starts, open: isWhole ? [] : batch.open, isWhole: isWhole)
+        return Outcome(report: report, starts: starts, open: isWhole ? [] : batch.open, isWhole: isWhole)
     }
 
     /// One list of the events of all shards by time, after those of the batch before it was divided.

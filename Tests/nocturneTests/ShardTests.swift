@@ -127,6 +127,28 @@ struct ShardTests {
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
+    @Test("outputs that could not be made are counted over all shards, and end the merge with 3")
+    func missingOutputs() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 20)
+        let series = bench.input + "/series"
+        let sample = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-axial-head-first").path
+        try FileManager.default.copyItem(atPath: sample, toPath: series)
+        let slices = try FileManager.default.contentsOfDirectory(atPath: series).sorted()
+        // Names are in no order: at least one of three slices lies between others.
+        for place in 1...3 {
+            try FileManager.default.removeItem(atPath: series + "/" + slices[slices.count * place / 4])
+        }
+        #expect(try plan(bench, bench.output, shards: 2, "--fix-tilt", "--dicom-seg").status == 0)
+        for shard in 1...2 { _ = try Tool(["run", bench.output, "--shard", "\(shard)/2"]) }
+        // The second time the batch is whole.
+        for _ in 1...2 {
+            let merged = try Tool(["merge", bench.output])
+            #expect(merged.status == 3, "\(merged.errors)")
+            #expect(merged.output.contains("1 without an output that was asked for"), "\(merged.output)")
+        }
+    }
+
     @Test("a node without the pinned instruction set stops with 75 and says so")
     func instructionSet() throws {
         let bench = try bench()

@@ -8,6 +8,12 @@ public typealias BatchSummary =
 
 /// Writes the report of a batch on which no run works, after marks were added or files were lost.
 public struct ReportRenewal: Sendable {
+    /// What the report counts.
+    public struct Outcome: Sendable {
+        public let counts: BatchCounts
+        public let remarks: ReportRemarks
+    }
+
     private let output: OutputFolder
     private let page: any BatchPage
     private let summaries: [BatchSummary]
@@ -24,7 +30,7 @@ public struct ReportRenewal: Sendable {
     /// - Throws: ``BatchError`` with `outputInUse` while a run is active, or `notABatch`; `JournalError`; `FileSystemError`.
     public func write(
         after change: (Journal, [JournalItem]) async throws -> Void = { _, _ in }
-    ) async throws -> BatchCounts {
+    ) async throws -> Outcome {
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
         return try await Journal.with(path: output.journal) { journal in
@@ -42,7 +48,8 @@ public struct ReportRenewal: Sendable {
             )
             let pool = try BlockingPool(width: 1)
             defer { pool.shutdown() }
-            return try await writing.write(description, on: pool).counts
+            let report = try await writing.write(description, on: pool)
+            return Outcome(counts: report.counts, remarks: report.remarks)
         }
     }
 }

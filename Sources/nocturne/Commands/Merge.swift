@@ -10,7 +10,7 @@ struct Merge: AsyncParsableCommand {
         discussion: """
             Can be repeated, also while shards are being processed. Once all shards are finished, the batch is whole again \
             and every command works on it. Exits with 75 and names the shards in which items wait, with 3 when some items \
-            failed.
+            failed or lack an output that was asked for.
             """
     )
 
@@ -25,15 +25,19 @@ struct Merge: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         let outcome = try await Merge.merge(folder, closes: close)
-        var lines = [SummaryText.summary(outcome.counts, output: folder, seconds: nil)]
+        let (counts, remarks) = (outcome.report.counts, outcome.report.remarks)
+        var lines = [SummaryText.summary(counts, output: folder, seconds: nil, remarks: remarks)]
         if let text = outcome.starts.text { lines.append("Tasks were \(text)") }
         if !outcome.open.isEmpty {
             let names = outcome.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
             lines.append("Items wait in \(outcome.open.count) shards: \(names)")
         }
         Terminal.printResult(lines.joined(separator: "\n"))
-        let isOpen = !outcome.open.isEmpty || outcome.counts.notReached > 0
-        let code = isOpen ? NocturneExit.stoppedEarly : NocturneExit(outcome.counts, mode: .running, signal: nil)
+        let isOpen = !outcome.open.isEmpty || counts.notReached > 0
+        let code =
+            isOpen
+            ? NocturneExit.stoppedEarly
+            : NocturneExit(counts, mode: .running, signal: nil, incomplete: remarks.incomplete)
         if code != .allCompleted { throw code }
     }
 
