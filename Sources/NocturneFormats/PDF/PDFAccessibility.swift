@@ -38,7 +38,8 @@ struct PDFAccessibility {
             bytes += Array("\(object.number) 0 obj\n<< \(object.entries)>>\nendobj\n".utf8)
         }
         let table = start + tail.count + bytes.count
-        var text = "xref\n"
+        // Some readers expect every table to begin with the entry of number 0.
+        var text = "xref\n0 1\n0000000000 65535 f \n"
         for place in places.sorted(by: { $0.number < $1.number }) {
             let digits = String(place.offset)
             guard digits.count <= 10 else { return nil }
