@@ -76,6 +76,7 @@ struct PDFEnding {
 
     /// The lines of the end, from the first structure element on.
     private let lines: [Substring]
+    private let objects: [Object]
 
     init(_ tail: [UInt8]) {
         let mark = Array("/Type /StructElem".utf8)
@@ -84,33 +85,34 @@ struct PDFEnding {
         let begin = tail[..<first].dropLast(24).endIndex
         let text = String(decoding: tail[begin...].map { $0 < 128 ? $0 : 63 }, as: UTF8.self)
         lines = text.split(separator: "\n")
+        objects = Self.objects(in: lines)
     }
 
-    var catalog: Object? { objects { $0.contains("/Type /Catalog") }.last }
+    var catalog: Object? { objects.last { $0.entries.contains("/Type /Catalog") } }
 
     /// In the order in which they were drawn.
-    var figures: [Object] { objects { $0.contains("/Type /StructElem") && $0.contains("/S /Figure\n") } }
+    var figures: [Object] {
+        objects.filter { $0.entries.contains("/Type /StructElem") && $0.entries.contains("/S /Figure\n") }
+    }
 
     var trailer: Trailer? {
         guard let index = lines.lastIndex(of: "trailer"), let end = lines[index...].firstIndex(of: ">>"),
             lines.count > 2, lines.last == "%%EOF", lines[lines.count - 3] == "startxref",
             let table = Int(lines[lines.count - 2])
         else { return nil }
-        return Trailer(entries: entries(lines[(index + 1)..<end]), table: table)
+        return Trailer(entries: Self.entries(lines[(index + 1)..<end]), table: table)
     }
 
-    /// Those whose entries fulfil the condition.
-    private func objects(where isWanted: (String) -> Bool) -> [Object] {
+    private static func objects(in lines: [Substring]) -> [Object] {
         var found: [Object] = []
         for (index, line) in lines.enumerated() where line.hasSuffix(" 0 obj") {
             guard let number = Int(line.dropLast(6)), let end = lines[index...].firstIndex(of: ">>") else { continue }
-            let object = Object(number: number, entries: entries(lines[(index + 1)..<end]))
-            if isWanted(object.entries) { found.append(object) }
+            found.append(Object(number: number, entries: entries(lines[(index + 1)..<end])))
         }
         return found
     }
 
-    private func entries(_ lines: ArraySlice<Substring>) -> String {
+    private static func entries(_ lines: ArraySlice<Substring>) -> String {
         lines.enumerated().map { ($0 == 0 && $1.hasPrefix("<< ") ? String($1.dropFirst(3)) : String($1)) + "\n" }
             .joined()
     }

@@ -166,10 +166,12 @@ package struct ClassificationReport {
         return y + height
     }
 
+    private func heading(_ text: String, on page: PDFPage, y: Double) {
+        page.element(.heading(level: 2)) { page.text(text, x: margin, y: y, size: 10, isBold: true) }
+    }
+
     private func scores(on page: PDFPage, y: Double) -> Double {
-        page.element(.heading(level: 2)) {
-            page.text(ReportText.scores, x: margin, y: y, size: 10, isBold: true)
-        }
+        heading(ReportText.scores, on: page, y: y)
         let shown = result.ranked.prefix(9)
         var line = y + 14
         page.element(.list) {
@@ -206,9 +208,7 @@ package struct ClassificationReport {
     }
 
     private func facts(on page: PDFPage, y: Double) -> Double {
-        page.element(.heading(level: 2)) {
-            page.text(ReportText.facts, x: margin, y: y + 8, size: 10, isBold: true)
-        }
+        heading(ReportText.facts, on: page, y: y + 8)
         var text = ReportText.noFacts
         if let metadata = result.metadata {
             let age = metadata.ageYears.map { ClinicalMetadata.text($0) } ?? ReportText.unknown
@@ -222,9 +222,7 @@ package struct ClassificationReport {
     }
 
     private func notes(on page: PDFPage, y: Double) {
-        page.element(.heading(level: 2)) {
-            page.text(ReportText.notes, x: margin, y: y + 8, size: 10, isBold: true)
-        }
+        heading(ReportText.notes, on: page, y: y + 8)
         let all = result.notes.isEmpty ? [ReportText.noNotes] : result.notes
         let lines = all.flatMap { page.lines(of: "– " + $0, width: page.width - 2 * margin, size: 8) }
         // Down to the footer.
