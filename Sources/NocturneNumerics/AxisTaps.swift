@@ -16,39 +16,34 @@ struct AxisTaps: Sendable {
         let ratio = Double(n) / Double(m)
         let positions = (0..<m).map { (Double($0) + 0.5) * ratio - 0.5 }
         switch order {
-        case .nearest:
-            count = 1
-            indices = positions.map { clamped(Int(($0 + 0.5).rounded(.down)), n) }
-            weights = Array(repeating: 1, count: m)
-        case .linear:
-            count = 2
-            let floors = positions.map { $0.rounded(.down) }
-            indices = floors.map { clamped(Int($0), n) } + floors.map { clamped(Int($0) + 1, n) }
-            let first = zip(positions, floors).map { 1 - ($0 - $1) }
-            weights = first + first.map { 1 - $0 }
-        case .cubic:
-            count = 4
-            let size = n + 2 * Self.cubicPadding
-            let shifted = positions.map { $0 + Double(Self.cubicPadding) }
-            var indices: [Int] = []
-            var weights = [[Double]](repeating: [], count: 4)
-            for tap in 0..<4 {
-                indices += shifted.map { clamped(Int($0.rounded(.down)) - 1 + tap, size) }
-            }
-            for position in shifted {
-                let t = position - position.rounded(.down)
-                let q = 1 - t
-                let w0 = q * q * q / 6
-                let w1 = (t * t * (t - 2) * 3 + 4) / 6
-                let w2 = (q * q * (q - 2) * 3 + 4) / 6
-                weights[0].append(w0)
-                weights[1].append(w1)
-                weights[2].append(w2)
-                weights[3].append(1 - w0 - w1 - w2)
-            }
-            self.indices = indices
-            self.weights = weights.flatMap { $0 }
+        case .nearest, .linear: self.init(positions: positions, inputs: n, isNearest: order == .nearest)
+        case .cubic: self.init(cubicPositions: positions, inputs: n)
         }
+    }
+
+    /// The four samples around each position of the axis after padding.
+    private init(cubicPositions positions: [Double], inputs n: Int) {
+        count = 4
+        let size = n + 2 * Self.cubicPadding
+        let shifted = positions.map { $0 + Double(Self.cubicPadding) }
+        var indices: [Int] = []
+        var weights = [[Double]](repeating: [], count: 4)
+        for tap in 0..<4 {
+            indices += shifted.map { clamped(Int($0.rounded(.down)) - 1 + tap, size) }
+        }
+        for position in shifted {
+            let t = position - position.rounded(.down)
+            let q = 1 - t
+            let w0 = q * q * q / 6
+            let w1 = (t * t * (t - 2) * 3 + 4) / 6
+            let w2 = (q * q * (q - 2) * 3 + 4) / 6
+            weights[0].append(w0)
+            weights[1].append(w1)
+            weights[2].append(w2)
+            weights[3].append(1 - w0 - w1 - w2)
+        }
+        self.indices = indices
+        self.weights = weights.flatMap { $0 }
     }
 
     /// The taps of torch's `interpolate`, computed in float32: linear from positions clamped to at least 0, or
@@ -71,6 +66,27 @@ struct AxisTaps: Sendable {
         }
     }
 
+    /// The taps of SciPy's `ndimage.zoom`: output k is at position k * ((n - 1) / (m - 1)) of the input.
+    init(zoomInputs n: Int, outputs m: Int, isNearest: Bool) {
+        let ratio = m > 1 ? Double(n - 1) / Double(m - 1) : 1
+        self.init(positions: (0..<m).map { Double($0) * ratio }, inputs: n, isNearest: isNearest)
+    }
+
+    /// The nearest sample to each position, or the two around it.
+    private init(positions: [Double], inputs n: Int, isNearest: Bool) {
+        if isNearest {
+            count = 1
+            indices = positions.map { clamped(Int(($0 + 0.5).rounded(.down)), n) }
+            weights = Array(repeating: 1, count: positions.count)
+        } else {
+            count = 2
+            let floors = positions.map { $0.rounded(.down) }
+            indices = floors.map { clamped(Int($0), n) } + floors.map { clamped(Int($0) + 1, n) }
+            let first = zip(positions, floors).map { 1 - ($0 - $1) }
+            weights = first + first.map { 1 - $0 }
+        }
+    }
+
     /// The taps of one axis of a volume for a given rule.
     init(inputs: Int, outputs: Int, rule: ResamplingRule, isSeparate: Bool) {
         switch rule.method {
@@ -78,6 +94,8 @@ struct AxisTaps: Sendable {
             self.init(inputs: inputs, outputs: outputs, order: isSeparate ? rule.orderZ : rule.order)
         case .torch:
             self.init(torchInputs: inputs, outputs: outputs, isNearest: isSeparate)
+        case .zoom:
+            self.init(zoomInputs: inputs, outputs: outputs, isNearest: rule.order == .nearest)
         }
     }
 }

@@ -27,6 +27,9 @@ public struct ImageResampler: Sendable {
     /// The axis of the view along which slices are kept apart, or nil.
     public let separateAxis: Int?
     public let map: PointwiseMap
+    /// Whether results lose their fractions, toward zero, before they are rounded to float32; not with order 3, a separate
+    /// axis, or the torch method.
+    public let truncates: Bool
 
     /// - Parameters:
     ///   - view: the source voxels in the order of the target (0 = x).
@@ -38,7 +41,8 @@ public struct ImageResampler: Sendable {
         target: VolumeShape,
         rule: ResamplingRule,
         separateAxis: Int? = nil,
-        map: PointwiseMap = .identity
+        map: PointwiseMap = .identity,
+        truncates: Bool = false
     ) throws(NumericsError) {
         try rule.check(from: view.shape, to: target, separateAxis: separateAxis)
         guard map.mask?.view ?? view == view else {
@@ -49,6 +53,10 @@ public struct ImageResampler: Sendable {
         self.rule = target == view.shape ? ResamplingRule(order: .nearest) : rule
         self.separateAxis = target == view.shape ? nil : separateAxis
         self.map = map
+        self.truncates = truncates
+        guard !truncates || !isStreamed && rule.method != .torch else {
+            throw .value("only results of orders 0 and 1 can be truncated")
+        }
     }
 
     /// The peak memory in bytes while resampling, beyond the stored volume and the mask: 4 per target voxel plus

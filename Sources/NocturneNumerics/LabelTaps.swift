@@ -64,7 +64,7 @@ struct LabelRows: Sendable {
         _ decision: nk_label_decision
     ) {
         x.withIndices { x0, x1 in
-            withPointers(x.firstSingle, x.secondSingle) { wx0, wx1 in
+            x.withSingleWeights { wx0, wx1 in
                 var taps = nk_label_taps(
                     z0y0: below + front,
                     z0y1: below + back,
@@ -120,8 +120,12 @@ struct LabelRows: Sendable {
 }
 
 extension LabelTaps {
-    fileprivate func withIndices(_ body: (UnsafePointer<Int32>, UnsafePointer<Int32>) -> Void) {
+    func withIndices(_ body: (UnsafePointer<Int32>, UnsafePointer<Int32>) -> Void) {
         withPointers(first, second, body)
+    }
+
+    func withSingleWeights(_ body: (UnsafePointer<Float>, UnsafePointer<Float>) -> Void) {
+        withPointers(firstSingle, secondSingle, body)
     }
 }
 

@@ -15,6 +15,9 @@ public enum Normalization: Hashable, Sendable, Codable {
     case rescale01
     /// Divided by 255. Values outside 0 to 255 are refused.
     case rgb01
+    /// Minus a low quantile of this image, divided by the distance of a high one from it, without clipping. Of n values in
+    /// ascending order these are the ones at floor(n · lower) and ceil(n · upper) − 1, as brainchop takes them.
+    case quantiles(lower: Double, upper: Double)
 
     /// Whether ``map(for:view:mask:scope:)`` needs a mask.
     public var needsMask: Bool { self == .zScore(useMask: true) }
@@ -26,14 +29,16 @@ public enum Normalization: Hashable, Sendable, Codable {
     /// - Parameters:
     ///   - view: the voxels over which the statistics are computed, that is the cropped image.
     ///   - mask: the body, of the same view and of all channels together; used only with ``needsMask``.
+    ///   - zeros: how many zeros count as further voxels of the image; used only for quantiles.
     /// - Throws: ``NumericsError`` for constants or statistics that are not finite, values that cannot be colours, and
     ///   a mask that is missing or of another view; ``CancelledError``.
-    /// - Complexity: `ct` and `none` read nothing, `zScore` reads the image twice, `rescale01` and `rgb01` once, in
-    ///   parallel, without a copy.
+    /// - Complexity: `ct` and `none` read nothing, `zScore` reads the image twice, `rescale01` and `rgb01` once,
+    ///   `quantiles` three times, in parallel, without a copy.
     public func map(
         for voxels: FrozenVoxels<Float>,
         view: VoxelView,
         mask: ForegroundMask? = nil,
+        zeros: Int = 0,
         scope: ComputeScope
     ) throws -> PointwiseMap {
         switch self {
@@ -72,6 +77,12 @@ public enum Normalization: Hashable, Sendable, Codable {
                 )
             }
             return PointwiseMap(divisor: 255)
+        case .quantiles(let lower, let upper):
+            let order = try OrderStatistics(of: voxels, view: view, zeros: zeros, scope: scope)
+            let count = Double(order.count)
+            let low = try order.value(at: Int((count * lower).rounded(.down)), scope: scope)
+            let high = try order.value(at: Int((count * upper).rounded(.up)) - 1, scope: scope)
+            return PointwiseMap(shift: low, divisor: max(high - low, 1e-8))
         }
     }
 }

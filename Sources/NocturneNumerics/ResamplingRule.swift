@@ -17,6 +17,9 @@ public struct ResamplingRule: Hashable, Sendable {
         case torch
         /// `no_resampling_hack`: every grid keeps its shape.
         case none
+        /// SciPy's `ndimage.zoom` in float64, order 0 or 1, as TotalSegmentator uses it: the centres of the first and of the last
+        /// voxels coincide.
+        case zoom
     }
 
     /// Whether slices with a large distance are resampled one by one: nnU-Net's `force_separate_z`.
@@ -85,6 +88,9 @@ public struct ResamplingRule: Hashable, Sendable {
         }
         guard separateAxis.map((0..<3).contains) ?? true else {
             throw .value("a volume has no axis \(separateAxis ?? 0)")
+        }
+        guard method != .zoom || order != .cubic && separateAxis == nil else {
+            throw .value("the method zoom has orders 0 and 1 only, along all axes")
         }
         guard method != .none || source == target else {
             throw .shape("\(source) differs from \(target), but the rule does not resample")

@@ -9,6 +9,7 @@ struct RowResampling: Sendable {
     private let target: VolumeShape
     private let map: PointwiseMap
     private let isTorch: Bool
+    private let truncates: Bool
     private let x: AxisTaps
     private let y: AxisTaps
     private let z: AxisTaps
@@ -19,6 +20,7 @@ struct RowResampling: Sendable {
         target = resampler.target
         map = resampler.map
         isTorch = resampler.rule.method == .torch
+        truncates = resampler.truncates
         let taps = (0..<3).map { axis in
             AxisTaps(
                 inputs: resampler.view.shape[axis],
@@ -56,6 +58,7 @@ struct RowResampling: Sendable {
                             taps: Int32(x.count),
                             y_taps: Int32(y.count),
                             single: isTorch ? 1 : 0,
+                            truncates: truncates ? 1 : 0,
                             map: map.kernel,
                             inside: inside?.base,
                             inside_x_offsets: places

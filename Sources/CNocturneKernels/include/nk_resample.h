@@ -29,6 +29,8 @@ typedef struct {
 /// v = map(source[row_offsets[r] + x_offsets[t * count + x]]); rounded to float32 at the end. With a mask, voxels whose
 /// byte inside[inside_row_offsets[r] + inside_x_offsets[t * count + x]] is 0 are not mapped.
 ///
+/// truncates != 0: the float64 sum loses its fraction before it is rounded to float32, as by a conversion to an integer.
+///
 /// single != 0: all in float32, along x, then y, then z, with 1 or 2 taps each: torch's linear interpolation. There are
 /// `y_taps` rows for each z.
 typedef struct {
@@ -38,6 +40,7 @@ typedef struct {
     int taps;
     int y_taps;
     int single;
+    int truncates;
     nk_pointwise map;
     const uint8_t *_Nullable inside;
     const ptrdiff_t *inside_x_offsets;
@@ -160,6 +163,15 @@ typedef struct {
 
 /// Labels one native row: logits are interpolated in float32, along z, then y, then x.
 void nk_label_row(uint16_t *labels, ptrdiff_t count, const nk_label_taps *taps, nk_label_decision decision);
+
+/// Labels one native row by the mean probabilities of several networks: their logits are interpolated as by `nk_label_row`,
+/// and become probabilities by softmax over the classes, or by the logistic function for regions, of which the last one with
+/// a mean above one half counts. `scratch` has `nk_label_row_mean_scratch(classes)` floats.
+void nk_label_row_mean(
+    uint16_t *labels, ptrdiff_t count, const nk_label_taps *members, int member_count,
+    const nk_label_decision *decision, float *scratch);
+
+ptrdiff_t nk_label_row_mean_scratch(int classes);
 
 /// The taps of `nk_label_row_half`. Rows are identified by an outer and an inner axis.
 typedef struct {

@@ -3,6 +3,8 @@
 #include "nk_resample.h"
 #include "../variants.h"
 
+#include <math.h>
+
 #pragma STDC FP_CONTRACT OFF
 
 enum { chunk_length = 256 };
@@ -84,6 +86,8 @@ NK_INLINE void nk_resample_row_body(
                     sums[i] += (((double)read[i] * weight_z) * weight_y) * weights[i];
             }
         }
+        if (source->truncates)
+            for (ptrdiff_t i = 0; i < length; i++) sums[i] = trunc(sums[i]);
         for (ptrdiff_t i = 0; i < length; i++) out[begin + i] = (float)sums[i];
     }
 }

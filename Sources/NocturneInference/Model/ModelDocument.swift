@@ -19,6 +19,9 @@ package struct ModelDocument: Decodable {
         let mean: Double?
         let standardDeviation: Double?
         let useMask: Bool?
+        let lower: Double?
+        let upper: Double?
+        let countPadding: Bool?
     }
 
     struct Label: Decodable {

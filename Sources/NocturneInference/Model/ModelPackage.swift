@@ -118,7 +118,8 @@ public struct ModelChannel: Hashable, Sendable {
     }
 }
 
-/// The normalisation of the intensities of a channel before they are passed to the network. The schemes are nnU-Net's.
+/// The normalisation of the intensities of a channel before they are passed to the network. The schemes are nnU-Net's,
+/// and one of brainchop's.
 public enum IntensityNormalization: Hashable, Sendable {
     /// Clip to the bounds, subtract the mean, divide by the deviation. Bounds ascend, the deviation is above 0.
     case ct(lowerBound: Float, upperBound: Float, mean: Float, standardDeviation: Float)
@@ -129,6 +130,9 @@ public enum IntensityNormalization: Hashable, Sendable {
     case rescale01
     /// Divide by 255; values outside 0...255 are refused.
     case rgb01
+    /// Subtract a low quantile of the image, divide by the distance of a high one from it, without clipping. With
+    /// `countsPadding`, the zeros by which the volume is enlarged to the patch count as voxels.
+    case quantiles(lower: Double, upper: Double, countsPadding: Bool)
     case none
 }
 

@@ -96,6 +96,7 @@ package struct ModelValidation {
         case "rgb01": return .rgb01
         case "rescale01": return .rescale01
         case "none": return .none
+        case "quantiles": return try quantiles(raw, key: key)
         case "ct":
             let lower = try number(raw.lowerBound, key: "\(key).lowerBound")
             let upper = try number(raw.upperBound, key: "\(key).upperBound")
@@ -109,8 +110,24 @@ package struct ModelValidation {
             }
             return .ct(lowerBound: lower, upperBound: upper, mean: mean, standardDeviation: deviation)
         default:
-            throw refuse("\(key).scheme", expected: "one of ct, zScore, rescale01, rgb01, none", found: raw.scheme)
+            throw refuse("\(key).scheme", expected: "one of ct, zScore, rescale01, rgb01, quantiles, none", found: raw.scheme)
         }
+    }
+
+    private func quantiles(
+        _ raw: ModelDocument.Normalization,
+        key: String
+    ) throws(ModelPackageError) -> IntensityNormalization {
+        let lower = try number(raw.lower, key: "\(key).lower")
+        let upper = try number(raw.upper, key: "\(key).upper")
+        guard lower >= 0, upper <= 1, lower < upper else {
+            throw refuse("\(key).upper", expected: "0 <= lower < upper <= 1", found: "\(lower), \(upper)")
+        }
+        return .quantiles(
+            lower: raw.lower ?? 0,
+            upper: raw.upper ?? 1,
+            countsPadding: raw.countPadding ?? false
+        )
     }
 
     private func number(_ value: Double?, key: String) throws(ModelPackageError) -> Float {

@@ -12,8 +12,11 @@ package import NocturneSystem
 package protocol RecipeKind: Sendable {
     associatedtype Options: RecipeOptions
 
-    /// The `task` of its model packages, or the kind's own name if it needs no model. Unique.
+    /// The `task` of its model packages, or the kind's own name if it needs no model. Unique. The journal keeps it.
     static var task: String { get }
+
+    /// The tasks of its model packages; ``task`` alone unless stated otherwise.
+    static var packageTasks: [String] { get }
 
     /// Completes "needs a model to …" in messages: "classify photos".
     static var purpose: String { get }
@@ -77,6 +80,8 @@ package protocol RecipeKind: Sendable {
 }
 
 extension RecipeKind {
+    package static var packageTasks: [String] { [task] }
+
     package static var resultTask: String? { task }
 
     package static func summarize(

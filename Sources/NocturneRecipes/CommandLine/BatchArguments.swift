@@ -175,7 +175,7 @@ extension BatchArguments {
         let registry = RecipeRegistry.current
         let tasks = Set(packages.map(\.task))
         func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> ChosenRecipe? {
-            try kind.options(from: recipes.parsed, hasModels: tasks.contains(kind.task)).map {
+            try kind.options(from: recipes.parsed, hasModels: !tasks.isDisjoint(with: kind.packageTasks)).map {
                 try ChosenRecipe(kind, $0)
             }
         }

@@ -90,10 +90,10 @@ package enum LoadedModels {
         }
         let registry = RecipeRegistry.current
         let choices = try BatchChoices(description, tasks: Set(packages.map(\.task)), registry)
-        let known = Set(choices.recipes.map { $0.kind.task })
+        let known = Set(choices.recipes.flatMap { $0.kind.packageTasks })
         for package in packages where !known.contains(package.task) { throw registry.unknownTask(package.task) }
         return try choices.recipes.map { recipe in
-            let models = try packages.filter { $0.task == recipe.kind.task }.map {
+            let models = try packages.filter { recipe.kind.packageTasks.contains($0.task) }.map {
                 try chosen($0, choices.inference, instructionSet: description.instructionSet)
             }
             return try recipe.make(models)

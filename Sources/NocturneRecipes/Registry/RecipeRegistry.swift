@@ -27,9 +27,9 @@ package struct RecipeRegistry: Sendable {
     package init(_ kinds: [any RecipeKind.Type]) { self.kinds = kinds }
 
     /// The names of all tasks.
-    package var tasks: [String] { kinds.map { $0.task } }
+    package var tasks: [String] { kinds.flatMap { $0.packageTasks } }
 
-    package func kind(of task: String) -> (any RecipeKind.Type)? { kinds.first { $0.task == task } }
+    package func kind(of task: String) -> (any RecipeKind.Type)? { kinds.first { $0.packageTasks.contains(task) } }
 
     // MARK: Packages
 
@@ -39,8 +39,8 @@ package struct RecipeRegistry: Sendable {
     /// The validated section of the package's task.
     package func settings(of package: ModelPackage) throws(ModelPackageError) -> any ModelSettings {
         let known = kinds.filter { $0.settings != nil }
-        guard let settings = known.first(where: { $0.task == package.task })?.settings else {
-            let tasks = known.map { $0.task }.joined(separator: ", ")
+        guard let settings = known.first(where: { $0.packageTasks.contains(package.task) })?.settings else {
+            let tasks = known.flatMap { $0.packageTasks }.joined(separator: ", ")
             throw package.validation.refuse("task", expected: "one of \(tasks)", found: package.task)
         }
         return try settings.init(package)

@@ -77,7 +77,12 @@ extension VolumeSource {
     /// Identifies everything that the label map of this volume depends on, before labels are selected.
     /// - Parameter stamp: of the source files.
     mutating func setLabelsFingerprint(_ stamp: String, _ model: SegmentationModel, _ options: SegmentationOptions) {
-        let texts = options.labelOptions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        var texts = options.labelOptions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let used = model.partsInUse(options)
+        // Of a program, only some parts may run, and those that do not cannot replace labels of others.
+        if used.count < model.parts.count {
+            texts.append("parts=" + used.flatMap(\.members).map(\.member.path).joined(separator: ","))
+        }
         let grid = "\(geometry.shape) \(geometry.affine.rows) \(isCorrected ?? false)"
         let parts =
             ["nocturne labels 1", model.package.digest.hex, model.engineName, model.precision.rawValue] + texts

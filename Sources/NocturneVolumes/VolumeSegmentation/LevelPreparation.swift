@@ -43,6 +43,7 @@ struct LevelPreparation {
                     for: self.channels[index],
                     view: view,
                     mask: mask,
+                    zeros: normalization.countsPadding ? zeros(grid) : 0,
                     scope: scope
                 )
                 let resampler = try ImageResampler(
@@ -72,6 +73,15 @@ struct LevelPreparation {
         return image.frozen()
     }
 
+    /// How many voxels of the volume's own size fill the patch beyond the volume.
+    private func zeros(_ grid: ModelGrid) -> Int {
+        let shape = grid.shape
+        let padded = max(shape.z, level.patchSize[0]) * max(shape.y, level.patchSize[1])
+            * max(shape.x, level.patchSize[2])
+        let share = Double(padded - shape.count) / Double(shape.count)
+        return Int((share * Double(grid.box.shape.count)).rounded())
+    }
+
     private func needsMask(_ previous: FrozenVoxels<UInt16>?) -> Bool {
         previous != nil || level.normalizations.contains(.zScore(usesMask: true))
     }
@@ -87,6 +97,11 @@ extension IntensityNormalization {
         case .rescale01: .rescale01
         case .rgb01: .rgb01
         case .none: .none
+        case .quantiles(let lower, let upper, _): .quantiles(lower: lower, upper: upper)
         }
+    }
+
+    fileprivate var countsPadding: Bool {
+        if case .quantiles(_, _, let countsPadding) = self { countsPadding } else { false }
     }
 }

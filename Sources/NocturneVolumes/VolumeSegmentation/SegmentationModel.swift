@@ -1,5 +1,6 @@
 public import NocturneInference
 import NocturneNumerics
+import NocturnePostprocess
 import NocturneRecipeSupport
 
 /// Why a package cannot be used for volumes.
@@ -12,52 +13,90 @@ public struct SegmentationModelError: Error, Sendable, CustomStringConvertible {
 /// A model package with its networks in memory.
 public final class SegmentationModel: Sendable {
     public let package: ModelPackage
-    public let settings: VolumeSegmentationSettings
+    public let settings: VolumeModelSettings
     public let engineName: String
     public let precision: InferencePrecision
     public let instructionSet: String
-    /// One, or two for a cascade.
-    let levels: [LevelModel]
+    /// The network that finds the region of a program.
+    let region: MemberModel?
+    /// In the order of the settings; one for a package that is not a program.
+    let parts: [PartModel]
+    /// Every member once.
+    private let members: [MemberModel]
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
     public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        guard package.task == VolumeSegmentationKind.task else {
+        guard VolumeSegmentationKind.packageTasks.contains(package.task) else {
             throw SegmentationModelError(package: package.id, detail: "is for \(package.task), not for volumes")
         }
-        let settings = try VolumeSegmentationSettings(package)
+        let settings = try VolumeModelSettings(package)
+        let members = try settings.members.map { try MemberModel($0, engine: engine, precision: precision) }
+        func model(of member: ProgramMember) throws -> MemberModel {
+            guard let model = members.first(where: { $0.member == member }) else {
+                throw SegmentationModelError(package: package.id, detail: "\(member.path) is not among its members")
+            }
+            return model
+        }
         self.package = package
         self.settings = settings
         self.precision = precision
+        self.members = members
         engineName = engine.name
-        levels = try settings.levels.map {
-            try LevelModel(package: package, settings: $0, engine: engine, precision: precision)
+        region = try settings.region.map { try model(of: $0.member) }
+        parts = try settings.parts.map { part in
+            PartModel(members: try part.members.map(model), labels: part.labels)
         }
-        instructionSet = levels.first?.networks.first?.instructionSet ?? ""
-        for level in levels { try check(level) }
-    }
-
-    private func check(_ level: LevelModel) throws {
-        switch settings.output {
-        case .classes:
-            guard let label = package.labels.first(where: { Int($0.value) >= level.classes }) else { return }
+        instructionSet = members.first?.levels.first?.networks.first?.instructionSet ?? ""
+        for part in parts {
+            guard let other = part.members.first(where: { $0.classes != part.members[0].classes }) else { continue }
             throw SegmentationModelError(
                 package: package.id,
-                detail: "label \(label.name) is class \(label.value), the network returns classes 0 to "
-                    + "\(level.classes - 1)"
-            )
-        case .regions:
-            guard package.labels.count != level.classes else { return }
-            throw SegmentationModelError(
-                package: package.id,
-                detail: "there are \(package.labels.count) regions, the network returns \(level.classes)"
+                detail: "\(other.member.path) returns \(other.classes) classes, \(part.members[0].member.path) "
+                    + "\(part.members[0].classes); their probabilities cannot be averaged"
             )
         }
     }
 
-    /// The package's networks, in the order of its levels, with their input shapes (N, C, …).
+    /// The levels of all members.
+    var levels: [LevelModel] { members.flatMap(\.levels) }
+
+    /// The package's networks, in the order of its members and levels, with their input shapes (N, C, …).
     public var networks: [(file: String, inputShape: [Int])] {
-        levels.flatMap { level in level.settings.networks.map { ($0, level.inputShape) } }
+        members.flatMap { model in
+            model.levels.flatMap { level in
+                level.settings.networks.map { (model.member.programPath(of: $0), level.inputShape) }
+            }
+        }
+    }
+
+    /// The parts that have a label which was asked for; all of them, and at least one, without such a choice.
+    func partsInUse(_ options: SegmentationOptions) -> [PartModel] {
+        guard parts.count > 1, let wanted = options.labels else { return parts }
+        let values = Set(package.labels.filter { wanted.contains($0.name) }.map(\.value))
+        let used = parts.filter { !values.isDisjoint(with: $0.labels.values) }
+        return used.isEmpty ? Array(parts[..<1]) : used
+    }
+
+    /// What runs first: the network of the region, or the first part.
+    func firstPart(_ options: SegmentationOptions) -> PartModel {
+        region.map { PartModel(members: [$0], labels: [:]) } ?? partsInUse(options)[0]
+    }
+
+    /// The package's rules for cleaning labels.
+    var postprocessRules: PostprocessRules {
+        let values = Dictionary(uniqueKeysWithValues: package.labels.map { ($0.name, $0.value) })
+        let settings = settings.postprocessing
+        return PostprocessRules(
+            keepLargest: settings.keepLargest.map { $0.compactMap { values[$0] } },
+            fillHoles: settings.fillHoles.compactMap { values[$0] },
+            minimumVolumeMm3: Dictionary(
+                uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
+                    values[entry.key].map { ($0, entry.value) }
+                }
+            ),
+            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
+        )
     }
 
     /// Number of image channels of a case.
@@ -67,12 +106,65 @@ public final class SegmentationModel: Sendable {
     func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
         try levels.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
     }
+}
 
+/// Networks that give one label map: one member, or an ensemble.
+final class PartModel: Sendable {
+    let members: [MemberModel]
+    /// For values of the members' labels, the values of the program's labels.
+    let labels: [UInt16: UInt16]
+
+    init(members: [MemberModel], labels: [UInt16: UInt16]) {
+        self.members = members
+        self.labels = labels
+    }
+
+    /// Whether labels keep their values, and none is left out.
+    var keepsLabels: Bool {
+        members[0].member.package.labels.allSatisfy { labels[$0.value] == $0.value }
+    }
+}
+
+/// One package of a program with its networks in memory.
+final class MemberModel: Sendable {
+    let member: ProgramMember
+    /// One, or two for a cascade.
+    let levels: [LevelModel]
     /// The label value for each network output.
-    var decision: LabelDecision {
-        switch settings.output {
-        case .regions: return .regions(labels: package.labels.map(\.value))
+    let decision: LabelDecision
+
+    init(_ member: ProgramMember, engine: any InferenceEngine, precision: InferencePrecision) throws {
+        let package = member.package
+        self.member = member
+        levels = try member.settings.levels.map {
+            try LevelModel(package: package, settings: $0, engine: engine, precision: precision)
+        }
+        decision = try Self.decision(member, levels)
+    }
+
+    /// The number of outputs of the last level.
+    var classes: Int { levels[levels.count - 1].classes }
+
+    private static func decision(_ member: ProgramMember, _ levels: [LevelModel]) throws -> LabelDecision {
+        let package = member.package
+        switch member.settings.output {
+        case .regions:
+            if let level = levels.first(where: { $0.classes != package.labels.count }) {
+                throw SegmentationModelError(
+                    package: package.id,
+                    detail: "there are \(package.labels.count) regions, the network returns \(level.classes)"
+                )
+            }
+            return .regions(labels: package.labels.map(\.value))
         case .classes:
+            for level in levels {
+                guard let label = package.labels.first(where: { Int($0.value) >= level.classes }) else { continue }
+                throw SegmentationModelError(
+                    package: package.id,
+                    detail: "label \(label.name) is class \(label.value), the network returns classes 0 to "
+                        + "\(level.classes - 1)"
+                )
+            }
             var table = [UInt16](repeating: 0, count: levels[0].classes)
             for label in package.labels { table[Int(label.value)] = label.value }
             return .largestLogit(labels: table)

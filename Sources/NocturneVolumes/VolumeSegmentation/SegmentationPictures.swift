@@ -15,7 +15,8 @@ extension SegmentationModel {
         {
             return window
         }
-        if case .ct(let lower, let upper, _, _) = package.channels[0].normalization {
+        let channels = parts[0].members[0].member.package.channels
+        if case .ct(let lower, let upper, _, _) = channels[0].normalization {
             return .fixed(lower: lower, upper: upper)
         }
         return .percentiles

@@ -29,74 +29,60 @@ struct VolumeMemory {
             ),
             PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
         ]
-        var steps = 0
-        for (index, level) in model.levels.enumerated() {
-            let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
-            let tiles = try grid.tiles(level, options)
-            steps += tiles.tileCount
-            buffers += try preparing(level, grid, isFirst: index == 0)
-            buffers += inferring(level, grid, tiles, lean: lean)
+        let work = try workingSource()
+        if let grid = work.grid {
+            buffers += try onGrid(grid, work.source.geometry.shape.count)
         }
+        var steps = 0
+        var largest: [PlannedBuffer] = []
+        for part in (model.region.map { [PartModel(members: [$0], labels: [:])] } ?? []) + model.partsInUse(options) {
+            let memory = try PartMemory(part: part, source: work.source, options: options, lean: lean).plan()
+            steps += memory.steps
+            // One part after the other.
+            if Self.sum(memory.buffers) > Self.sum(largest) { largest = memory.buffers }
+        }
+        buffers += largest
+        buffers += merging(work.source.geometry.shape.count)
         buffers += finishing(threads)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes(lean: lean))
     }
 
-    /// The first level's image is made by the preprocessor, a second one's during inference.
-    private func preparing(_ level: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
-        let during: Stage = isFirst ? .prepare : .infer
-        let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
-        let resampler = try ImageResampler(
-            view: view,
-            target: grid.shape,
-            rule: grid.image,
-            separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
-        )
-        var buffers = [
-            PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
-            PlannedBuffer(
-                "network input",
-                bytes: grid.shape.count * 4 * level.settings.inputChannels,
-                from: during,
-                through: .infer
-            ),
-        ]
-        if level.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
-            // The mask, and one normalized channel if values outside the mask stay unchanged.
-            buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
-        }
-        if !isFirst {
-            buffers.append(
-                PlannedBuffer("labels of the previous level", bytes: voxels * 2, from: .infer, through: .infer)
-            )
-        }
-        return buffers
+    private static func sum(_ buffers: [PlannedBuffer]) -> Int { buffers.reduce(0) { $0 + $1.bytes } }
+
+    /// The volume on the grid of the program.
+    private func workingSource() throws -> (source: VolumeSource, grid: ProgramGrid?) {
+        guard let settings = model.settings.grid else { return (source, nil) }
+        let grid = try ProgramGrid(settings, of: source)
+        return (grid.source(of: source), grid)
     }
 
-    private func inferring(_ level: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan, lean: Bool) -> [PlannedBuffer] {
-        let sums =
-            lean
-            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: level.classes)
-            : RollingAccumulator.predictedBytes(plan: tiles, classes: level.classes)
-        var buffers = [
+    private func onGrid(_ grid: ProgramGrid, _ voxels: Int) throws -> [PlannedBuffer] {
+        [
             PlannedBuffer(
-                "tile sums",
-                bytes: sums * level.accumulatorCount(options),
-                from: .infer,
+                "volume on the grid of the program",
+                bytes: voxels * 4 * model.channelCount,
+                from: .prepare,
                 through: .infer
             ),
             PlannedBuffer(
-                "logit planes",
-                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes),
-                from: .infer,
-                through: .infer
+                "resampling to the grid of the program",
+                bytes: try grid.workingBytes(),
+                from: .prepare,
+                through: .prepare
             ),
+            PlannedBuffer("labels on the grid of the program", bytes: voxels * 4, from: .infer, through: .infer),
         ]
-        if level.accumulatorCount(options) > 1 {
-            let plane = grid.shape.sliceCount * level.classes * 4
-            buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
+    }
+
+    /// What joins the labels of several parts, and the region of the volume.
+    private func merging(_ voxels: Int) -> [PlannedBuffer] {
+        var buffers: [PlannedBuffer] = []
+        if model.parts.count > 1 || model.parts.contains(where: { !$0.keepsLabels }) {
+            buffers.append(PlannedBuffer("merged labels", bytes: voxels * 2, from: .infer, through: .infer))
         }
-        if !grid.orientation.changesNothing {
-            buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
+        if model.region != nil {
+            let bytes = voxels * (4 * model.channelCount + 2)
+            buffers.append(PlannedBuffer("region of the volume", bytes: bytes, from: .infer, through: .infer))
         }
         return buffers
     }

@@ -39,9 +39,9 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> FinishedVolume {
         let model = try model(inferred.source.model)
-        // What a person has drawn is not cleaned, and earlier labels have been.
-        let isFinal = item.edit != nil || inferred.earlier != nil
-        let rules = isFinal ? PostprocessRules() : rules(of: model)
+        // What a person has drawn is not cleaned; earlier labels and those on the grid of a program have been.
+        let isFinal = item.edit != nil || inferred.cleaning != nil
+        let rules = isFinal ? PostprocessRules() : model.postprocessRules
         let (labels, cleaning) = try cleaned(inferred.labels, rules, of: model, scope: context.scope)
         let measurements = try LabelMeasurer.measure(
             labels: labels,
@@ -80,7 +80,7 @@ extension VolumeSegmentation {
             source: inferred.source,
             labels: labels,
             measurements: measurements,
-            cleaning: inferred.earlier?.cleaning ?? cleaning,
+            cleaning: inferred.cleaning ?? cleaning,
             earlier: inferred.earlier,
             regions: regions?.measurements ?? [],
             comparison: compared.outcome,
@@ -206,20 +206,5 @@ extension VolumeSegmentation {
 
     func wantedLabels(of model: SegmentationModel) -> [ModelLabel] {
         model.package.labels.filter { options.labels?.contains($0.name) ?? true }
-    }
-
-    private func rules(of model: SegmentationModel) -> PostprocessRules {
-        let values = Dictionary(uniqueKeysWithValues: model.package.labels.map { ($0.name, $0.value) })
-        let settings = model.settings.postprocessing
-        return PostprocessRules(
-            keepLargest: settings.keepLargest.map { $0.compactMap { values[$0] } },
-            fillHoles: settings.fillHoles.compactMap { values[$0] },
-            minimumVolumeMm3: Dictionary(
-                uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
-                    values[entry.key].map { ($0, entry.value) }
-                }
-            ),
-            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
-        )
     }
 }

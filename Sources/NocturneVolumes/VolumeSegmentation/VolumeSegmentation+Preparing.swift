@@ -39,19 +39,39 @@ extension VolumeSegmentation {
                 notes: loaded.notes
             )
         }
-        let preparations = try model(source.model).levels.map {
-            LevelPreparation(level: $0.settings, source: source, channels: channels.map(\.voxels))
-        }
-        let grids = try preparations.map { try $0.grid(scope: context.scope) }
         return PreparedVolume(
             source: source,
             channels: channels,
-            input: PreparedVolume.NetworkInput(
-                grids: grids,
-                image: try preparations[0].image(grids[0], previous: nil, scope: context.scope)
-            ),
+            input: try input(source, channels, context.scope),
             earlier: nil,
             notes: loaded.notes
+        )
+    }
+
+    /// The volume on the grid of the program, and the input of the first network.
+    private func input(
+        _ source: VolumeSource,
+        _ channels: [Volume],
+        _ scope: ComputeScope
+    ) throws -> PreparedVolume.NetworkInput {
+        let model = try model(source.model)
+        let voxels = channels.map(\.voxels)
+        let grid = try model.settings.grid.map { try ProgramGrid($0, of: source) }
+        let volume =
+            try grid?.volume(of: source, channels: voxels, scope: scope)
+            ?? WorkingVolume(source: source, channels: voxels)
+        let part = model.firstPart(options)
+        let grids = try PartGrids(part, on: volume, scope: scope)
+        let preparation = LevelPreparation(
+            level: part.members[0].levels[0].settings,
+            source: volume.source,
+            channels: volume.channels
+        )
+        return PreparedVolume.NetworkInput(
+            volume: volume,
+            grid: grid,
+            first: grids,
+            image: try preparation.image(grids.grids[0][0], previous: nil, scope: scope)
         )
     }
 

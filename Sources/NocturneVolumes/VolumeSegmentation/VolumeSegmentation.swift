@@ -90,8 +90,8 @@ public struct VolumeSegmentation: Recipe {
     ) throws -> TiledSegmentation {
         try TiledSegmentation(
             model: try model(prepared.source.model),
-            options: options,
             sessions: sessions,
+            options: options,
             prepared: prepared,
             item: item,
             context: context

@@ -9,8 +9,9 @@ package import NocturneSystem
 /// Segmentation of volumes: the entry in the registry.
 package enum VolumeSegmentationKind: RecipeKind {
     package static let task = "volume-segmentation"
+    package static let packageTasks = [task, VolumeModelSettings.programTask]
     package static let purpose = "segment volumes"
-    package static let settings: (any ModelSettings.Type)? = VolumeSegmentationSettings.self
+    package static let settings: (any ModelSettings.Type)? = VolumeModelSettings.self
     package static let arguments: [any RecipeArguments.Type] = [
         SurfaceArguments.self, VolumeInputArguments.self, SegmentationArguments.self,
     ]
@@ -42,13 +43,15 @@ package enum VolumeSegmentationKind: RecipeKind {
     }
 
     package static func details(of package: ModelPackage) throws -> [String] {
-        try VolumeSegmentationSettings(package).levels.enumerated().map { index, level in
-            let spacing = level.spacing.map { $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm" }
-            return "Cascade level \(index + 1): spacing \(spacing ?? "the volume's own"), patch "
-                + level.patchSize.map(String.init).joined(separator: "×")
-                + ", step \(level.tileStep), networks: \(level.networks.count), mirrored axes: "
-                + "\(level.mirroringAxes.count)"
-        }
+        let settings = try VolumeModelSettings(package)
+        let program = settings.programDetails(package)
+        return program
+            + settings.members.flatMap { member in
+                member.settings.levels.enumerated().map { index, level in
+                    let place = member.path.isEmpty ? "Cascade level" : "\(member.path), cascade level"
+                    return "\(place) \(index + 1): " + level.details
+                }
+            }
     }
 
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {

@@ -49,7 +49,7 @@ extension ModelValidation {
         )
     }
 
-    private func check(_ names: [String], labels: [ModelLabel], key: String) throws(ModelPackageError) {
+    func check(_ names: [String], labels: [ModelLabel], key: String) throws(ModelPackageError) {
         let known = Set(labels.map(\.name))
         var seen: Set<String> = []
         for name in names {

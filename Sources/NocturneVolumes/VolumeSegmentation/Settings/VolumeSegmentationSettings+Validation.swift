@@ -21,7 +21,15 @@ extension ModelValidation {
         )
     }
 
-    private func window(_ raw: VolumeSegmentationSection.Window?, key: String) throws(ModelPackageError)
+    /// Volume models need channels and labels, which are optional in other packages.
+    func checkVolumes(_ package: ModelPackage) throws(ModelPackageError) {
+        for (key, isEmpty) in [("channels", package.channels.isEmpty), ("labels", package.labels.isEmpty)] where isEmpty
+        {
+            throw refuse(key, expected: "at least one \(key.dropLast())", found: "none")
+        }
+    }
+
+    func window(_ raw: VolumeSegmentationSection.Window?, key: String) throws(ModelPackageError)
         -> DisplayWindow?
     {
         guard let raw else { return nil }
@@ -140,7 +148,7 @@ extension ModelValidation {
         key: String
     ) throws(ModelPackageError) -> ResamplingSettings {
         let methodText = raw?.method ?? ResamplingSettings.Method.spline.rawValue
-        guard let method = ResamplingSettings.Method(rawValue: methodText) else {
+        guard let method = ResamplingSettings.Method(rawValue: methodText), method != .zoom else {
             throw refuse("\(key).method", expected: "spline, torch or none", found: methodText)
         }
         let separateText = raw?.separateZ ?? ResamplingSettings.SeparateAxis.auto.rawValue

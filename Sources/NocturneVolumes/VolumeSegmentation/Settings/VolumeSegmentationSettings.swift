@@ -129,6 +129,8 @@ public struct ResamplingSettings: Hashable, Sendable {
         case torch
         /// `no_resampling_hack`: the grid stays as it is.
         case none
+        /// `ndimage.zoom`, for the grid of a program only.
+        case zoom
     }
 
     public enum SeparateAxis: String, Hashable, Sendable {
@@ -187,20 +189,18 @@ public struct PostprocessingSettings: Hashable, Sendable {
     }
 }
 
-extension VolumeSegmentationSettings: ModelSettings {
+extension VolumeSegmentationSettings {
     /// The key of the task's section in `model.json`.
     static let section = "volumeSegmentation"
 
-    /// Volume models need channels and labels, which are optional in other packages.
+    /// - Parameter package: of the task `volume-segmentation`.
     public init(_ package: ModelPackage) throws(ModelPackageError) {
         let validation = package.validation
-        for (key, isEmpty) in [("channels", package.channels.isEmpty), ("labels", package.labels.isEmpty)] where isEmpty
-        {
-            throw validation.refuse(key, expected: "at least one \(key.dropLast())", found: "none")
-        }
+        try validation.checkVolumes(package)
         let section = try package.section(Self.section, as: VolumeSegmentationSection.self)
         self = try validation.volumeSegmentation(section, of: package)
     }
 
+    /// The ONNX files, among ``ModelPackage/files``.
     public var networks: [String] { levels.flatMap(\.networks) }
 }

@@ -1,0 +1,111 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Inference of the last levels of an ensemble: their probabilities are averaged, slice by slice.
+///
+/// Each member stops as soon as it has the planes that the next slice needs, so that all members advance together and none
+/// of them keeps more than its own window of sums.
+final class EnsembleInference: LabelInference {
+    private let members: [TileBlending]
+    /// The finished planes of each member.
+    private var planes: [Range<Int>]
+    private var labeler: EnsembleLabeler
+    private var slices: LabelSlices
+
+    /// - Parameters:
+    ///   - levels: one for each member, with grids of the same axes and the same box.
+    ///   - decision: the label value for each network output, of all members.
+    init(
+        _ levels: [PreparedLevel],
+        decision: LabelDecision,
+        checkpoint: LabelCheckpoint,
+        sessions: LevelSessions,
+        options: SegmentationOptions,
+        context: StageContext
+    ) throws {
+        let grid = levels[0].grid
+        let slices = try LabelSlices(grid, checkpoint, scope: context.scope)
+        let labeler = try EnsembleLabeler(
+            members: try levels.map { level in
+                try EnsembleLabeler.Member(
+                    model: level.grid.shape,
+                    box: grid.box.shape,
+                    rule: level.grid.logits,
+                    separateAxis: level.grid.logits.separateAxis(
+                        current: level.grid.spacing,
+                        new: level.grid.nativeSpacing
+                    )
+                )
+            },
+            native: grid.native,
+            box: grid.box,
+            decision: decision,
+            resumingAtSlice: slices.resumed
+        )
+        var members: [TileBlending] = []
+        for (index, level) in levels.enumerated() {
+            members.append(
+                try TileBlending(
+                    level,
+                    options: options,
+                    sessions: sessions,
+                    resumingAtPlane: labeler.nextPlane(of: index),
+                    context: context
+                )
+            )
+        }
+        self.members = members
+        planes = members.map { _ in 0..<0 }
+        self.slices = slices
+        self.labeler = labeler
+    }
+
+    var stepCount: Int { members.reduce(0) { $0 + $1.stepCount } }
+    var stepsDone: Int { isFinished ? stepCount : members.reduce(0) { $0 + $1.stepsDone } }
+    var isFinished: Bool { labeler.isFinished }
+
+    func step(_ context: StageContext) throws {
+        // The member that lacks a plane; after the loop below, there is one until all slices are labelled.
+        guard let index = members.indices.first(where: { lacksPlane($0) }) else { return }
+        let planes = try members[index].step(context.scope)
+        if !planes.isEmpty { self.planes[index] = planes }
+        while !labeler.isFinished, try pushPlanes() {
+            try labeler.labelSlice(into: &slices.labels, scope: context.scope)
+        }
+    }
+
+    private func lacksPlane(_ index: Int) -> Bool {
+        guard let plane = labeler.neededPlane(of: index) else { return false }
+        return !planes[index].contains(plane)
+    }
+
+    /// Hands over the planes for the next slice, as far as they are finished.
+    /// - Returns: whether every member has all of them.
+    private func pushPlanes() throws -> Bool {
+        var isComplete = true
+        for index in members.indices {
+            while let plane = labeler.neededPlane(of: index) {
+                guard planes[index].contains(plane) else {
+                    isComplete = false
+                    break
+                }
+                try members[index].withPlane(plane) { try labeler.push($0, of: index) }
+            }
+        }
+        return isComplete
+    }
+
+    func checkpoint(force: Bool, isIntermediate: Bool) throws {
+        try slices.save(finishedSlices: labeler.finishedSlices, force: force, isIntermediate: isIntermediate)
+    }
+
+    func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {
+        precondition(labeler.isFinished, "a volume is finished when all its slices are")
+        return try slices.take(stored: stored, scope: context.scope)
+    }
+}

@@ -1,0 +1,92 @@
+import NocturneBatch
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+
+/// Predicts the large buffers of one part of a program.
+struct PartMemory {
+    let part: PartModel
+    /// On the grid of the program.
+    let source: VolumeSource
+    let options: SegmentationOptions
+    /// Whether the sums of tiles are kept in a file.
+    let lean: Bool
+
+    private var voxels: Int { source.geometry.shape.count }
+
+    /// The buffers of all levels, and the number of tiles.
+    func plan() throws -> (buffers: [PlannedBuffer], steps: Int) {
+        var (buffers, steps): ([PlannedBuffer], Int) = ([], 0)
+        for member in part.members {
+            for (index, level) in member.levels.enumerated() {
+                let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
+                let tiles = try grid.tiles(level, options)
+                steps += tiles.tileCount
+                buffers += try preparing(level, grid, isFirst: index == 0)
+                buffers += inferring(level, grid, tiles)
+            }
+        }
+        return (buffers, steps)
+    }
+
+    /// The first level's image is made by the preprocessor, a second one's during inference.
+    private func preparing(_ level: LevelModel, _ grid: ModelGrid, isFirst: Bool) throws -> [PlannedBuffer] {
+        let during: Stage = isFirst ? .prepare : .infer
+        let view = try VoxelView(stored: source.geometry.shape, orientation: grid.orientation).cropped(to: grid.box)
+        let resampler = try ImageResampler(
+            view: view,
+            target: grid.shape,
+            rule: grid.image,
+            separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
+        )
+        var buffers = [
+            PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
+            PlannedBuffer(
+                "network input",
+                bytes: grid.shape.count * 4 * level.settings.inputChannels,
+                from: during,
+                through: .infer
+            ),
+        ]
+        if level.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
+            // The mask, and one normalized channel if values outside the mask stay unchanged.
+            buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
+        }
+        if !isFirst {
+            buffers.append(
+                PlannedBuffer("labels of the previous level", bytes: voxels * 2, from: .infer, through: .infer)
+            )
+        }
+        return buffers
+    }
+
+    private func inferring(_ level: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan) -> [PlannedBuffer] {
+        let sums =
+            lean
+            ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: level.classes)
+            : RollingAccumulator.predictedBytes(plan: tiles, classes: level.classes)
+        var buffers = [
+            PlannedBuffer(
+                "tile sums",
+                bytes: sums * level.accumulatorCount(options),
+                from: .infer,
+                through: .infer
+            ),
+            PlannedBuffer(
+                "logit planes",
+                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes),
+                from: .infer,
+                through: .infer
+            ),
+        ]
+        if level.accumulatorCount(options) > 1 {
+            let plane = grid.shape.sliceCount * level.classes * 4
+            buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
+        }
+        if !grid.orientation.changesNothing {
+            buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
+        }
+        return buffers
+    }
+}

@@ -1,0 +1,191 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What the runs of the parts of a program share: options, networks, and where labels are saved.
+struct InferenceResources {
+    let options: SegmentationOptions
+    let sessions: LevelSessions
+    let item: RecipeItem
+    let instructionSet: String
+}
+
+/// The grids of a part's levels for one volume, for each member.
+struct PartGrids: Sendable {
+    let grids: [[ModelGrid]]
+
+    /// - Throws: `CancelledError`; errors for grids that are too large.
+    init(_ part: PartModel, on volume: WorkingVolume, scope: ComputeScope) throws {
+        grids = try part.members.map { member in
+            try member.levels.map { level in
+                try LevelPreparation(level: level.settings, source: volume.source, channels: volume.channels)
+                    .grid(scope: scope)
+            }
+        }
+    }
+
+    /// The number of tiles of all levels.
+    func tileCount(_ part: PartModel, _ options: SegmentationOptions) throws -> Int {
+        try zip(part.members, grids).reduce(0) { sum, member in
+            try zip(member.0.levels, member.1).reduce(sum) { $0 + (try $1.1.tiles($1.0, options).tileCount) }
+        }
+    }
+}
+
+extension PartModel {
+    /// The number of tiles on a volume, from its header: without cropping, the largest number.
+    func plannedTiles(on source: VolumeSource, _ options: SegmentationOptions) throws -> Int {
+        try members.flatMap(\.levels).reduce(0) { sum, level in
+            let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
+            return sum + (try grid.tiles(level, options).tileCount)
+        }
+    }
+}
+
+/// One part of a program on one volume: the earlier levels of its members one after the other, then the last levels of all
+/// of them together.
+final class PartRun {
+    private let part: PartModel
+    private let volume: WorkingVolume
+    private let grids: PartGrids
+    private let resources: InferenceResources
+    /// Of the first level, if it has been prepared already.
+    private var firstImage: FrozenVoxels<Float>?
+    /// The number of the next run's checkpoint.
+    private var nextRun: Int
+    /// What is to be done before the last levels: member and level.
+    private var earlier: [(member: Int, level: Int)]
+    /// The labels of the previous level of each member.
+    private var previous: [FrozenVoxels<UInt16>?]
+    private var member = 0
+    private var current: (any LabelInference)?
+    private var isLast = false
+    private var finishedSteps = 0
+    let stepCount: Int
+
+    /// - Parameters:
+    ///   - firstImage: the input of the first level, if it has been prepared already.
+    ///   - firstRun: the number of the first run among all runs on the item, each of which saves labels of its own.
+    init(
+        _ part: PartModel,
+        on volume: WorkingVolume,
+        grids: PartGrids,
+        firstImage: FrozenVoxels<Float>?,
+        firstRun: Int,
+        resources: InferenceResources
+    ) throws {
+        self.part = part
+        self.volume = volume
+        self.grids = grids
+        self.resources = resources
+        self.firstImage = firstImage
+        nextRun = firstRun
+        earlier = part.members.enumerated().flatMap { index, member in
+            (0..<member.levels.count - 1).map { (index, $0) }
+        }
+        previous = part.members.map { _ in nil }
+        stepCount = try grids.tileCount(part, resources.options)
+    }
+
+    /// The number of runs that save labels.
+    static func runCount(_ part: PartModel) -> Int { part.members.reduce(1) { $0 + $1.levels.count - 1 } }
+
+    var stepsDone: Int { finishedSteps + (current?.stepsDone ?? 0) }
+    var isFinished: Bool { isLast && current?.isFinished == true }
+
+    func step(_ context: StageContext) throws {
+        try current?.step(context)
+        try advance(context)
+    }
+
+    /// Begins the next level when one is finished, unless it was the last. Levels whose labels were saved need no step.
+    func advance(_ context: StageContext) throws {
+        while !isLast, current?.isFinished ?? true {
+            if let current {
+                // The labels of a complete level are worth a file: a resumed run starts from them.
+                try current.checkpoint(force: true, isIntermediate: true)
+                finishedSteps += current.stepCount
+                previous[member] = try current.finish(stored: volume.source.geometry.shape, context)
+            }
+            current = nil
+            current = try next(context)
+        }
+    }
+
+    private func next(_ context: StageContext) throws -> any LabelInference {
+        let scope = context.scope
+        guard earlier.isEmpty else {
+            let (index, level) = earlier.removeFirst()
+            member = index
+            return try inference([try prepare(index, level, scope)], part.members[index].decision, context)
+        }
+        isLast = true
+        let last = try part.members.indices.map { try prepare($0, part.members[$0].levels.count - 1, scope) }
+        return try inference(last, part.members[0].decision, context)
+    }
+
+    private func inference(
+        _ levels: [PreparedLevel],
+        _ decision: LabelDecision,
+        _ context: StageContext
+    ) throws -> any LabelInference {
+        let checkpoint = LabelCheckpoint(
+            folder: context.staging,
+            level: nextRun,
+            fingerprint: resources.item.fingerprint,
+            instructionSet: resources.instructionSet,
+            shape: levels[0].grid.native,
+            time: context.scope.time
+        )
+        nextRun += 1
+        let (sessions, options) = (resources.sessions, resources.options)
+        if levels.count > 1 {
+            return try EnsembleInference(
+                levels,
+                decision: decision,
+                checkpoint: checkpoint,
+                sessions: sessions,
+                options: options,
+                context: context
+            )
+        }
+        return try LevelInference(
+            levels[0],
+            decision: decision,
+            checkpoint: checkpoint,
+            sessions: sessions,
+            options: options,
+            context: context
+        )
+    }
+
+    private func prepare(_ index: Int, _ level: Int, _ scope: ComputeScope) throws -> PreparedLevel {
+        let model = part.members[index].levels[level]
+        let grid = grids.grids[index][level]
+        let image: FrozenVoxels<Float>
+        if let first = firstImage, index == 0, level == 0 {
+            image = first
+            firstImage = nil
+        } else {
+            image = try LevelPreparation(level: model.settings, source: volume.source, channels: volume.channels)
+                .image(grid, previous: level == 0 ? nil : previous[index], scope: scope)
+        }
+        previous[index] = nil
+        return PreparedLevel(model: model, grid: grid, image: image)
+    }
+
+    func checkpoint(force: Bool, isIntermediate: Bool = false) throws {
+        try current?.checkpoint(force: force, isIntermediate: isIntermediate)
+    }
+
+    /// The labels on the volume's grid, in stored order. Call once, when the run is finished.
+    func finish(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
+        guard let run = current else { preconditionFailure("the labels of a part can be taken once") }
+        current = nil
+        return try run.finish(stored: volume.source.geometry.shape, context)
+    }
+}

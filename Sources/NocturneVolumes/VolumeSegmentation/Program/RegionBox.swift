@@ -1,0 +1,93 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneSystem
+
+/// The box in which the parts of a program work, found by the labels of its region network.
+struct RegionBox: Equatable {
+    /// How often a box whose labels touch its sides is enlarged.
+    static let maximumGrowth = 3
+
+    private(set) var box: VoxelBox
+    private let shape: VolumeShape
+    /// In voxels along x, y and z.
+    private let margin: SIMD3<Int>
+
+    /// - Parameters:
+    ///   - labelled: the box around all voxels of the labels; of all components together.
+    ///   - margin: in mm, on every side.
+    ///   - geometry: of the volume in which the labels are.
+    init(around labelled: VoxelBox, margin: Double, in geometry: VolumeGeometry) {
+        let spacing = geometry.spacing
+        shape = geometry.shape
+        self.margin = SIMD3(
+            Int((margin / spacing.x).rounded(.up)),
+            Int((margin / spacing.y).rounded(.up)),
+            Int((margin / spacing.z).rounded(.up))
+        )
+        box = labelled
+        box = moved(Array(repeating: true, count: 6))
+    }
+
+    /// The box with some of its sides moved outward by the margin, at least by one voxel, up to the border of the volume.
+    /// - Parameter sides: lower and upper side along x, then y, then z.
+    private func moved(_ sides: [Bool], atLeast least: Int = 0) -> VoxelBox {
+        var result = box
+        for axis in 0..<3 {
+            let distance = max(margin[axis], least)
+            if sides[2 * axis] { result.lower[axis] = max(0, box.lower[axis] - distance) }
+            if sides[2 * axis + 1] { result.upper[axis] = min(shape[axis], box.upper[axis] + distance) }
+        }
+        return result
+    }
+
+    /// The larger box, if labels touch sides of this one that are inside the volume; nil if none does.
+    /// - Parameter labelled: the box around all labels that were found in this box, in its own indices.
+    func grown(for labelled: VoxelBox) -> RegionBox? {
+        let sides = (0..<6).map { side in
+            let axis = side / 2
+            if side % 2 == 0 { return labelled.lower[axis] == 0 && box.lower[axis] > 0 }
+            return labelled.upper[axis] == box.shape[axis] && box.upper[axis] < shape[axis]
+        }
+        guard sides.contains(true) else { return nil }
+        var larger = self
+        larger.box = moved(sides, atLeast: 8)
+        return larger
+    }
+}
+
+extension VoxelBox {
+    /// The box around all voxels whose label is among `values`; nil values for any label. Nil when there is none.
+    /// - Complexity: one read of the labels, in parallel by slices.
+    static func around(
+        _ values: Set<UInt16>?,
+        of labels: FrozenVoxels<UInt16>,
+        _ shape: VolumeShape,
+        scope: ComputeScope
+    ) throws -> VoxelBox? {
+        var table: [Bool]?
+        if let values {
+            table = [Bool](repeating: false, count: Int(values.max() ?? 0) + 1)
+            for value in values { table?[Int(value)] = true }
+        }
+        let isWanted = table
+        let slices = try labels.withParallelReader { labels in
+            try scope.map(shape.z) { k -> VoxelBox? in
+                var found: VoxelBox?
+                for j in 0..<shape.y {
+                    let row = labels + shape.offset(0, j, k)
+                    func counts(_ i: Int) -> Bool {
+                        let value = Int(row[i])
+                        return value != 0 && (isWanted.map { value < $0.count && $0[value] } ?? true)
+                    }
+                    guard let first = (0..<shape.x).first(where: counts),
+                        let last = (0..<shape.x).last(where: counts)
+                    else { continue }
+                    let box = VoxelBox(lower: SIMD3(first, j, k), upper: SIMD3(last + 1, j + 1, k + 1))
+                    found = found?.union(box) ?? box
+                }
+                return found
+            }
+        }
+        return VoxelBox(around: slices.compactMap { $0 })
+    }
+}

@@ -1,0 +1,198 @@
+import NocturneInference
+
+extension ModelValidation {
+    /// Validates the section `volumeProgram`, and the packages that it names.
+    func volumeProgram(
+        _ raw: VolumeProgramSection,
+        of package: ModelPackage
+    ) throws(ModelPackageError) -> VolumeModelSettings {
+        let section = VolumeModelSettings.section
+        let region = try raw.region.map { (raw) throws(ModelPackageError) in
+            try self.region(raw, of: package, key: "\(section).region")
+        }
+        try checkLength(raw.parts.count, key: "\(section).parts")
+        guard !raw.parts.isEmpty else {
+            throw refuse("\(section).parts", expected: "at least one part", found: "none")
+        }
+        var parts: [ProgramPartSettings] = []
+        for (index, part) in raw.parts.enumerated() {
+            parts.append(try self.part(part, of: package, key: "\(section).parts[\(index)]"))
+        }
+        let made = Set(parts.flatMap(\.labels.values))
+        if let label = package.labels.first(where: { !made.contains($0.value) }) {
+            throw refuse("labels", expected: "labels that a part gives", found: label.name)
+        }
+        return VolumeModelSettings(
+            grid: try raw.grid.map { (raw) throws(ModelPackageError) in try grid(raw, key: "\(section).grid") },
+            region: region,
+            parts: parts,
+            postprocessing: try postprocessing(
+                raw.postprocessing,
+                labels: package.labels,
+                key: "\(section).postprocessing"
+            ),
+            window: try window(raw.window, key: "\(section).window") ?? parts[0].members[0].settings.window
+        )
+    }
+
+    private func grid(_ raw: VolumeProgramSection.Grid, key: String) throws(ModelPackageError) -> ProgramGridSettings {
+        if let orientation = raw.orientation, orientation != CascadeLevel.Orientation.ras.rawValue {
+            throw refuse("\(key).orientation", expected: CascadeLevel.Orientation.ras.rawValue, found: orientation)
+        }
+        guard raw.spacing.count == 3, raw.spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) else {
+            throw refuse("\(key).spacing", expected: "three numbers above 0 and at most 1000", found: raw.spacing)
+        }
+        let methodText = raw.resampling?.method ?? ResamplingSettings.Method.spline.rawValue
+        guard let method = ResamplingSettings.Method(rawValue: methodText), [.spline, .zoom].contains(method) else {
+            throw refuse("\(key).resampling.method", expected: "spline or zoom", found: methodText)
+        }
+        let order = raw.resampling?.order?.value ?? 1
+        guard [0, 1].contains(order) || method == .spline && order == 3 else {
+            throw refuse("\(key).resampling.order", expected: "0, 1, or 3 with spline", found: order)
+        }
+        let truncates = raw.resampling?.truncates ?? false
+        guard !truncates || order < 3 else {
+            throw refuse("\(key).resampling.truncates", expected: "truncation with orders 0 and 1", found: order)
+        }
+        return ProgramGridSettings(
+            spacing: raw.spacing,
+            resampling: ResamplingSettings(
+                method: method,
+                order: order,
+                orderZ: 0,
+                separateZ: .never,
+                anisotropyThreshold: 3
+            ),
+            truncates: truncates
+        )
+    }
+
+    private func region(
+        _ raw: VolumeProgramSection.Region,
+        of package: ModelPackage,
+        key: String
+    ) throws(ModelPackageError) -> ProgramRegionSettings {
+        let member = try self.member(raw.package, of: package, key: "\(key).package")
+        var labels = member.package.labels
+        if let names = raw.labels {
+            try check(names, labels: member.package.labels, key: "\(key).labels")
+            labels = labels.filter { names.contains($0.name) }
+        }
+        guard !labels.isEmpty else { throw refuse("\(key).labels", expected: "at least one label", found: "none") }
+        let margin = raw.marginMm ?? 0
+        guard margin >= 0, margin <= 1000 else {
+            throw refuse("\(key).marginMm", expected: "a number in 0...1000", found: margin)
+        }
+        return ProgramRegionSettings(member: member, labels: labels.map(\.value), marginMm: margin)
+    }
+
+    private func part(
+        _ raw: VolumeProgramSection.Part,
+        of package: ModelPackage,
+        key: String
+    ) throws(ModelPackageError) -> ProgramPartSettings {
+        try checkLength(raw.packages.count, key: "\(key).packages")
+        guard !raw.packages.isEmpty else {
+            throw refuse("\(key).packages", expected: "at least one folder", found: "none")
+        }
+        var members: [ProgramMember] = []
+        for (index, folder) in raw.packages.enumerated() {
+            let place = "\(key).packages[\(index)]"
+            if raw.packages[..<index].contains(folder) {
+                throw refuse(.duplicate, place, expected: "every folder once", found: "\(folder) twice")
+            }
+            let member = try self.member(folder, of: package, key: place)
+            if let first = members.first { try check(member, isLike: first, key: place) }
+            members.append(member)
+        }
+        return ProgramPartSettings(
+            members: members,
+            labels: try labels(raw.labels, members[0], package, key: "\(key).labels")
+        )
+    }
+
+    /// Members of an ensemble give probabilities of the same classes on the same grid.
+    private func check(_ member: ProgramMember, isLike first: ProgramMember, key: String) throws(ModelPackageError) {
+        let labels = member.package.labels.map { "\($0.value) \($0.name)" }
+        let expected = first.package.labels.map { "\($0.value) \($0.name)" }
+        guard labels == expected, member.settings.output == first.settings.output else {
+            throw refuse(key, expected: "the labels of \(first.path)", found: labels.joined(separator: ", "))
+        }
+        func axes(_ member: ProgramMember) -> String {
+            let level = member.settings.levels[member.settings.levels.count - 1]
+            return "orientation \(level.orientation.rawValue), transpose \(level.transpose), cropToNonzero "
+                + "\(level.cropToNonzero)"
+        }
+        guard axes(member) == axes(first) else {
+            throw refuse(key, expected: "the axes of \(first.path): \(axes(first))", found: axes(member))
+        }
+    }
+
+    /// The labels of a part by the values that `model.json` gives, or by their names.
+    private func labels(
+        _ raw: [String: WholeNumber]?,
+        _ member: ProgramMember,
+        _ package: ModelPackage,
+        key: String
+    ) throws(ModelPackageError) -> [UInt16: UInt16] {
+        guard let raw else { return try names(member, package, key: key) }
+        var labels: [UInt16: UInt16] = [:]
+        // Dictionaries are unordered; the error must be the same every time.
+        for text in raw.keys.sorted() {
+            guard let value = UInt16(text), member.package.label(withValue: value) != nil else {
+                throw refuse(.unknownName, key, expected: "values of the labels of \(member.path)", found: text)
+            }
+            let target = raw[text]?.value ?? 0
+            guard let own = UInt16(exactly: target), package.label(withValue: own) != nil else {
+                throw refuse(.unknownName, "\(key).\(text)", expected: "the value of a label", found: target)
+            }
+            labels[value] = own
+        }
+        guard !labels.isEmpty else { throw refuse(key, expected: "at least one label", found: "none") }
+        return labels
+    }
+
+    /// The labels of a part that have the names of the program's.
+    private func names(
+        _ member: ProgramMember,
+        _ package: ModelPackage,
+        key: String
+    ) throws(ModelPackageError) -> [UInt16: UInt16] {
+        var labels: [UInt16: UInt16] = [:]
+        for label in member.package.labels {
+            labels[label.value] = package.label(named: label.name)?.value
+        }
+        guard !labels.isEmpty else {
+            throw refuse(key, expected: "a label of \(member.path) with the name of one of the program's", found: "none")
+        }
+        return labels
+    }
+
+    /// The package in a folder of the program. Its files are among the program's, whose digests are verified.
+    private func member(
+        _ folder: String,
+        of package: ModelPackage,
+        key: String
+    ) throws(ModelPackageError) -> ProgramMember {
+        let listed = Set(package.files.map(\.path))
+        let document = folder + "/" + ModelPackage.documentName
+        guard listed.contains(document) else {
+            throw refuse(.unknownName, key, expected: "a folder whose \(ModelPackage.documentName) is listed in files", found: folder)
+        }
+        let member = try ModelPackage.load(folder: package.path(of: folder), verifyDigests: false)
+        guard member.task == VolumeSegmentationKind.task else {
+            throw refuse(key, expected: "a package for \(VolumeSegmentationKind.task)", found: member.task)
+        }
+        if let file = member.files.first(where: { !listed.contains(folder + "/" + $0.path) }) {
+            throw refuse(.unknownName, key, expected: "\(folder)/\(file.path) among files", found: "nothing")
+        }
+        guard member.channels.count == package.channels.count else {
+            throw refuse(
+                key,
+                expected: "a package with \(package.channels.count) channels",
+                found: member.channels.count
+            )
+        }
+        return ProgramMember(path: folder, package: member, settings: try VolumeSegmentationSettings(member))
+    }
+}

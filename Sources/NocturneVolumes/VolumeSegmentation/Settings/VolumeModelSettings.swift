@@ -1,0 +1,109 @@
+public import NocturneInference
+
+/// What a model package for volumes says: one network, or a program of several whose label maps are merged.
+///
+/// A package of the task `volume-segmentation` is a program of one part with one member.
+public struct VolumeModelSettings: Hashable, Sendable {
+    /// The grid on which all parts work; nil for the volume's own.
+    public let grid: ProgramGridSettings?
+    /// A network that finds the box in which the parts work; nil for the whole volume.
+    public let region: ProgramRegionSettings?
+    /// In the order in which they are merged: a label of a later part replaces that of an earlier one.
+    public let parts: [ProgramPartSettings]
+    /// Of the merged label map, on ``grid``.
+    public let postprocessing: PostprocessingSettings
+    /// The window of pictures if an image gives none; nil for the first channel's bounds.
+    public let window: DisplayWindow?
+}
+
+/// The grid of a program: the volume reoriented to the nearest RAS+ grid and resampled.
+public struct ProgramGridSettings: Hashable, Sendable {
+    /// In mm along z, y and x.
+    public let spacing: [Double]
+    /// From the volume to the grid. Labels return with order 0 of the same method.
+    public let resampling: ResamplingSettings
+    /// Whether resampled intensities lose their fractions, toward zero.
+    public let truncates: Bool
+}
+
+/// The network that finds the region of a program.
+public struct ProgramRegionSettings: Hashable, Sendable {
+    public let member: ProgramMember
+    /// Values of the member's labels whose voxels determine the box. At least one.
+    public let labels: [UInt16]
+    /// The distance in mm by which the box is larger than the labels, on every side.
+    public let marginMm: Double
+}
+
+/// Networks that give one label map.
+public struct ProgramPartSettings: Hashable, Sendable {
+    /// One package, or an ensemble, whose probabilities are averaged. All have the same labels.
+    public let members: [ProgramMember]
+    /// For values of the members' labels, the values of the program's labels. Others become background.
+    public let labels: [UInt16: UInt16]
+}
+
+/// A package among the networks of a program.
+public struct ProgramMember: Hashable, Sendable {
+    /// The path of its folder below that of the program; empty for a package that is not a program.
+    public let path: String
+    public let package: ModelPackage
+    public let settings: VolumeSegmentationSettings
+
+    /// The path of a file of the package among the files of the program.
+    func programPath(of file: String) -> String { path.isEmpty ? file : path + "/" + file }
+
+    /// Two members are the same if their packages are.
+    public static func == (one: ProgramMember, other: ProgramMember) -> Bool {
+        one.path == other.path && one.package.digest == other.package.digest
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(path)
+        hasher.combine(package.digest)
+    }
+}
+
+extension VolumeModelSettings: ModelSettings {
+    /// The task of packages with several networks, and the key of its section in `model.json`.
+    static let programTask = "volume-program"
+    static let section = "volumeProgram"
+
+    /// Reads the `model.json` of the members of a program, which are among its files.
+    public init(_ package: ModelPackage) throws(ModelPackageError) {
+        guard package.task == Self.programTask else {
+            let settings = try VolumeSegmentationSettings(package)
+            let own = package.labels.map { ($0.value, $0.value) }
+            self.init(
+                grid: nil,
+                region: nil,
+                parts: [
+                    ProgramPartSettings(
+                        members: [ProgramMember(path: "", package: package, settings: settings)],
+                        labels: Dictionary(uniqueKeysWithValues: own)
+                    )
+                ],
+                postprocessing: settings.postprocessing,
+                window: settings.window
+            )
+            return
+        }
+        let validation = package.validation
+        try validation.checkVolumes(package)
+        let section = try package.section(Self.section, as: VolumeProgramSection.self)
+        self = try validation.volumeProgram(section, of: package)
+    }
+
+    /// All members, each once: that of the region, then those of the parts.
+    var members: [ProgramMember] {
+        var found: [ProgramMember] = []
+        for member in (region.map { [$0.member] } ?? []) + parts.flatMap(\.members) where !found.contains(member) {
+            found.append(member)
+        }
+        return found
+    }
+
+    public var networks: [String] {
+        members.flatMap { member in member.settings.networks.map(member.programPath) }
+    }
+}

@@ -1,0 +1,140 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The tiles of one level on one volume: runs them through the networks and blends them into planes of logits.
+///
+/// The planes that a row of tiles finishes can be read until the next tile is run.
+final class TileBlending {
+    let model: LevelModel
+    let grid: ModelGrid
+    private let image: FrozenVoxels<Float>
+    private let plan: TilePlan
+    private let passes: MirrorPasses
+    private let sessions: SessionSet
+    /// One for all networks, or one per network with nnU-Net's rounding.
+    private var accumulators: [AccumulatorBox] = []
+
+    /// - Parameters:
+    ///   - image: `[channel][z][y][x]` in the grid's shape.
+    ///   - plane: the first plane of logits that is needed.
+    init(
+        _ level: PreparedLevel,
+        options: SegmentationOptions,
+        sessions: LevelSessions,
+        resumingAtPlane plane: Int,
+        context: StageContext
+    ) throws {
+        model = level.model
+        grid = level.grid
+        image = level.image
+        plan = try grid.tiles(model, options)
+        passes = model.passes(options)
+        if context.isLean { try FileSystem.makeFolder(context.staging) }
+        let set = try sessions.set(of: model, width: context.scope.width, options: options)
+        self.sessions = set
+        for _ in 0..<model.accumulatorCount(options) {
+            let accumulator = try RollingAccumulator(
+                plan: plan,
+                classes: model.classes,
+                map: set.map,
+                resumingAtPlane: plane,
+                inFileIn: context.isLean ? context.staging : nil
+            )
+            accumulators.append(AccumulatorBox(accumulator))
+        }
+    }
+
+    var stepCount: Int { plan.tileCount }
+    var stepsDone: Int { accumulators[0].value.nextTile }
+
+    /// Runs one tile through all networks.
+    /// - Returns: the planes that became finished; often none.
+    func step(_ scope: ComputeScope) throws -> Range<Int> {
+        let tile = stepsDone
+        let set = sessions
+        image.withUnsafeBufferPointer { image in
+            set.input.withUnsafeMutableBufferPointer { input in
+                plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input)
+            }
+        }
+        for (index, accumulator) in accumulators.enumerated() {
+            let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
+            try set.infer(sessions, passes, model, scope)
+            try set.sum.withUnsafeBufferPointer { logits in
+                guard Self.isFinite(logits) else {
+                    throw NonFiniteLogits(tile: tile, of: plan.tileCount, start: plan.start(ofTile: tile))
+                }
+                try accumulator.value.add(logits, tile: tile, scope: scope)
+            }
+        }
+        guard stepsDone % plan.tilesInRow == 0 else { return 0..<0 }
+        var planes = 0..<0
+        for accumulator in accumulators { planes = try accumulator.value.finishRow(scope: scope) }
+        return planes
+    }
+
+    /// Calls `body` with the logits of a plane: `[class][y][x]`.
+    func withPlane(_ plane: Int, _ body: (UnsafeBufferPointer<Float>) throws -> Void) throws {
+        if accumulators.count == 1 {
+            try accumulators[0].value.withPlane(plane, body)
+        } else {
+            try HalfMean.plane(plane, of: accumulators).withUnsafeBufferPointer(body)
+        }
+    }
+
+    /// Whether there is no NaN and no infinity: times 0, those do not give 0.
+    private static func isFinite(_ values: UnsafeBufferPointer<Float>) -> Bool {
+        let bytes = UnsafeRawBufferPointer(values)
+        var sum = SIMD16<Float>(repeating: 0)
+        let whole = values.count / 16
+        for index in 0..<whole {
+            sum += bytes.loadUnaligned(fromByteOffset: index * 64, as: SIMD16<Float>.self) * 0
+        }
+        return sum.sum() == 0 && values[(whole * 16)...].allSatisfy(\.isFinite)
+    }
+}
+
+/// A level with its input for one volume.
+struct PreparedLevel {
+    let model: LevelModel
+    let grid: ModelGrid
+    /// `[channel][z][y][x]` in the grid's shape.
+    let image: FrozenVoxels<Float>
+}
+
+/// A network returned NaN or infinite values.
+struct NonFiniteLogits: Error, CustomStringConvertible {
+    let tile: Int
+    let of: Int
+    let start: GridZYX
+    var description: String {
+        "the network returned NaN or infinite values in tile \(tile + 1) of \(of), which starts at "
+            + "voxel \(start) of the padded network grid"
+    }
+}
+
+/// Boxes an accumulator, since noncopyable values cannot be array elements.
+final class AccumulatorBox {
+    var value: RollingAccumulator
+    init(_ value: consuming RollingAccumulator) { self.value = value }
+}
+
+/// The mean over networks as in nnU-Net: sum and quotient rounded to half precision.
+enum HalfMean {
+    static func plane(_ plane: Int, of accumulators: [AccumulatorBox]) throws -> [Float] {
+        var sum: [Float] = accumulators[0].value.withPlane(plane) { Array($0) }
+        for accumulator in accumulators.dropFirst() {
+            accumulator.value.withPlane(plane) { next in
+                for index in sum.indices { sum[index] = Float(Float16(sum[index] + next[index])) }
+            }
+        }
+        let count = Float(accumulators.count)
+        for index in sum.indices { sum[index] = Float(Float16(sum[index] / count)) }
+        return sum
+    }
+}
