@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +21,25 @@ def label(value: int, name: str, color: str, code: tuple[str, str] | None = None
     if code is not None:
         entry["code"] = {"scheme": "SCT", "value": code[0], "meaning": code[1]}
     return entry
+
+
+@contextlib.contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """A folder to write into. At the end it becomes `out` and replaces what is there; after an error it is removed."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        yield partial
+        partial.chmod(0o755)
+        if out.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
+            os.rename(out, old / "package")
+            os.rename(partial, out)
+            shutil.rmtree(old)
+        else:
+            os.rename(partial, out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -> dict[str, Any]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nocturne_tools.model_package import write_package
+from nocturne_tools.model_package import whole_folder, write_package
 
 from . import network as networks
 from .folder import Folder
@@ -149,9 +146,7 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
     if chosen is not None:
         rules["keepLargest"] = stage.labels.keep_largest(*chosen)
         say(f"{chosen[0]}: keeps the largest component of {rules['keepLargest'] or 'nothing'}")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    with whole_folder(out) as partial:
         if before is not None:
             recipe["previousStage"] = {
                 **before.recipe(),
@@ -161,18 +156,7 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
             }
         files = stage.write_networks(partial, "")
         recipe |= {"output": "regions" if stage.labels.regions else "classes", "postprocessing": rules}
-        full = write_package(partial, _manifest(stage, recipe, options), files)
-        partial.chmod(0o755)
-        if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-            os.rename(out, old / "package")
-            os.rename(partial, out)
-            shutil.rmtree(old)
-        else:
-            os.rename(partial, out)
-        return full
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        return write_package(partial, _manifest(stage, recipe, options), files)
 
 
 def _manifest(stage: Stage, recipe: dict[str, Any], options: Options) -> dict[str, Any]:

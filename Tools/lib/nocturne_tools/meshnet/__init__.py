@@ -1,0 +1,1 @@
+"""Brainchop's MeshNet models: from TensorFlow.js's layers format to a model package."""
