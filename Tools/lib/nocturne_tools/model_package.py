@@ -18,17 +18,32 @@ def label(value: int, name: str, color: str, code: tuple[str, str] | None = None
     return entry
 
 
+def file_entry(folder: Path, name: str) -> dict[str, Any]:
+    """Path, size and SHA-256 of a file of a package."""
+    content = (folder / name).read_bytes()
+    return {"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+
+
 def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -> dict[str, Any]:
     """Completes `manifest` with the size and SHA-256 of `networks` (files in `folder`) and writes `model.json`.
 
     The networks of a `previousStage` are added to the files.
     """
-    files = []
     before = manifest["volumeSegmentation"].get("previousStage", {}).get("networks", [])
-    for name in before + networks:
-        content = (folder / name).read_bytes()
-        files.append({"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)})
     recipe = {**manifest["volumeSegmentation"], "networks": networks}
+    return _write(folder, manifest, before + networks, ("volume-segmentation", "volumeSegmentation", recipe))
+
+
+def write_program(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """The same for a program, whose `parts` are folders with packages: their files become its own."""
+    files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("parts/**/*")) if path.is_file()]
+    return _write(folder, manifest, files, ("volume-program", "volumeProgram", manifest["volumeProgram"]))
+
+
+def _write(
+    folder: Path, manifest: dict[str, Any], files: list[str], task: tuple[str, str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Writes `model.json`; `task` is its task, and the name and content of the section."""
     full = {
         "schemaVersion": SCHEMA_VERSION,
         "id": manifest["id"],
@@ -36,12 +51,12 @@ def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -
         "description": manifest["description"],
         "version": manifest["version"],
         "licence": manifest.get("licence", "Apache-2.0"),
-        "task": "volume-segmentation",
-        "files": files,
+        "task": task[0],
+        "files": [file_entry(folder, name) for name in files],
         "modalities": manifest["modalities"],
         "channels": manifest["channels"],
         "labels": manifest["labels"],
-        "volumeSegmentation": recipe,
+        task[1]: task[2],
     }
     (folder / "model.json").write_text(json.dumps(full, indent=2, ensure_ascii=False) + "\n")
     return full

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from nocturne_tools.model_package import write_package
+from nocturne_tools.whole_folder import whole_folder
 
 from . import network as networks
 from .folder import Folder
@@ -33,7 +31,10 @@ class Options:
     version: str = "1.0.0"
     licence: str | None = None
     tile_step: float = 0.5
+    mirroring: bool = True
     postprocessing: bool = True
+    label_names: dict[int, str] | None = None  # instead of those of dataset.json, by value
+    extra_postprocessing: dict[str, Any] = field(default_factory=dict)  # members of `postprocessing`
     trust: bool = False
     replace: bool = False
 
@@ -44,6 +45,8 @@ class Stage:
     def __init__(self, folder: Folder, options: Options, say: Callable[[str], None]) -> None:
         self.folder, self._options, self._say = folder, options, say
         self.labels = Labels(folder.dataset_file, folder.dataset)
+        if options.label_names is not None:
+            self.labels.rename(options.label_names)
         self.channels = channel_names(folder.dataset_file, folder.dataset)
         self._checkpoints = folder.checkpoints()
         self._first = next(self._checkpoints)
@@ -54,6 +57,7 @@ class Stage:
         if sorted(set(axes)) != sorted(axes) or not all(0 <= axis < dimension for axis in axes):
             raise Refusal(first.path, f"inference_allowed_mirroring_axes is {axes} for {dimension} dimensions")
         self.mirroring, self.trainer = axes, first.trainer
+        self._mirrors = options.mirroring
 
     def recipe(self) -> dict[str, Any]:
         """`volumeSegmentation` without networks, output and postprocessing."""
@@ -64,7 +68,7 @@ class Stage:
             "spacing": configuration.spacing,
             "patchSize": configuration.patch,
             "tileStep": self._options.tile_step,
-            "mirroringAxes": sorted(self.mirroring),
+            "mirroringAxes": sorted(self.mirroring) if self._mirrors else [],
             "cropToNonzero": True,
             "resampling": configuration.resampling(),
         }
@@ -149,9 +153,8 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
     if chosen is not None:
         rules["keepLargest"] = stage.labels.keep_largest(*chosen)
         say(f"{chosen[0]}: keeps the largest component of {rules['keepLargest'] or 'nothing'}")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    rules |= options.extra_postprocessing
+    with whole_folder(out) as partial:
         if before is not None:
             recipe["previousStage"] = {
                 **before.recipe(),
@@ -161,18 +164,7 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
             }
         files = stage.write_networks(partial, "")
         recipe |= {"output": "regions" if stage.labels.regions else "classes", "postprocessing": rules}
-        full = write_package(partial, _manifest(stage, recipe, options), files)
-        partial.chmod(0o755)
-        if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-            os.rename(out, old / "package")
-            os.rename(partial, out)
-            shutil.rmtree(old)
-        else:
-            os.rename(partial, out)
-        return full
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        return write_package(partial, _manifest(stage, recipe, options), files)
 
 
 def _manifest(stage: Stage, recipe: dict[str, Any], options: Options) -> dict[str, Any]:
