@@ -19,7 +19,7 @@ public enum Normalization: Hashable, Sendable, Codable {
     /// ascending order these are the ones at floor(n · lower) and ceil(n · upper) − 1, as brainchop takes them.
     case quantiles(lower: Double, upper: Double)
 
-    /// Whether ``map(for:view:mask:scope:)`` needs a mask.
+    /// Whether ``map(for:view:mask:zeros:scope:)`` needs a mask.
     public var needsMask: Bool { self == .zScore(useMask: true) }
 
     /// The map from voxel to voxel that results from this scheme for one image.

@@ -114,6 +114,8 @@ class Exporters(unittest.TestCase):
         self.assertIn("nocturne_tools/nnunet/package.py", names)
         self.assertFalse(any("phantoms" in name or "packaging" in name for name in names))
         self.assertIn("torch", foreign)
+        self.assertIn("nocturne_tools/totalsegmentator/program.py", names)
+        self.assertNotIn("totalsegmentator", foreign)
 
     def test_installed_text(self) -> None:
         text = exporters.as_installed("python Tools/export/export_nnunet.py A", "x[export]")

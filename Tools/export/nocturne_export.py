@@ -29,7 +29,8 @@ def main() -> int:
     found = exporters(HERE)
     kind = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if kind.startswith("-"):
-        lines = [f"  {name:<12}{summary(path.read_text(encoding='utf-8'))}" for name, path in found.items()]
+        width = max(map(len, found)) + 2
+        lines = [f"  {name:<{width}}{summary(path.read_text(encoding='utf-8'))}" for name, path in found.items()]
         print("\n".join([(__doc__ or "").rstrip(), "", *lines]))
         return 0
     if kind not in found:

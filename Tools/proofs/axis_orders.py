@@ -29,10 +29,10 @@ from pathlib import Path
 import nibabel as nib
 import numpy as np
 import torch
-from compare_nnunet import Agreement
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.label_agreement import Agreement
 from nocturne_tools.nnunet import shapes
 from nocturne_tools.nnunet.make_folder import make_folder
 from nocturne_tools.nnunet.package import Options, write

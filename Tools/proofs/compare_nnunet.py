@@ -24,7 +24,6 @@ import sys
 import tempfile
 import time
 import warnings
-from dataclasses import dataclass, field
 from pathlib import Path
 
 warnings.filterwarnings("ignore")  # PyTorch's and nnU-Net's about themselves
@@ -33,10 +32,10 @@ os.environ.setdefault("nnUNet_def_n_proc", "2")
 import nibabel as nib
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.label_agreement import Agreement, Limits
 from nocturne_tools.nnunet import shapes
 from nocturne_tools.nnunet.make_folder import make_folder
 from nocturne_tools.nnunet.package import Options, write
@@ -46,43 +45,6 @@ from nocturne_tools.paths import TOOLS
 NAME = "nnUNetTrainer__nnUNetPlans__"
 CODE = TOOLS / "lib" / "nocturne_tools" / "nnunet"
 VARIANTS = [(1, False), (1, True), (3, False), (3, True)]  # folds, mirroring
-
-
-@dataclass
-class Limits:
-    """The least share of equal voxels and the least Dice of every label."""
-
-    equal: float
-    dice: float
-
-
-@dataclass
-class Agreement:
-    """Counts over some label maps; `overlap` and `sizes` by label."""
-
-    voxels: int = 0
-    different: int = 0
-    overlap: NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, dtype=np.int64))
-    sizes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(256, dtype=np.int64))
-
-    def add(self, found: NDArray[np.uint8], expected: NDArray[np.uint8]) -> int:
-        """Adds a label map and nnU-Net's; returns how many voxels differ."""
-        different = int((found != expected).sum())
-        self.voxels += expected.size
-        self.different += different
-        self.overlap += np.bincount(found[found == expected], minlength=256)
-        self.sizes += np.bincount(found.ravel(), minlength=256) + np.bincount(expected.ravel(), minlength=256)
-        return different
-
-    @property
-    def equal(self) -> float:
-        return 1 - self.different / max(self.voxels, 1)
-
-    @property
-    def dice(self) -> float:
-        """The lowest over the labels; 0 without any."""
-        present = np.flatnonzero(self.sizes[1:]) + 1
-        return float((2 * self.overlap[present] / self.sizes[present]).min()) if len(present) else 0.0
 
 
 def fingerprint(case: ProofCase) -> str:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +18,10 @@ def label(value: int, name: str, color: str, code: tuple[str, str] | None = None
     return entry
 
 
-@contextlib.contextmanager
-def whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to write into. At the end it becomes `out` and replaces what is there; after an error it is removed."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
-        yield partial
-        partial.chmod(0o755)
-        if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-            os.rename(out, old / "package")
-            os.rename(partial, out)
-            shutil.rmtree(old)
-        else:
-            os.rename(partial, out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+def file_entry(folder: Path, name: str) -> dict[str, Any]:
+    """Path, size and SHA-256 of a file of a package."""
+    content = (folder / name).read_bytes()
+    return {"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 
 def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -> dict[str, Any]:
@@ -47,12 +29,21 @@ def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -
 
     The networks of a `previousStage` are added to the files.
     """
-    files = []
     before = manifest["volumeSegmentation"].get("previousStage", {}).get("networks", [])
-    for name in before + networks:
-        content = (folder / name).read_bytes()
-        files.append({"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)})
     recipe = {**manifest["volumeSegmentation"], "networks": networks}
+    return _write(folder, manifest, before + networks, ("volume-segmentation", "volumeSegmentation", recipe))
+
+
+def write_program(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """The same for a program, whose `parts` are folders with packages: their files become its own."""
+    files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("parts/**/*")) if path.is_file()]
+    return _write(folder, manifest, files, ("volume-program", "volumeProgram", manifest["volumeProgram"]))
+
+
+def _write(
+    folder: Path, manifest: dict[str, Any], files: list[str], task: tuple[str, str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Writes `model.json`; `task` is its task, and the name and content of the section."""
     full = {
         "schemaVersion": SCHEMA_VERSION,
         "id": manifest["id"],
@@ -60,12 +51,12 @@ def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -
         "description": manifest["description"],
         "version": manifest["version"],
         "licence": manifest.get("licence", "Apache-2.0"),
-        "task": "volume-segmentation",
-        "files": files,
+        "task": task[0],
+        "files": [file_entry(folder, name) for name in files],
         "modalities": manifest["modalities"],
         "channels": manifest["channels"],
         "labels": manifest["labels"],
-        "volumeSegmentation": recipe,
+        task[1]: task[2],
     }
     (folder / "model.json").write_text(json.dumps(full, indent=2, ensure_ascii=False) + "\n")
     return full

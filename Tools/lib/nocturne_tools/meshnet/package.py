@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nocturne_tools.model_package import recipe, whole_folder, write_package
+from nocturne_tools.model_package import recipe, write_package
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.whole_folder import whole_folder
 
 from . import check, graph, known
 from .layers import MeshNet, read

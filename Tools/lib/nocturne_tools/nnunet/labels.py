@@ -81,6 +81,16 @@ class Labels:
             raise Refusal(self.file, f"regions_class_order {order} writes one value for two regions")
         return names, order
 
+    def rename(self, names: dict[int, str]) -> None:
+        """Gives labels other names, by value; every value must exist."""
+        values = {entry["value"] for entry in self.entries}
+        missing = sorted(set(names) - values)
+        if missing:
+            first = f"{names[missing[0]]} with the value {missing[0]}"
+            raise Refusal(self.file, f"{len(values)} labels; expected {len(names)}, among them {first}")
+        for entry, name in zip(self.entries, safe_names([names.get(e["value"], e["name"]) for e in self.entries])):
+            entry["name"] = name
+
     def keep_largest(self, file: Path, steps: list[Any]) -> list[Any]:
         """Postprocessing steps as names of labels: a text for one label, a list for a joint mask."""
         names = {entry["value"]: entry["name"] for entry in self.entries}

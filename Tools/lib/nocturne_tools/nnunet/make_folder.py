@@ -151,7 +151,7 @@ def make_folder(path: Path, spec: FolderSpec, seed: int = 1) -> None:
     path.mkdir(parents=True, exist_ok=True)
     (path / "plans.json").write_text(json.dumps(plans, indent=4))
     (path / "dataset.json").write_text(json.dumps(dataset, indent=4))
-    network, weights = _network(spec, plans, dataset), None
+    network, weights = build_network(spec, plans, dataset), None
     for fold in range(spec.folds):
         if weights is not None:  # the folds differ, but only the first is trained from scratch
             network.load_state_dict(
@@ -159,27 +159,33 @@ def make_folder(path: Path, spec: FolderSpec, seed: int = 1) -> None:
             )
         _train(network, spec, volumes, spec.steps if fold == 0 else spec.steps // 3, seed * 100 + fold)
         weights = {name: value.clone() for name, value in network.state_dict().items()}
-        (path / f"fold_{fold}").mkdir(exist_ok=True)
-        checkpoint = {
-            "network_weights": weights,
-            "optimizer_state": {},
-            "grad_scaler_state": None,
-            "logging": {"mean_fg_dice": [np.float32(0.5)], "epoch_start_timestamps": [np.float64(0)]},
-            "_best_ema": np.float64(0.5),
-            "current_epoch": spec.steps,
-            "init_args": {
-                "configuration": spec.configuration,
-                "fold": fold,
-                "device": torch.device("cpu"),
-                "plans": plans,
-            },
-            "trainer_name": "nnUNetTrainer",
-            "inference_allowed_mirroring_axes": spec.mirroring,
-        }
-        torch.save(checkpoint, path / f"fold_{fold}" / "checkpoint_final.pth")
+        save_checkpoint(path / f"fold_{fold}", spec, weights, "nnUNetTrainer")
 
 
-def _network(spec: FolderSpec, plans: dict[str, Any], dataset: dict[str, Any]) -> nn.Module:
+def save_checkpoint(folder: Path, spec: FolderSpec, weights: dict[str, Tensor], trainer: str) -> None:
+    """Writes `checkpoint_final.pth` into the folder of a fold, with the members that nnU-Net reads or writes."""
+    folder.mkdir(exist_ok=True)
+    checkpoint = {
+        "network_weights": weights,
+        "optimizer_state": {},
+        "grad_scaler_state": None,
+        "logging": {"mean_fg_dice": [np.float32(0.5)], "epoch_start_timestamps": [np.float64(0)]},
+        "_best_ema": np.float64(0.5),
+        "current_epoch": spec.steps,
+        "init_args": {
+            "configuration": spec.configuration,
+            "fold": int(folder.name.removeprefix("fold_")),
+            "device": torch.device("cpu"),
+            "plans": spec.plans(),
+        },
+        "trainer_name": trainer,
+        "inference_allowed_mirroring_axes": spec.mirroring,
+    }
+    torch.save(checkpoint, folder / "checkpoint_final.pth")
+
+
+def build_network(spec: FolderSpec, plans: dict[str, Any], dataset: dict[str, Any]) -> nn.Module:
+    """The network of the plans as nnU-Net builds it, with random weights."""
     manager = PlansManager(plans).get_label_manager(dataset)
     architecture = spec.architecture()
     extra = len(manager.foreground_labels) if spec.previous_stage is not None else 0

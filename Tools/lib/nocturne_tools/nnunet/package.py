@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nocturne_tools.model_package import whole_folder, write_package
+from nocturne_tools.model_package import write_package
+from nocturne_tools.whole_folder import whole_folder
 
 from . import network as networks
 from .folder import Folder
@@ -30,7 +31,10 @@ class Options:
     version: str = "1.0.0"
     licence: str | None = None
     tile_step: float = 0.5
+    mirroring: bool = True
     postprocessing: bool = True
+    label_names: dict[int, str] | None = None  # instead of those of dataset.json, by value
+    extra_postprocessing: dict[str, Any] = field(default_factory=dict)  # members of `postprocessing`
     trust: bool = False
     replace: bool = False
 
@@ -41,6 +45,8 @@ class Stage:
     def __init__(self, folder: Folder, options: Options, say: Callable[[str], None]) -> None:
         self.folder, self._options, self._say = folder, options, say
         self.labels = Labels(folder.dataset_file, folder.dataset)
+        if options.label_names is not None:
+            self.labels.rename(options.label_names)
         self.channels = channel_names(folder.dataset_file, folder.dataset)
         self._checkpoints = folder.checkpoints()
         self._first = next(self._checkpoints)
@@ -51,6 +57,7 @@ class Stage:
         if sorted(set(axes)) != sorted(axes) or not all(0 <= axis < dimension for axis in axes):
             raise Refusal(first.path, f"inference_allowed_mirroring_axes is {axes} for {dimension} dimensions")
         self.mirroring, self.trainer = axes, first.trainer
+        self._mirrors = options.mirroring
 
     def recipe(self) -> dict[str, Any]:
         """`volumeSegmentation` without networks, output and postprocessing."""
@@ -61,7 +68,7 @@ class Stage:
             "spacing": configuration.spacing,
             "patchSize": configuration.patch,
             "tileStep": self._options.tile_step,
-            "mirroringAxes": sorted(self.mirroring),
+            "mirroringAxes": sorted(self.mirroring) if self._mirrors else [],
             "cropToNonzero": True,
             "resampling": configuration.resampling(),
         }
@@ -146,6 +153,7 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
     if chosen is not None:
         rules["keepLargest"] = stage.labels.keep_largest(*chosen)
         say(f"{chosen[0]}: keeps the largest component of {rules['keepLargest'] or 'nothing'}")
+    rules |= options.extra_postprocessing
     with whole_folder(out) as partial:
         if before is not None:
             recipe["previousStage"] = {

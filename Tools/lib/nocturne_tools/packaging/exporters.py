@@ -10,6 +10,8 @@ from nocturne_tools.paths import TOOLS
 
 LIBRARY = TOOLS / "lib"
 PACKAGE = "nocturne_tools"
+# Packages that one exporter imports when it is used, and names in its message; the wheel's extra has no need for them.
+OPTIONAL = {"totalsegmentator"}
 
 
 def scripts() -> list[Path]:
@@ -38,7 +40,7 @@ def module_file(name: str) -> Path | None:
 
 
 def closure() -> tuple[list[Path], list[str]]:
-    """The modules of the library that the exporters need, and the names of the foreign packages."""
+    """The modules of the library that the exporters need, and the foreign packages without the optional ones."""
     files: dict[Path, None] = {}
     foreign: set[str] = set()
     waiting = [(path, "") for path in scripts()]
@@ -53,7 +55,7 @@ def closure() -> tuple[list[Path], list[str]]:
                     files[file] = None
                     below = whole if file.name == "__init__.py" else whole.rpartition(".")[0]
                     waiting.append((file, below))
-            if parts[0] and parts[0] != PACKAGE and parts[0] not in sys.stdlib_module_names:
+            if parts[0] and parts[0] not in {PACKAGE, *OPTIONAL, *sys.stdlib_module_names}:
                 foreign.add(parts[0])
     return sorted(files), sorted(foreign)
 
