@@ -15,11 +15,8 @@ static int distance_index(const nk_conv_plan *plan) {
 static size_t output_row(const conv_job *job, const conv_unit *unit, int z, int y) {
     const nk_conv_plan *plan = job->plan;
     const conv_phase *phase = &plan->phases[unit->phase];
-    const size_t out_z = (size_t)(job->first[Z] + z) * plan->out_stride[Z] + phase->place[Z];
-    const size_t out_y = (size_t)(job->first[Y] + y) * plan->out_stride[Y] + phase->place[Y];
-    const size_t out_x = (size_t)job->first[X] * plan->out_stride[X] + phase->place[X];
-    const size_t voxel = (out_z * plan->out[Y] + out_y) * plan->out[X] + out_x;
-    return voxel * plan->desc.cout + unit->group * plan->group_out + unit->first;
+    const size_t channel = (size_t)unit->group * plan->group_out + unit->first;
+    return output_voxel(job, phase, z, y, 0) * plan->desc.cout + channel;
 }
 
 /// Computes one or two rows of a unit from a voxel on, on matrix tiles.
@@ -78,8 +75,8 @@ static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, 
         .last_words = end ? plan->last_words : plan->distance,
         .weights = plan->weights + unit->weights,
         .bias = start ? plan->bias + unit->group * plan->group_out + unit->first : NULL,
-        .output_segment = (ptrdiff_t)plan->out_stride[Y] * plan->out[X] * cout,
-        .output_step = (ptrdiff_t)plan->out_stride[X] * cout,
+        .output_segment = (ptrdiff_t)output_step(plan, Y) * plan->out[X] * cout,
+        .output_step = (ptrdiff_t)output_step(plan, X) * cout,
         .channels = unit->channels,
     };
     if (!plan->depthwise) {
@@ -186,6 +183,33 @@ static void run_vectors(const conv_job *job, int first, int end) {
 
 // MARK: Running
 
+/// Computes some units of the job's box in one sub-grid.
+static void run_box(const conv_job *job, int first, int end) {
+    const nk_conv_plan *plan = job->plan;
+    if (plan->minimal_x) {
+        nk_conv_minimal_run(job, first, end);
+    } else if (plan->kernels) {
+        run_vectors(job, first, end);
+    } else {
+        nk_conv_portable_run(job, first, end);
+    }
+}
+
+/// Computes some units of the box in all sub-grids along x, which share cache lines.
+static void run_boxes(conv_job *job, int first, int end) {
+    const nk_conv_plan *plan = job->plan;
+    for (int x = 0; x < plan->spacing[X]; x++) {
+        job->place[X] = x;
+        bool is_empty = false;
+        for (int a = 0; a < 3; a++) {
+            const int points = ceil_div(plan->out[a] - job->place[a], output_step(plan, a));
+            job->size[a] = min_int(plan->box[a], points - job->first[a]);
+            is_empty = is_empty || job->size[a] <= 0;
+        }
+        if (!is_empty) run_box(job, first, end);
+    }
+}
+
 void nk_conv_run_chunk(
     const nk_conv_plan *plan, const nk_conv_source *sources, int32_t source_count, const float *residual, float *out,
     float out_slope, double *stats, int32_t chunk, void *scratch) {
@@ -202,9 +226,10 @@ void nk_conv_run_chunk(
     int box = chunk / plan->ranges;
     for (int a = X; a >= Z; a--) {
         job.first[a] = box % plan->boxes[a] * plan->box[a];
-        job.size[a] = min_int(plan->box[a], plan->grid[a] - job.first[a]);
         box /= plan->boxes[a];
     }
+    job.place[Y] = box % plan->spacing[Y];
+    job.place[Z] = box / plan->spacing[Y];
     const int each = ceil_div(plan->unit_count, plan->ranges);
     const int first = range * each, end = min_int(first + each, plan->unit_count);
 
@@ -217,13 +242,7 @@ void nk_conv_run_chunk(
     }
     job.packed = aligned + round_up(4 * (cout + 32), 16);
     if (plan->kernels && plan->kernels->begin) plan->kernels->begin();
-    if (plan->minimal_x) {
-        nk_conv_minimal_run(&job, first, end);
-    } else if (plan->kernels) {
-        run_vectors(&job, first, end);
-    } else {
-        nk_conv_portable_run(&job, first, end);
-    }
+    run_boxes(&job, first, end);
     if (plan->kernels && plan->kernels->end) plan->kernels->end();
     if (stats) {
         double *row = stats + (size_t)chunk * 2 * cout;
