@@ -288,6 +288,8 @@ struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
         .init("groups", size: [4, 6, 9], cin: 36, cout: 24, kernel: [3, 3, 3], groups: 4),
         .init("groups of one in, two out", size: [4, 6, 9], cin: 6, cout: 12, kernel: [3, 3, 3], groups: 6),
         .init("depthwise", size: [5, 7, 23], cin: 35, cout: 35, kernel: [3, 3, 3], groups: 35, sources: [20, 15]),
+        .init("depthwise, 5 × 5 × 5", size: [4, 7, 14], cin: 18, cout: 18, kernel: [5, 5, 5], groups: 18),
+        .init("depthwise, short rows", size: [3, 8, 5], cin: 16, cout: 16, kernel: [7, 7, 7], groups: 16),
         .init(
             "depthwise, strided",
             size: [1, 9, 23],

@@ -25,8 +25,9 @@ typedef struct conv_tile {
     /// Distance from the high parts of split operands to the low ones; 0 when operands are not split.
     ptrdiff_t input_low;
     const ptrdiff_t *taps;
-    /// `last_words`: words of a voxel in the last block.
-    int tap_count, block_count, last_words;
+    /// `last_words`: words of a voxel in the last block. For two rows of a depthwise layer: `row_taps` taps are one row
+    /// of the kernel, and `plane_taps` one plane.
+    int tap_count, block_count, last_words, row_taps, plane_taps;
     const float *weights;
     /// Start values, or NULL to continue from the content of `output`.
     const float *bias;
@@ -102,8 +103,8 @@ typedef struct conv_kernels {
     /// Called before and after a chunk, on its thread, or NULL.
     void (*begin)(void);
     void (*end)(void);
-    /// One channel in, one channel out: weights are [tap][CONV_BLOCK].
-    void (*depthwise)(const conv_tile *tile, int length);
+    /// One channel in, one channel out, for one row or two adjacent ones of any length: weights are [tap][CONV_BLOCK].
+    void (*depthwise)(const conv_tile *tile, int segments, int length);
     void (*finish)(const conv_finish *finish);
     void (*pack)(const conv_strip *strip);
     /// Conversion to bfloat16.
@@ -142,6 +143,8 @@ struct nk_conv_plan {
     nk_conv_desc desc;
     const conv_kernels *kernels;
     bool depthwise;
+    /// Depthwise layers: whether adjacent rows of the output read the same rows of the input, but for one.
+    bool row_pairs;
     /// Whether words are pairs of bfloat16 channels, and whether these are high and low parts of float32 operands.
     bool pairs, split;
     /// Whether float32 operands are rounded to bfloat16, to emulate bfloat16 products where there are none.

@@ -128,6 +128,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     memcpy(plan->in, (int[]){desc->in_z, desc->in_y, desc->in_x}, sizeof plan->in);
     memcpy(plan->out, (int[]){desc->out_z, desc->out_y, desc->out_x}, sizeof plan->out);
     plan->depthwise = is_depthwise(desc);
+    plan->row_pairs = !desc->transposed && desc->stride_y == 1 && desc->ky > 1 && desc->dilation_y == plan->spacing[Y];
     plan->groups = plan->depthwise ? 1 : desc->groups;
     plan->group_in = desc->cin / plan->groups;
     plan->group_out = desc->cout / plan->groups;

@@ -71,6 +71,8 @@ static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, 
         .taps = phase->taps,
         .tap_count = phase->tap_count,
         .block_count = blocks,
+        .row_taps = plan->desc.kx,
+        .plane_taps = plan->desc.ky * plan->desc.kx,
         .input_low = (ptrdiff_t)plan->low,
         .last_words = end ? plan->last_words : plan->distance,
         .weights = plan->weights + unit->weights,
@@ -86,6 +88,29 @@ static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, 
     return tile;
 }
 
+/// Computes one unit of a depthwise layer over the whole box, in rows or pairs of rows. `last` may be NULL.
+static void run_depthwise(
+    const conv_job *job, const conv_unit *unit, conv_tile tile, conv_finish *last, const int size[3]) {
+    const nk_conv_plan *plan = job->plan;
+    for (int z = 0; z < size[Z]; z++) {
+        for (int y = 0; y < size[Y];) {
+            const int segments = plan->row_pairs ? min_int(2, size[Y] - y) : 1;
+            const size_t output = output_row(job, unit, z, y);
+            tile.input = packed_row(job, z, y);
+            tile.output = job->out + output;
+            plan->kernels->depthwise(&tile, segments, size[X]);
+            if (last) {
+                last->output = tile.output;
+                last->residual = job->residual ? job->residual + output : NULL;
+                last->segments = segments;
+                last->length = size[X];
+                plan->kernels->finish(last);
+            }
+            y += segments;
+        }
+    }
+}
+
 /// Computes one unit over the whole box with vectors. Tiles have nearly equal lengths; several short rows are combined
 /// into one tile. `last` may be NULL.
 static void run_tiles(
@@ -93,13 +118,10 @@ static void run_tiles(
     const nk_conv_plan *plan = job->plan;
     const int longest = plan->kernels->longest;
     const int tiles = ceil_div(size[X], longest), shorter = size[X] / tiles, longer = size[X] % tiles;
-    conv_tile_function *const(*table)[14] =
-        plan->depthwise ? NULL : plan->kernels->tiles[distance_index(plan)][unit->vectors - 1];
+    conv_tile_function *const(*table)[14] = plan->kernels->tiles[distance_index(plan)][unit->vectors - 1];
     int together = 1;
-    if (table && tiles == 1) {
-        for (int s = 2; s <= 4; s++) {
-            if (table[s - 1][size[X] - 1]) together = s;
-        }
+    for (int s = 2; s <= 4 && tiles == 1; s++) {
+        if (table[s - 1][size[X] - 1]) together = s;
     }
     for (int z = 0; z < size[Z]; z++) {
         for (int y = 0; y < size[Y];) {
@@ -111,11 +133,7 @@ static void run_tiles(
                 const int length = shorter + (i < longer);
                 tile.input = input + (size_t)x * plan->distance;
                 tile.output = job->out + output + (size_t)x * tile.output_step;
-                if (plan->depthwise) {
-                    plan->kernels->depthwise(&tile, length);
-                } else {
-                    table[segments - 1][length - 1](&tile);
-                }
+                table[segments - 1][length - 1](&tile);
                 if (last) {
                     last->output = tile.output;
                     last->residual = job->residual ? job->residual + (tile.output - job->out) : NULL;
@@ -150,7 +168,9 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
     };
     const bool end = plan->depthwise || block + blocks == plan->block_count;
     const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums);
-    if (!plan->depthwise && plan->kernels->matrix) {
+    if (plan->depthwise) {
+        run_depthwise(job, unit, tile, finishes ? &last : NULL, size);
+    } else if (plan->kernels->matrix) {
         run_matrix(job, unit, &tile, finishes ? &last : NULL, size);
     } else {
         run_tiles(job, unit, tile, finishes ? &last : NULL, size);
