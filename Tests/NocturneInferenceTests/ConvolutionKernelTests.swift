@@ -227,6 +227,53 @@ struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
         .init("even kernel", size: [6, 6, 6], cin: 16, cout: 16, kernel: [2, 4, 2], extra: [1, 1, 1]),
         .init("dilated", size: [7, 9, 12], cin: 16, cout: 24, kernel: [3, 3, 3], dilation: [1, 2, 3]),
         .init(
+            "dilated, minimal filtering",
+            size: [6, 24, 40],
+            cin: 16,
+            cout: 16,
+            kernel: [3, 3, 3],
+            dilation: [2, 2, 2]
+        ),
+        .init(
+            "dilated, other padding",
+            size: [7, 19, 37],
+            cin: 21,
+            cout: 19,
+            kernel: [3, 3, 3],
+            pad: [1, 5, 2],
+            dilation: [2, 3, 4],
+            sources: [9, 12]
+        ),
+        .init("dilated, few channels", size: [9, 11, 26], cin: 5, cout: 5, kernel: [3, 3, 3], dilation: [4, 4, 4]),
+        .init(
+            "dilated, groups",
+            size: [5, 12, 30],
+            cin: 12,
+            cout: 8,
+            kernel: [3, 3, 3],
+            dilation: [2, 4, 4],
+            groups: 2
+        ),
+        .init(
+            "dilated, depthwise",
+            size: [7, 9, 23],
+            cin: 35,
+            cout: 35,
+            kernel: [3, 3, 3],
+            dilation: [2, 2, 3],
+            groups: 35
+        ),
+        .init(
+            "dilated, strided along one axis",
+            size: [9, 10, 20],
+            cin: 16,
+            cout: 8,
+            kernel: [3, 3, 3],
+            stride: [1, 2, 1],
+            dilation: [4, 2, 3]
+        ),
+        .init("dilated beyond the input", size: [5, 6, 9], cin: 3, cout: 4, kernel: [3, 3, 3], dilation: [4, 9, 9]),
+        .init(
             "dilated and strided",
             size: [7, 9, 20],
             cin: 16,
@@ -241,6 +288,8 @@ struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
         .init("groups", size: [4, 6, 9], cin: 36, cout: 24, kernel: [3, 3, 3], groups: 4),
         .init("groups of one in, two out", size: [4, 6, 9], cin: 6, cout: 12, kernel: [3, 3, 3], groups: 6),
         .init("depthwise", size: [5, 7, 23], cin: 35, cout: 35, kernel: [3, 3, 3], groups: 35, sources: [20, 15]),
+        .init("depthwise, 5 × 5 × 5", size: [4, 7, 14], cin: 18, cout: 18, kernel: [5, 5, 5], groups: 18),
+        .init("depthwise, short rows", size: [3, 8, 5], cin: 16, cout: 16, kernel: [7, 7, 7], groups: 16),
         .init(
             "depthwise, strided",
             size: [1, 9, 23],

@@ -11,6 +11,7 @@
 #define VECTOR __m256
 #define LANES 8
 #define LONGEST 6
+#define DEPTHWISE_PAIRS 6
 #define POINT_WORDS LANES
 
 #define VECTOR_FUNCTION static inline __attribute__((always_inline))

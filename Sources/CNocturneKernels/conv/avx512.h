@@ -8,6 +8,7 @@
 #define VECTOR_MASK __mmask16
 #define LANES 16
 #define LONGEST 14
+#define DEPTHWISE_PAIRS 12
 
 #define VECTOR_FUNCTION static inline __attribute__((always_inline))
 

@@ -62,8 +62,8 @@ static layer_costs costs_of(const nk_conv_plan *plan) {
 static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, int *best_ranges) {
     const double block_bytes = (double)plan->block * 4;
     const double points = (double)plan->box[Z] * plan->box[Y] * plan->box[X];
-    const double boxes =
-        (double)ceil_div(plan->grid[Z], plan->box[Z]) * ceil_div(plan->grid[Y], plan->box[Y]) * plan->boxes[X];
+    const double boxes = (double)ceil_div(plan->grid[Z], plan->box[Z]) * ceil_div(plan->grid[Y], plan->box[Y]) *
+        plan->boxes[X] * plan->spacing[Z] * plan->spacing[Y];
     double blocks = (CACHE_BYTES - 64 * 1024) / (block_bytes + costs->unit_weights);
     double crowd = 1;
     if (blocks < 1) {
@@ -83,7 +83,7 @@ static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, in
         cycles += 150.0 * plan->packed[Z] * plan->packed[Y] * plan->block_count * groups;
         cycles += costs->all_weights * share / 16;
         cycles += (passes - 1) * points * plan->unit_count * share * 8;
-        cycles += 3000;
+        cycles = cycles * plan->spacing[X] + 3000;
         const double chunks = boxes * ranges;
         const double cost = cycles * chunks * nk_conv_imbalance(chunks);
         if (best < 0 || cost < best) {

@@ -25,8 +25,9 @@ typedef struct conv_tile {
     /// Distance from the high parts of split operands to the low ones; 0 when operands are not split.
     ptrdiff_t input_low;
     const ptrdiff_t *taps;
-    /// `last_words`: words of a voxel in the last block.
-    int tap_count, block_count, last_words;
+    /// `last_words`: words of a voxel in the last block. For two rows of a depthwise layer: `row_taps` taps are one row
+    /// of the kernel, and `plane_taps` one plane.
+    int tap_count, block_count, last_words, row_taps, plane_taps;
     const float *weights;
     /// Start values, or NULL to continue from the content of `output`.
     const float *bias;
@@ -102,8 +103,8 @@ typedef struct conv_kernels {
     /// Called before and after a chunk, on its thread, or NULL.
     void (*begin)(void);
     void (*end)(void);
-    /// One channel in, one channel out: weights are [tap][CONV_BLOCK].
-    void (*depthwise)(const conv_tile *tile, int length);
+    /// One channel in, one channel out, for one row or two adjacent ones of any length: weights are [tap][CONV_BLOCK].
+    void (*depthwise)(const conv_tile *tile, int segments, int length);
     void (*finish)(const conv_finish *finish);
     void (*pack)(const conv_strip *strip);
     /// Conversion to bfloat16.
@@ -142,6 +143,8 @@ struct nk_conv_plan {
     nk_conv_desc desc;
     const conv_kernels *kernels;
     bool depthwise;
+    /// Depthwise layers: whether adjacent rows of the output read the same rows of the input, but for one.
+    bool row_pairs;
     /// Whether words are pairs of bfloat16 channels, and whether these are high and low parts of float32 operands.
     bool pairs, split;
     /// Whether float32 operands are rounded to bfloat16, to emulate bfloat16 products where there are none.
@@ -151,7 +154,11 @@ struct nk_conv_plan {
     /// Per group. A depthwise layer counts as one group.
     int groups, group_in, group_out;
     int in[3], out[3], in_stride[3], out_stride[3];
-    /// The lowest tap offset, and the range up to the highest one, 1 for a single tap.
+    /// A dilated layer is computed as one ordinary layer for each *sub-grid*: every `spacing`-th voxel along an axis.
+    /// 1 along axes that are not divided like this. Where it is not 1, both strides are.
+    int spacing[3];
+    /// The lowest tap offset in voxels, and the range up to the highest one in voxels of a sub-grid, 1 for a single
+    /// tap.
     int lowest[3], span[3];
     /// For each remainder modulo the input stride, whether a tap reads there.
     bool *reads[3];
@@ -159,7 +166,8 @@ struct nk_conv_plan {
     conv_phase *phases;
     int unit_count;
     conv_unit *units;
-    /// The grid, the boxes it is divided into, their number along each axis, and the number of ranges of units.
+    /// The grid (of the largest sub-grid), the boxes it is divided into, their number along each axis, and the number of
+    /// ranges of units.
     int grid[3], box[3], boxes[3], ranges;
     /// Packed input: words between voxels, extents, words between rows and between blocks; `low` from high parts to low
     /// parts.
@@ -191,6 +199,8 @@ typedef struct conv_job {
     float *packed;
     /// First point and extent of the box.
     int first[3], size[3];
+    /// The output voxel of the first point of the sub-grid.
+    int place[3];
 } conv_job;
 
 static inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -207,6 +217,30 @@ static inline const float *packed_row(const conv_job *job, int z, int y) {
     const nk_conv_plan *plan = job->plan;
     const size_t in_z = (size_t)z * plan->in_stride[Z], in_y = (size_t)y * plan->in_stride[Y];
     return job->packed + (in_z * plan->packed[Y] + in_y) * plan->row;
+}
+
+/// The position along an axis in the input of a voxel of the packed box; may be outside of the input.
+static inline int input_place(const conv_job *job, int axis, int voxel) {
+    const nk_conv_plan *plan = job->plan;
+    const int point = job->first[axis] * plan->in_stride[axis] + voxel;
+    return point * plan->spacing[axis] + plan->lowest[axis] + job->place[axis];
+}
+
+/// Output voxels between adjacent points along an axis.
+static inline int output_step(const nk_conv_plan *plan, int axis) {
+    return plan->out_stride[axis] * plan->spacing[axis];
+}
+
+/// The number of the output voxel at a point of the box.
+static inline size_t output_voxel(const conv_job *job, const conv_phase *phase, int z, int y, int x) {
+    const nk_conv_plan *plan = job->plan;
+    const int point[] = {z, y, x};
+    size_t o[3];
+    for (int a = 0; a < 3; a++) {
+        const size_t at = (size_t)(job->first[a] + point[a]) * output_step(plan, a);
+        o[a] = at + phase->place[a] + job->place[a];
+    }
+    return (o[Z] * plan->out[Y] + o[Y]) * plan->out[X] + o[X];
 }
 
 /// Converts one of NK_CONV_ISA_*, without NK_CONV_DIRECT, to one that this processor can run; -1 if there is none.

@@ -59,12 +59,12 @@ static void transform_back(const minimal_planes *work, int width) {
     const nk_conv_plan *plan = job->plan;
     const conv_unit *unit = work->unit;
     const int cout = plan->desc.cout;
-    const ptrdiff_t row = (ptrdiff_t)plan->out[X] * cout;
+    const ptrdiff_t step = (ptrdiff_t)output_step(plan, X) * cout;
+    const ptrdiff_t row = (ptrdiff_t)output_step(plan, Y) * plan->out[X] * cout;
     const float *products = work->products;
-    for (int z = job->first[Z] + work->first; z < job->first[Z] + work->first + work->count; z++) {
+    for (int z = work->first; z < work->first + work->count; z++) {
         for (int ty = 0; ty < work->tiles_y; ty++) {
-            const size_t line = (size_t)z * plan->out[Y] + job->first[Y] + ty * MINIMAL_Y;
-            const size_t at = (line * plan->out[X] + job->first[X]) * cout + unit->first;
+            const size_t at = output_voxel(job, plan->phases, z, ty * MINIMAL_Y, 0) * cout + unit->first;
             const conv_minimal_output back = {
                 .points = products,
                 .point = work->product_point,
@@ -72,7 +72,7 @@ static void transform_back(const minimal_planes *work, int width) {
                 .bias = plan->bias + unit->first,
                 .output = job->out + at,
                 .output_row = row,
-                .output_step = cout,
+                .output_step = step,
                 .rows = min_int(MINIMAL_Y, job->size[Y] - ty * MINIMAL_Y),
                 .columns = job->size[X],
                 .channels = unit->channels,
@@ -84,7 +84,7 @@ static void transform_back(const minimal_planes *work, int width) {
                 .output = back.output,
                 .residual = job->residual ? job->residual + at : NULL,
                 .output_segment = row,
-                .output_step = cout,
+                .output_step = step,
                 .segments = back.rows,
                 .length = back.columns,
                 .channels = unit->channels,
@@ -117,10 +117,9 @@ static void transform_in(const conv_job *job, const minimal_inputs *inputs, size
     const size_t plane_block = plane_floats / ((size_t)plan->pass_blocks * each);
     for (int z = 0; z < inputs->planes; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
-        const int in_z = job->first[Z] * plan->in_stride[Z] + plan->lowest[Z] + z;
         for (int y = 0; y < inputs->tiles_y * MINIMAL_Y + 2; y++) {
             nk_conv_pack_row(
-                job, 0, inputs->block * each, plane_blocks, in_z, job->first[Y] + plan->lowest[Y] + y,
+                job, 0, inputs->block * each, plane_blocks, input_place(job, Z, z), input_place(job, Y, y),
                 job->packed + (size_t)y * plan->row, plane_block);
         }
         for (int b = 0; b < plane_blocks; b++) {
@@ -190,7 +189,7 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
     float *products = inputs.points + floats[1];
     const bool keeps_products = plan->pass_blocks < plan->block_count;
     ptrdiff_t taps[16];
-    for (int k = 0; k < d->kz; k++) taps[k] = (ptrdiff_t)k * d->dilation_z * inputs.plane;
+    for (int k = 0; k < d->kz; k++) taps[k] = (ptrdiff_t)k * (d->dilation_z / plan->spacing[Z]) * inputs.plane;
 
     for (int block = 0; block < plan->block_count; block += plan->pass_blocks) {
         inputs.block = block;

@@ -37,7 +37,8 @@ static bool is_suitable(const nk_conv_plan *plan) {
     if (!plan->kernels || plan->kernels->matrix || plan->depthwise || plan->distance != CONV_BLOCK) return false;
     if (d->transposed || d->groups != 1) return false;
     if (d->ky != 3 || d->kx != 3 || d->kz > 16) return false;
-    return d->stride_y == 1 && d->stride_x == 1 && d->dilation_y == 1 && d->dilation_x == 1;
+    if (d->stride_y != 1 || d->stride_x != 1) return false;
+    return d->dilation_y == plan->spacing[Y] && d->dilation_x == plan->spacing[X];
 }
 
 /// The values that all divisions of a layer share.
@@ -78,8 +79,7 @@ static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     cycles += box_z * tiles * vectors * share * (points * 3 + MINIMAL_Y * plan->minimal_x * 5);
     cycles += (passes - 1) * points * box_z * tiles * vectors * share * 2;
     cycles += layer->weight_bytes * share / 16 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / 32;
-    cycles += 3000;
-    return cycles;
+    return cycles * plan->spacing[X] + 3000;
 }
 
 /// Chooses blocks and planes so that they fit in the cache. False if not even one block does.
@@ -104,7 +104,7 @@ static bool fit_cache(const minimal_layer *layer, minimal_cut *cut) {
 static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut *best) {
     const nk_conv_plan *plan = layer->plan;
     const double boxes = (double)ceil_div(plan->grid[Z], cut.box_z) * ceil_div(layer->all_y, cut.tiles_y) *
-        ceil_div(layer->all_x, cut.tiles_x);
+        ceil_div(layer->all_x, cut.tiles_x) * plan->spacing[Z] * plan->spacing[Y];
     for (int ranges = 1; ranges <= plan->unit_count && ranges <= 64; ranges++) {
         cut.units = ceil_div(plan->unit_count, ranges);
         if (ranges > 1 && cut.units == ceil_div(plan->unit_count, ranges - 1)) continue;

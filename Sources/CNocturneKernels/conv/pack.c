@@ -68,9 +68,9 @@ static void pack_channels(const conv_job *job, const packed_line *line, int from
                 .count = line->count,
                 .rounds = plan->rounds,
                 .low = (ptrdiff_t)plan->low,
-                .source_step = (ptrdiff_t)plan->in_stride[X] * source->channels,
+                .source_step = (ptrdiff_t)plan->in_stride[X] * plan->spacing[X] * source->channels,
                 .target_step = plan->distance,
-                .source_ahead = (ptrdiff_t)plan->in_stride[Y] * plan->in[X] * source->channels,
+                .source_ahead = (ptrdiff_t)plan->in_stride[Y] * plan->spacing[Y] * plan->in[X] * source->channels,
             };
             if (line->pairs) {
                 plan->kernels->pack_pairs(&strip);
@@ -87,22 +87,21 @@ static void pack_channels(const conv_job *job, const packed_line *line, int from
 void nk_conv_pack_row(
     const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block) {
     const nk_conv_plan *plan = job->plan;
-    const int step = plan->in_stride[X], distance = plan->distance;
+    const int parts = plan->in_stride[X], step = parts * plan->spacing[X], distance = plan->distance;
     const bool pairs = plan->pairs && !plan->minimal_x;
     const int width = pairs ? 2 * distance : distance;
-    const int start = job->first[X] * step + plan->lowest[X];
     const bool empty = z < 0 || z >= plan->in[Z] || y < 0 || y >= plan->in[Y];
     const size_t voxel = empty ? 0 : ((size_t)z * plan->in[Y] + y) * plan->in[X];
     for (int b = block; b < block + blocks; b++, target += target_block) {
         const int from = group * plan->group_in + b * width;
         const int to = min_int(from + width, (group + 1) * plan->group_in);
-        for (int part = 0; part < step; part++) {
+        for (int part = 0; part < parts; part++) {
             if (!plan->reads[X][part]) continue;
             float *line = target + (size_t)part * plan->row_voxels * distance;
             // Voxels low ..< high of the line are within the input.
+            const int origin = input_place(job, X, part);
             int low = 0, high = 0;
             if (!empty) {
-                const int origin = start + part;
                 low = origin < 0 ? min_int(plan->row_voxels, ceil_div(-origin, step)) : 0;
                 high = origin >= plan->in[X] ? 0 : min_int(plan->row_voxels, ceil_div(plan->in[X] - origin, step));
                 if (high < low) high = low;
@@ -119,7 +118,7 @@ void nk_conv_pack_row(
             const packed_line inside = {
                 .values = line + (size_t)low * distance,
                 .count = high - low,
-                .voxel = voxel + (size_t)(start + part + low * step),
+                .voxel = voxel + (size_t)(origin + low * step),
                 .pairs = pairs,
             };
             pack_channels(job, &inside, from, to);
@@ -136,8 +135,7 @@ void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks) {
         for (int y = 0; y < rows_y; y++) {
             if (!plan->reads[Y][y % plan->in_stride[Y]]) continue;
             nk_conv_pack_row(
-                job, group, block, blocks, job->first[Z] * plan->in_stride[Z] + plan->lowest[Z] + z,
-                job->first[Y] * plan->in_stride[Y] + plan->lowest[Y] + y,
+                job, group, block, blocks, input_place(job, Z, z), input_place(job, Y, y),
                 job->packed + ((size_t)z * plan->packed[Y] + y) * plan->row, plan->block);
         }
     }

@@ -36,7 +36,8 @@ static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_pos
     const int count = axes->kernel[a], stride = axes->stride[a];
     plan->in_stride[a] = transposed ? 1 : stride;
     plan->out_stride[a] = transposed ? stride : 1;
-    plan->grid[a] = ceil_div(plan->out[a], plan->out_stride[a]);
+    const int spacing = plan->spacing[a];
+    plan->grid[a] = ceil_div(plan->out[a], plan->out_stride[a] * spacing);
     int *offsets = positions->offsets[a] = calloc((size_t)count, sizeof(int));
     int *fits = positions->fits[a] = calloc((size_t)count, sizeof(int));
     plan->reads[a] = nk_conv_allocate(plan, (size_t)plan->in_stride[a] * sizeof(bool));
@@ -54,7 +55,7 @@ static bool place_axis(nk_conv_plan *plan, const conv_axes *axes, int a, tap_pos
         high = k == 0 ? offsets[k] : max_int(high, offsets[k]);
     }
     plan->lowest[a] = low;
-    plan->span[a] = high - low + 1;
+    plan->span[a] = (high - low) / spacing + 1;
     for (int k = 0; k < count; k++) plan->reads[a][(offsets[k] - low) % plan->in_stride[a]] = true;
     return true;
 }
@@ -121,7 +122,7 @@ void nk_conv_place_taps(nk_conv_plan *plan) {
                 const int reach = k[a] * axes.dilation[a];
                 offset[a] = d->transposed ? (phase->place[a] + axes.pad[a] - reach) / axes.stride[a]
                                           : reach - axes.pad[a];
-                offset[a] -= plan->lowest[a];
+                offset[a] = (offset[a] - plan->lowest[a]) / plan->spacing[a];
             }
             const int step = plan->in_stride[X];
             phase->taps[t] = ((ptrdiff_t)offset[Z] * plan->packed[Y] + offset[Y]) * (ptrdiff_t)plan->row +

@@ -6,6 +6,10 @@
 // with the taps that contribute to it and input stride 1; so kernel = stride gives one tap per phase, and nothing is
 // multiplied by zero.
 //
+// A dilated layer with stride 1 is divided into sub-grids of every d-th voxel along the axes for which that pays: along
+// such an axis the voxels of a sub-grid meet only each other, so on each sub-grid the layer is an ordinary one, with a
+// border of one voxel instead of d, and with minimal filtering. All sub-grids share taps, boxes and weights.
+//
 // A chunk is a box of the grid times a range of blocks of output channels. It copies its part of the input, padded and
 // with the prologue applied, into scratch memory: [block of 16 channels][z][y][x modulo stride][x / stride][channel],
 // so that adjacent voxels of the output have a fixed distance, whatever the layer. Register tiles then iterate over
@@ -57,6 +61,7 @@ typedef struct conv_form {
     const conv_kernels *kernels;
     bool pairs, split, rounds;
     double product_cost;
+    int spacing[3];
 } conv_form;
 
 /// The methods that a precision and an instruction set offer for a layer, one or two.
@@ -93,6 +98,20 @@ static int forms_of(const nk_conv_desc *desc, int isa, bool is_direct, conv_form
     return count;
 }
 
+/// Divides a form into sub-grids along the axes of a set (bit a for axis a). False for axes where that is not possible:
+/// those that are not dilated, and sub-grids without voxels.
+static bool divide_form(const nk_conv_desc *d, int set, conv_form *form) {
+    const int kernel[] = {d->kz, d->ky, d->kx}, stride[] = {d->stride_z, d->stride_y, d->stride_x};
+    const int dilation[] = {d->dilation_z, d->dilation_y, d->dilation_x}, out[] = {d->out_z, d->out_y, d->out_x};
+    for (int a = 0; a < 3; a++) {
+        form->spacing[a] = 1;
+        if (!(set >> a & 1)) continue;
+        if (d->transposed || kernel[a] == 1 || stride[a] != 1 || dilation[a] == 1 || dilation[a] > out[a]) return false;
+        form->spacing[a] = dilation[a];
+    }
+    return true;
+}
+
 /// Prepares a plan except for its weights; `cost` in cycles.
 static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, conv_form form, double *cost) {
     nk_conv_plan *plan = calloc(1, sizeof *plan);
@@ -105,9 +124,11 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     plan->split = form.split;
     plan->rounds = form.rounds;
     plan->product_cost = form.product_cost;
+    memcpy(plan->spacing, form.spacing, sizeof plan->spacing);
     memcpy(plan->in, (int[]){desc->in_z, desc->in_y, desc->in_x}, sizeof plan->in);
     memcpy(plan->out, (int[]){desc->out_z, desc->out_y, desc->out_x}, sizeof plan->out);
     plan->depthwise = is_depthwise(desc);
+    plan->row_pairs = !desc->transposed && desc->stride_y == 1 && desc->ky > 1 && desc->dilation_y == plan->spacing[Y];
     plan->groups = plan->depthwise ? 1 : desc->groups;
     plan->group_in = desc->cin / plan->groups;
     plan->group_out = desc->cout / plan->groups;
@@ -140,17 +161,17 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     return plan;
 }
 
-nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights, const float *bias) {
-    const bool is_direct = desc->isa & NK_CONV_DIRECT;
-    const int isa = nk_conv_resolve_isa(desc->isa & ~NK_CONV_DIRECT);
-    if (isa < 0 || !is_valid(desc)) return NULL;
+/// The cheapest plan of all forms and divisions into sub-grids, except for its weights. NULL when memory runs out.
+static nk_conv_plan *choose(const nk_conv_desc *desc, int isa, bool is_direct) {
     conv_form forms[2];
     const int form_count = forms_of(desc, isa, is_direct, forms);
     nk_conv_plan *plan = NULL;
     double best = 0;
-    for (int i = 0; i < form_count; i++) {
+    for (int i = 0; i < 8 * form_count; i++) {
+        conv_form form = forms[i / 8];
+        if (!divide_form(desc, i % 8, &form)) continue;
         double cost;
-        nk_conv_plan *other = prepare(desc, isa, is_direct, forms[i], &cost);
+        nk_conv_plan *other = prepare(desc, isa, is_direct, form, &cost);
         if (!other) {
             nk_conv_plan_destroy(plan);
             return NULL;
@@ -163,6 +184,15 @@ nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights
         plan = other;
         best = cost;
     }
+    return plan;
+}
+
+nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights, const float *bias) {
+    const bool is_direct = desc->isa & NK_CONV_DIRECT;
+    const int isa = nk_conv_resolve_isa(desc->isa & ~NK_CONV_DIRECT);
+    if (isa < 0 || !is_valid(desc)) return NULL;
+    nk_conv_plan *plan = choose(desc, isa, is_direct);
+    if (!plan) return NULL;
     if (!nk_conv_pack_weights(plan, weights, bias)) {
         nk_conv_plan_destroy(plan);
         return NULL;
@@ -197,7 +227,7 @@ int32_t nk_conv_plan_isa(const nk_conv_plan *plan) { return plan->desc.isa; }
 size_t nk_conv_scratch_bytes(const nk_conv_plan *plan) { return plan->scratch_bytes; }
 
 int32_t nk_conv_chunk_count(const nk_conv_plan *plan) {
-    return plan->boxes[Z] * plan->boxes[Y] * plan->boxes[X] * plan->ranges;
+    return plan->boxes[Z] * plan->boxes[Y] * plan->boxes[X] * plan->ranges * plan->spacing[Z] * plan->spacing[Y];
 }
 
 double nk_conv_plan_operations(const nk_conv_plan *plan) {

@@ -42,11 +42,7 @@ static void finish_plain(const conv_job *job, size_t at, int channel, int channe
 
 /// Index in the output of the first of `channels`, for a point of the box.
 static size_t output_index(const conv_job *job, const conv_phase *phase, int z, int y, int x) {
-    const nk_conv_plan *plan = job->plan;
-    const int point[] = {z, y, x};
-    size_t o[3];
-    for (int a = 0; a < 3; a++) o[a] = (size_t)(job->first[a] + point[a]) * plan->out_stride[a] + phase->place[a];
-    return ((o[Z] * plan->out[Y] + o[Y]) * plan->out[X] + o[X]) * plan->desc.cout;
+    return output_voxel(job, phase, z, y, x) * job->plan->desc.cout;
 }
 
 static void run_plain_depthwise(const conv_job *job, int first, int end) {

@@ -15,11 +15,8 @@ static int distance_index(const nk_conv_plan *plan) {
 static size_t output_row(const conv_job *job, const conv_unit *unit, int z, int y) {
     const nk_conv_plan *plan = job->plan;
     const conv_phase *phase = &plan->phases[unit->phase];
-    const size_t out_z = (size_t)(job->first[Z] + z) * plan->out_stride[Z] + phase->place[Z];
-    const size_t out_y = (size_t)(job->first[Y] + y) * plan->out_stride[Y] + phase->place[Y];
-    const size_t out_x = (size_t)job->first[X] * plan->out_stride[X] + phase->place[X];
-    const size_t voxel = (out_z * plan->out[Y] + out_y) * plan->out[X] + out_x;
-    return voxel * plan->desc.cout + unit->group * plan->group_out + unit->first;
+    const size_t channel = (size_t)unit->group * plan->group_out + unit->first;
+    return output_voxel(job, phase, z, y, 0) * plan->desc.cout + channel;
 }
 
 /// Computes one or two rows of a unit from a voxel on, on matrix tiles.
@@ -74,12 +71,14 @@ static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, 
         .taps = phase->taps,
         .tap_count = phase->tap_count,
         .block_count = blocks,
+        .row_taps = plan->desc.kx,
+        .plane_taps = plan->desc.ky * plan->desc.kx,
         .input_low = (ptrdiff_t)plan->low,
         .last_words = end ? plan->last_words : plan->distance,
         .weights = plan->weights + unit->weights,
         .bias = start ? plan->bias + unit->group * plan->group_out + unit->first : NULL,
-        .output_segment = (ptrdiff_t)plan->out_stride[Y] * plan->out[X] * cout,
-        .output_step = (ptrdiff_t)plan->out_stride[X] * cout,
+        .output_segment = (ptrdiff_t)output_step(plan, Y) * plan->out[X] * cout,
+        .output_step = (ptrdiff_t)output_step(plan, X) * cout,
         .channels = unit->channels,
     };
     if (!plan->depthwise) {
@@ -89,6 +88,29 @@ static conv_tile tile_of(const conv_job *job, const conv_unit *unit, int block, 
     return tile;
 }
 
+/// Computes one unit of a depthwise layer over the whole box, in rows or pairs of rows. `last` may be NULL.
+static void run_depthwise(
+    const conv_job *job, const conv_unit *unit, conv_tile tile, conv_finish *last, const int size[3]) {
+    const nk_conv_plan *plan = job->plan;
+    for (int z = 0; z < size[Z]; z++) {
+        for (int y = 0; y < size[Y];) {
+            const int segments = plan->row_pairs ? min_int(2, size[Y] - y) : 1;
+            const size_t output = output_row(job, unit, z, y);
+            tile.input = packed_row(job, z, y);
+            tile.output = job->out + output;
+            plan->kernels->depthwise(&tile, segments, size[X]);
+            if (last) {
+                last->output = tile.output;
+                last->residual = job->residual ? job->residual + output : NULL;
+                last->segments = segments;
+                last->length = size[X];
+                plan->kernels->finish(last);
+            }
+            y += segments;
+        }
+    }
+}
+
 /// Computes one unit over the whole box with vectors. Tiles have nearly equal lengths; several short rows are combined
 /// into one tile. `last` may be NULL.
 static void run_tiles(
@@ -96,13 +118,10 @@ static void run_tiles(
     const nk_conv_plan *plan = job->plan;
     const int longest = plan->kernels->longest;
     const int tiles = ceil_div(size[X], longest), shorter = size[X] / tiles, longer = size[X] % tiles;
-    conv_tile_function *const(*table)[14] =
-        plan->depthwise ? NULL : plan->kernels->tiles[distance_index(plan)][unit->vectors - 1];
+    conv_tile_function *const(*table)[14] = plan->kernels->tiles[distance_index(plan)][unit->vectors - 1];
     int together = 1;
-    if (table && tiles == 1) {
-        for (int s = 2; s <= 4; s++) {
-            if (table[s - 1][size[X] - 1]) together = s;
-        }
+    for (int s = 2; s <= 4 && tiles == 1; s++) {
+        if (table[s - 1][size[X] - 1]) together = s;
     }
     for (int z = 0; z < size[Z]; z++) {
         for (int y = 0; y < size[Y];) {
@@ -114,11 +133,7 @@ static void run_tiles(
                 const int length = shorter + (i < longer);
                 tile.input = input + (size_t)x * plan->distance;
                 tile.output = job->out + output + (size_t)x * tile.output_step;
-                if (plan->depthwise) {
-                    plan->kernels->depthwise(&tile, length);
-                } else {
-                    table[segments - 1][length - 1](&tile);
-                }
+                table[segments - 1][length - 1](&tile);
                 if (last) {
                     last->output = tile.output;
                     last->residual = job->residual ? job->residual + (tile.output - job->out) : NULL;
@@ -153,7 +168,9 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
     };
     const bool end = plan->depthwise || block + blocks == plan->block_count;
     const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums);
-    if (!plan->depthwise && plan->kernels->matrix) {
+    if (plan->depthwise) {
+        run_depthwise(job, unit, tile, finishes ? &last : NULL, size);
+    } else if (plan->kernels->matrix) {
         run_matrix(job, unit, &tile, finishes ? &last : NULL, size);
     } else {
         run_tiles(job, unit, tile, finishes ? &last : NULL, size);
@@ -186,6 +203,33 @@ static void run_vectors(const conv_job *job, int first, int end) {
 
 // MARK: Running
 
+/// Computes some units of the job's box in one sub-grid.
+static void run_box(const conv_job *job, int first, int end) {
+    const nk_conv_plan *plan = job->plan;
+    if (plan->minimal_x) {
+        nk_conv_minimal_run(job, first, end);
+    } else if (plan->kernels) {
+        run_vectors(job, first, end);
+    } else {
+        nk_conv_portable_run(job, first, end);
+    }
+}
+
+/// Computes some units of the box in all sub-grids along x, which share cache lines.
+static void run_boxes(conv_job *job, int first, int end) {
+    const nk_conv_plan *plan = job->plan;
+    for (int x = 0; x < plan->spacing[X]; x++) {
+        job->place[X] = x;
+        bool is_empty = false;
+        for (int a = 0; a < 3; a++) {
+            const int points = ceil_div(plan->out[a] - job->place[a], output_step(plan, a));
+            job->size[a] = min_int(plan->box[a], points - job->first[a]);
+            is_empty = is_empty || job->size[a] <= 0;
+        }
+        if (!is_empty) run_box(job, first, end);
+    }
+}
+
 void nk_conv_run_chunk(
     const nk_conv_plan *plan, const nk_conv_source *sources, int32_t source_count, const float *residual, float *out,
     float out_slope, double *stats, int32_t chunk, void *scratch) {
@@ -202,9 +246,10 @@ void nk_conv_run_chunk(
     int box = chunk / plan->ranges;
     for (int a = X; a >= Z; a--) {
         job.first[a] = box % plan->boxes[a] * plan->box[a];
-        job.size[a] = min_int(plan->box[a], plan->grid[a] - job.first[a]);
         box /= plan->boxes[a];
     }
+    job.place[Y] = box % plan->spacing[Y];
+    job.place[Z] = box / plan->spacing[Y];
     const int each = ceil_div(plan->unit_count, plan->ranges);
     const int first = range * each, end = min_int(first + each, plan->unit_count);
 
@@ -217,13 +262,7 @@ void nk_conv_run_chunk(
     }
     job.packed = aligned + round_up(4 * (cout + 32), 16);
     if (plan->kernels && plan->kernels->begin) plan->kernels->begin();
-    if (plan->minimal_x) {
-        nk_conv_minimal_run(&job, first, end);
-    } else if (plan->kernels) {
-        run_vectors(&job, first, end);
-    } else {
-        nk_conv_portable_run(&job, first, end);
-    }
+    run_boxes(&job, first, end);
     if (plan->kernels && plan->kernels->end) plan->kernels->end();
     if (stats) {
         double *row = stats + (size_t)chunk * 2 * cout;

@@ -1,5 +1,5 @@
 // The vector kernels, written once. The including file defines, for its instruction set:
-// VECTOR, LANES, LONGEST, and vector_* functions; and the target attribute as a clang pragma.
+// VECTOR, LANES, LONGEST, DEPTHWISE_PAIRS (voxels of a tile of two rows of a depthwise layer), and vector_* functions; and the target attribute as a clang pragma.
 // vector_products(x, w, sum) adds the product of the words of x and w, or the two products of pairs.
 // vector_store_points stores points in the format of the words; points of LANES channels are POINT_WORDS apart.
 
@@ -86,42 +86,89 @@ INLINE void tile_body(
         tile_body(tile, segments, length, distance, vectors);                              \
     }
 
-INLINE void depthwise_body(const conv_tile *tile, const int length) {
+/// Adds the products of one tap of a depthwise layer to the sums of the first row, of the second one, or of both, which
+/// then have different taps in common input.
+INLINE void depthwise_step(
+    VECTOR *sums, const float *input, const float *first, const float *second, const int length) {
+    VECTOR w[2];
+    if (first) w[0] = vector_load(first);
+    if (second) w[1] = vector_load(second);
+    UNROLL for (int r = 0; r < length; r++) {
+        const VECTOR x = vector_load(input + r * CONV_BLOCK);
+        if (first) sums[r] = vector_fma(x, w[0], sums[r]);
+        if (second) sums[length + r] = vector_fma(x, w[1], sums[length + r]);
+    }
+}
+
+/// The sums of two adjacent rows over one plane of the kernel. Each row of input is read once; the first one has taps of
+/// the first row of output alone, the last one those of the second.
+INLINE void depthwise_plane(
+    const conv_tile *tile, VECTOR *sums, const ptrdiff_t *taps, const float *weights, const float *input,
+    const int length) {
+    const int row = tile->row_taps, plane = tile->plane_taps;
+    for (int t = 0; t < row; t++) {
+        depthwise_step(sums, input + taps[t], weights + t * CONV_BLOCK, NULL, length);
+    }
+    for (int t = row; t < plane; t++) {
+        const float *first = weights + t * CONV_BLOCK;
+        depthwise_step(sums, input + taps[t], first, first - row * CONV_BLOCK, length);
+    }
+    for (int t = plane - row; t < plane; t++) {
+        depthwise_step(sums, input + tile->input_segment + taps[t], NULL, weights + t * CONV_BLOCK, length);
+    }
+}
+
+INLINE void depthwise_body(const conv_tile *tile, const int segments, const int length) {
     for (int part = 0; part * LANES < tile->channels; part++) {
-        VECTOR sums[8];
+        VECTOR sums[2 * LONGEST];
         const VECTOR_MASK mask = vector_mask(tile->channels - part * LANES);
-        UNROLL for (int r = 0; r < length; r++) sums[r] = vector_load(tile->bias + part * LANES);
-        const float *weights = tile->weights + part * LANES;
-        for (int tap = 0; tap < tile->tap_count; tap++) {
-            const float *input = tile->input + tile->taps[tap] + part * LANES;
-            const VECTOR w = vector_load(weights);
-            UNROLL for (int r = 0; r < length; r++) {
-                sums[r] = vector_fma(vector_load(input + r * CONV_BLOCK), w, sums[r]);
+        UNROLL for (int r = 0; r < segments * length; r++) sums[r] = vector_load(tile->bias + part * LANES);
+        const float *weights = tile->weights + part * LANES, *input = tile->input + part * LANES;
+        if (segments == 2) {
+            for (int tap = 0; tap < tile->tap_count; tap += tile->plane_taps) {
+                depthwise_plane(tile, sums, tile->taps + tap, weights + tap * CONV_BLOCK, input, length);
             }
-            weights += CONV_BLOCK;
+        } else {
+            for (int tap = 0; tap < tile->tap_count; tap++) {
+                depthwise_step(sums, input + tile->taps[tap], weights + tap * CONV_BLOCK, NULL, length);
+            }
         }
-        UNROLL for (int r = 0; r < length; r++) {
-            vector_store_some(tile->output + r * tile->output_step + part * LANES, mask, sums[r]);
+        UNROLL for (int s = 0; s < segments; s++) {
+            UNROLL for (int r = 0; r < length; r++) {
+                float *to = tile->output + s * tile->output_segment + r * tile->output_step + part * LANES;
+                vector_store_some(to, mask, sums[s * length + r]);
+            }
         }
     }
 }
 
-static void depthwise(const conv_tile *first, int length) {
+/// Computes rows in tiles of `tile_length` voxels. The last tile ends with the row, so that it is as long as the others;
+/// what it shares with the one before is computed twice, with the same result.
+INLINE void depthwise_tiles(const conv_tile *first, const int segments, int length, const int tile_length) {
     conv_tile tile = *first;
-    for (; length >= 8; length -= 8) {
-        depthwise_body(&tile, 8);
-        tile.input += 8 * CONV_BLOCK;
-        tile.output += 8 * tile.output_step;
+    for (int x = 0; x < length; x += tile_length) {
+        const int from = x + tile_length > length ? length - tile_length : x;
+        tile.input = first->input + (ptrdiff_t)from * CONV_BLOCK;
+        tile.output = first->output + from * tile.output_step;
+        depthwise_body(&tile, segments, tile_length);
     }
-    if (length & 4) {
-        depthwise_body(&tile, 4);
-        tile.input += 4 * CONV_BLOCK;
-        tile.output += 4 * tile.output_step;
-    }
-    for (length &= 3; length > 0; length--) {
-        depthwise_body(&tile, 1);
-        tile.input += CONV_BLOCK;
-        tile.output += tile.output_step;
+}
+
+static void depthwise(const conv_tile *tile, int segments, int length) {
+    if (segments == 2 && length >= DEPTHWISE_PAIRS) {
+        depthwise_tiles(tile, 2, length, DEPTHWISE_PAIRS);
+    } else if (segments == 2 && length >= 6) {
+        depthwise_tiles(tile, 2, length, 6);
+    } else if (segments == 2 && length >= 3) {
+        depthwise_tiles(tile, 2, length, 3);
+    } else if (segments == 2) {
+        depthwise_tiles(tile, 2, length, 1);
+    } else if (length >= 8) {
+        depthwise_tiles(tile, 1, length, 8);
+    } else if (length >= 4) {
+        depthwise_tiles(tile, 1, length, 4);
+    } else {
+        depthwise_tiles(tile, 1, length, 1);
     }
 }
 
