@@ -19,7 +19,7 @@ public enum Normalization: Hashable, Sendable, Codable {
     /// ascending order these are the ones at floor(n · lower) and ceil(n · upper) − 1, as brainchop takes them.
     case quantiles(lower: Double, upper: Double)
 
-    /// Whether ``map(for:view:mask:zeros:scope:)`` needs a mask.
+    /// Whether ``map(for:view:mask:padding:scope:)`` needs a mask.
     public var needsMask: Bool { self == .zScore(useMask: true) }
 
     /// The map from voxel to voxel that results from this scheme for one image.
@@ -29,7 +29,7 @@ public enum Normalization: Hashable, Sendable, Codable {
     /// - Parameters:
     ///   - view: the voxels over which the statistics are computed, that is the cropped image.
     ///   - mask: the body, of the same view and of all channels together; used only with ``needsMask``.
-    ///   - zeros: how many zeros count as further voxels of the image; used only for quantiles.
+    ///   - padding: how many further voxels of the image's lowest value count; used only for quantiles.
     /// - Throws: ``NumericsError`` for constants or statistics that are not finite, values that cannot be colours, and
     ///   a mask that is missing or of another view; ``CancelledError``.
     /// - Complexity: `ct` and `none` read nothing, `zScore` reads the image twice, `rescale01` and `rgb01` once,
@@ -38,7 +38,7 @@ public enum Normalization: Hashable, Sendable, Codable {
         for voxels: FrozenVoxels<Float>,
         view: VoxelView,
         mask: ForegroundMask? = nil,
-        zeros: Int = 0,
+        padding: Int = 0,
         scope: ComputeScope
     ) throws -> PointwiseMap {
         switch self {
@@ -78,10 +78,11 @@ public enum Normalization: Hashable, Sendable, Codable {
             }
             return PointwiseMap(divisor: 255)
         case .quantiles(let lower, let upper):
-            let order = try OrderStatistics(of: voxels, view: view, zeros: zeros, scope: scope)
-            let count = Double(order.count)
-            let low = try order.value(at: Int((count * lower).rounded(.down)), scope: scope)
-            let high = try order.value(at: Int((count * upper).rounded(.up)) - 1, scope: scope)
+            let order = try OrderStatistics(of: voxels, view: view, scope: scope)
+            let count = Double(order.count + padding)
+            // The lowest values come first.
+            let low = try order.value(at: Int((count * lower).rounded(.down)) - padding, scope: scope)
+            let high = try order.value(at: Int((count * upper).rounded(.up)) - 1 - padding, scope: scope)
             return PointwiseMap(shift: low, divisor: max(high - low, 1e-8))
         }
     }

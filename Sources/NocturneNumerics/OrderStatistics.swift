@@ -8,22 +8,17 @@ struct OrderStatistics {
 
     private let voxels: FrozenVoxels<Float>
     private let view: VoxelView
-    /// Zeros that count as further values.
-    private let zeros: Int
     private let upper: [Int]
 
-    /// - Parameter zeros: how many zeros to count in addition.
     /// - Complexity: one read of the view, in parallel by slices, with 0.5 MiB a thread.
     /// - Throws: ``NumericsError`` for values that are not finite; ``CancelledError``.
-    init(of voxels: FrozenVoxels<Float>, view: VoxelView, zeros: Int, scope: ComputeScope) throws {
+    init(of voxels: FrozenVoxels<Float>, view: VoxelView, scope: ComputeScope) throws {
         guard voxels.count == view.storedCount else {
             throw NumericsError.count("image to normalise", expected: view.storedCount, found: voxels.count)
         }
         self.voxels = voxels
         self.view = view.inMemoryOrder
-        self.zeros = zeros
-        var counts = try Self.counts(voxels, self.view, scope) { Int($0 >> 16) }
-        counts[Int(Self.key(0) >> 16)] += zeros
+        let counts = try Self.counts(voxels, self.view, scope) { Int($0 >> 16) }
         // The keys of infinities and of NaN are at both ends.
         let infinite = Int(Self.key(.infinity) >> 16)
         guard counts[infinite...].allSatisfy({ $0 == 0 }), counts[...(Self.bins - 1 - infinite)].allSatisfy({ $0 == 0 })
@@ -34,16 +29,14 @@ struct OrderStatistics {
     }
 
     /// The number of values.
-    var count: Int { view.shape.count + zeros }
+    var count: Int { view.shape.count }
 
     /// The value at a place in ascending order, from 0 on.
     /// - Complexity: one read of the view.
     func value(at place: Int, scope: ComputeScope) throws -> Float {
         var rest = min(max(place, 0), count - 1)
         let bin = Self.bin(of: &rest, in: upper)
-        var lower = try Self.counts(voxels, view, scope) { Int($0 >> 16) == bin ? Int($0 & 0xFFFF) : nil }
-        let zero = Self.key(0)
-        if Int(zero >> 16) == bin { lower[Int(zero & 0xFFFF)] += zeros }
+        let lower = try Self.counts(voxels, view, scope) { Int($0 >> 16) == bin ? Int($0 & 0xFFFF) : nil }
         return Self.value(UInt32(bin << 16 | Self.bin(of: &rest, in: lower)))
     }
 

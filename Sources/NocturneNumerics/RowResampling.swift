@@ -9,6 +9,8 @@ struct RowResampling: Sendable {
     private let target: VolumeShape
     private let map: PointwiseMap
     private let isTorch: Bool
+    /// Whether terms are those of SciPy with an array of axes (x, y, z), which multiplies and adds in that order.
+    private let isXFirst: Bool
     private let truncates: Bool
     private let x: AxisTaps
     private let y: AxisTaps
@@ -20,6 +22,7 @@ struct RowResampling: Sendable {
         target = resampler.target
         map = resampler.map
         isTorch = resampler.rule.method == .torch
+        isXFirst = resampler.rule.method == .zoom
         truncates = resampler.truncates
         let taps = (0..<3).map { axis in
             AxisTaps(
@@ -58,6 +61,7 @@ struct RowResampling: Sendable {
                             taps: Int32(x.count),
                             y_taps: Int32(y.count),
                             single: isTorch ? 1 : 0,
+                            x_first: isXFirst ? 1 : 0,
                             truncates: truncates ? 1 : 0,
                             map: map.kernel,
                             inside: inside?.base,
@@ -77,18 +81,17 @@ struct RowResampling: Sendable {
         var places = InlineArray<4, Int>(repeating: 0)
         var wz = InlineArray<4, Double>(repeating: 0)
         var wy = InlineArray<4, Double>(repeating: 0)
-        var rows = 0
-        for a in 0..<z.count {
-            for b in 0..<y.count {
-                let (fromZ, fromY) = (z.indices[a * target.z + k], y.indices[b * target.y + j])
-                offsets[rows] = view.offset(0, fromY, fromZ)
-                places[rows] = view.shape.offset(0, fromY, fromZ)
-                wz[rows] = z.weights[a * target.z + k]
-                wy[rows] = y.weights[b * target.y + j]
-                rows += 1
-            }
+        let count = z.count * y.count
+        for row in 0..<count {
+            // The last axis varies fastest.
+            let a = isXFirst ? row % z.count : row / y.count
+            let b = isXFirst ? row / z.count : row % y.count
+            let (fromZ, fromY) = (z.indices[a * target.z + k], y.indices[b * target.y + j])
+            offsets[row] = view.offset(0, fromY, fromZ)
+            places[row] = view.shape.offset(0, fromY, fromZ)
+            wz[row] = z.weights[a * target.z + k]
+            wy[row] = y.weights[b * target.y + j]
         }
-        let count = Int32(rows)
         offsets.span.withUnsafeBufferPointer { offsets in
             places.span.withUnsafeBufferPointer { places in
                 wz.span.withUnsafeBufferPointer { wz in
@@ -96,7 +99,7 @@ struct RowResampling: Sendable {
                         guard let offsets = offsets.baseAddress, let places = places.baseAddress,
                             let wz = wz.baseAddress, let wy = wy.baseAddress
                         else { return }
-                        nk_resample_row(result, target.x, &source, offsets, places, wz, wy, count)
+                        nk_resample_row(result, target.x, &source, offsets, places, wz, wy, Int32(count))
                     }
                 }
             }

@@ -18,9 +18,14 @@ final class BatchBench: Sendable {
     let model: String
 
     /// - Parameter model: a package among the fixtures.
-    init(model: String = "Models/threshold") throws {
+    convenience init(model: String = "Models/threshold") throws {
+        try self.init { _ in Fixtures.url(model).path }
+    }
+
+    /// - Parameter makeModel: writes a package into the folder of the bench, and returns its path.
+    init(makeModel: (TemporaryFolder) throws -> String) throws {
         folder = try TemporaryFolder("nocturne-batch")
-        self.model = Fixtures.url(model).path
+        model = try makeModel(folder)
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
     }
 

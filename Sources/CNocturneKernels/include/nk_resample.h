@@ -29,6 +29,9 @@ typedef struct {
 /// v = map(source[row_offsets[r] + x_offsets[t * count + x]]); rounded to float32 at the end. With a mask, voxels whose
 /// byte inside[inside_row_offsets[r] + inside_x_offsets[t * count + x]] is 0 are not mapped.
 ///
+/// x_first != 0: terms ((v * x_weights[t * count + x]) * wy[r]) * wz[r], over taps t, then rows r: the order of an array whose
+/// first axis is x.
+///
 /// truncates != 0: the float64 sum loses its fraction before it is rounded to float32, as by a conversion to an integer.
 ///
 /// single != 0: all in float32, along x, then y, then z, with 1 or 2 taps each: torch's linear interpolation. There are
@@ -40,6 +43,7 @@ typedef struct {
     int taps;
     int y_taps;
     int single;
+    int x_first;
     int truncates;
     nk_pointwise map;
     const uint8_t *_Nullable inside;

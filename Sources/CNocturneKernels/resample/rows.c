@@ -77,7 +77,16 @@ NK_INLINE void nk_resample_row_body(
             continue;
         }
         for (ptrdiff_t i = 0; i < length; i++) sums[i] = 0;
-        for (int r = 0; r < rows; r++) {
+        for (int t = 0; source->x_first && t < source->taps; t++) {
+            const double *weights = source->x_weights + t * count + begin;
+            for (int r = 0; r < rows; r++) {
+                const double weight_z = wz[r], weight_y = wy[r];
+                read_row(read, source, row_offsets[r], inside_row_offsets[r], t * count + begin, length);
+                for (ptrdiff_t i = 0; i < length; i++)
+                    sums[i] += (((double)read[i] * weights[i]) * weight_y) * weight_z;
+            }
+        }
+        for (int r = 0; !source->x_first && r < rows; r++) {
             double weight_z = wz[r], weight_y = wy[r];
             for (int t = 0; t < source->taps; t++) {
                 read_row(read, source, row_offsets[r], inside_row_offsets[r], t * count + begin, length);

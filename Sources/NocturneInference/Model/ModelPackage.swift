@@ -131,7 +131,7 @@ public enum IntensityNormalization: Hashable, Sendable {
     /// Divide by 255; values outside 0...255 are refused.
     case rgb01
     /// Subtract a low quantile of the image, divide by the distance of a high one from it, without clipping. With
-    /// `countsPadding`, the zeros by which the volume is enlarged to the patch count as voxels.
+    /// `countsPadding`, the voxels by which the volume is enlarged to the patch count as voxels of its lowest value.
     case quantiles(lower: Double, upper: Double, countsPadding: Bool)
     case none
 }

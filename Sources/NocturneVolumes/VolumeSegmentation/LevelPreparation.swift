@@ -43,7 +43,7 @@ struct LevelPreparation {
                     for: self.channels[index],
                     view: view,
                     mask: mask,
-                    zeros: normalization.countsPadding ? zeros(grid) : 0,
+                    padding: normalization.countsPadding ? padding(grid) : 0,
                     scope: scope
                 )
                 let resampler = try ImageResampler(
@@ -74,9 +74,10 @@ struct LevelPreparation {
     }
 
     /// How many voxels of the volume's own size fill the patch beyond the volume.
-    private func zeros(_ grid: ModelGrid) -> Int {
+    private func padding(_ grid: ModelGrid) -> Int {
         let shape = grid.shape
-        let padded = max(shape.z, level.patchSize[0]) * max(shape.y, level.patchSize[1])
+        let padded =
+            max(shape.z, level.patchSize[0]) * max(shape.y, level.patchSize[1])
             * max(shape.x, level.patchSize[2])
         let share = Double(padded - shape.count) / Double(shape.count)
         return Int((share * Double(grid.box.shape.count)).rounded())

@@ -52,7 +52,7 @@ extension VolumeSource {
     /// nibabel writes a new header for a volume that it turns, with the lengths of the affine's columns in single
     /// precision. Of an oblique volume they often differ from the header's own field in the last bit, which decides
     /// where the new size lies half-way between two numbers.
-    func spacing(turned: AxisOrientation, as orientation: CascadeLevel.Orientation) -> SIMD3<Double> {
+    fileprivate func spacing(turned: AxisOrientation, as orientation: CascadeLevel.Orientation) -> SIMD3<Double> {
         guard orientation == .ras, format == .nifti, !turned.changesNothing else { return spacing }
         return SIMD3<Double>(SIMD3<Float>(geometry.spacing))
     }

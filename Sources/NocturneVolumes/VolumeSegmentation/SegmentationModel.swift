@@ -83,21 +83,11 @@ public final class SegmentationModel: Sendable {
         region.map { PartModel(members: [$0], labels: [:]) } ?? partsInUse(options)[0]
     }
 
-    /// The package's rules for cleaning labels.
-    var postprocessRules: PostprocessRules {
-        let values = Dictionary(uniqueKeysWithValues: package.labels.map { ($0.name, $0.value) })
-        let settings = settings.postprocessing
-        return PostprocessRules(
-            keepLargest: settings.keepLargest.map { $0.compactMap { values[$0] } },
-            fillHoles: settings.fillHoles.compactMap { values[$0] },
-            minimumVolumeMm3: Dictionary(
-                uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
-                    values[entry.key].map { ($0, entry.value) }
-                }
-            ),
-            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
-        )
-    }
+    /// The package's rules for cleaning the final labels.
+    var postprocessRules: PostprocessRules { PostprocessRules(settings.postprocessing, of: package.labels) }
+
+    /// Whether the package combines others.
+    var isProgram: Bool { package.task == VolumeModelSettings.programTask }
 
     /// Number of image channels of a case.
     var channelCount: Int { package.channels.count }
@@ -117,6 +107,13 @@ final class PartModel: Sendable {
     init(members: [MemberModel], labels: [UInt16: UInt16]) {
         self.members = members
         self.labels = labels
+    }
+
+    /// The rules of the member's package; none for an ensemble, of which each member has its own.
+    var postprocessRules: PostprocessRules {
+        guard members.count == 1 else { return PostprocessRules() }
+        let member = members[0].member
+        return PostprocessRules(member.settings.postprocessing, of: member.package.labels)
     }
 
     /// Whether labels keep their values, and none is left out.
@@ -169,5 +166,21 @@ final class MemberModel: Sendable {
             for label in package.labels { table[Int(label.value)] = label.value }
             return .largestLogit(labels: table)
         }
+    }
+}
+
+extension PostprocessRules {
+    init(_ settings: PostprocessingSettings, of labels: [ModelLabel]) {
+        let values = Dictionary(uniqueKeysWithValues: labels.map { ($0.name, $0.value) })
+        self.init(
+            keepLargest: settings.keepLargest.map { $0.compactMap { values[$0] } },
+            fillHoles: settings.fillHoles.compactMap { values[$0] },
+            minimumVolumeMm3: Dictionary(
+                uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
+                    values[entry.key].map { ($0, entry.value) }
+                }
+            ),
+            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
+        )
     }
 }

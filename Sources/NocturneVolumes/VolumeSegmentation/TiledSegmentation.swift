@@ -18,11 +18,11 @@ public struct PreparedVolume: Sendable {
     let notes: [String]
 
     struct NetworkInput: Sendable {
-        /// On the grid of the program.
-        let volume: WorkingVolume
-        /// Nil for a volume that is not resampled to a grid of the program.
-        let grid: ProgramGrid?
-        /// Of the first part, or of the region.
+        /// As stored.
+        let stored: WorkingVolume
+        /// What the network of the region works on, or else the parts.
+        let place: WorkingPlace
+        /// Of the region, or else of the first part.
         let first: PartGrids
         /// The input of the first level of that part.
         let image: FrozenVoxels<Float>

@@ -29,32 +29,48 @@ struct VolumeMemory {
             ),
             PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
         ]
-        let work = try workingSource()
-        if let grid = work.grid {
-            buffers += try onGrid(grid, work.source.geometry.shape.count)
-        }
         var steps = 0
         var largest: [PlannedBuffer] = []
-        for part in (model.region.map { [PartModel(members: [$0], labels: [:])] } ?? []) + model.partsInUse(options) {
-            let memory = try PartMemory(part: part, source: work.source, options: options, lean: lean).plan()
-            steps += memory.steps
-            // One part after the other.
-            if Self.sum(memory.buffers) > Self.sum(largest) { largest = memory.buffers }
+        if let region = model.region {
+            let part = PartModel(members: [region], labels: [:])
+            let planned = try planned([part], grid: model.settings.region?.grid, lean: lean)
+            (largest, steps) = planned
         }
-        buffers += largest
-        buffers += merging(work.source.geometry.shape.count)
+        let parts = try planned(model.partsInUse(options), grid: model.settings.grid, lean: lean)
+        steps += parts.steps
+        // One after the other.
+        buffers += Self.sum(parts.buffers) > Self.sum(largest) ? parts.buffers : largest
+        if model.region != nil {
+            let bytes = voxels * (4 * model.channelCount + 2)
+            buffers.append(PlannedBuffer("region of the volume", bytes: bytes, from: .infer, through: .infer))
+        }
         buffers += finishing(threads)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes(lean: lean))
     }
 
-    private static func sum(_ buffers: [PlannedBuffer]) -> Int { buffers.reduce(0) { $0 + $1.bytes } }
-
-    /// The volume on the grid of the program.
-    private func workingSource() throws -> (source: VolumeSource, grid: ProgramGrid?) {
-        guard let settings = model.settings.grid else { return (source, nil) }
-        let grid = try ProgramGrid(settings, of: source)
-        return (grid.source(of: source), grid)
+    /// The buffers of the part that needs most, on a grid of the program or the volume's own, and the tiles of all parts.
+    private func planned(
+        _ parts: [PartModel],
+        grid settings: ProgramGridSettings?,
+        lean: Bool
+    ) throws -> (buffers: [PlannedBuffer], steps: Int) {
+        let grid = try settings.map { try ProgramGrid($0, of: source) }
+        let work = grid?.source(of: source) ?? source
+        var (steps, largest): (Int, [PlannedBuffer]) = (0, [])
+        for part in parts {
+            let memory = try PartMemory(part: part, source: work, options: options, lean: lean).plan()
+            steps += memory.steps
+            if Self.sum(memory.buffers) > Self.sum(largest) { largest = memory.buffers }
+        }
+        if let grid { largest += try onGrid(grid, work.geometry.shape.count) }
+        if parts.count > 1 || parts.contains(where: { !$0.keepsLabels }) {
+            let bytes = work.geometry.shape.count * 2
+            largest.append(PlannedBuffer("merged labels", bytes: bytes, from: .infer, through: .infer))
+        }
+        return (largest, steps)
     }
+
+    private static func sum(_ buffers: [PlannedBuffer]) -> Int { buffers.reduce(0) { $0 + $1.bytes } }
 
     private func onGrid(_ grid: ProgramGrid, _ voxels: Int) throws -> [PlannedBuffer] {
         [
@@ -72,19 +88,6 @@ struct VolumeMemory {
             ),
             PlannedBuffer("labels on the grid of the program", bytes: voxels * 4, from: .infer, through: .infer),
         ]
-    }
-
-    /// What joins the labels of several parts, and the region of the volume.
-    private func merging(_ voxels: Int) -> [PlannedBuffer] {
-        var buffers: [PlannedBuffer] = []
-        if model.parts.count > 1 || model.parts.contains(where: { !$0.keepsLabels }) {
-            buffers.append(PlannedBuffer("merged labels", bytes: voxels * 2, from: .infer, through: .infer))
-        }
-        if model.region != nil {
-            let bytes = voxels * (4 * model.channelCount + 2)
-            buffers.append(PlannedBuffer("region of the volume", bytes: bytes, from: .infer, through: .infer))
-        }
-        return buffers
     }
 
     /// The files of the result, and the sums if they are in a file. Checkpoints are left out: ``LabelCheckpoint`` makes none

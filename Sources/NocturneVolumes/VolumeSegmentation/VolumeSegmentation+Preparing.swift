@@ -56,20 +56,23 @@ extension VolumeSegmentation {
     ) throws -> PreparedVolume.NetworkInput {
         let model = try model(source.model)
         let voxels = channels.map(\.voxels)
-        let grid = try model.settings.grid.map { try ProgramGrid($0, of: source) }
-        let volume =
-            try grid?.volume(of: source, channels: voxels, scope: scope)
-            ?? WorkingVolume(source: source, channels: voxels)
+        let stored = WorkingVolume(source: source, channels: voxels)
+        let settings = model.settings
+        let place = try WorkingPlace(
+            in: stored,
+            grid: settings.region.map(\.grid) ?? settings.grid,
+            scope: scope
+        )
         let part = model.firstPart(options)
-        let grids = try PartGrids(part, on: volume, scope: scope)
+        let grids = try PartGrids(part, on: place.volume, scope: scope)
         let preparation = LevelPreparation(
             level: part.members[0].levels[0].settings,
-            source: volume.source,
-            channels: volume.channels
+            source: place.volume.source,
+            channels: place.volume.channels
         )
         return PreparedVolume.NetworkInput(
-            volume: volume,
-            grid: grid,
+            stored: stored,
+            place: place,
             first: grids,
             image: try preparation.image(grids.grids[0][0], previous: nil, scope: scope)
         )

@@ -25,10 +25,11 @@ struct ProgramGrid {
         orientation = AxisOrientation(of: source.geometry.affine)
         native = source.geometry.shape
         rule = ResamplingRule(settings.resampling)
-        spacing = SIMD3(settings.spacing[2], settings.spacing[1], settings.spacing[0])
-        let own = source.spacing(turned: orientation, as: .ras)
+        // The lengths of the affine's columns in single precision, as nibabel computes them.
+        let own = SIMD3<Double>(SIMD3<Float>(source.geometry.spacing))
         let axes = orientation.source
         nativeSpacing = SIMD3(own[axes[0]], own[axes[1]], own[axes[2]])
+        spacing = settings.spacing.map { SIMD3($0[2], $0[1], $0[0]) } ?? nativeSpacing
         shape = try targetShape(of: orientation.shape(from: native), spacing: nativeSpacing, resampledTo: spacing)
     }
 

@@ -13,17 +13,16 @@ final class ProgramRun {
     private let input: PreparedVolume.NetworkInput
     /// The parts that have a label which was asked for.
     private let parts: [PartModel]
-    /// What the parts work on: the whole volume, or the region.
-    private var volume: WorkingVolume
+    /// What the region's network works on, then the parts.
+    private var place: WorkingPlace
     private var region: RegionBox?
-    private var box: VoxelBox
     /// The part at work; nil during the region.
     private var part: Int?
     private var current: PartRun?
     /// Of the parts so far; empty before the first one is merged.
     private var merged = VoxelBuffer<UInt16>.empty
-    /// The labels of a part whose map needs no merging.
-    private var single: FrozenVoxels<UInt16>?
+    /// The labels of all parts in stored order, in the box of ``place``.
+    private var found: FrozenVoxels<UInt16>?
     private var nextRun = 0
     private var finishedSteps = 0
     /// The tiles of parts that have not begun, as predicted from the whole volume.
@@ -39,14 +38,13 @@ final class ProgramRun {
         self.input = input
         self.resources = resources
         parts = model.partsInUse(resources.options)
-        volume = input.volume
-        box = VoxelBox(all: input.volume.source.geometry.shape)
+        place = input.place
         if parts.count < model.parts.count {
-            notes.append("\(parts.count) of \(model.parts.count) parts of the model ran, those with the labels of --labels")
+            notes.append(
+                "\(parts.count) of \(model.parts.count) parts of the model ran, those with the labels of --labels"
+            )
         }
     }
-
-    private var shape: VolumeShape { input.volume.source.geometry.shape }
 
     var stepCount: Int { isFinished ? finishedSteps : finishedSteps + (current?.stepCount ?? 0) + laterSteps }
     var stepsDone: Int { finishedSteps + (current?.stepsDone ?? 0) }
@@ -55,7 +53,7 @@ final class ProgramRun {
     func begin(_ context: StageContext) throws {
         let first = model.firstPart(resources.options)
         let later = model.region == nil ? parts.dropFirst() : parts[...]
-        laterSteps = try later.reduce(0) { $0 + (try $1.plannedTiles(on: input.volume.source, resources.options)) }
+        laterSteps = try later.reduce(0) { $0 + (try $1.plannedTiles(on: place.volume.source, resources.options)) }
         part = model.region == nil ? 0 : nil
         try start(first, grids: input.first, image: input.image)
         try advance(context)
@@ -64,7 +62,7 @@ final class ProgramRun {
     private func start(_ part: PartModel, grids: PartGrids, image: FrozenVoxels<Float>?) throws {
         current = try PartRun(
             part,
-            on: volume,
+            on: place.volume,
             grids: grids,
             firstImage: image,
             firstRun: nextRun,
@@ -104,94 +102,116 @@ final class ProgramRun {
     /// Begins the parts in the box around the labels of the region's network.
     private func startParts(in labels: FrozenVoxels<UInt16>, _ context: StageContext) throws {
         guard let settings = model.settings.region else { return }
-        let found = try VoxelBox.around(Set(settings.labels), of: labels, shape, scope: context.scope)
-        guard let found else {
+        let geometry = input.stored.source.geometry
+        let stored = try place.grid?.stored(labels, scope: context.scope) ?? labels
+        let labelled = try VoxelBox.around(Set(settings.labels), of: stored, geometry.shape, scope: context.scope)
+        guard let labelled else {
             notes.append("the region of the model was not found in this volume, so that nothing is segmented")
             isFinished = true
             laterSteps = 0
             return
         }
-        try startParts(in: RegionBox(around: found, margin: settings.marginMm, in: volume.source.geometry), context)
+        try startParts(in: RegionBox(around: labelled, margin: settings.marginMm, in: geometry), context)
     }
 
     private func startParts(in region: RegionBox, _ context: StageContext) throws {
         self.region = region
-        box = region.box
-        volume = try input.volume.cropped(to: box, scope: context.scope)
-        laterSteps = try parts.reduce(0) { $0 + (try $1.plannedTiles(on: volume.source, resources.options)) }
+        place = try WorkingPlace(
+            in: input.stored,
+            box: region.box,
+            truncates: model.settings.region?.truncates ?? false,
+            grid: model.settings.grid,
+            scope: context.scope
+        )
+        laterSteps = try parts.reduce(0) { $0 + (try $1.plannedTiles(on: place.volume.source, resources.options)) }
         merged = .empty
-        single = nil
+        found = nil
         try startPart(after: -1, context)
     }
 
-    /// Whether the parts have begun again in a larger box, because their labels touch the sides of this one.
-    private func grows(_ context: StageContext) throws -> Bool {
-        guard let region, growth < RegionBox.maximumGrowth else { return false }
-        let labelled = try single.map { try VoxelBox.around(nil, of: $0, box.shape, scope: context.scope) } ?? nil
-        guard let labelled, let larger = region.grown(for: labelled) else { return false }
-        growth += 1
-        try startParts(in: larger, context)
-        return true
+    /// The larger region, if labels touch the sides of this one.
+    private func largerRegion(_ labels: FrozenVoxels<UInt16>, _ scope: ComputeScope) throws -> RegionBox? {
+        guard let region, model.settings.region?.grows == true, growth < RegionBox.maximumGrowth,
+            let labelled = try VoxelBox.around(nil, of: labels, region.box.shape, scope: scope)
+        else { return nil }
+        return region.grown(for: labelled)
     }
 
     // MARK: Parts
 
     private func startPart(after index: Int, _ context: StageContext) throws {
-        guard index + 1 < parts.count else {
-            if merged.count > 0 {
-                var taken = VoxelBuffer<UInt16>.empty
-                swap(&taken, &merged)
-                single = taken.frozen()
-            }
-            if try grows(context) { return }
-            if growth > 0 { notes.append("the region was enlarged \(growth) times, until labels no longer touched it") }
-            isFinished = true
-            return
-        }
+        guard index + 1 < parts.count else { return try finishParts(context) }
         part = index + 1
         let next = parts[index + 1]
-        laterSteps = max(0, laterSteps - (try next.plannedTiles(on: volume.source, resources.options)))
-        let grids = try PartGrids(next, on: volume, scope: context.scope)
+        laterSteps = max(0, laterSteps - (try next.plannedTiles(on: place.volume.source, resources.options)))
+        let grids = try PartGrids(next, on: place.volume, scope: context.scope)
         try start(next, grids: grids, image: nil)
     }
 
+    /// Brings the merged labels back to the box of the stored volume; begins again if that box is too small.
+    private func finishParts(_ context: StageContext) throws {
+        var taken = VoxelBuffer<UInt16>.empty
+        swap(&taken, &merged)
+        let labels = try found ?? taken.frozen()
+        let stored =
+            try place.grid.map { grid in
+                try grid.stored(try cleaned(labels, context.scope), scope: context.scope)
+            } ?? labels
+        found = stored
+        if let larger = try largerRegion(stored, context.scope) {
+            growth += 1
+            return try startParts(in: larger, context)
+        }
+        if growth > 0 { notes.append(growthNote) }
+        isFinished = true
+    }
+
+    private var growthNote: String {
+        let times = growth == 1 ? "once" : "\(growth) times"
+        return growth < RegionBox.maximumGrowth
+            ? "the region was enlarged \(times), until labels no longer touched it"
+            : "the region was enlarged \(times); labels may still touch it"
+    }
+
     private func merge(_ labels: FrozenVoxels<UInt16>, of part: PartModel, _ scope: ComputeScope) throws {
+        let own = try model.isProgram ? cleaned(labels, part.postprocessRules, scope).labels : labels
         if parts.count == 1, part.keepsLabels {
-            single = labels
+            found = own
             return
         }
-        if merged.count == 0 { merged = try VoxelBuffer(count: box.shape.count) }
-        try LabelMerge.add(labels, part.labels, to: &merged, box.shape, scope: scope)
+        if merged.count == 0 { merged = try VoxelBuffer(count: place.shape.count) }
+        try LabelMerge.add(own, part.labels, to: &merged, place.shape, scope: scope)
     }
 
     /// The labels on the volume's own grid, in stored order. Call once, when all steps are done.
     func finish(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
-        let found: FrozenVoxels<UInt16>
-        if let single {
-            found = try LabelMerge.placed(single, in: box, of: shape, scope: context.scope)
-        } else {
-            found = try VoxelBuffer<UInt16>(count: shape.count).frozen()
-        }
-        single = nil
-        guard let grid = input.grid else { return found }
-        return try grid.stored(try cleaned(found, context.scope), scope: context.scope)
+        let shape = input.stored.source.geometry.shape
+        guard let labels = found else { return try VoxelBuffer<UInt16>(count: shape.count).frozen() }
+        found = nil
+        return try LabelMerge.placed(labels, in: place.box, of: shape, scope: context.scope)
     }
 
     /// The labels after the program's rules, which apply on its grid.
     private func cleaned(_ labels: FrozenVoxels<UInt16>, _ scope: ComputeScope) throws -> FrozenVoxels<UInt16> {
-        let rules = model.postprocessRules
-        guard !rules.isEmpty else {
-            cleaning = []
-            return labels
-        }
+        let result = try cleaned(labels, model.postprocessRules, scope)
+        cleaning = result.cleaning
+        return result.labels
+    }
+
+    private func cleaned(
+        _ labels: FrozenVoxels<UInt16>,
+        _ rules: PostprocessRules,
+        _ scope: ComputeScope
+    ) throws -> (labels: FrozenVoxels<UInt16>, cleaning: [LabelCleaning]) {
+        guard !rules.isEmpty else { return (labels, []) }
         var buffer = try labels.mutableCopy()
-        cleaning = try LabelCleaner.apply(
+        let cleaning = try LabelCleaner.apply(
             rules,
             to: &buffer,
-            geometry: input.volume.source.geometry,
-            within: VolumeMemory.componentBytes(shape),
+            geometry: place.volume.source.geometry,
+            within: VolumeMemory.componentBytes(place.shape),
             scope: scope
         )
-        return buffer.frozen()
+        return (buffer.frozen(), cleaning)
     }
 }

@@ -9,7 +9,7 @@ struct RegionBox: Equatable {
 
     private(set) var box: VoxelBox
     private let shape: VolumeShape
-    /// In voxels along x, y and z.
+    /// In whole voxels along x, y and z.
     private let margin: SIMD3<Int>
 
     /// - Parameters:
@@ -17,12 +17,12 @@ struct RegionBox: Equatable {
     ///   - margin: in mm, on every side.
     ///   - geometry: of the volume in which the labels are.
     init(around labelled: VoxelBox, margin: Double, in geometry: VolumeGeometry) {
-        let spacing = geometry.spacing
+        let spacing = SIMD3<Double>(SIMD3<Float>(geometry.spacing))
         shape = geometry.shape
         self.margin = SIMD3(
-            Int((margin / spacing.x).rounded(.up)),
-            Int((margin / spacing.y).rounded(.up)),
-            Int((margin / spacing.z).rounded(.up))
+            Int((margin / spacing.x).rounded(.down)),
+            Int((margin / spacing.y).rounded(.down)),
+            Int((margin / spacing.z).rounded(.down))
         )
         box = labelled
         box = moved(Array(repeating: true, count: 6))

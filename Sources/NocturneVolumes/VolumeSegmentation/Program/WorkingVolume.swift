@@ -4,7 +4,7 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// What the parts of a program work on: the volume as stored, the volume on the grid of the program, or a box of either.
+/// The voxels of a volume on some grid.
 struct WorkingVolume: Sendable {
     /// Its geometry and spacing are those of ``channels``.
     var source: VolumeSource
@@ -22,6 +22,52 @@ struct WorkingVolume: Sendable {
         part.source.geometry = geometry.cropped(to: box)
         return part
     }
+
+    /// The volume with intensities that have lost their fractions, toward zero.
+    func truncated(scope: ComputeScope) throws -> WorkingVolume {
+        var result = self
+        result.channels = try channels.map { channel in
+            var copy = try channel.mutableCopy()
+            let count = copy.count
+            try copy.withParallelBuffer { voxels in
+                try scope.forEachRange(of: count, by: 1 << 16) { range in
+                    for index in range { voxels[index] = voxels[index].rounded(.towardZero) }
+                }
+            }
+            return copy.frozen()
+        }
+        return result
+    }
+}
+
+/// A box of a stored volume, and the volume on which networks work there.
+struct WorkingPlace: Sendable {
+    /// In the stored volume.
+    let box: VoxelBox
+    /// From the box to the grid on which networks work; nil if that is the box.
+    let grid: ProgramGrid?
+    let volume: WorkingVolume
+
+    /// - Parameters:
+    ///   - stored: the whole volume.
+    ///   - box: nil for all of it.
+    init(
+        in stored: WorkingVolume,
+        box: VoxelBox? = nil,
+        truncates: Bool = false,
+        grid settings: ProgramGridSettings?,
+        scope: ComputeScope
+    ) throws {
+        let box = box ?? VoxelBox(all: stored.source.geometry.shape)
+        var part = try stored.cropped(to: box, scope: scope)
+        if truncates { part = try part.truncated(scope: scope) }
+        let grid = try settings.map { try ProgramGrid($0, of: part.source) }
+        self.box = box
+        self.grid = grid
+        volume = try grid?.volume(of: part.source, channels: part.channels, scope: scope) ?? part
+    }
+
+    var shape: VolumeShape { volume.source.geometry.shape }
 }
 
 extension VolumeGeometry {

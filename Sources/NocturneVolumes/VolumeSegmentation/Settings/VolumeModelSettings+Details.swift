@@ -6,8 +6,11 @@ extension VolumeModelSettings {
         guard package.task == Self.programTask else { return [] }
         var lines: [String] = []
         if let grid {
-            let spacing = grid.spacing.map { "\($0)" }.joined(separator: "×")
-            lines.append("Grid of the program: RAS, spacing \(spacing) mm, resampled by \(grid.resampling.method)")
+            let spacing = grid.spacing?.map { "\($0)" }.joined(separator: "×")
+            lines.append(
+                "Grid of the program: RAS, spacing "
+                    + (spacing.map { "\($0) mm, resampled by \(grid.resampling.method)" } ?? "of the volume")
+            )
         }
         if let region {
             lines.append(

@@ -39,8 +39,8 @@ extension ModelValidation {
         if let orientation = raw.orientation, orientation != CascadeLevel.Orientation.ras.rawValue {
             throw refuse("\(key).orientation", expected: CascadeLevel.Orientation.ras.rawValue, found: orientation)
         }
-        guard raw.spacing.count == 3, raw.spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) else {
-            throw refuse("\(key).spacing", expected: "three numbers above 0 and at most 1000", found: raw.spacing)
+        if let spacing = raw.spacing, spacing.count != 3 || !spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) {
+            throw refuse("\(key).spacing", expected: "three numbers above 0 and at most 1000", found: spacing)
         }
         let methodText = raw.resampling?.method ?? ResamplingSettings.Method.spline.rawValue
         guard let method = ResamplingSettings.Method(rawValue: methodText), [.spline, .zoom].contains(method) else {
@@ -83,7 +83,14 @@ extension ModelValidation {
         guard margin >= 0, margin <= 1000 else {
             throw refuse("\(key).marginMm", expected: "a number in 0...1000", found: margin)
         }
-        return ProgramRegionSettings(member: member, labels: labels.map(\.value), marginMm: margin)
+        return ProgramRegionSettings(
+            member: member,
+            grid: try raw.grid.map { (raw) throws(ModelPackageError) in try grid(raw, key: "\(key).grid") },
+            labels: labels.map(\.value),
+            marginMm: margin,
+            grows: raw.grows ?? true,
+            truncates: raw.truncates ?? false
+        )
     }
 
     private func part(
@@ -163,7 +170,11 @@ extension ModelValidation {
             labels[label.value] = package.label(named: label.name)?.value
         }
         guard !labels.isEmpty else {
-            throw refuse(key, expected: "a label of \(member.path) with the name of one of the program's", found: "none")
+            throw refuse(
+                key,
+                expected: "a label of \(member.path) with the name of one of the program's",
+                found: "none"
+            )
         }
         return labels
     }
@@ -177,7 +188,12 @@ extension ModelValidation {
         let listed = Set(package.files.map(\.path))
         let document = folder + "/" + ModelPackage.documentName
         guard listed.contains(document) else {
-            throw refuse(.unknownName, key, expected: "a folder whose \(ModelPackage.documentName) is listed in files", found: folder)
+            throw refuse(
+                .unknownName,
+                key,
+                expected: "a folder whose \(ModelPackage.documentName) is listed in files",
+                found: folder
+            )
         }
         let member = try ModelPackage.load(folder: package.path(of: folder), verifyDigests: false)
         guard member.task == VolumeSegmentationKind.task else {

@@ -18,8 +18,8 @@ public struct VolumeModelSettings: Hashable, Sendable {
 
 /// The grid of a program: the volume reoriented to the nearest RAS+ grid and resampled.
 public struct ProgramGridSettings: Hashable, Sendable {
-    /// In mm along z, y and x.
-    public let spacing: [Double]
+    /// In mm along z, y and x; nil for the volume's own.
+    public let spacing: [Double]?
     /// From the volume to the grid. Labels return with order 0 of the same method.
     public let resampling: ResamplingSettings
     /// Whether resampled intensities lose their fractions, toward zero.
@@ -29,10 +29,16 @@ public struct ProgramGridSettings: Hashable, Sendable {
 /// The network that finds the region of a program.
 public struct ProgramRegionSettings: Hashable, Sendable {
     public let member: ProgramMember
+    /// The grid on which the member works; nil for the volume's own.
+    public let grid: ProgramGridSettings?
     /// Values of the member's labels whose voxels determine the box. At least one.
     public let labels: [UInt16]
     /// The distance in mm by which the box is larger than the labels, on every side.
     public let marginMm: Double
+    /// Whether the box is enlarged while labels of the parts touch its sides.
+    public let grows: Bool
+    /// Whether intensities in the box lose their fractions, toward zero, before anything else.
+    public let truncates: Bool
 }
 
 /// Networks that give one label map.

@@ -10,7 +10,7 @@ struct VolumeProgramSection: Decodable {
 
     struct Grid: Decodable {
         let orientation: String?
-        let spacing: [Double]
+        let spacing: [Double]?
         let resampling: Resampling?
     }
 
@@ -22,8 +22,11 @@ struct VolumeProgramSection: Decodable {
 
     struct Region: Decodable {
         let package: String
+        let grid: Grid?
         let labels: [String]?
         let marginMm: Double?
+        let grows: Bool?
+        let truncates: Bool?
     }
 
     struct Part: Decodable {

@@ -1,0 +1,144 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneNumerics
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+/// Logits of one network on a grid of its own.
+private struct MemberLogits {
+    let shape: VolumeShape
+    let planes: [[Float]]
+
+    init(_ shape: VolumeShape, classes: Int, seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        self.shape = shape
+        planes = (0..<shape.z).map { _ in random.floats(classes * shape.sliceCount, in: -6..<6) }
+    }
+
+    /// The interpolated logit of a class, in double precision.
+    func value(_ c: Int, _ place: SIMD3<Int>, of box: VolumeShape) -> Double {
+        var sum = 0.0
+        let taps = (0..<3).map { axis -> [(Int, Double)] in
+            let n = shape[axis]
+            let u = (Double(place[axis]) + 0.5) * (Double(n) / Double(box[axis])) - 0.5
+            let floor = u.rounded(.down)
+            func clamped(_ index: Double) -> Int { min(max(Int(index), 0), n - 1) }
+            return [(clamped(floor), 1 - (u - floor)), (clamped(floor + 1), u - floor)]
+        }
+        for (z, wz) in taps[2] {
+            for (y, wy) in taps[1] {
+                for (x, wx) in taps[0] {
+                    sum += wz * wy * wx * Double(planes[z][c * shape.sliceCount + y * shape.x + x])
+                }
+            }
+        }
+        return sum
+    }
+}
+
+@Suite("Labels of an ensemble")
+struct EnsembleLabelerTests {
+    private static let classes = 4
+    private static let native = VolumeShape(x: 23, y: 14, z: 12)
+    private static let box = VoxelBox(lower: SIMD3(2, 1, 3), upper: SIMD3(21, 14, 11))
+
+    private func labels(
+        _ members: [MemberLogits],
+        _ decision: LabelDecision,
+        from slice: Int = 0,
+        scope: ComputeScope
+    ) throws -> [UInt16] {
+        var labeler = try EnsembleLabeler(
+            members: try members.map {
+                try EnsembleLabeler.Member(
+                    model: $0.shape,
+                    box: Self.box.shape,
+                    rule: ResamplingRule(order: .linear),
+                    separateAxis: nil
+                )
+            },
+            native: Self.native,
+            box: Self.box,
+            decision: decision,
+            resumingAtSlice: slice
+        )
+        var labels = try VoxelBuffer<UInt16>(count: Self.native.count)
+        while !labeler.isFinished {
+            for (index, member) in members.enumerated() {
+                while let plane = labeler.neededPlane(of: index) {
+                    try member.planes[plane].withUnsafeBufferPointer { try labeler.push($0, of: index) }
+                }
+            }
+            try labeler.labelSlice(into: &labels, scope: scope)
+        }
+        #expect(labeler.finishedSlices == Self.native.z)
+        return labels.array()
+    }
+
+    /// The mean probabilities of a voxel of the box, in double precision.
+    private func probabilities(_ members: [MemberLogits], _ place: SIMD3<Int>, isRegions: Bool) -> [Double] {
+        var sums = [Double](repeating: 0, count: Self.classes)
+        for member in members {
+            let logits = (0..<Self.classes).map { member.value($0, place, of: Self.box.shape) }
+            if isRegions {
+                for (c, logit) in logits.enumerated() { sums[c] += 1 / (1 + exp(-logit)) }
+            } else {
+                let total = logits.reduce(0) { $0 + exp($1) }
+                for (c, logit) in logits.enumerated() { sums[c] += exp(logit) / total }
+            }
+        }
+        return sums.map { $0 / Double(members.count) }
+    }
+
+    private var members: [MemberLogits] {
+        [
+            MemberLogits(VolumeShape(x: 9, y: 8, z: 7), classes: Self.classes, seed: 1),
+            MemberLogits(VolumeShape(x: 30, y: 20, z: 5), classes: Self.classes, seed: 2),
+            MemberLogits(Self.box.shape, classes: Self.classes, seed: 3),
+        ]
+    }
+
+    @Test("are those of the mean probabilities on every grid, for any number of threads", arguments: [false, true])
+    func mean(isRegions: Bool) async throws {
+        let values: [UInt16] = isRegions ? [5, 6, 7, 8] : [0, 3, 9, 2]
+        let decision: LabelDecision = isRegions ? .regions(labels: values) : .largestLogit(labels: values)
+        let members = members
+        let found = try await resultsForWidths { try labels(members, decision, scope: $0) }
+        #expect(found.dropFirst().allSatisfy { $0 == found[0] })
+        var (compared, wrong) = (0, 0)
+        for index in 0..<Self.native.count {
+            let whole = SIMD3(
+                index % Self.native.x,
+                index / Self.native.x % Self.native.y,
+                index / Self.native.sliceCount
+            )
+            guard (0..<3).allSatisfy({ (Self.box.lower[$0]..<Self.box.upper[$0]).contains(whole[$0]) }) else {
+                wrong += found[0][index] == 0 ? 0 : 1
+                continue
+            }
+            let means = probabilities(members, whole &- Self.box.lower, isRegions: isRegions)
+            let sorted = means.sorted()
+            // Sums in single precision decide ties differently.
+            let isTie = isRegions ? means.contains { abs($0 - 0.5) < 1e-5 } : sorted[3] - sorted[2] < 1e-5
+            guard !isTie else { continue }
+            compared += 1
+            let winner = isRegions ? means.lastIndex { $0 > 0.5 } : means.firstIndex(of: sorted[3])
+            wrong += found[0][index] == (winner.map { values[$0] } ?? 0) ? 0 : 1
+        }
+        #expect(wrong == 0)
+        #expect(compared > Self.box.shape.count * 99 / 100)
+    }
+
+    @Test("are the same when they resume at any slice")
+    func resuming() throws {
+        let decision = LabelDecision.largestLogit(labels: [0, 1, 2, 3])
+        let whole = try labels(members, decision, scope: .serial())
+        for slice in 0...Self.native.z {
+            let rest = try labels(members, decision, from: slice, scope: .serial())
+            let start = slice * Self.native.sliceCount
+            #expect(rest[start...] == whole[start...] && rest[..<start].allSatisfy { $0 == 0 })
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneNumerics
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Normalisation by quantiles")
+struct QuantileTests {
+    /// The definition: the values at two places of all values in ascending order.
+    private func expected(_ values: [Float], padding: Int, _ lower: Double, _ upper: Double) -> PointwiseMap {
+        let sorted = (values + [Float](repeating: values.min() ?? 0, count: padding)).sorted()
+        let count = Double(sorted.count)
+        let low = sorted[Int((count * lower).rounded(.down))]
+        let high = sorted[Int((count * upper).rounded(.up)) - 1]
+        return PointwiseMap(shift: low, divisor: max(high - low, 1e-8))
+    }
+
+    @Test("takes the values that sorting gives, of any view, with padding and any number of threads")
+    func sorting() async throws {
+        var random = SplitMix64(seed: 5)
+        let stored = VolumeShape(x: 13, y: 11, z: 9)
+        let values = random.floats(stored.count, in: -1000..<3000)
+        let coarse = values.map { ($0 / 500).rounded() }
+        let box = VoxelBox(lower: SIMD3(1, 2, 3), upper: SIMD3(12, 9, 8))
+        for image in [values, coarse, [Float](repeating: -2, count: stored.count), values.map { $0 * 1e-20 }] {
+            for cropped in [false, true] {
+                let view = try cropped ? VoxelView(stored: stored).cropped(to: box) : VoxelView(stored: stored)
+                let seen = (0..<stored.count).filter { index in
+                    let place = SIMD3(index % stored.x, index / stored.x % stored.y, index / stored.sliceCount)
+                    return !cropped || (0..<3).allSatisfy { (box.lower[$0]..<box.upper[$0]).contains(place[$0]) }
+                }.map { image[$0] }
+                for (padding, lower, upper) in [(0, 0.05, 0.95), (2000, 0.05, 0.95), (0, 0, 1), (77, 0.001, 0.5)] {
+                    let maps = try await resultsForWidths { scope in
+                        try Normalization.quantiles(lower: lower, upper: upper).map(
+                            for: FrozenVoxels(image),
+                            view: view,
+                            padding: padding,
+                            scope: scope
+                        )
+                    }
+                    let wanted = expected(seen, padding: padding, lower, upper)
+                    for map in maps { #expect(map.shift == wanted.shift && map.divisor == wanted.divisor) }
+                }
+            }
+        }
+    }
+
+    @Test("refuses values that are not finite", arguments: [Float.nan, .infinity, -.infinity])
+    func notFinite(_ value: Float) throws {
+        let shape = VolumeShape(x: 3, y: 3, z: 3)
+        var values = [Float](repeating: 1, count: shape.count)
+        values[5] = value
+        #expect(throws: NumericsError.self) {
+            try Normalization.quantiles(lower: 0.1, upper: 0.9).map(
+                for: FrozenVoxels(values),
+                view: VoxelView(stored: shape),
+                scope: .serial()
+            )
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneRecipes
+import NocturneSystem
+import NocturneTestSupport
+import NocturneVolumes
+import Synchronization
+import Testing
+
+/// A volume with values in boxes, which later boxes replace.
+private struct Boxes {
+    var shape = VolumeShape(x: 40, y: 36, z: 44)
+    var boxes: [(VoxelBox, Float)]
+    var affine = Affine.identity
+
+    static func cube(_ lower: Int, _ upper: Int) -> VoxelBox {
+        VoxelBox(lower: SIMD3(repeating: lower), upper: SIMD3(repeating: upper))
+    }
+
+    /// A large box of ones with a small one of nines inside, and another of ones far away.
+    static let standard = Boxes(boxes: [(cube(4, 14), 1), (cube(7, 10), 9), (cube(25, 33), 1)])
+
+    func value(_ i: Int, _ j: Int, _ k: Int) -> Float {
+        boxes.last { box, _ in
+            let place = [i, j, k]
+            return (0..<3).allSatisfy { (box.lower[$0]..<box.upper[$0]).contains(place[$0]) }
+        }?.1 ?? 0
+    }
+
+    var values: [Float] {
+        (0..<shape.count).map { value($0 % shape.x, $0 / shape.x % shape.y, $0 / shape.sliceCount) }
+    }
+
+    func write(to bench: BatchBench, as name: String = "one.nii.gz") throws {
+        let volume = Volume(geometry: VolumeGeometry(shape: shape, affine: affine), voxels: FrozenVoxels(values))
+        try NIfTIWriter.writeVolume(
+            volume,
+            as: .int16,
+            forms: NIfTIForms(qformCode: 1, sformCode: 1),
+            to: bench.folder("in/\(name)").path,
+            scope: .serial()
+        )
+    }
+}
+
+private func labels(_ output: OutputFolder, _ item: String = "one") throws -> [UInt16] {
+    let path = output.item(item) + "/segmentation.nii.gz"
+    let read = try NIfTIReader.readLabels(at: path, scope: .serial())
+    return (0..<read.labels.voxels.count).map { read.labels.voxels[$0] }
+}
+
+private func notes(_ output: OutputFolder, _ item: String = "one") throws -> [String] {
+    let data = try Data(contentsOf: URL(fileURLWithPath: output.item(item) + "/result.json"))
+    return (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["notes"] as? [String] ?? []
+}
+
+@Suite("A program of several networks")
+struct ProgramTests {
+    private func bench(_ section: String = ProgramBuilder.merged) throws -> BatchBench {
+        let bench = try BatchBench { try ProgramBuilder(section: section).write(into: $0) }
+        try Boxes.standard.write(to: bench)
+        return bench
+    }
+
+    private static let merged = Boxes.standard.values.map { $0 > 5 ? UInt16(2) : $0 > 0.5 ? 1 : 0 }
+
+    @Test("A later part replaces labels of an earlier one; the order decides")
+    func order() async throws {
+        let bench = try bench()
+        #expect(try await bench.run().counts.completed == 1)
+        #expect(try labels(bench.output) == Self.merged)
+
+        let turned = try self.bench(
+            """
+            {"parts": [{"packages": ["parts/high"], "labels": {"1": 2}}, {"packages": ["parts/low"], "labels": {"1": 1}}]}
+            """
+        )
+        // Nothing of the inner label is left, since the outer one is everywhere that it is.
+        try await turned.run()
+        #expect(try labels(turned.output) == Boxes.standard.values.map { $0 > 0.5 ? 1 : 0 })
+    }
+
+    @Test("Only the parts with labels that are asked for run, and a note says so")
+    func subset() async throws {
+        let bench = try bench()
+        let tiles = Mutex(0)
+        try await bench.run(SegmentationOptions(labels: ["inner"], meshes: .none)) { _, _ in tiles.withLock { $0 += 1 }
+        }
+        #expect(try labels(bench.output) == Boxes.standard.values.map { $0 > 5 ? 2 : 0 })
+        #expect(try notes(bench.output).contains { $0.hasPrefix("1 of 2 parts of the model ran") })
+        // The map of a part is not taken for that of the program, nor that of the program for the part's.
+        let whole = OutputFolder(bench.folder("whole").path)
+        try await bench.run(SegmentationOptions(meshes: .none), output: whole)
+        try await bench.run(SegmentationOptions(labels: ["inner"], meshes: .none), output: whole, overwrite: true)
+        #expect(try bench.tree(whole) == bench.tree())
+    }
+
+    @Test("The probabilities of an ensemble are averaged")
+    func ensemble() async throws {
+        // The logistic functions of x - 0.5 and x - 5 have a mean above one half where x is above 2.75.
+        let bench = try BatchBench {
+            try ProgramBuilder(
+                labels: [(1, "outer")],
+                section: #"{"parts": [{"packages": ["parts/low", "parts/high"], "labels": {"1": 1}}]}"#
+            ).write(into: $0)
+        }
+        let ramp = Boxes(boxes: (1...6).map { (Boxes.cube($0 * 4, 44 - $0), Float($0)) })
+        try ramp.write(to: bench)
+        for (threads, memory) in [(1, 2 << 30), (3, 2 << 30), (2, 300 << 20)] {
+            let output = OutputFolder(bench.folder("out-\(threads)-\(memory)").path)
+            #expect(try await bench.run(output: output, threads: threads, memoryBytes: memory).counts.completed == 1)
+            #expect(try labels(output) == ramp.values.map { $0 > 2.75 ? 1 : 0 })
+        }
+    }
+
+    private static let region = """
+        {"region": {"package": "parts/high", "marginMm": 2}, "parts": [{"packages": ["parts/low"], "labels": {"1": 1}}]}
+        """
+
+    private func regionBench(_ section: String = Self.region) throws -> BatchBench {
+        try BatchBench { try ProgramBuilder(labels: [(1, "outer")], section: section).write(into: $0) }
+    }
+
+    @Test("The parts work in the region, which grows while their labels touch its sides")
+    func region() async throws {
+        let bench = try regionBench()
+        try Boxes.standard.write(to: bench)
+        try await bench.run()
+        let near = Boxes(boxes: [(Boxes.cube(4, 14), 1)])
+        #expect(try labels(bench.output) == near.values.map { $0 > 0.5 ? 1 : 0 })
+        #expect(try notes(bench.output).contains("the region was enlarged once, until labels no longer touched it"))
+    }
+
+    @Test("A region that is not there gives no labels, and a note")
+    func emptyRegion() async throws {
+        let bench = try regionBench()
+        try Boxes(boxes: [(Boxes.cube(4, 14), 1)]).write(to: bench)
+        #expect(try await bench.run().counts.completed == 1)
+        #expect(try labels(bench.output).allSatisfy { $0 == 0 })
+        #expect(try notes(bench.output).contains { $0.contains("region of the model was not found") })
+    }
+
+    @Test("Labels of a region are the same as without one, where both have the same box")
+    func sameInRegion() async throws {
+        let bench = try regionBench(Self.region.replacingOccurrences(of: "\"marginMm\": 2", with: "\"marginMm\": 100"))
+        try Boxes.standard.write(to: bench)
+        try await bench.run()
+        #expect(try labels(bench.output) == Boxes.standard.values.map { $0 > 0.5 ? 1 : 0 })
+        #expect(try !notes(bench.output).contains { $0.contains("enlarged") })
+    }
+
+    @Test("On a grid of its own, a program works on the resampled volume, and labels return by the nearest voxel")
+    func grid() async throws {
+        let section = """
+            {"grid": {"spacing": [1.5, 2, 1.25], "resampling": {"method": "zoom", "order": 1}}, \(ProgramBuilder.merged.dropFirst())
+            """
+        let bench = try bench(section)
+        try await bench.run()
+        let source = Boxes.standard
+        // Along one axis, zoom puts sample k of m at k (n - 1) / (m - 1).
+        func positions(_ n: Int, _ m: Int) -> [Double] { (0..<m).map { Double($0) * Double(n - 1) / Double(m - 1) } }
+        let counts = [source.shape.x, source.shape.y, source.shape.z]
+        let sizes = zip(counts, [1.25, 2, 1.5]).map { Int((Double($0) / $1).rounded(.toNearestOrEven)) }
+        let forward = zip(counts, sizes).map { positions($0, $1) }
+        let back = zip(counts, sizes).map { positions($1, $0).map { Int(($0 + 0.5).rounded(.down)) } }
+        func sample(_ place: [Int]) -> Double {
+            var sum = 0.0
+            for corner in 0..<8 {
+                var (weight, voxel) = (1.0, [0, 0, 0])
+                for axis in 0..<3 {
+                    let u = forward[axis][place[axis]]
+                    let lower = Int(u.rounded(.down))
+                    let isUpper = corner >> axis & 1 == 1
+                    weight *= isUpper ? u - Double(lower) : 1 - (u - Double(lower))
+                    voxel[axis] = min(lower + (isUpper ? 1 : 0), counts[axis] - 1)
+                }
+                sum += weight * Double(source.value(voxel[0], voxel[1], voxel[2]))
+            }
+            return sum
+        }
+        let found = try labels(bench.output)
+        var (wrong, ties) = (0, 0)
+        for index in 0..<source.shape.count {
+            let place = [
+                index % source.shape.x, index / source.shape.x % source.shape.y, index / source.shape.sliceCount,
+            ]
+            let value = sample((0..<3).map { back[$0][place[$0]] })
+            guard abs(value - 0.5) > 1e-4, abs(value - 5) > 1e-4 else {
+                ties += 1
+                continue
+            }
+            if found[index] != (value > 5 ? 2 : value > 0.5 ? 1 : 0) { wrong += 1 }
+        }
+        #expect(wrong == 0 && ties < source.shape.count / 20)
+        #expect(Set(found) == [0, 1, 2])
+    }
+
+    @Test("A volume stored in other axes gives the same labels on the program's grid")
+    func orientation() async throws {
+        let section = """
+            {"grid": {"spacing": [1, 1, 1], "resampling": {"method": "zoom", "order": 1}}, \(ProgramBuilder.merged.dropFirst())
+            """
+        let bench = try bench(section)
+        var turned = Boxes.standard
+        turned.affine = Affine(
+            columnI: SIMD3(0, 0, -1),
+            columnJ: SIMD3(-1, 0, 0),
+            columnK: SIMD3(0, 1, 0),
+            translation: SIMD3(3, -7, 20)
+        )
+        try turned.write(to: bench, as: "turned.nii.gz")
+        #expect(try await bench.run().counts.completed == 2)
+        #expect(try labels(bench.output) == Self.merged)
+        #expect(try labels(bench.output, "turned") == Self.merged)
+    }
+
+    @Test(
+        "Cancelled at any event, a resumed batch ends as an undisturbed one",
+        arguments: [ProgramBuilder.merged, Self.region]
+    )
+    func resuming(_ section: String) async throws {
+        let isRegion = section == Self.region
+        let bench = try isRegion ? regionBench() : bench()
+        for index in 0..<3 { try Boxes.standard.write(to: bench, as: "v\(index).nii.gz") }
+        let whole = OutputFolder(bench.folder("whole").path)
+        try await bench.run(output: whole)
+        let seen = Mutex(0)
+        try await bench.run { _, control in
+            let count = seen.withLock { seen in
+                seen += 1
+                return seen
+            }
+            if count == 6 { control.cancel() }
+        }
+        try await bench.run()
+        #expect(try bench.tree() == bench.tree(whole))
+    }
+}
