@@ -12,7 +12,8 @@ from nocturne_tools.model_package import label
 from nocturne_tools.nnunet.refusal import Refusal, listed
 
 RESCALE: dict[str, Any] = {"scheme": "rescale01"}
-QUANTILES: dict[str, Any] = {"scheme": "quantiles", "lower": 0.05, "upper": 0.95}
+# Brainchop computes quantiles after conforming, so the zeros around a smaller volume count.
+QUANTILES: dict[str, Any] = {"scheme": "quantiles", "lower": 0.05, "upper": 0.95, "countPadding": True}
 NORMALIZATIONS = {"rescale01": RESCALE, "quantiles": QUANTILES}
 
 
