@@ -150,9 +150,14 @@ final class ProgramRun {
 
     /// Brings the merged labels back to the box of the stored volume; begins again if that box is too small.
     private func finishParts(_ context: StageContext) throws {
-        var taken = VoxelBuffer<UInt16>.empty
-        swap(&taken, &merged)
-        let labels = try found ?? taken.frozen()
+        let labels: FrozenVoxels<UInt16>
+        if let single = found {
+            labels = single
+        } else {
+            var taken = VoxelBuffer<UInt16>.empty
+            swap(&taken, &merged)
+            labels = taken.frozen()
+        }
         let stored =
             try place.grid.map { grid in
                 try grid.stored(try cleaned(labels, context.scope), scope: context.scope)

@@ -39,7 +39,8 @@ extension ModelValidation {
         if let orientation = raw.orientation, orientation != CascadeLevel.Orientation.ras.rawValue {
             throw refuse("\(key).orientation", expected: CascadeLevel.Orientation.ras.rawValue, found: orientation)
         }
-        if let spacing = raw.spacing, spacing.count != 3 || !spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) {
+        if let spacing = raw.spacing, spacing.count != 3 || !spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 })
+        {
             throw refuse("\(key).spacing", expected: "three numbers above 0 and at most 1000", found: spacing)
         }
         let methodText = raw.resampling?.method ?? ResamplingSettings.Method.spline.rawValue
