@@ -209,6 +209,15 @@ struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
         .init("one channel in", size: [6, 7, 33], cin: 1, cout: 32, kernel: [3, 3, 3]),
         .init("three channels in", size: [1, 9, 31], cin: 3, cout: 20, kernel: [1, 7, 7], stride: [1, 2, 2]),
         .init("four channels in", size: [5, 6, 9], cin: 4, cout: 8, kernel: [3, 3, 3], sources: [1, 2, 1]),
+        .init("few channels out", size: [4, 5, 40], cin: 5, cout: 5, kernel: [3, 3, 3]),
+        .init(
+            "few channels out, long kernel",
+            size: [3, 6, 19],
+            cin: 20,
+            cout: 2,
+            kernel: [1, 5, 7],
+            sources: [7, 13]
+        ),
         .init("one channel out", size: [5, 6, 15], cin: 33, cout: 1, kernel: [1, 1, 1]),
         .init("1 × 1 × 1", size: [5, 6, 15], cin: 64, cout: 70, kernel: [1, 1, 1], sources: [24, 40]),
         .init("1 × 1 × 1, strided", size: [5, 7, 15], cin: 32, cout: 48, kernel: [1, 1, 1], stride: [2, 2, 2]),

@@ -133,6 +133,7 @@ static const conv_kernels kernels = {
         {{ROW_OF(1, 1)}, {ROW_OF(1, 2)}},
     },
     .depthwise = depthwise,
+    .fold = fold,
     .finish = finish,
     .pack = pack,
     .minimal_input = {minimal_input_by_2, minimal_input_by_4},

@@ -87,6 +87,7 @@ static const conv_kernels kernels = {
     .longest = LONGEST,
     .tiles = {{LONG_AND_SHORT_OF(1), LONG_AND_SHORT_OF(2)}},
     .depthwise = depthwise,
+    .fold = fold,
     .finish = finish,
     .pack = pack,
     .pack_pairs = pack_pairs,

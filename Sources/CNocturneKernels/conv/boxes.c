@@ -53,12 +53,17 @@ static layer_costs costs_of(const nk_conv_plan *plan) {
         if (one > costs.unit_weights) costs.unit_weights = one;
     }
     if (plan->depthwise) costs.unit_weights /= CONV_BLOCK;
+    if (plan->fold > 1) {
+        // Products are needed for the whole packed row, and then their sums.
+        costs.products *= (plan->box[X] + plan->span[X] - 1.0) / plan->box[X];
+        costs.products += plan->fold + 4;
+    }
     return costs;
 }
 
 /// The cheapest division into ranges for the plan's box, whose packed memory has been measured. Costs are in cycles of
 /// one core: products, copying the input, reading weights from memory, sums in the output between passes, and threads
-/// that wait for the last chunk.
+/// that wait for the last chunk. Negative if the layer cannot be computed with this box.
 static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, int *best_ranges) {
     const double block_bytes = (double)plan->block * 4;
     const double points = (double)plan->box[Z] * plan->box[Y] * plan->box[X];
@@ -71,6 +76,8 @@ static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, in
         crowd = crowd > 1 ? 1 + 0.5 * (crowd - 1) : 1;
         blocks = 1;
     }
+    // Folded products are not kept between passes.
+    if (plan->fold > 1 && blocks < plan->block_count) return -1;
     const double passes = blocks >= plan->block_count ? 1 : (double)plan->block_count / blocks;
     double best = -1;
     for (int ranges = 1; ranges <= plan->unit_count && ranges <= 64; ranges++) {
@@ -96,7 +103,8 @@ static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, in
 
 double nk_conv_choose_boxes(nk_conv_plan *plan) {
     const int *grid = plan->grid;
-    plan->boxes[X] = ceil_div(grid[X], 112);
+    // Long rows for folded layers, whose products cover the border of each row.
+    plan->boxes[X] = ceil_div(grid[X], plan->fold > 1 ? 256 : 112);
     plan->box[X] = ceil_div(grid[X], plan->boxes[X]);
     const layer_costs costs = costs_of(plan);
 
@@ -116,7 +124,7 @@ double nk_conv_choose_boxes(nk_conv_plan *plan) {
             nk_conv_measure_packed(plan);
             int ranges = 1;
             const double cost = cost_of_box(plan, &costs, &ranges);
-            if (best >= 0 && cost >= best) continue;
+            if (cost < 0 || (best >= 0 && cost >= best)) continue;
             best = cost;
             best_box[0] = box_z;
             best_box[1] = box_y;

@@ -91,6 +91,18 @@ typedef struct conv_minimal_output {
     int rows, columns, channels;
 } conv_minimal_output;
 
+/// A row of folded products, whose taps along x are added: those of a tap are `channels` floats after those of the tap
+/// before, and `tap_step` voxels further.
+typedef struct conv_fold {
+    const float *products, *bias;
+    /// Floats between voxels.
+    int width;
+    int taps, tap_step;
+    float *output;
+    ptrdiff_t output_step;
+    int length, channels;
+} conv_fold;
+
 /// A set of vector kernels.
 typedef struct conv_kernels {
     int lanes;
@@ -105,6 +117,7 @@ typedef struct conv_kernels {
     void (*end)(void);
     /// One channel in, one channel out, for one row or two adjacent ones of any length: weights are [tap][CONV_BLOCK].
     void (*depthwise)(const conv_tile *tile, int segments, int length);
+    void (*fold)(const conv_fold *fold);
     void (*finish)(const conv_finish *finish);
     void (*pack)(const conv_strip *strip);
     /// Conversion to bfloat16.
@@ -149,6 +162,9 @@ struct nk_conv_plan {
     bool pairs, split;
     /// Whether float32 operands are rounded to bfloat16, to emulate bfloat16 products where there are none.
     bool rounds;
+    /// Taps along x that are computed together, as further output channels; 1 for none. A few output channels would
+    /// leave most of a vector empty.
+    int fold;
     /// Outputs of a tile of minimal filtering along x, or 0.
     int minimal_x;
     /// Per group. A depthwise layer counts as one group.
@@ -157,8 +173,7 @@ struct nk_conv_plan {
     /// A dilated layer is computed as one ordinary layer for each *sub-grid*: every `spacing`-th voxel along an axis.
     /// 1 along axes that are not divided like this. Where it is not 1, both strides are.
     int spacing[3];
-    /// The lowest tap offset in voxels, and the range up to the highest one in voxels of a sub-grid, 1 for a single
-    /// tap.
+    /// The lowest tap offset in voxels, and the range up to the highest one in voxels of a sub-grid: 1 for one tap.
     int lowest[3], span[3];
     /// For each remainder modulo the input stride, whether a tap reads there.
     bool *reads[3];
@@ -166,8 +181,7 @@ struct nk_conv_plan {
     conv_phase *phases;
     int unit_count;
     conv_unit *units;
-    /// The grid (of the largest sub-grid), the boxes it is divided into, their number along each axis, and the number of
-    /// ranges of units.
+    /// The grid of the largest sub-grid, its boxes, their number along each axis, and the number of ranges of units.
     int grid[3], box[3], boxes[3], ranges;
     /// Packed input: words between voxels, extents, words between rows and between blocks; `low` from high parts to low
     /// parts.
@@ -187,21 +201,7 @@ struct nk_conv_plan {
     size_t plan_bytes, scratch_bytes;
 };
 
-/// A chunk under computation.
-typedef struct conv_job {
-    const nk_conv_plan *plan;
-    const nk_conv_source *sources;
-    int source_count;
-    const float *residual;
-    float *out;
-    float out_slope;
-    double *sums, *squares;
-    float *packed;
-    /// First point and extent of the box.
-    int first[3], size[3];
-    /// The output voxel of the first point of the sub-grid.
-    int place[3];
-} conv_job;
+typedef struct conv_job conv_job;
 
 static inline int ceil_div(int a, int b) { return (a + b - 1) / b; }
 static inline int min_int(int a, int b) { return a < b ? a : b; }
@@ -211,37 +211,6 @@ static inline int words_of(const nk_conv_plan *plan) {
     return (plan->block_count - 1) * plan->distance + plan->last_words;
 }
 static inline size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
-
-/// The first input of the taps of a row of the box.
-static inline const float *packed_row(const conv_job *job, int z, int y) {
-    const nk_conv_plan *plan = job->plan;
-    const size_t in_z = (size_t)z * plan->in_stride[Z], in_y = (size_t)y * plan->in_stride[Y];
-    return job->packed + (in_z * plan->packed[Y] + in_y) * plan->row;
-}
-
-/// The position along an axis in the input of a voxel of the packed box; may be outside of the input.
-static inline int input_place(const conv_job *job, int axis, int voxel) {
-    const nk_conv_plan *plan = job->plan;
-    const int point = job->first[axis] * plan->in_stride[axis] + voxel;
-    return point * plan->spacing[axis] + plan->lowest[axis] + job->place[axis];
-}
-
-/// Output voxels between adjacent points along an axis.
-static inline int output_step(const nk_conv_plan *plan, int axis) {
-    return plan->out_stride[axis] * plan->spacing[axis];
-}
-
-/// The number of the output voxel at a point of the box.
-static inline size_t output_voxel(const conv_job *job, const conv_phase *phase, int z, int y, int x) {
-    const nk_conv_plan *plan = job->plan;
-    const int point[] = {z, y, x};
-    size_t o[3];
-    for (int a = 0; a < 3; a++) {
-        const size_t at = (size_t)(job->first[a] + point[a]) * output_step(plan, a);
-        o[a] = at + phase->place[a] + job->place[a];
-    }
-    return (o[Z] * plan->out[Y] + o[Y]) * plan->out[X] + o[X];
-}
 
 /// Converts one of NK_CONV_ISA_*, without NK_CONV_DIRECT, to one that this processor can run; -1 if there is none.
 int nk_conv_resolve_isa(int isa);
@@ -261,11 +230,17 @@ void *nk_conv_allocate(nk_conv_plan *plan, size_t bytes);
 /// Computes the sizes of packed memory that follow from a box.
 void nk_conv_measure_packed(nk_conv_plan *plan);
 
-/// Divides the grid into boxes and the units into ranges. Returns the cost in cycles.
+/// Divides the grid into boxes and the units into ranges. Returns the cost in cycles, negative if there is no division.
 double nk_conv_choose_boxes(nk_conv_plan *plan);
 
 /// Needs the units; false when memory runs out.
 bool nk_conv_pack_weights(nk_conv_plan *plan, const float *weights, const float *bias);
+
+/// Floats of scratch memory for the products of a row of a folded layer. Needs the box.
+size_t nk_conv_folded_floats(const nk_conv_plan *plan);
+
+/// Computes some units of the job's box in one sub-grid with vectors.
+void nk_conv_vectors_run(const conv_job *job, int first, int end);
 
 /// Packs some blocks of channels of the whole box.
 void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks);

@@ -5,7 +5,7 @@
 // output. Tiles of 4 × 4 would save another quarter but have three times the error; the error of these is hardly larger
 // than that of the plain sum.
 
-#include "internal.h"
+#include "job.h"
 
 static const float zeros[32];
 

@@ -35,7 +35,7 @@ static bool is_suitable(const nk_conv_plan *plan) {
     const nk_conv_desc *d = &plan->desc;
     // Matrix tiles multiply faster than their input could be transformed.
     if (!plan->kernels || plan->kernels->matrix || plan->depthwise || plan->distance != CONV_BLOCK) return false;
-    if (d->transposed || d->groups != 1) return false;
+    if (d->transposed || d->groups != 1 || plan->fold > 1) return false;
     if (d->ky != 3 || d->kx != 3 || d->kz > 16) return false;
     if (d->stride_y != 1 || d->stride_x != 1) return false;
     return d->dilation_y == plan->spacing[Y] && d->dilation_x == plan->spacing[X];

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "internal.h"
+#include "job.h"
 
 /// Copies any strip as float32, one value after the other.
 static void pack_plain(const conv_strip *strip) {

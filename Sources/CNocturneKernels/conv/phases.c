@@ -91,6 +91,9 @@ static bool create_phase(
     phase->kernel = nk_conv_allocate(plan, (size_t)phase->tap_count * sizeof(int));
     if (!phase->taps || !phase->kernel) return false;
     taps_of(phase, axes, positions, phase->kernel);
+    // Taps along x are consecutive, and folded ones are represented by the first.
+    phase->tap_count /= plan->fold;
+    for (int t = 0; t < phase->tap_count; t++) phase->kernel[t] = phase->kernel[t * plan->fold];
     return true;
 }
 

@@ -10,6 +10,9 @@
 // such an axis the voxels of a sub-grid meet only each other, so on each sub-grid the layer is an ordinary one, with a
 // border of one voxel instead of d, and with minimal filtering. All sub-grids share taps, boxes and weights.
 //
+// A layer with a few output channels can be folded: vectors contain the output channels of all taps along x, and a row
+// of products is computed before those that meet in a voxel are added.
+//
 // A chunk is a box of the grid times a range of blocks of output channels. It copies its part of the input, padded and
 // with the prologue applied, into scratch memory: [block of 16 channels][z][y][x modulo stride][x / stride][channel],
 // so that adjacent voxels of the output have a fixed distance, whatever the layer. Register tiles then iterate over
@@ -59,7 +62,7 @@ static bool is_depthwise(const nk_conv_desc *desc) {
 /// A method of computing a layer.
 typedef struct conv_form {
     const conv_kernels *kernels;
-    bool pairs, split, rounds;
+    bool pairs, split, rounds, folds;
     double product_cost;
     int spacing[3];
 } conv_form;
@@ -112,6 +115,14 @@ static bool divide_form(const nk_conv_desc *d, int set, conv_form *form) {
     return true;
 }
 
+/// Folds the taps along x of a form. False where that is not possible: only for vectors of float32, and if all taps and
+/// output channels are one unit.
+static bool fold_form(const nk_conv_desc *d, conv_form *form) {
+    if (!form->kernels || form->pairs || d->transposed || d->groups != 1 || d->stride_x != 1) return false;
+    form->folds = true;
+    return d->kx > 1 && (int64_t)d->kx * d->cout <= 2 * form->kernels->lanes;
+}
+
 /// Prepares a plan except for its weights; `cost` in cycles.
 static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, conv_form form, double *cost) {
     nk_conv_plan *plan = calloc(1, sizeof *plan);
@@ -124,6 +135,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     plan->split = form.split;
     plan->rounds = form.rounds;
     plan->product_cost = form.product_cost;
+    plan->fold = form.folds ? desc->kx : 1;
     memcpy(plan->spacing, form.spacing, sizeof plan->spacing);
     memcpy(plan->in, (int[]){desc->in_z, desc->in_y, desc->in_x}, sizeof plan->in);
     memcpy(plan->out, (int[]){desc->out_z, desc->out_y, desc->out_x}, sizeof plan->out);
@@ -167,8 +179,9 @@ static nk_conv_plan *choose(const nk_conv_desc *desc, int isa, bool is_direct) {
     const int form_count = forms_of(desc, isa, is_direct, forms);
     nk_conv_plan *plan = NULL;
     double best = 0;
-    for (int i = 0; i < 8 * form_count; i++) {
-        conv_form form = forms[i / 8];
+    for (int i = 0; i < 16 * form_count; i++) {
+        conv_form form = forms[i / 16];
+        if (i & 8 && !fold_form(desc, &form)) continue;
         if (!divide_form(desc, i % 8, &form)) continue;
         double cost;
         nk_conv_plan *other = prepare(desc, isa, is_direct, form, &cost);
@@ -176,7 +189,7 @@ static nk_conv_plan *choose(const nk_conv_desc *desc, int isa, bool is_direct) {
             nk_conv_plan_destroy(plan);
             return NULL;
         }
-        if (plan && best <= cost) {
+        if (cost < 0 || (plan && best <= cost)) {
             nk_conv_plan_destroy(other);
             continue;
         }
@@ -199,6 +212,7 @@ nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights
     }
 
     size_t floats = round_up((size_t)plan->pass_blocks * plan->block, 16);
+    if (plan->fold > 1) floats += nk_conv_folded_floats(plan);
     if (plan->minimal_x) floats = nk_conv_minimal_scratch_floats(plan);
     if (!plan->kernels) floats += nk_conv_portable_prepare(plan);
     // Matrix tiles read beyond the last voxel.
@@ -236,5 +250,5 @@ double nk_conv_plan_operations(const nk_conv_plan *plan) {
         const conv_phase *phase = &plan->phases[p];
         sum += (double)phase->tap_count * phase->count[Z] * phase->count[Y] * phase->count[X];
     }
-    return 2 * sum * (plan->desc.cin / plan->desc.groups) * plan->desc.cout;
+    return 2 * sum * plan->fold * (plan->desc.cin / plan->desc.groups) * plan->desc.cout;
 }

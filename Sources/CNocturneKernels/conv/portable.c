@@ -3,7 +3,7 @@
 #include <cblas.h>
 #include <string.h>
 
-#include "internal.h"
+#include "job.h"
 
 size_t nk_conv_portable_prepare(nk_conv_plan *plan) {
     openblas_set_num_threads(1);

@@ -1,5 +1,6 @@
 // The vector kernels, written once. The including file defines, for its instruction set:
-// VECTOR, LANES, LONGEST, DEPTHWISE_PAIRS (voxels of a tile of two rows of a depthwise layer), and vector_* functions; and the target attribute as a clang pragma.
+// VECTOR, LANES, LONGEST, DEPTHWISE_PAIRS (voxels of a tile of two rows of a depthwise layer), and vector_* functions;
+// and the target attribute as a clang pragma.
 // vector_products(x, w, sum) adds the product of the words of x and w, or the two products of pairs.
 // vector_store_points stores points in the format of the words; points of LANES channels are POINT_WORDS apart.
 
@@ -100,8 +101,8 @@ INLINE void depthwise_step(
     }
 }
 
-/// The sums of two adjacent rows over one plane of the kernel. Each row of input is read once; the first one has taps of
-/// the first row of output alone, the last one those of the second.
+/// The sums of two adjacent rows over one plane of the kernel. Each row of input is read once; the first one has taps
+/// of the first row of output alone, the last one those of the second.
 INLINE void depthwise_plane(
     const conv_tile *tile, VECTOR *sums, const ptrdiff_t *taps, const float *weights, const float *input,
     const int length) {
@@ -142,8 +143,8 @@ INLINE void depthwise_body(const conv_tile *tile, const int segments, const int 
     }
 }
 
-/// Computes rows in tiles of `tile_length` voxels. The last tile ends with the row, so that it is as long as the others;
-/// what it shares with the one before is computed twice, with the same result.
+/// Computes rows in tiles of `tile_length` voxels. The last tile ends with the row, so that it is as long as the
+/// others; what it shares with the one before is computed twice, with the same result.
 INLINE void depthwise_tiles(const conv_tile *first, const int segments, int length, const int tile_length) {
     conv_tile tile = *first;
     for (int x = 0; x < length; x += tile_length) {
@@ -189,6 +190,23 @@ static void finish(const conv_finish *work) {
             }
         }
         if (work->sums) vector_sums_store(&sums, work->sums + first, work->squares + first);
+    }
+}
+
+static void fold(const conv_fold *work) {
+    const ptrdiff_t width = work->width, tap_step = work->tap_step * width + work->channels;
+    for (int first = 0; first < work->channels; first += LANES) {
+        const VECTOR_MASK mask = vector_mask(work->channels - first);
+        const VECTOR bias = vector_load(work->bias + first);
+        const float *products = work->products + first;
+        float *output = work->output + first;
+        for (int x = 0; x < work->length; x++) {
+            VECTOR sum = bias;
+            for (int k = 0; k < work->taps; k++) sum = vector_add(sum, vector_load(products + k * tap_step));
+            vector_store_some(output, mask, sum);
+            products += width;
+            output += work->output_step;
+        }
     }
 }
 

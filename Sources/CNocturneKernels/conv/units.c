@@ -15,7 +15,7 @@ static void add_unit(nk_conv_plan *plan, int p, int group, int first, int width)
     unit->group = group;
     unit->first = first;
     unit->channels = min_int(width, plan->group_out - first);
-    unit->vectors = plan->kernels && !plan->depthwise ? ceil_div(unit->channels, lanes) : 2;
+    unit->vectors = plan->kernels && !plan->depthwise ? ceil_div(unit->channels * plan->fold, lanes) : 2;
     unit->weights = plan->weight_count;
     const size_t taps = (size_t)phase->tap_count;
     if (plan->depthwise) {

@@ -93,8 +93,9 @@ bool nk_conv_pack_weights(nk_conv_plan *plan, const float *weights, const float 
                 const int from = block * plan->distance, channels = min_int(plan->distance, plan->group_in - from);
                 for (int t = 0; t < phase->tap_count; t++) {
                     for (int i = from; i < from + channels; i++) {
-                        for (int o = 0; o < unit->channels; o++) {
-                            to[o] = weight_at(plan, weights, unit->group, unit->first + o, i, phase->kernel[t]);
+                        for (int f = 0; f < plan->fold * unit->channels; f++) {
+                            const int o = unit->first + f % unit->channels, tap = phase->kernel[t] + f / unit->channels;
+                            to[f] = weight_at(plan, weights, unit->group, o, i, tap);
                         }
                         to += width;
                     }
