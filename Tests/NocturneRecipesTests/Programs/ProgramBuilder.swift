@@ -55,4 +55,9 @@ extension ProgramBuilder {
     static let merged = """
         {"parts": [{"packages": ["parts/low"], "labels": {"1": 1}}, {"packages": ["parts/high"], "labels": {"1": 2}}]}
         """
+
+    /// What is above 0.5, in the region around what is above 5.
+    static let region = """
+        {"region": {"package": "parts/high", "marginMm": 2}, "parts": [{"packages": ["parts/low"], "labels": {"1": 1}}]}
+        """
 }

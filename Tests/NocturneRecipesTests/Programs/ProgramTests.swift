@@ -37,7 +37,8 @@ private struct Boxes {
     }
 
     func write(to bench: BatchBench, as name: String = "one.nii.gz") throws {
-        let volume = Volume(geometry: VolumeGeometry(shape: shape, affine: affine), voxels: FrozenVoxels(values))
+        let geometry = VolumeGeometry(shape: shape, affine: affine)
+        let volume = Volume(geometry: geometry, voxels: try FrozenVoxels(values))
         try NIfTIWriter.writeVolume(
             volume,
             as: .int16,
@@ -118,11 +119,7 @@ struct ProgramTests {
         }
     }
 
-    private static let region = """
-        {"region": {"package": "parts/high", "marginMm": 2}, "parts": [{"packages": ["parts/low"], "labels": {"1": 1}}]}
-        """
-
-    private func regionBench(_ section: String = Self.region) throws -> BatchBench {
+    private func regionBench(_ section: String = ProgramBuilder.region) throws -> BatchBench {
         try BatchBench { try ProgramBuilder(labels: [(1, "outer")], section: section).write(into: $0) }
     }
 
@@ -147,7 +144,9 @@ struct ProgramTests {
 
     @Test("Labels of a region are the same as without one, where both have the same box")
     func sameInRegion() async throws {
-        let bench = try regionBench(Self.region.replacingOccurrences(of: "\"marginMm\": 2", with: "\"marginMm\": 100"))
+        let bench = try regionBench(
+            ProgramBuilder.region.replacingOccurrences(of: "\"marginMm\": 2", with: "\"marginMm\": 100")
+        )
         try Boxes.standard.write(to: bench)
         try await bench.run()
         #expect(try labels(bench.output) == Boxes.standard.values.map { $0 > 0.5 ? 1 : 0 })
@@ -221,10 +220,10 @@ struct ProgramTests {
 
     @Test(
         "Cancelled at any event, a resumed batch ends as an undisturbed one",
-        arguments: [ProgramBuilder.merged, Self.region]
+        arguments: [ProgramBuilder.merged, ProgramBuilder.region]
     )
     func resuming(_ section: String) async throws {
-        let isRegion = section == Self.region
+        let isRegion = section == ProgramBuilder.region
         let bench = try isRegion ? regionBench() : bench()
         for index in 0..<3 { try Boxes.standard.write(to: bench, as: "v\(index).nii.gz") }
         let whole = OutputFolder(bench.folder("whole").path)
