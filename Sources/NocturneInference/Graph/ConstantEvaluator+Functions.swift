@@ -31,6 +31,7 @@ extension ConstantEvaluator {
         case "Max": return max(x, y)
         case "And": return x != 0 && y != 0 ? 1 : 0
         case "Or": return x != 0 || y != 0 ? 1 : 0
+        case "Xor": return (x != 0) != (y != 0) ? 1 : 0
         default: return compare(x, y) ? 1 : 0
         }
     }
@@ -52,11 +53,12 @@ extension ConstantEvaluator {
         guard let tensor = inputs.first ?? nil else {
             throw .shapeMismatch(network: graph.path, reason: "\(node.title): input 0 is missing")
         }
-        if case .integers(let values) = tensor.elements, ["Neg", "Abs", "Not"].contains(node.op) {
+        if case .integers(let values) = tensor.elements, ["Neg", "Abs", "Not", "Sign"].contains(node.op) {
             let list = values.map { value in
                 switch node.op {
                 case "Neg": 0 &- value
                 case "Abs": value < 0 ? 0 &- value : value
+                case "Sign": value.signum()
                 default: Int64(value == 0 ? 1 : 0)
                 }
             }
@@ -72,6 +74,9 @@ extension ConstantEvaluator {
             case "Sqrt": value.squareRoot()
             case "Exp": expf(value)
             case "Log": logf(value)
+            case "Sin": sinf(value)
+            case "Cos": cosf(value)
+            case "Sign": value > 0 ? 1 : value < 0 ? -1 : value
             default: 1 / value
             }
         }

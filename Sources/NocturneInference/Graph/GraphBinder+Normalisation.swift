@@ -26,6 +26,10 @@ extension GraphBinder {
         "ReduceSum": { binder, node throws(ModelFormatError) in try binder.reduce(node, 1) },
         "ReduceMax": { binder, node throws(ModelFormatError) in try binder.reduce(node, 2) },
         "ReduceMin": { binder, node throws(ModelFormatError) in try binder.reduce(node, 3) },
+        "ReduceProd": { binder, node throws(ModelFormatError) in try binder.reduce(node, 4) },
+        "ReduceL1": { binder, node throws(ModelFormatError) in try binder.reduce(node, 5) },
+        "ReduceL2": { binder, node throws(ModelFormatError) in try binder.reduce(node, 6) },
+        "ReduceSumSquare": { binder, node throws(ModelFormatError) in try binder.reduce(node, 7) },
     ]
 
     private mutating func normalise(
