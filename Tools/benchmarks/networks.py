@@ -1,4 +1,4 @@
-"""Compares the builtin engine with ONNX Runtime and OpenVINO on networks that people use: nnU-Net, MONAI, timm, torchvision.
+"""Compares the builtin engine with ONNX Runtime and OpenVINO on common networks of nnU-Net, MONAI, timm and torchvision.
 
     python Tools/benchmarks/networks.py .build/release/nocturne [--only WORDS] [--exporter torchscript|dynamo] [--rounds 3]
         [--threads 2] [--folder FOLDER] [--save]
@@ -6,8 +6,8 @@
 Each network is built with random weights by its own library and exported as one ONNX file (operator set 17 by PyTorch's
 TorchScript exporter, 20 by its newer one), which FOLDER keeps. Then `nocturne models bench`, ONNX Runtime and OpenVINO run
 it in turns, in float32, on the same noise. The table has, for each network, whether it loads or the operators that are
-missing, the largest difference from ONNX Runtime relative to the largest output, the best seconds of each program, and the peak
-memory of Nocturne's process. --save appends it to RESULTS.md. Needs torch, onnx, onnxruntime and the libraries of the networks
+missing, the largest difference from ONNX Runtime relative to the largest output, the best seconds of each program, and
+Nocturne's workspace and weights together. --save appends it to RESULTS.md. Needs torch, onnx, onnxruntime and the libraries of the networks
 (timm, monai, torchvision, dynamic-network-architectures, backgroundremover); a network whose library is missing is left
 out with a message. OpenVINO is optional.
 """
@@ -52,7 +52,7 @@ class Row:
     problem: str = ""
     difference: float | None = None
     seconds: dict[str, float] = field(default_factory=dict)
-    peak_mib: float = 0
+    mib: float = 0
 
 
 def noise(count: int) -> np.ndarray:
@@ -77,23 +77,19 @@ def noise(count: int) -> np.ndarray:
 
 
 def bench(options: argparse.Namespace, path: Path, network: Network, output: Path, row: Row) -> None:
-    """One round of Nocturne: the best of its runs, and its peak memory."""
+    """One round of Nocturne: the best of its runs, and its memory."""
     command = [options.nocturne, "models", "bench", str(path), "--threads", str(options.threads)]
     command += ["--patch", ",".join(map(str, network.shape[2:])), "--repeat", str(RUNS)]
     environment = {**os.environ, "NOCTURNE_BENCH_OUTPUT": str(output)}
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(command, stdout=out, stderr=errors, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        errors.seek(0)
-        if process.returncode != 0:
-            lines = [line for line in errors.read().splitlines() if line.strip()]
-            row.problem = lines[0].removeprefix("Error: ")[:200] if lines else f"exit code {process.returncode}"
-            return
-        seconds = min(json.loads(out.read())["seconds"])
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if process.returncode != 0:
+        lines = [line for line in process.stderr.splitlines() if line.strip()]
+        row.problem = lines[0].removeprefix("Error: ")[:200] if lines else f"exit code {process.returncode}"
+        return
+    report = json.loads(process.stdout)
+    seconds = min(report["seconds"])
     row.seconds["Nocturne"] = min(seconds, row.seconds.get("Nocturne", seconds))
-    row.peak_mib = max(row.peak_mib, usage.ru_maxrss / 1024)
+    row.mib = (report["workspaceBytes"] + report["weightBytes"]) / 2**20
 
 
 def libraries(options: argparse.Namespace, path: Path, x: np.ndarray) -> dict[str, Callable[[], np.ndarray]]:
@@ -102,7 +98,8 @@ def libraries(options: argparse.Namespace, path: Path, x: np.ndarray) -> dict[st
     session = onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
     calls: dict[str, Callable[[], np.ndarray]] = {"ONNX Runtime": lambda: session.run(None, {"x": x})[0]}
     if openvino:
-        hints = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": options.threads, "PERFORMANCE_HINT": "LATENCY"}
+        hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+        hints["INFERENCE_NUM_THREADS"] = options.threads
         request = openvino.Core().compile_model(str(path), "CPU", hints).create_infer_request()
         calls["OpenVINO"] = lambda: next(iter(request.infer({0: x}).values()))
     return calls
@@ -146,15 +143,16 @@ def table(options: argparse.Namespace, rows: list[Row], before: float) -> str:
         f"{options.rounds} rounds of {RUNS} runs each, in turns; best seconds. Load average {before:.1f} before and"
         f" {os.getloadavg()[0]:.1f} after.",
         "",
-        "| network | difference | Nocturne s | ONNX Runtime s | OpenVINO s | peak MiB |",
+        "| network | difference | Nocturne s | ONNX Runtime s | OpenVINO s | MiB |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         if row.problem:
             lines.append(f"| {row.name} | {row.problem} | | | | |")
             continue
-        cells = [f"{row.seconds[name]:.3f}" if name in row.seconds else "" for name in ("Nocturne", "ONNX Runtime", "OpenVINO")]
-        lines.append(f"| {row.name} | {row.difference:.1e} | {' | '.join(cells)} | {row.peak_mib:.0f} |")
+        programs = ("Nocturne", "ONNX Runtime", "OpenVINO")
+        cells = [f"{row.seconds[name]:.3f}" if name in row.seconds else "" for name in programs]
+        lines.append(f"| {row.name} | {row.difference:.1e} | {' | '.join(cells)} | {row.mib:.0f} |")
     return "\n".join(lines) + "\n"
 
 

@@ -38,10 +38,9 @@ extension Lowering {
         let operand = graph.shapes[operation.inputs[0]]
         append(
             ProductStep(
-                a: left,
-                b: right,
-                target: target,
-                shape: shape,
+                left,
+                right,
+                result: MatrixResult(stored: target, shape: shape),
                 depth: operand[operand.count - (parameters.transposeA ? 2 : 1)],
                 alpha: parameters.alpha,
                 title: operation.title
@@ -117,11 +116,12 @@ extension Lowering {
             AttentionStep(
                 operands: operands,
                 addends: addends,
-                target: target,
-                shape: shape,
-                depth: query[query.count - (parameters.transposeQuery ? 2 : 1)],
-                keys: key[key.count - (parameters.transposeKey ? 2 : 1)],
-                scale: parameters.scale,
+                result: MatrixResult(stored: target, shape: shape),
+                scores: AttentionStep.Scores(
+                    depth: query[query.count - (parameters.transposeQuery ? 2 : 1)],
+                    keys: key[key.count - (parameters.transposeKey ? 2 : 1)],
+                    scale: parameters.scale
+                ),
                 title: operation.title
             )
         )

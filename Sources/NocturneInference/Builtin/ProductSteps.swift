@@ -43,6 +43,12 @@ struct MatrixOperand: Sendable {
     func offset(column: Int) -> Int { isTransposed ? column * stride : column }
 }
 
+/// The tensor that products are written to; its rows are contiguous.
+struct MatrixResult {
+    let stored: Lowering.Stored
+    let shape: [Int]
+}
+
 /// Matrix products over the last two axes, in fixed blocks of the result.
 struct ProductStep: Step {
     let a: MatrixOperand
@@ -55,20 +61,13 @@ struct ProductStep: Step {
     let starts: [(a: Int, b: Int, result: Int)]
     let title: String
 
-    init(
-        a: MatrixOperand,
-        b: MatrixOperand,
-        target: Lowering.Stored,
-        shape: [Int],
-        depth: Int,
-        alpha: Float,
-        title: String
-    ) {
+    init(_ a: MatrixOperand, _ b: MatrixOperand, result: MatrixResult, depth: Int, alpha: Float, title: String) {
         self.a = a
         self.b = b
-        self.target = target.buffer
         self.alpha = alpha
         self.title = title
+        let (target, shape) = (result.stored, result.shape)
+        self.target = target.buffer
         m = shape[shape.count - 2]
         n = shape[shape.count - 1]
         k = depth
@@ -132,6 +131,13 @@ struct AttentionStep: Step {
         }
     }
 
+    /// The product of a query with all keys.
+    struct Scores {
+        let depth: Int
+        let keys: Int
+        let scale: Float
+    }
+
     /// Query, key and value.
     let operands: [MatrixOperand]
     let addends: [Addend]
@@ -143,23 +149,15 @@ struct AttentionStep: Step {
     let starts: [[Int]]
     let title: String
 
-    init(
-        operands: [MatrixOperand],
-        addends: [Addend],
-        target: Lowering.Stored,
-        shape: [Int],
-        depth: Int,
-        keys: Int,
-        scale: Float,
-        title: String
-    ) {
+    init(operands: [MatrixOperand], addends: [Addend], result: MatrixResult, scores: Scores, title: String) {
+        let (target, shape) = (result.stored, result.shape)
         self.operands = operands
         self.addends = addends
         self.target = target.buffer
-        self.scale = scale
-        self.depth = depth
-        self.keys = keys
         self.title = title
+        scale = scores.scale
+        depth = scores.depth
+        keys = scores.keys
         queries = shape[shape.count - 2]
         columns = shape[shape.count - 1]
         resultStride = max(target.strides[shape.count - 2], columns)

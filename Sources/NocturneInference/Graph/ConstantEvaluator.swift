@@ -32,6 +32,8 @@ struct ConstantEvaluator {
         case "Neg", "Abs", "Floor", "Ceil", "Round", "Sqrt", "Exp", "Log", "Not", "Reciprocal", "Sin", "Cos", "Sign":
             return try [function()]
         case "GatherND", "GatherElements", "ScatterND": return try indexed()
+        case "Clip": return try clipped()
+        case "BatchNormalization": return try standardised()
         case "ReduceProd": return try product()
         default: return nil
         }
@@ -48,11 +50,11 @@ struct ConstantEvaluator {
         return ConstantTensor(shape: [part.count], integers: part.map(Int64.init))
     }
 
-    private func failure(_ reason: String) -> ModelFormatError {
+    func failure(_ reason: String) -> ModelFormatError {
         .shapeMismatch(network: graph.path, reason: "\(node.title): \(reason)")
     }
 
-    private func input(_ index: Int) throws(ModelFormatError) -> ConstantTensor {
+    func input(_ index: Int) throws(ModelFormatError) -> ConstantTensor {
         guard index < inputs.count, let tensor = inputs[index] else { throw failure("input \(index) is missing") }
         return tensor
     }

@@ -45,10 +45,14 @@ struct GraphBinder {
     /// Unsupported operators, and unsupported forms of operators as far as attributes show it; sorted.
     static func unsupportedOperators(_ graph: NetworkGraph) -> [String] {
         var found: Set<String> = []
+        // What is computed from constants while the network is bound may have other forms.
+        var known = Set(graph.constants.keys).union([""])
         for node in graph.nodes {
+            let isKnown = node.inputs.allSatisfy(known.contains)
+            if isKnown || node.op == "Shape" || node.op == "Size" { known.formUnion(node.outputs) }
             if handlers[node.op] == nil {
                 found.insert(node.op)
-            } else if let form = unsupportedForm(node) {
+            } else if !isKnown, let form = unsupportedForm(node) {
                 found.insert("\(node.op) (\(form))")
             }
         }

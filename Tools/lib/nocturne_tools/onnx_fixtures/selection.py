@@ -105,3 +105,26 @@ def folded_indices(f):
         "two": np.float32(2),
     }
     f.graph("folded-indices", nodes, [[2, 3]], constants)
+
+
+def exporters_habits(f):
+    """Parts without elements, and functions of constants that exporters leave in a graph."""
+    f.graph(
+        "empty-part",
+        [
+            helper.make_node("Slice", ["x0", "start", "start", "axis"], ["none"]),
+            helper.make_node("Slice", ["x0", "start", "end", "axis"], ["all"]),
+            helper.make_node("Concat", ["none", "all"], ["y"], axis=1),
+        ],
+        [[2, 5, 3]],
+        {"start": ints(0), "end": ints(2**31), "axis": ints(1)},
+    )
+    f.graph(
+        "clipped-pads",
+        [
+            helper.make_node("Clip", ["pads", "low"], ["p"]),
+            helper.make_node("Pad", ["x0", "p"], ["y"]),
+        ],
+        [[2, 5]],
+        {"pads": ints(-3, 1, 2, -1), "low": np.int64(0)},
+    )
