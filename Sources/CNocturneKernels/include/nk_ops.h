@@ -60,6 +60,15 @@ enum {
     NK_UNARY_FLOOR = 16,
     NK_UNARY_CEIL = 17,
     NK_UNARY_TRUNCATE = 18,
+    NK_UNARY_GELU = 19,        /* x / 2 * (1 + erf(x / sqrt(2))) */
+    NK_UNARY_GELU_TANH = 20,   /* its approximation with tanh */
+    NK_UNARY_LINEAR = 21,      /* p * x + q */
+    NK_UNARY_ROUND = 22,       /* to nearest, ties to even */
+    NK_UNARY_SIGN = 23,
+    NK_UNARY_SINE = 24,
+    NK_UNARY_COSINE = 25,
+    NK_UNARY_NOT = 26,         /* x == 0; this and the next are 0 or 1 */
+    NK_UNARY_IS_NAN = 27,
 };
 
 /// `out` may be `in`.
@@ -74,6 +83,11 @@ enum {
     NK_BINARY_MIN = 5,
     NK_BINARY_MAX = 6,
     NK_BINARY_PRELU = 7, /* a < 0 ? a * b : a */
+    NK_BINARY_EQUAL = 8,      /* this and the next two are 0 or 1 */
+    NK_BINARY_LESS = 9,
+    NK_BINARY_LESS_EQUAL = 10,
+    NK_BINARY_WHERE_TRUE = 11,  /* x != 0 ? y : 0 */
+    NK_BINARY_WHERE_FALSE = 12, /* x == 0 ? y : 0 */
 };
 
 /// Elements [begin, end) of a dense output of extents `dims`; each operand is read with its own strides (0 repeats).
@@ -118,18 +132,75 @@ typedef struct nk_interpolation {
 /// Computes rows [begin, end) of the out[0] * out[1] output rows.
 void nk_interpolate(const nk_interpolation *desc, const float *in, float *out, size_t begin, size_t end);
 
-enum { NK_REDUCE_MEAN = 0, NK_REDUCE_SUM = 1, NK_REDUCE_MAX = 2, NK_REDUCE_MIN = 3 };
+enum {
+    NK_REDUCE_MEAN = 0,
+    NK_REDUCE_SUM = 1,
+    NK_REDUCE_MAX = 2,
+    NK_REDUCE_MIN = 3,
+    NK_REDUCE_PRODUCT = 4,
+    NK_REDUCE_L1 = 5,
+    NK_REDUCE_L2 = 6,
+    NK_REDUCE_SUM_OF_SQUARES = 7,
+};
 
-/// Reduces the middle axis of [outer][n][inner] for the outer indices [begin, end).
+/// Reduces the middle axis of [outer][n][inner] for the positions [begin, end) of [outer][inner].
 void nk_reduce(int32_t kind, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end);
 
-/// Softmax along the middle axis of [outer][n][inner] for the outer indices [begin, end). `out` may be `in`.
+/// The index of the largest (or smallest) element of the middle axis of [outer][n][inner], as a float, for the
+/// positions [begin, end) of [outer][inner]. Of equal elements the first counts, or the last.
+void nk_arg_extreme(
+    int32_t smallest, int32_t last, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end);
+
+/// The k largest (or smallest) elements of the middle axis of [outer][n][inner] in order, and their indices as floats,
+/// for the positions [begin, end) of [outer][inner]. Of equal elements the first comes first. `scratch`: 8 * n bytes.
+void nk_top_k(
+    int32_t smallest, const float *in, float *_Nullable values, float *_Nullable indices, size_t n, size_t k,
+    size_t inner, size_t begin, size_t end, void *scratch);
+
+/// Sums of the elements up to each position along the middle axis of [outer][n][inner], for the positions [begin, end)
+/// of [outer][inner]. An exclusive sum leaves out the element itself; a reversed one starts at the end.
+void nk_running_sum(
+    int32_t exclusive, int32_t reversed, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end);
+
+/// Softmax along the middle axis of [outer][n][inner] for the positions [begin, end) of [outer][inner]. `out` may be
+/// `in`.
 void nk_softmax(const float *in, float *out, size_t n, size_t inner, int32_t logarithm, size_t begin, size_t end);
 
-/// c = alpha * a b + beta * c, row-major, by OpenBLAS on the calling thread.
+/// (x - mean) / sqrt(variance + epsilon) * scale + shift over the rows [begin, end) of n values. `out` may be `in`.
+void nk_normalise_rows(
+    const float *in, const float *scale, const float *_Nullable shift, float epsilon, float *out, size_t n,
+    size_t begin, size_t end);
+
+/// A matrix of an attention: row i starts at data + i * stride. Transposed: column i does.
+typedef struct nk_matrix {
+    const float *data;
+    size_t stride;
+    int32_t transposed;
+} nk_matrix;
+
+enum { NK_MAX_ADDENDS = 2 };
+
+enum { NK_ATTENTION_KEYS = 1024 };
+
+/// softmax(scale * query key + addends) value for `rows` queries. `key` is [depth][keys], `value` [keys][columns].
+/// Element (i, j) of an addend is at i * row + j * column. The keys are read in groups of NK_ATTENTION_KEYS, whose
+/// scores are in `scratch`: rows * (the smaller of this number and keys) floats, and 4 * rows more.
+typedef struct nk_attention {
+    nk_matrix query, key, value;
+    size_t rows, keys, depth, columns;
+    float scale;
+    int32_t addend_count;
+    const float *_Nullable addend[NK_MAX_ADDENDS];
+    ptrdiff_t addend_row[NK_MAX_ADDENDS], addend_column[NK_MAX_ADDENDS];
+} nk_attention;
+
+void nk_attend(const nk_attention *parameters, float *out, size_t out_stride, float *scratch);
+
+/// c = alpha * a b, or c + alpha * a b if `adds` is 1, row-major, on the calling thread: by the library's own kernels, or by OpenBLAS where there are none for
+/// the processor.
 void nk_matrix_product(
     int32_t transpose_a, int32_t transpose_b, size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
-    const float *b, size_t ldb, float beta, float *c, size_t ldc);
+    const float *b, size_t ldb, int32_t adds, float *c, size_t ldc);
 
 #if defined(__clang__)
 #pragma clang assume_nonnull end

@@ -1,12 +1,10 @@
 /* Functions of one or two tensors, element by element. */
 #include "nk_ops.h"
+#include "functions.h"
 #include "internal.h"
 
 #include <math.h>
 #include <string.h>
-
-/* The output may be one of the inputs, element by element: vector code is correct, which a compiler cannot know. */
-#define NK_VECTORISE _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 
 static inline float leaky(float y, float slope) { return y < 0 ? slope * y : y; }
 
@@ -68,37 +66,6 @@ void nk_channel_sums(const float *in, size_t rows, size_t channels, double *sums
     }
 }
 
-/* exp by reduction to [-ln2/2, ln2/2] and a polynomial of degree 6: relative error below 2e-7, suitable for
-   vectorisation. */
-static inline float exponential(float x) {
-    float bounded = x > 88.0f ? 88.0f : x;
-    bounded = bounded < -87.0f ? -87.0f : bounded;
-    float scaled = bounded * 1.44269504088896341f;
-    /* The nearest integer, which the last bits of this sum also contain. */
-    union {
-        float value;
-        uint32_t bits;
-    } shifted = {.value = scaled + 12582912.0f};
-    float whole = shifted.value - 12582912.0f;
-    float r = bounded - whole * 0.693359375f;
-    r = r - whole * -2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    /* Taken from those bits, because converting a NaN to an integer is undefined. */
-    union {
-        uint32_t bits;
-        float value;
-    } power = {.bits = (shifted.bits + 127) << 23};
-    return p * power.value;
-}
-
-static inline float sigmoid(float x) { return 1.0f / (1.0f + exponential(-x)); }
-
 static inline float bounded(float x, float low, float high) {
     float y = x < low ? low : x;
     return y > high ? high : y;
@@ -131,17 +98,27 @@ void nk_unary(int32_t kind, const float *in, float *out, size_t count, float p, 
         case NK_UNARY_SILU: NK_LOOP(x * sigmoid(x));
         case NK_UNARY_EXP: NK_EACH(expf(x));
         case NK_UNARY_SQRT: NK_EACH(sqrtf(x));
-        case NK_UNARY_TANH: NK_EACH(tanhf(x));
+        case NK_UNARY_TANH: NK_LOOP(hyperbolic_tangent(x));
         case NK_UNARY_ABS: NK_LOOP(fabsf(x));
         case NK_UNARY_NEG: NK_LOOP(-x);
         case NK_UNARY_RECIPROCAL: NK_LOOP(1.0f / x);
         case NK_UNARY_LOG: NK_EACH(logf(x));
-        case NK_UNARY_ERF: NK_EACH(erff(x));
-        case NK_UNARY_ELU: NK_EACH(x < 0 ? p * (expf(x) - 1) : x);
+        case NK_UNARY_ERF: NK_LOOP(error_function(x));
+        case NK_UNARY_ELU: NK_LOOP(x < 0 ? p * exponential_minus_one(x) : x);
         case NK_UNARY_SOFTPLUS: NK_EACH(x > 20 ? x : log1pf(expf(x)));
         case NK_UNARY_FLOOR: NK_LOOP(floorf(x));
         case NK_UNARY_CEIL: NK_LOOP(ceilf(x));
         case NK_UNARY_TRUNCATE: NK_LOOP(truncf(x));
+        case NK_UNARY_GELU: NK_LOOP(0.5f * x * (1.0f + error_function(x * 0.70710678118654752f)));
+        case NK_UNARY_GELU_TANH:
+            NK_LOOP(0.5f * x * (1.0f + hyperbolic_tangent(0.79788456080286536f * (x + 0.044715f * (x * x * x)))));
+        case NK_UNARY_LINEAR: NK_LOOP(p * x + q);
+        case NK_UNARY_ROUND: NK_EACH(nearbyintf(x));
+        case NK_UNARY_SIGN: NK_LOOP((float)(x > 0) - (float)(x < 0));
+        case NK_UNARY_SINE: NK_EACH(sinf(x));
+        case NK_UNARY_COSINE: NK_EACH(cosf(x));
+        case NK_UNARY_NOT: NK_LOOP(x == 0 ? 1.0f : 0.0f);
+        case NK_UNARY_IS_NAN: NK_LOOP(x != x ? 1.0f : 0.0f);
         default: break;
     }
 }
@@ -185,6 +162,11 @@ static void pairs(
         case NK_BINARY_MIN: NK_PAIRS(x < y ? x : y);
         case NK_BINARY_MAX: NK_PAIRS(x > y ? x : y);
         case NK_BINARY_PRELU: NK_PAIRS(x < 0 ? x * y : x);
+        case NK_BINARY_EQUAL: NK_PAIRS(x == y ? 1.0f : 0.0f);
+        case NK_BINARY_LESS: NK_PAIRS(x < y ? 1.0f : 0.0f);
+        case NK_BINARY_LESS_EQUAL: NK_PAIRS(x <= y ? 1.0f : 0.0f);
+        case NK_BINARY_WHERE_TRUE: NK_PAIRS(x != 0 ? y : 0.0f);
+        case NK_BINARY_WHERE_FALSE: NK_PAIRS(x == 0 ? y : 0.0f);
         default: break;
     }
 }

@@ -9,3 +9,9 @@
 #else
 #define NK_CLONES
 #endif
+
+/* The output may be one of the inputs, element by element: vector code is correct, which a compiler cannot know. */
+#define NK_VECTORISE _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
+
+/* A function that every clone compiles for its own instruction set. */
+#define NK_INLINE static inline __attribute__((always_inline))

@@ -73,6 +73,9 @@ final class BuiltinSession: NetworkSession {
                     try scope.check()
                     let begin = scope.time.monotonic
                     try step.run(run)
+                    if let reason = run.failure.reason {
+                        throw ModelFormatError.shapeMismatch(network: path, reason: reason)
+                    }
                     stepSeconds?.append((scope.time.monotonic - begin).inSeconds)
                 }
             }

@@ -20,12 +20,7 @@ extension Lowering {
     mutating func lowerBinary(_ operation: Operation, _ function: BinaryFunction) throws {
         let shape = graph.shapes[operation.output]
         let sources = try operation.inputs.map { ($0, try stored($0)) }
-        let isChannelsLast =
-            (3...5).contains(shape.count)
-            && sources.contains { value, source in
-                graph.shapes[value] == shape && !Self.same(source.strides, Extents.strides(shape), shape)
-            }
-        let strides = isChannelsLast ? Self.channelsLastStrides(shape) : Extents.strides(shape)
+        let strides = resultStrides(shape, of: sources.filter { graph.shapes[$0.0] == shape }.map(\.1))
         // Overwriting is safe where each element is read just before it is written at the same position.
         let isShared = sources[0].1.buffer == sources[1].1.buffer
         let free =
@@ -48,13 +43,33 @@ extension Lowering {
         recordStorage(operation.output, .stored(target))
     }
 
+    /// The layout of operands of the result's shape: their common one; else channels-last if one of them is.
+    private func resultStrides(_ shape: [Int], of sources: [Stored]) -> [Int] {
+        if let first = sources.first, sources.allSatisfy({ Self.same($0.strides, first.strides, shape) }) {
+            return first.strides
+        }
+        let plain = Extents.strides(shape)
+        guard (3...5).contains(shape.count) else { return plain }
+        let channelsLast = Self.channelsLastStrides(shape)
+        let isChannelsLast = sources.contains {
+            Self.same($0.strides, channelsLast, shape) && !Self.same($0.strides, plain, shape)
+        }
+        return isChannelsLast ? channelsLast : plain
+    }
+
     mutating func lowerMove(_ operation: Operation, _ parameters: MoveParameters) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let source = try stored(operation.inputs[0])
+        if let order = parameters.transposition(from: input, to: output) {
+            let strides = order.map { source.strides[$0] }
+            recordStorage(operation.output, .stored(Stored(buffer: source.buffer, strides: strides)))
+            return
+        }
         let keepsOrder = parameters.axes.enumerated().allSatisfy { $1.input == nil || $1.input == $0 }
         let isChannelsLast =
             (3...5).contains(output.count) && input.count == output.count && keepsOrder
             && !Self.same(source.strides, Extents.strides(input), input)
+            && Self.same(source.strides, Self.channelsLastStrides(input), input)
         let strides = isChannelsLast ? Self.channelsLastStrides(output) : Extents.strides(output)
         let target = Stored(buffer: workspace(floatsOf: output), strides: strides)
         append(
@@ -65,95 +80,6 @@ extension Lowering {
                 target: target,
                 targetOffset: 0,
                 shape: output,
-                title: operation.title
-            )
-        )
-        recordStorage(operation.output, .stored(target))
-    }
-
-    mutating func lowerReduction(_ operation: Operation, kind: Int32, axes: [Int]) throws {
-        let shape = graph.shapes[operation.inputs[0]]
-        var source = try plain(operation.inputs[0])
-        let n = axes.reduce(1) { $0 * shape[$1] }
-        var inner = 1
-        if let first = axes.first, let last = axes.last, last - first + 1 == axes.count {
-            inner = shape[(last + 1)...].reduce(1, *)
-        } else {
-            // The axes are moved behind all others.
-            let order = shape.indices.filter { !axes.contains($0) } + axes
-            let moved = order.map { shape[$0] }
-            let target = Stored(buffer: workspace(floatsOf: moved), strides: Extents.strides(moved))
-            let move = MoveParameters(axes: order.map { .init(input: $0, map: .line(start: 0, step: 1)) })
-            append(
-                MoveStep(
-                    move,
-                    source: source,
-                    sourceShape: shape,
-                    target: target,
-                    targetOffset: 0,
-                    shape: moved,
-                    title: operation.title
-                )
-            )
-            source = target
-        }
-        let result = graph.shapes[operation.output]
-        let target = Stored(buffer: workspace(floatsOf: result), strides: Extents.strides(result))
-        append(
-            RowsStep(
-                .reduce(kind),
-                source: source.buffer,
-                target: target.buffer,
-                outer: shape.reduce(1, *) / (n * inner),
-                n: n,
-                inner: inner,
-                title: operation.title
-            )
-        )
-        recordStorage(operation.output, .stored(target))
-    }
-
-    mutating func lowerSoftmax(_ operation: Operation, axis: Int, logarithm: Bool) throws {
-        let shape = graph.shapes[operation.output]
-        var source = try stored(operation.inputs[0])
-        var outer = shape[..<axis].reduce(1, *)
-        var inner = shape[(axis + 1)...].reduce(1, *)
-        let isVolume = (3...5).contains(shape.count)
-        if isVolume, axis == 1, Self.same(source.strides, Self.channelsLastStrides(shape), shape) {
-            (outer, inner) = (outer * inner, 1)
-        } else {
-            source = try plain(operation.inputs[0])
-        }
-        let inPlace = canOverwrite(source.buffer, by: operation)
-        let target = Stored(buffer: inPlace ? source.buffer : workspace(floatsOf: shape), strides: source.strides)
-        append(
-            RowsStep(
-                .softmax(logarithm: logarithm),
-                source: source.buffer,
-                target: target.buffer,
-                outer: outer,
-                n: shape[axis],
-                inner: inner,
-                title: operation.title
-            )
-        )
-        recordStorage(operation.output, .stored(target))
-    }
-
-    mutating func lowerProduct(_ operation: Operation, _ parameters: MatrixProductParameters) throws {
-        let shape = graph.shapes[operation.output]
-        let (a, b) = (try plain(operation.inputs[0]), try plain(operation.inputs[1]))
-        let (left, right) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.inputs[1]])
-        let target = Stored(buffer: workspace(floatsOf: shape), strides: Extents.strides(shape))
-        append(
-            ProductStep(
-                parameters,
-                a: a.buffer,
-                left: left,
-                b: b.buffer,
-                right: right,
-                target: target.buffer,
-                shape: shape,
                 title: operation.title
             )
         )

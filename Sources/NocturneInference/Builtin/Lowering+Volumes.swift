@@ -68,6 +68,14 @@ extension Lowering {
 
     mutating func lowerAffine(_ operation: Operation, scale: [Float], shift: [Float], slope: Float) throws {
         let shape = graph.shapes[operation.output]
+        if slope == 1, let a = scale.first, let b = shift.first, scale.allSatisfy({ $0 == a }),
+            shift.allSatisfy({ $0 == b }), !canStayLazy(operation.output, single: true),
+            case .stored? = storages[operation.inputs[0]]
+        {
+            // The same function of every element needs no layout.
+            let function = UnaryFunction(kind: Int32(NK_UNARY_LINEAR), first: a, second: b)
+            return try lowerUnary(operation, function)
+        }
         let source = try channelsLast(operation.inputs[0])
         let table = [[Float]](repeating: scale + shift, count: shape[0]).flatMap { $0 }
         finish(operation, Piece(stored: source, channels: shape[1], affine: try constant(table), slope: slope))
@@ -103,6 +111,11 @@ extension Lowering {
             Self.same(a.strides, b.strides, shape)
         {
             operands = [a, b].map { Piece(stored: $0, channels: shape[1]) }
+        } else if isPlain(operation.inputs[0]) || isPlain(operation.inputs[1]),
+            !operation.inputs.contains(where: isLazy),
+            !operation.inputs.contains(where: isChannelsLast)
+        {
+            operands = try operation.inputs.map { Piece(stored: try plain($0), channels: shape[1]) }
         } else {
             for value in operation.inputs {
                 if case .lazy(let pieces)? = storages[value], pieces.count == 1 {
@@ -116,6 +129,21 @@ extension Lowering {
         let target = free?.stored.buffer ?? workspace(floatsOf: shape)
         append(SumStep(operands[0], operands[1], slope: slope, output: target, shape: shape, title: operation.title))
         recordStorage(operation.output, .stored(Stored(buffer: target, strides: operands[0].stored.strides)))
+    }
+
+    private func isLazy(_ value: Int) -> Bool {
+        if case .lazy? = storages[value] { return true }
+        return false
+    }
+
+    private func isPlain(_ value: Int) -> Bool {
+        guard case .stored(let stored)? = storages[value] else { return false }
+        return Self.same(stored.strides, Extents.strides(graph.shapes[value]), graph.shapes[value])
+    }
+
+    private func isChannelsLast(_ value: Int) -> Bool {
+        guard case .stored(let stored)? = storages[value] else { return false }
+        return Self.same(stored.strides, Self.channelsLastStrides(graph.shapes[value]), graph.shapes[value])
     }
 
     mutating func lowerConcatenation(_ operation: Operation, axis: Int) throws {

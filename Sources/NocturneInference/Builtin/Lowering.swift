@@ -3,6 +3,9 @@ internal import NocturneCore
 /// Converts the operations of a graph to steps: assigns a buffer and a layout to every value, and decides which values
 /// are never stored.
 ///
+/// A transposition is only another set of strides, and so is a reshape where strides can express it; the elements move
+/// when an operation needs them in an order.
+///
 /// Activations of rank 3 to 5 are kept channels-last for convolutions, pooling and similar operators; operators that
 /// depend on ONNX's order get a conversion first. A normalised value whose readers can apply scale, shift and slope
 /// themselves (convolutions, sums) is never stored, and neither is a concatenation of channels that only convolutions
@@ -45,7 +48,7 @@ struct Lowering {
     /// Merged sums and sums of squares, `[batch][2][channels]` doubles, of values whose producer computed them.
     var statistics: [Int: Int] = [:]
     /// The operations that read a value, and the input number.
-    private var readers: [[(operation: Int, input: Int)]]
+    private(set) var readers: [[(operation: Int, input: Int)]]
     /// The number of readers of each value that have not been processed yet.
     private var remainingReaders: [Int]
     /// The values that a buffer contains, completely or in part.
@@ -100,12 +103,16 @@ struct Lowering {
         case .reduce(let kind, let axes): try lowerReduction(operation, kind: kind, axes: axes)
         case .interpolate(let axes): try lowerInterpolation(operation, axes)
         case .move(let parameters): try lowerMove(operation, parameters)
-        case .reshape:
-            let source = try plain(operation.inputs[0])
-            let strides = Extents.strides(graph.shapes[operation.output])
-            recordStorage(operation.output, .stored(Stored(buffer: source.buffer, strides: strides)))
+        case .reshape: try lowerReshape(operation)
         case .softmax(let axis, let logarithm): try lowerSoftmax(operation, axis: axis, logarithm: logarithm)
         case .matrixProduct(let parameters): try lowerProduct(operation, parameters)
+        case .linear(let parameters): try lowerLinear(operation, parameters)
+        case .attention(let parameters): try lowerAttention(operation, parameters)
+        case .layerNormalise(let parameters): try lowerLayerNormalisation(operation, parameters)
+        case .argument(let parameters): try lowerArgument(operation, parameters)
+        case .topK(let parameters): try lowerTopK(operation, parameters)
+        case .runningSum(let parameters): try lowerRunningSum(operation, parameters)
+        case .indexed(let kind): try lowerIndexed(operation, kind)
         }
     }
 

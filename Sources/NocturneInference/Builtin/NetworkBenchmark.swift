@@ -42,7 +42,8 @@ public enum NetworkBenchmark {
     ///   - precision: the precision requested from the engine.
     ///   - threads: width of the pool that is created for it.
     ///   - repeats: number of runs; at least one is made.
-    ///   - environment: the engine's configuration; see ``BuiltinEngine/init(environment:)``.
+    ///   - environment: the engine's configuration; see ``BuiltinEngine/init(environment:)``. `NOCTURNE_BENCH_OUTPUT`
+    ///     is a file to which the values of the first output are written, as float32 in the machine's byte order.
     /// - Throws: ``ModelFormatError``, `CancelledError`.
     public static func run(
         onnx path: String,
@@ -58,8 +59,29 @@ public enum NetworkBenchmark {
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run { () throws -> Timings in
             let engine = BuiltinEngine(environment: environment)
-            return try measure(engine, path, patch: patch, precision: precision, repeats: max(repeats, 1), scope: scope)
+            let result = try measure(
+                engine,
+                path,
+                patch: patch,
+                precision: precision,
+                repeats: max(repeats, 1),
+                scope: scope
+            )
+            if let file = environment["NOCTURNE_BENCH_OUTPUT"] {
+                try result.output?.withUnsafeBufferPointer { try write($0, to: file) }
+            }
+            return result.timings
         }
+    }
+
+    private static func write(_ values: UnsafeBufferPointer<Float>, to path: String) throws {
+        guard let file = fopen(path, "wb") else { throw unwritable(path) }
+        let count = fwrite(values.baseAddress, 4, values.count, file)
+        guard fclose(file) == 0, count == values.count else { throw unwritable(path) }
+    }
+
+    private static func unwritable(_ path: String) -> ModelFormatError {
+        .unreadable(path: path, reason: "the output cannot be written")
     }
 
     private static func measure(
@@ -69,7 +91,7 @@ public enum NetworkBenchmark {
         precision: InferencePrecision,
         repeats: Int,
         scope: ComputeScope
-    ) throws -> Timings {
+    ) throws -> (timings: Timings, output: FrozenVoxels<Float>?) {
         let clock = ContinuousClock()
         let start = clock.now
         let network = try engine.load(onnx: path, precision: precision)
@@ -89,7 +111,7 @@ public enum NetworkBenchmark {
         let loaded = clock.now
         let runs = try Runs(of: builtin, shape, result, repeats: repeats, scope: scope)
         let best = runs.seconds.min() ?? 0
-        return Timings(
+        let timings = Timings(
             engine: engine.name,
             precision: precision,
             instructionSet: network.instructionSet,
@@ -105,6 +127,7 @@ public enum NetworkBenchmark {
             weightBytes: network.weightBytes,
             steps: runs.steps
         )
+        return (timings, runs.output)
     }
 
     /// The measurements of several runs.
@@ -112,6 +135,8 @@ public enum NetworkBenchmark {
         private(set) var seconds: [Double] = []
         private(set) var processorSeconds: [Double] = []
         private(set) var steps: [Step] = []
+        /// The values of the last run.
+        private(set) var output: FrozenVoxels<Float>?
 
         /// Runs a session on noise of the input's shape.
         init(of session: BuiltinSession, _ input: [Int], _ output: [Int], repeats: Int, scope: ComputeScope) throws {
@@ -131,6 +156,7 @@ public enum NetworkBenchmark {
                 processorSeconds.append(processorTime() - processorBegin)
                 recordFastest(of: session.stepTitles, session.stepSeconds ?? [])
             }
+            self.output = result.frozen()
         }
 
         private mutating func recordFastest(of titles: [String], _ times: [Double]) {

@@ -1,6 +1,7 @@
 internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
+internal import Synchronization
 
 /// One call of a kernel over a whole tensor, within a plan. Steps are immutable; all changing data is in the run.
 protocol Step: Sendable {
@@ -41,6 +42,7 @@ struct PlanRun: @unchecked Sendable {
     let buffers: [UnsafeMutableRawPointer]
     let scratch: ScratchSlots
     let scope: ComputeScope
+    let failure = RunFailure()
 
     func floats(_ buffer: Int) -> UnsafeMutablePointer<Float> { buffers[buffer].assumingMemoryBound(to: Float.self) }
 
@@ -52,4 +54,13 @@ struct PlanRun: @unchecked Sendable {
         let stride = max(1, (1 << 16) / max(cost, 1))
         try scope.forEachRange(of: count, by: stride) { body($0.lowerBound, $0.upperBound) }
     }
+}
+
+/// Why the values of a run do not fit the network, such as an index out of range. One reason is kept.
+final class RunFailure: Sendable {
+    private let stored = Mutex<String?>(nil)
+
+    var reason: String? { stored.withLock { $0 } }
+
+    func record(_ reason: String) { stored.withLock { $0 = $0 ?? reason } }
 }

@@ -41,6 +41,15 @@ struct Operation: Sendable {
         case reshape
         case softmax(axis: Int, logarithm: Bool)
         case matrixProduct(MatrixProductParameters)
+        /// Inputs: x, and, if there is a second one, the value that is added to the result.
+        case linear(LinearParameters)
+        /// Inputs: query, key, value, and the addends of the scores.
+        case attention(AttentionParameters)
+        case layerNormalise(LayerNormalisationParameters)
+        case argument(ExtremeParameters)
+        case topK(TopKParameters)
+        case runningSum(RunningSumParameters)
+        case indexed(IndexedKind)
     }
 
     var kind: Kind
@@ -127,11 +136,4 @@ struct MoveParameters: Sendable {
     static func identity(_ rank: Int) -> MoveParameters {
         MoveParameters(axes: (0..<rank).map { Axis(input: $0, map: .line(start: 0, step: 1)) })
     }
-}
-
-/// C = alpha * A B + beta * D over the last two axes; the preceding axes are broadcast.
-struct MatrixProductParameters: Sendable {
-    var transposeA = false
-    var transposeB = false
-    var alpha: Float = 1
 }

@@ -31,6 +31,7 @@ extension ConstantEvaluator {
         case "Max": return max(x, y)
         case "And": return x != 0 && y != 0 ? 1 : 0
         case "Or": return x != 0 || y != 0 ? 1 : 0
+        case "Xor": return (x != 0) != (y != 0) ? 1 : 0
         default: return compare(x, y) ? 1 : 0
         }
     }
@@ -52,11 +53,12 @@ extension ConstantEvaluator {
         guard let tensor = inputs.first ?? nil else {
             throw .shapeMismatch(network: graph.path, reason: "\(node.title): input 0 is missing")
         }
-        if case .integers(let values) = tensor.elements, ["Neg", "Abs", "Not"].contains(node.op) {
+        if case .integers(let values) = tensor.elements, ["Neg", "Abs", "Not", "Sign"].contains(node.op) {
             let list = values.map { value in
                 switch node.op {
                 case "Neg": 0 &- value
                 case "Abs": value < 0 ? 0 &- value : value
+                case "Sign": value.signum()
                 default: Int64(value == 0 ? 1 : 0)
                 }
             }
@@ -72,6 +74,9 @@ extension ConstantEvaluator {
             case "Sqrt": value.squareRoot()
             case "Exp": expf(value)
             case "Log": logf(value)
+            case "Sin": sinf(value)
+            case "Cos": cosf(value)
+            case "Sign": value > 0 ? 1 : value < 0 ? -1 : value
             default: 1 / value
             }
         }
@@ -85,5 +90,43 @@ extension ConstantEvaluator {
         }
         let product = values.reduce(Int64(1)) { $0 &* Int64($1) }
         return [ConstantTensor(shape: node.integer("keepdims", 1) != 0 ? [1] : [], integers: [product])]
+    }
+
+    func clipped() throws(ModelFormatError) -> [ConstantTensor]? {
+        let tensor = try input(0)
+        let bounds = (1...2).map { $0 < inputs.count ? inputs[$0] : nil }
+        if case .integers(let values) = tensor.elements {
+            let low = bounds[0]?.integers?.first.map(Int64.init) ?? .min
+            let high = bounds[1]?.integers?.first.map(Int64.init) ?? .max
+            return [ConstantTensor(shape: tensor.shape, integers: values.map { min(max($0, low), high) })]
+        }
+        let low = bounds[0]?.floats.first ?? node.float("min", -.greatestFiniteMagnitude)
+        let high = bounds[1]?.floats.first ?? node.float("max", .greatestFiniteMagnitude)
+        return [ConstantTensor(shape: tensor.shape, floats: tensor.floats.map { min(max($0, low), high) })]
+    }
+
+    /// Batch normalisation with the statistics of the tensor itself, by which exporters write the standardisation of
+    /// weights; nil for the other kind.
+    func standardised() throws(ModelFormatError) -> [ConstantTensor]? {
+        guard node.integer("training_mode", 0) != 0 else { return nil }
+        let tensor = try input(0)
+        let (scale, shift) = (try input(1).floats, try input(2).floats)
+        guard tensor.shape.count >= 2, tensor.count > 0, tensor.count <= maximumCount, scale.count == tensor.shape[1],
+            shift.count == scale.count
+        else { throw failure("\(scale.count) scales for an input of shape \(tensor.shape)") }
+        let (channels, inner) = (tensor.shape[1], tensor.shape[2...].reduce(1, *))
+        let each = tensor.shape[0] * inner
+        var values = tensor.floats
+        for channel in 0..<channels {
+            let places = (0..<each).map { ($0 / inner * channels + channel) * inner + $0 % inner }
+            let mean = places.reduce(0.0) { $0 + Double(values[$1]) } / Double(each)
+            let variance = places.reduce(0.0) { $0 + (Double(values[$1]) - mean) * (Double(values[$1]) - mean) }
+            let factor = 1 / (variance / Double(each) + Double(node.float("epsilon", 1e-5))).squareRoot()
+            for place in places {
+                let normalised = (Double(values[place]) - mean) * factor
+                values[place] = Float(normalised * Double(scale[channel]) + Double(shift[channel]))
+            }
+        }
+        return [ConstantTensor(shape: tensor.shape, floats: values)]
     }
 }

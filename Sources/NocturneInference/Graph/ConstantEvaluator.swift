@@ -26,10 +26,14 @@ struct ConstantEvaluator {
         case "Concat": return try concatenated()
         case "Where": return try selected()
         case "Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Equal", "Greater", "Less", "GreaterOrEqual",
-            "LessOrEqual", "And", "Or":
+            "LessOrEqual", "And", "Or", "Xor":
             guard inputs.count == 2 else { return nil }
             return try arithmetic()
-        case "Neg", "Abs", "Floor", "Ceil", "Round", "Sqrt", "Exp", "Log", "Not", "Reciprocal": return try [function()]
+        case "Neg", "Abs", "Floor", "Ceil", "Round", "Sqrt", "Exp", "Log", "Not", "Reciprocal", "Sin", "Cos", "Sign":
+            return try [function()]
+        case "GatherND", "GatherElements", "ScatterND": return try indexed()
+        case "Clip": return try clipped()
+        case "BatchNormalization": return try standardised()
         case "ReduceProd": return try product()
         default: return nil
         }
@@ -46,11 +50,11 @@ struct ConstantEvaluator {
         return ConstantTensor(shape: [part.count], integers: part.map(Int64.init))
     }
 
-    private func failure(_ reason: String) -> ModelFormatError {
+    func failure(_ reason: String) -> ModelFormatError {
         .shapeMismatch(network: graph.path, reason: "\(node.title): \(reason)")
     }
 
-    private func input(_ index: Int) throws(ModelFormatError) -> ConstantTensor {
+    func input(_ index: Int) throws(ModelFormatError) -> ConstantTensor {
         guard index < inputs.count, let tensor = inputs[index] else { throw failure("input \(index) is missing") }
         return tensor
     }
@@ -176,9 +180,11 @@ struct ConstantEvaluator {
 
     private func arithmetic() throws(ModelFormatError) -> [ConstantTensor]? {
         let (a, b) = (try input(0), try input(1))
-        guard let shape = Extents.broadcast(a.shape, b.shape), let count = Extents.count(shape),
-            count <= maximumCount
-        else { throw failure("operands of shapes \(a.shape) and \(b.shape)") }
+        guard let shape = Extents.broadcast(a.shape, b.shape), let count = Extents.count(shape) else {
+            throw failure("operands of shapes \(a.shape) and \(b.shape)")
+        }
+        // What is large only because an operand is repeated is not kept as a constant.
+        if count > maximumCount || (count > 1 << 22 && count > max(a.count, b.count)) { return nil }
         let (left, right) = (places(a, in: shape), places(b, in: shape))
         if case .integers(let first) = a.elements, case .integers(let second) = b.elements {
             guard

@@ -44,6 +44,13 @@ struct ConstantTensor: Sendable {
         }
     }
 
+    func floats(at index: Int) -> Float {
+        switch elements {
+        case .floats(let values): values[index]
+        case .integers(let values): Float(values[index])
+        }
+    }
+
     /// The elements as integers; nil when they are floats.
     var integers: [Int]? {
         if case .integers(let values) = elements { return values.map(Int.init) }

@@ -5,12 +5,6 @@ extension GraphBinder {
     static let elementwiseHandlers: [String: Handler] = [
         "Identity": { binder, node throws(ModelFormatError) in try binder.pass(node) },
         "Dropout": { binder, node throws(ModelFormatError) in try binder.pass(node) },
-        "Cast": { binder, node throws(ModelFormatError) in
-            guard ONNXElementType(attribute: node.integer("to", 1))?.isFloat == true else {
-                throw binder.unsupported(node, "of values computed at run time to integers")
-            }
-            try binder.pass(node)
-        },
         "PRelu": { binder, node throws(ModelFormatError) in try binder.binary(node, NK_BINARY_PRELU) },
         "Clip": { binder, node throws(ModelFormatError) in
             let low = try binder.constant(node, 1)?.floats.first ?? node.float("min", -.greatestFiniteMagnitude)
@@ -51,6 +45,10 @@ extension GraphBinder {
         "Erf": function(NK_UNARY_ERF),
         "Softplus": function(NK_UNARY_SOFTPLUS),
         "Floor": function(NK_UNARY_FLOOR),
+        "Round": function(NK_UNARY_ROUND),
+        "Sign": function(NK_UNARY_SIGN),
+        "Sin": function(NK_UNARY_SINE),
+        "Cos": function(NK_UNARY_COSINE),
         "Ceil": function(NK_UNARY_CEIL),
         "Add": pair(NK_BINARY_ADD),
         "Sub": pair(NK_BINARY_SUB),
@@ -74,7 +72,7 @@ extension GraphBinder {
         values[output] = try value(node, 0)
     }
 
-    private mutating func unary(
+    mutating func unary(
         _ node: NetworkGraph.Node,
         _ kind: Int,
         _ first: Float = 0,
@@ -86,18 +84,33 @@ extension GraphBinder {
     }
 
     private mutating func binary(_ node: NetworkGraph.Node, _ kind: Int) throws(ModelFormatError) {
+        if kind == NK_BINARY_DIV, try isInteger(node, 0), try isInteger(node, 1) {
+            let operands = (try operand(node, 0), try operand(node, 1))
+            let quotient = try emitPair(kind, operands, node, last: false)
+            let truncate = UnaryFunction(kind: Int32(NK_UNARY_TRUNCATE))
+            try emit(.unary(truncate), [quotient], shape: bound.shapes[quotient], node: node)
+            return
+        }
         if try channelAffine(node, kind) { return }
-        try emitPair(kind, try operand(node, 0), try operand(node, 1), node, last: true)
+        try emitPair(kind, (try operand(node, 0), try operand(node, 1)), node, last: true)
     }
 
+    private func isInteger(_ node: NetworkGraph.Node, _ index: Int) throws(ModelFormatError) -> Bool {
+        switch try value(node, index) {
+        case .constant(let tensor): tensor.integers != nil
+        case .runtime(let number): integerValues.contains(number)
+        }
+    }
+
+    /// A function of two values; `last` if it is the node's result.
     @discardableResult
-    private mutating func emitPair(
+    mutating func emitPair(
         _ kind: Int,
-        _ a: Int,
-        _ b: Int,
+        _ operands: (Int, Int),
         _ node: NetworkGraph.Node,
         last: Bool
     ) throws(ModelFormatError) -> Int {
+        let (a, b) = operands
         guard let shape = Extents.broadcast(bound.shapes[a], bound.shapes[b]) else {
             throw failure(node, "operands of shapes \(bound.shapes[a]) and \(bound.shapes[b])")
         }
@@ -111,7 +124,7 @@ extension GraphBinder {
     private mutating func folded(_ node: NetworkGraph.Node, _ kind: Int) throws(ModelFormatError) {
         var result = try operand(node, 0)
         for index in node.inputs.indices.dropFirst() {
-            result = try emitPair(kind, result, try operand(node, index), node, last: false)
+            result = try emitPair(kind, (result, try operand(node, index)), node, last: false)
         }
         guard let output = node.outputs.first else { throw failure(node, "it has no output") }
         values[output] = .runtime(result)

@@ -78,6 +78,12 @@ extension GraphBinder {
             }
             return
         }
+        if Extents.count(shape) == 0 {
+            // A part without elements is known; a concatenation leaves it out.
+            guard output < node.outputs.count else { throw failure(node, "it has no output") }
+            values[node.outputs[output]] = .constant(ConstantTensor(shape: shape, floats: []))
+            return
+        }
         let x = try materialised(value, title: node.title)
         try emit(.move(parameters), [x], shape: shape, node: node, output: output)
     }
@@ -211,7 +217,10 @@ extension GraphBinder {
 
     private mutating func concatenate(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         var inputs: [Int] = []
-        for index in node.inputs.indices { inputs.append(try operand(node, index)) }
+        for index in node.inputs.indices {
+            if case .constant(let tensor) = try value(node, index), tensor.count == 0 { continue }
+            inputs.append(try operand(node, index))
+        }
         guard let first = inputs.first else { throw failure(node, "there are no inputs") }
         var shape = bound.shapes[first]
         let axis = try axis(node.integer("axis", 1), rank: shape.count, node)

@@ -26,6 +26,10 @@ extension GraphBinder {
         "ReduceSum": { binder, node throws(ModelFormatError) in try binder.reduce(node, 1) },
         "ReduceMax": { binder, node throws(ModelFormatError) in try binder.reduce(node, 2) },
         "ReduceMin": { binder, node throws(ModelFormatError) in try binder.reduce(node, 3) },
+        "ReduceProd": { binder, node throws(ModelFormatError) in try binder.reduce(node, 4) },
+        "ReduceL1": { binder, node throws(ModelFormatError) in try binder.reduce(node, 5) },
+        "ReduceL2": { binder, node throws(ModelFormatError) in try binder.reduce(node, 6) },
+        "ReduceSumSquare": { binder, node throws(ModelFormatError) in try binder.reduce(node, 7) },
     ]
 
     private mutating func normalise(
@@ -56,6 +60,17 @@ extension GraphBinder {
     }
 
     private mutating func batchNormalisation(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        if case .constant = try value(node, 0), node.integer("training_mode", 0) != 0 {
+            // The means and variances that it also takes are not used.
+            let inputs = [try constant(node, 0), try constant(node, 1), try constant(node, 2)]
+            let evaluator = ConstantEvaluator(graph: graph, node: node, inputs: inputs, maximumCount: remainingElements)
+            guard let result = try evaluator.standardised()?.first, let output = node.outputs.first else {
+                throw failure(node, "it has no output")
+            }
+            try reserveElements(result.count, title: node.title)
+            values[output] = .constant(result)
+            return
+        }
         let x = try operand(node, 0)
         let shape = bound.shapes[x]
         guard shape.count >= 2 else { throw failure(node, "an input of rank \(shape.count)") }

@@ -18,8 +18,6 @@ extension GraphBinder {
             binder.values[output] = .constant(ConstantTensor(shape: [], integers: [Int64(shape.reduce(1, *))]))
         },
         "Range": { binder, node throws(ModelFormatError) in throw binder.unsupported(node, "calculated at run time") },
-        "Where": { binder, node throws(ModelFormatError) in throw binder.unsupported(node, "calculated at run time") },
-        "Equal": { binder, node throws(ModelFormatError) in throw binder.unsupported(node, "calculated at run time") },
         "Mod": { binder, node throws(ModelFormatError) in throw binder.unsupported(node, "calculated at run time") },
         "Reshape": { binder, node throws(ModelFormatError) in
             guard let wanted = try binder.integers(node, 1) ?? node.integers("shape") else {

@@ -15,7 +15,7 @@ struct GraphBinder {
         var all: [String: Handler] = [:]
         for group in [
             windowHandlers, elementwiseHandlers, normalisationHandlers, shapeHandlers, movementHandlers,
-            productHandlers,
+            productHandlers, comparisonHandlers, selectionHandlers, layerHandlers, einsumHandlers,
         ] {
             all.merge(group) { first, _ in first }
         }
@@ -31,6 +31,8 @@ struct GraphBinder {
     let graph: NetworkGraph
     var bound = BoundGraph()
     var values: [String: Value] = [:]
+    /// Values computed at run time that are whole numbers because their type is an integer.
+    var integerValues: Set<Int> = []
     /// The remaining number of elements for constants and tables: a few bytes of a file can request any number.
     private(set) var remainingElements: Int
 
@@ -43,10 +45,14 @@ struct GraphBinder {
     /// Unsupported operators, and unsupported forms of operators as far as attributes show it; sorted.
     static func unsupportedOperators(_ graph: NetworkGraph) -> [String] {
         var found: Set<String> = []
+        // What is computed from constants while the network is bound may have other forms.
+        var known = Set(graph.constants.keys).union([""])
         for node in graph.nodes {
+            let isKnown = node.inputs.allSatisfy(known.contains)
+            if isKnown || node.op == "Shape" || node.op == "Size" { known.formUnion(node.outputs) }
             if handlers[node.op] == nil {
                 found.insert(node.op)
-            } else if let form = unsupportedForm(node) {
+            } else if !isKnown, let form = unsupportedForm(node) {
                 found.insert("\(node.op) (\(form))")
             }
         }
@@ -63,6 +69,8 @@ struct GraphBinder {
         case "Pad" where !["", "constant", "reflect", "edge", "wrap"].contains(mode): return "mode \(mode)"
         case "MaxPool" where node.outputs.count > 1 && !node.outputs[1].isEmpty: return "indices"
         case "BatchNormalization" where node.integer("training_mode", 0) != 0: return "training"
+        case "LayerNormalization" where node.outputs.dropFirst().contains { !$0.isEmpty }:
+            return "outputs of statistics"
         default: break
         }
         return nil
@@ -201,6 +209,7 @@ struct GraphBinder {
             let index = try newValue(tensor.shape, title: title)
             try reserveElements(tensor.count, title: title)
             bound.constants[index] = ConstantTensor(shape: tensor.shape, floats: tensor.floats)
+            if tensor.integers != nil { integerValues.insert(index) }
             return index
         }
     }
@@ -244,6 +253,7 @@ struct GraphBinder {
     ) throws(ModelFormatError) -> Int {
         let value = try newValue(shape, title: node.title)
         bound.operations.append(Operation(kind: kind, inputs: inputs, output: value, title: node.title))
+        if kind.keepsIntegers, inputs.allSatisfy(integerValues.contains) { integerValues.insert(value) }
         return value
     }
 

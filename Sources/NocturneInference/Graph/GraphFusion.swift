@@ -4,12 +4,14 @@ internal import CNocturneKernels
 ///
 /// - Reshape, InstanceNormalization, Reshape becomes one group normalisation (what PyTorch exports for GroupNorm).
 /// - x * Sigmoid(x) becomes one function; so does x * HardSigmoid(x) of the right slope.
+/// - The functions that make up GELU with Erf become one; so do the products and the softmax of an attention.
+/// - A product with a constant matrix becomes a linear layer, which takes in its bias, a residual and a leaky ReLU.
 /// - A scale and shift per channel (BatchNormalization, arithmetic with constants) is folded into the convolution or
 ///   the normalisation before it.
 /// - A leaky or plain ReLU becomes the slope of the operation before it.
 /// - A sum with a convolution's output is added in the convolution.
 struct GraphFusion {
-    private var graph: BoundGraph
+    var graph: BoundGraph
     private var readers: [Int]
     /// The operation that produces each value.
     private var producers: [Int?]
@@ -21,6 +23,10 @@ struct GraphFusion {
         fusion.removeUnread()
         fusion.each { $0.mergeGroupNormalisation($1) }
         fusion.each { $0.mergeProductWithSigmoid($1) }
+        fusion.each { $0.mergeGelu($1) }
+        fusion.each { $0.mergeAttention($1) }
+        fusion.each { $0.mergeLinear($1) }
+        fusion.each { $0.mergeIntoLinear($1) }
         fusion.each { $0.mergeAffine($1) }
         fusion.each { $0.mergeActivation($1) }
         fusion.each { $0.mergeResidual($1) }
@@ -49,26 +55,26 @@ struct GraphFusion {
     }
 
     /// The remaining operation that produces a value with only one reader.
-    private func soleProducer(_ value: Int) -> Int? {
+    func soleProducer(_ value: Int) -> Int? {
         guard readers[value] == 1, let producer = producers[value], !removedOperations.contains(producer) else {
             return nil
         }
         return producer
     }
 
-    private mutating func removeUnread() {
+    mutating func removeUnread() {
         for index in graph.operations.indices.reversed() where !removedOperations.contains(index) {
             if readers[graph.operations[index].output] == 0 { remove(index) }
         }
     }
 
-    private mutating func remove(_ index: Int) {
+    mutating func remove(_ index: Int) {
         removedOperations.insert(index)
         for input in graph.operations[index].inputs { readers[input] -= 1 }
     }
 
     /// Replaces operation `last` by `kind`, which reads `inputs`; the operations `merged` are removed.
-    private mutating func replace(_ last: Int, with kind: Operation.Kind, inputs: [Int], title: String) {
+    mutating func replace(_ last: Int, with kind: Operation.Kind, inputs: [Int], title: String) {
         for input in inputs { readers[input] += 1 }
         for input in graph.operations[last].inputs { readers[input] -= 1 }
         graph.operations[last].kind = kind

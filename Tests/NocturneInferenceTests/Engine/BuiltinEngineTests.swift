@@ -8,7 +8,7 @@ import Testing
 @Suite("The builtin engine")
 struct BuiltinEngineTests {
     @Test("has all its fixtures")
-    func fixtures() { #expect(ONNXFixtures.names.count > 150) }
+    func fixtures() { #expect(ONNXFixtures.names.count > 280) }
 
     @Test("agrees with ONNX Runtime", arguments: ONNXFixtures.names)
     func agreement(name: String) throws {
@@ -28,7 +28,8 @@ struct BuiltinEngineTests {
 
     static let networks = [
         "unet2d-plain", "unet3d-plain", "unet3d-plain-two-channels", "unet2d-residual", "unet3d-residual",
-        "unet2d-batchnorm-resize", "unet2d-groupnorm", "classifier-efficient",
+        "unet2d-batchnorm-resize", "unet2d-groupnorm", "classifier-efficient", "attention-long", "attention-windows",
+        "linear-residual", "layernorm-axes", "scatternd-add", "topk",
     ]
 
     @Test("gives the same bits for any number of threads, and again from a used session", arguments: networks)

@@ -52,6 +52,14 @@ enum ONNXBytes {
         }
     }
 
+    static func attribute(_ name: String, string: String) -> [UInt8] {
+        message {
+            $0.text(1, name)
+            $0.text(4, string)
+            $0.integer(20, 3)
+        }
+    }
+
     static func node(
         _ op: String,
         _ inputs: [String],
@@ -90,9 +98,13 @@ enum ONNXBytes {
     }
 
     static func tensor(_ name: String, integers: [Int64]) -> [UInt8] {
+        tensor(name, dims: [Int64(integers.count)], integers: integers)
+    }
+
+    static func tensor(_ name: String, dims: [Int64], integers: [Int64]) -> [UInt8] {
         tensor(
             name,
-            dims: [Int64(integers.count)],
+            dims: dims,
             type: 7,
             raw: integers.flatMap { value in (0..<8).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) } }
         )

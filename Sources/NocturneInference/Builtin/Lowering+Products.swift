@@ -1,0 +1,130 @@
+/// Matrix products, linear layers and attention.
+extension Lowering {
+    /// The last two axes of a tensor as matrices that the products can read where they are.
+    private mutating func matrix(_ value: Int, transposed: Bool) throws -> MatrixOperand {
+        let shape = graph.shapes[value]
+        var stored = try stored(value)
+        if MatrixOperand(stored, shape) == nil { stored = try plain(value) }
+        guard var operand = MatrixOperand(stored, shape) else {
+            throw ModelFormatError.malformed(path: path, reason: "a matrix of shape \(shape)")
+        }
+        if transposed { operand.isTransposed.toggle() }
+        return operand
+    }
+
+    /// The layout in which the only reader wants a value, if that is a transposition that keeps the last axis.
+    private func wantedStrides(_ operation: Operation) -> [Int] {
+        let shape = graph.shapes[operation.output]
+        let readers = readers[operation.output]
+        guard readers.count == 1, !graph.outputs.contains(where: { $0.value == operation.output }),
+            case .move(let parameters) = graph.operations[readers[0].operation].kind,
+            let order = parameters.transposition(
+                from: shape,
+                to: graph.shapes[graph.operations[readers[0].operation].output]
+            ),
+            order.last == shape.count - 1
+        else { return Extents.strides(shape) }
+        let moved = Extents.strides(order.map { shape[$0] })
+        var strides = [Int](repeating: 0, count: shape.count)
+        for (place, axis) in order.enumerated() { strides[axis] = moved[place] }
+        return strides
+    }
+
+    mutating func lowerProduct(_ operation: Operation, _ parameters: MatrixProductParameters) throws {
+        let shape = graph.shapes[operation.output]
+        let left = try matrix(operation.inputs[0], transposed: parameters.transposeA)
+        let right = try matrix(operation.inputs[1], transposed: parameters.transposeB)
+        let target = Stored(buffer: workspace(floatsOf: shape), strides: wantedStrides(operation))
+        let operand = graph.shapes[operation.inputs[0]]
+        append(
+            ProductStep(
+                left,
+                right,
+                result: MatrixResult(stored: target, shape: shape),
+                depth: operand[operand.count - (parameters.transposeA ? 2 : 1)],
+                alpha: parameters.alpha,
+                title: operation.title
+            )
+        )
+        recordStorage(operation.output, .stored(target))
+    }
+
+    /// A linear layer is a convolution without a window: its tokens are the voxels.
+    mutating func lowerLinear(_ operation: Operation, _ parameters: LinearParameters) throws {
+        let shape = graph.shapes[operation.output]
+        let source = try plain(operation.inputs[0])
+        let residual = operation.inputs.count > 1 ? try plain(operation.inputs[1]).buffer : nil
+        let tokens = Self.rectangle(shape.dropLast().reduce(1, *))
+        let convolution = ConvolutionParameters(
+            weights: parameters.weights,
+            bias: parameters.bias,
+            kernel: [1, 1],
+            stride: [1, 1],
+            padBefore: [0, 0],
+            dilation: [1, 1],
+            groups: 1,
+            inputChannels: parameters.inputCount,
+            outputChannels: parameters.outputCount,
+            transposed: false,
+            slope: parameters.slope
+        )
+        let plan = try ConvolutionPlan(
+            convolution,
+            input: tokens,
+            output: tokens,
+            arithmetic: arithmetic,
+            title: operation.title,
+            path: path
+        )
+        let target = Stored(buffer: workspace(floatsOf: shape), strides: Extents.strides(shape))
+        append(
+            ConvolutionStep(
+                plan: plan,
+                sources: [Piece(stored: source, channels: parameters.inputCount)],
+                residual: residual,
+                output: target.buffer,
+                slope: parameters.slope,
+                statistics: nil,
+                inputShape: [1, parameters.inputCount] + tokens,
+                outputShape: [1, parameters.outputCount] + tokens,
+                title: operation.title
+            )
+        )
+        recordStorage(operation.output, .stored(target))
+    }
+
+    /// Rows of a number of tokens, of lengths that the kernels divide well.
+    private static func rectangle(_ count: Int) -> [Int] {
+        let width = stride(from: 112, through: 28, by: -1).first { count % $0 == 0 } ?? count
+        return [count / width, width]
+    }
+
+    mutating func lowerAttention(_ operation: Operation, _ parameters: AttentionParameters) throws {
+        let shape = graph.shapes[operation.output]
+        let (query, key) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.inputs[1]])
+        let operands = [
+            try matrix(operation.inputs[0], transposed: parameters.transposeQuery),
+            try matrix(operation.inputs[1], transposed: parameters.transposeKey),
+            try matrix(operation.inputs[2], transposed: parameters.transposeValue),
+        ]
+        var addends: [AttentionStep.Addend] = []
+        for (value, full) in zip(operation.inputs.dropFirst(3), parameters.addendShapes) {
+            addends.append(AttentionStep.Addend(try stored(value), graph.shapes[value], broadcastTo: full))
+        }
+        let target = Stored(buffer: workspace(floatsOf: shape), strides: wantedStrides(operation))
+        append(
+            AttentionStep(
+                operands: operands,
+                addends: addends,
+                result: MatrixResult(stored: target, shape: shape),
+                scores: AttentionStep.Scores(
+                    depth: query[query.count - (parameters.transposeQuery ? 2 : 1)],
+                    keys: key[key.count - (parameters.transposeKey ? 2 : 1)],
+                    scale: parameters.scale
+                ),
+                title: operation.title
+            )
+        )
+        recordStorage(operation.output, .stored(target))
+    }
+}

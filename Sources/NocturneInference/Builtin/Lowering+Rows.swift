@@ -1,0 +1,113 @@
+internal import CNocturneKernels
+
+/// Operations along some axes, in whatever layout their input has.
+extension Lowering {
+    /// A tensor as `[outer][n][inner]`, where n counts the elements along some axes.
+    struct Rows {
+        var stored: Stored
+        var outer: Int
+        var n: Int
+        var inner: Int
+
+        /// For a single thread's part of the work.
+        var positions: Int { outer * inner }
+    }
+
+    /// Axes longer than 1 in memory order, from the slowest to the fastest.
+    static func memoryOrder(_ shape: [Int], _ strides: [Int]) -> [Int] {
+        StridedLoop.order(shape, strides).filter { shape[$0] > 1 }
+    }
+
+    /// Dense strides of another shape with the same order of axes.
+    static func strides(_ shape: [Int], ordered order: [Int]) -> [Int] {
+        var strides = [Int](repeating: 1, count: shape.count)
+        var step = 1
+        for axis in order.reversed() {
+            strides[axis] = step
+            step *= shape[axis]
+        }
+        return strides
+    }
+
+    private static func rows(_ shape: [Int], _ stored: Stored, along axes: [Int]) -> Rows? {
+        let order = memoryOrder(shape, stored.strides)
+        let wanted = axes.filter { shape[$0] > 1 }
+        let places = order.indices.filter { wanted.contains(order[$0]) }
+        guard let first = places.first, let last = places.last else {
+            return Rows(stored: stored, outer: shape.reduce(1, *), n: 1, inner: 1)
+        }
+        guard order[first...last].elementsEqual(wanted) else { return nil }
+        func count(_ axes: ArraySlice<Int>) -> Int { axes.reduce(1) { $0 * shape[$1] } }
+        return Rows(
+            stored: stored,
+            outer: count(order[..<first]),
+            n: count(order[first...last]),
+            inner: count(order[(last + 1)...])
+        )
+    }
+
+    /// A value as rows along ascending axes; moved where no layout has them beside each other. With `innermost`, the
+    /// axes are the fastest ones.
+    mutating func rows(_ value: Int, along axes: [Int], innermost: Bool = false, title: String) throws -> Rows {
+        let shape = graph.shapes[value]
+        for candidate in [try stored(value), try plain(value)] {
+            if let rows = Self.rows(shape, candidate, along: axes), !innermost || rows.inner == 1 || rows.n == 1 {
+                return rows
+            }
+        }
+        let order = shape.indices.filter { !axes.contains($0) } + axes
+        let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.strides(shape, ordered: order))
+        append(copyStep(from: try stored(value), to: target, shape: shape, title: title))
+        let n = axes.reduce(1) { $0 * shape[$1] }
+        return Rows(stored: target, outer: shape.reduce(1, *) / n, n: n, inner: 1)
+    }
+
+    /// Adds a step whose result has the extents `shape` in the same order of axes.
+    private mutating func appendRows(_ operation: Operation, _ function: RowsStep.Function, _ rows: Rows) {
+        let input = graph.shapes[operation.inputs[0]]
+        let shape = graph.shapes[operation.output]
+        let order = Self.memoryOrder(input, rows.stored.strides)
+        let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.strides(shape, ordered: order))
+        append(RowsStep(function, rows: rows, target: target.buffer, title: operation.title))
+        recordStorage(operation.output, .stored(target))
+    }
+
+    mutating func lowerReduction(_ operation: Operation, kind: Int32, axes: [Int]) throws {
+        let rows = try rows(operation.inputs[0], along: axes, title: operation.title)
+        appendRows(operation, .reduce(kind), rows)
+    }
+
+    mutating func lowerArgument(_ operation: Operation, _ parameters: ExtremeParameters) throws {
+        let rows = try rows(operation.inputs[0], along: [parameters.axis], title: operation.title)
+        appendRows(operation, .argument(parameters), rows)
+    }
+
+    mutating func lowerTopK(_ operation: Operation, _ parameters: TopKParameters) throws {
+        let rows = try rows(operation.inputs[0], along: [parameters.axis], title: operation.title)
+        appendRows(operation, .topK(parameters), rows)
+    }
+
+    mutating func lowerRunningSum(_ operation: Operation, _ parameters: RunningSumParameters) throws {
+        let rows = try rows(operation.inputs[0], along: [parameters.axis], title: operation.title)
+        appendRows(operation, .runningSum(parameters), rows)
+    }
+
+    mutating func lowerSoftmax(_ operation: Operation, axis: Int, logarithm: Bool) throws {
+        let rows = try rows(operation.inputs[0], along: [axis], title: operation.title)
+        appendInPlace(operation, .softmax(logarithm: logarithm), rows)
+    }
+
+    mutating func lowerLayerNormalisation(_ operation: Operation, _ parameters: LayerNormalisationParameters) throws {
+        let axes = Array(parameters.axis..<graph.shapes[operation.output].count)
+        let rows = try rows(operation.inputs[0], along: axes, innermost: true, title: operation.title)
+        appendInPlace(operation, .normalise(parameters), rows)
+    }
+
+    /// Adds a step whose result has the layout of its input, over which it is written if that is not needed any more.
+    private mutating func appendInPlace(_ operation: Operation, _ function: RowsStep.Function, _ rows: Rows) {
+        let inPlace = canOverwrite(rows.stored.buffer, by: operation)
+        let buffer = inPlace ? rows.stored.buffer : workspace(floatsOf: graph.shapes[operation.output])
+        append(RowsStep(function, rows: rows, target: buffer, title: operation.title))
+        recordStorage(operation.output, .stored(Stored(buffer: buffer, strides: rows.stored.strides)))
+    }
+}

@@ -1,0 +1,59 @@
+internal import CNocturneKernels
+internal import NocturneConcurrency
+import NocturneSystem
+
+/// A function along the middle axis of `[outer][n][inner]`.
+struct RowsStep: Step {
+    enum Function: Sendable {
+        case reduce(Int32)
+        case softmax(logarithm: Bool)
+        /// With n as the innermost axis.
+        case normalise(LayerNormalisationParameters)
+        case argument(ExtremeParameters)
+        case topK(TopKParameters)
+        case runningSum(RunningSumParameters)
+    }
+
+    let function: Function
+    let rows: Lowering.Rows
+    let target: Int
+    let title: String
+
+    init(_ function: Function, rows: Lowering.Rows, target: Int, title: String) {
+        self.function = function
+        self.rows = rows
+        self.target = target
+        self.title = title
+    }
+
+    var reads: [Int] { [rows.stored.buffer] }
+    var writes: [Int] { [target] }
+    var scratchBytes: Int {
+        if case .topK = function { return (8 * rows.n + 63) / 64 * 64 }
+        return 0
+    }
+
+    func run(_ run: PlanRun) throws(CancelledError) {
+        let from = ParallelBuffer(run.floats(rows.stored.buffer))
+        let to = ParallelBuffer(run.floats(target))
+        let (n, inner) = (rows.n, rows.inner)
+        try run.forEachPart(of: rows.positions, cost: 4 * n) { begin, end in
+            switch function {
+            case .reduce(let kind): nk_reduce(kind, from.base, to.base, n, inner, begin, end)
+            case .softmax(let logarithm): nk_softmax(from.base, to.base, n, inner, logarithm ? 1 : 0, begin, end)
+            case .normalise(let p):
+                // Rows of which n is not the innermost axis have one element.
+                nk_normalise_rows(from.base, p.scale, p.shift, p.epsilon, to.base, n, begin, end)
+            case .argument(let p):
+                nk_arg_extreme(p.smallest ? 1 : 0, p.last ? 1 : 0, from.base, to.base, n, inner, begin, end)
+            case .topK(let p):
+                run.scratch.withSlot { scratch in
+                    let (values, indices) = p.indices ? (nil, to.base) : (to.base, nil)
+                    nk_top_k(p.smallest ? 1 : 0, from.base, values, indices, n, p.count, inner, begin, end, scratch)
+                }
+            case .runningSum(let p):
+                nk_running_sum(p.exclusive ? 1 : 0, p.reversed ? 1 : 0, from.base, to.base, n, inner, begin, end)
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+internal import CNocturneKernels
+
+/// Comparisons and logic. Truth values that are computed at run time are the numbers 0 and 1.
+extension GraphBinder {
+    static let comparisonHandlers: [String: Handler] = [
+        "Equal": comparison(NK_BINARY_EQUAL),
+        "Less": comparison(NK_BINARY_LESS),
+        "LessOrEqual": comparison(NK_BINARY_LESS_EQUAL),
+        "Greater": comparison(NK_BINARY_LESS, reversed: true),
+        "GreaterOrEqual": comparison(NK_BINARY_LESS_EQUAL, reversed: true),
+        "And": comparison(NK_BINARY_MUL),
+        "Or": comparison(NK_BINARY_MAX),
+        "Xor": { binder, node throws(ModelFormatError) in
+            let same = try binder.emitPair(NK_BINARY_EQUAL, try binder.operands(node), node, last: false)
+            try binder.emit(
+                .unary(UnaryFunction(kind: Int32(NK_UNARY_NOT))),
+                [same],
+                shape: binder.bound.shapes[same],
+                node: node
+            )
+        },
+        "Not": { binder, node throws(ModelFormatError) in try binder.unary(node, NK_UNARY_NOT) },
+        "IsNaN": { binder, node throws(ModelFormatError) in try binder.unary(node, NK_UNARY_IS_NAN) },
+        "Where": { binder, node throws(ModelFormatError) in
+            let condition = try binder.operand(node, 0)
+            let yes = (condition, try binder.operand(node, 1))
+            let no = (condition, try binder.operand(node, 2))
+            let first = try binder.emitPair(NK_BINARY_WHERE_TRUE, yes, node, last: false)
+            let second = try binder.emitPair(NK_BINARY_WHERE_FALSE, no, node, last: false)
+            try binder.emitPair(NK_BINARY_ADD, (first, second), node, last: true)
+        },
+        "Cast": { binder, node throws(ModelFormatError) in try binder.cast(node) },
+    ]
+
+    private static func comparison(_ kind: Int, reversed: Bool = false) -> Handler {
+        { binder, node throws(ModelFormatError) in
+            let (a, b) = try binder.operands(node)
+            try binder.emitPair(kind, reversed ? (b, a) : (a, b), node, last: true)
+        }
+    }
+
+    private mutating func operands(_ node: NetworkGraph.Node) throws(ModelFormatError) -> (Int, Int) {
+        (try operand(node, 0), try operand(node, 1))
+    }
+
+    /// Values computed at run time are float32; integers among them are whole numbers.
+    private mutating func cast(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        let type = ONNXElementType(attribute: node.integer("to", 1))
+        if type?.isFloat == true {
+            try pass(node)
+            if let output = node.outputs.first, case .runtime(let index)? = values[output],
+                integerValues.contains(index)
+            {
+                // A value of its own, because divisions of integers are others than those of floats.
+                let function = UnaryFunction(kind: Int32(NK_UNARY_LEAKY), first: 1)
+                let copy = try append(.unary(function), [index], shape: bound.shapes[index], node: node)
+                integerValues.remove(copy)
+                values[output] = .runtime(copy)
+            }
+            return
+        }
+        let x = try operand(node, 0)
+        switch type {
+        case .boolean?:
+            let isZero = UnaryFunction(kind: Int32(NK_UNARY_NOT))
+            let negated = try append(.unary(isZero), [x], shape: bound.shapes[x], node: node)
+            try emit(.unary(isZero), [negated], shape: bound.shapes[x], node: node)
+        case .int32?, .int64?:
+            if integerValues.contains(x) { return try pass(node) }
+            let truncate = UnaryFunction(kind: Int32(NK_UNARY_TRUNCATE))
+            try emit(.unary(truncate), [x], shape: bound.shapes[x], node: node)
+            if let output = node.outputs.first, case .runtime(let index)? = values[output] {
+                integerValues.insert(index)
+            }
+        default: throw unsupported(node, "of values computed at run time to type \(node.integer("to", 1))")
+        }
+    }
+}

@@ -1,0 +1,209 @@
+internal import CNocturneKernels
+
+/// Operators that find elements, or read and write at indices.
+extension GraphBinder {
+    static let selectionHandlers: [String: Handler] = [
+        "ArgMax": { binder, node throws(ModelFormatError) in try binder.argument(node, smallest: false) },
+        "ArgMin": { binder, node throws(ModelFormatError) in try binder.argument(node, smallest: true) },
+        "TopK": { binder, node throws(ModelFormatError) in try binder.topK(node) },
+        "CumSum": { binder, node throws(ModelFormatError) in
+            let x = try binder.operand(node, 0)
+            guard let given = try binder.integers(node, 1)?.first else {
+                throw binder.failure(node, "there is no axis")
+            }
+            let parameters = RunningSumParameters(
+                axis: try binder.axis(given, rank: binder.bound.shapes[x].count, node),
+                exclusive: node.integer("exclusive", 0) != 0,
+                reversed: node.integer("reverse", 0) != 0
+            )
+            try binder.emit(.runningSum(parameters), [x], shape: binder.bound.shapes[x], node: node)
+        },
+        "GatherElements": { binder, node throws(ModelFormatError) in try binder.gatherElements(node) },
+        "GatherND": { binder, node throws(ModelFormatError) in try binder.gatherSlices(node) },
+        "ScatterND": { binder, node throws(ModelFormatError) in try binder.scatterSlices(node) },
+        "ScatterElements": { binder, node throws(ModelFormatError) in try binder.scatterElements(node) },
+        "Tile": { binder, node throws(ModelFormatError) in try binder.tile(node) },
+        "Trilu": { binder, node throws(ModelFormatError) in try binder.triangle(node) },
+    ]
+
+    /// Indices are float32 at run time, which holds whole numbers exactly up to this one.
+    static let maximumIndex = 1 << 24
+
+    private func checkExtent(_ extent: Int, _ node: NetworkGraph.Node) throws(ModelFormatError) {
+        guard extent <= Self.maximumIndex else {
+            throw failure(node, "an axis of \(extent) elements; indices are exact up to \(Self.maximumIndex)")
+        }
+    }
+
+    private mutating func argument(_ node: NetworkGraph.Node, smallest: Bool) throws(ModelFormatError) {
+        let x = try operand(node, 0)
+        let shape = bound.shapes[x]
+        let axis = try axis(node.integer("axis", 0), rank: shape.count, node)
+        try checkExtent(shape[axis], node)
+        let parameters = ExtremeParameters(
+            axis: axis,
+            smallest: smallest,
+            last: node.integer("select_last_index", 0) != 0
+        )
+        var kept = shape
+        kept[axis] = 1
+        let found = try append(.argument(parameters), [x], shape: kept, node: node)
+        integerValues.insert(found)
+        guard let output = node.outputs.first else { throw failure(node, "it has no output") }
+        values[output] = .runtime(found)
+        guard node.integer("keepdims", 1) == 0 else { return }
+        var dropped = shape
+        dropped.remove(at: axis)
+        try emit(.reshape, [found], shape: dropped, node: node)
+    }
+
+    private mutating func topK(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        let x = try operand(node, 0)
+        let shape = bound.shapes[x]
+        let axis = try axis(node.integer("axis", -1), rank: shape.count, node)
+        guard let count = try integers(node, 1)?.first ?? (node.attributes["k"].map { _ in node.integer("k", 0) }),
+            count > 0, count <= shape[axis]
+        else { throw failure(node, "k is not a number from 1 to \(shape[axis])") }
+        try checkExtent(shape[axis], node)
+        var result = shape
+        result[axis] = count
+        for (output, name) in node.outputs.enumerated() where output < 2 && !name.isEmpty {
+            let parameters = TopKParameters(
+                axis: axis,
+                count: count,
+                smallest: node.integer("largest", 1) == 0,
+                indices: output == 1
+            )
+            try emit(.topK(parameters), [x], shape: result, node: node, output: output)
+            if output == 1, case .runtime(let index)? = values[name] { integerValues.insert(index) }
+        }
+    }
+
+    /// Checks constant indices, each for an axis of its own extent; those computed at run time are checked there.
+    private func check(
+        _ indices: Value,
+        extents: [Int],
+        _ node: NetworkGraph.Node
+    ) throws(ModelFormatError) {
+        for extent in extents { try checkExtent(extent, node) }
+        guard case .constant(let tensor) = indices else { return }
+        guard let list = tensor.integers else { throw failure(node, "indices that are not integers") }
+        for (place, index) in list.enumerated() {
+            let extent = extents[place % extents.count]
+            guard index >= -extent, index < extent else {
+                throw failure(node, "index \(index) is out of range for an axis of \(extent)")
+            }
+        }
+    }
+
+    private mutating func gatherElements(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
+        let axis = try axis(node.integer("axis", 0), rank: data.count, node)
+        guard indices.count == data.count, data.indices.allSatisfy({ $0 == axis || indices[$0] <= data[$0] }) else {
+            throw failure(node, "indices of shape \(indices) for data of shape \(data)")
+        }
+        try check(try value(node, 1), extents: [data[axis]], node)
+        let inputs = [try operand(node, 0), try operand(node, 1)]
+        try emit(.indexed(.gatherElements(axis: axis)), inputs, shape: indices, node: node)
+    }
+
+    private mutating func scatterElements(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
+        let axis = try axis(node.integer("axis", 0), rank: data.count, node)
+        guard indices.count == data.count, indices == shape(try value(node, 2)),
+            data.indices.allSatisfy({ $0 == axis || indices[$0] <= data[$0] })
+        else { throw failure(node, "indices of shape \(indices) for data of shape \(data)") }
+        try check(try value(node, 1), extents: [data[axis]], node)
+        let inputs = [try operand(node, 0), try operand(node, 1), try operand(node, 2)]
+        let kind = IndexedKind.scatterElements(axis: axis, try reduction(node))
+        try emit(.indexed(kind), inputs, shape: data, node: node)
+    }
+
+    private func reduction(_ node: NetworkGraph.Node) throws(ModelFormatError) -> IndexedKind.Reduction {
+        let name = node.string("reduction", "none")
+        guard let reduction = IndexedKind.Reduction(rawValue: name) else {
+            throw unsupported(node, "reduction \(name)")
+        }
+        return reduction
+    }
+
+    /// The shape of the slices that the last axis of the indices selects.
+    private func slices(
+        of data: [Int],
+        by indices: [Int],
+        batch: Int,
+        _ node: NetworkGraph.Node
+    ) throws(ModelFormatError) -> (extents: [Int], rest: [Int]) {
+        guard let depth = indices.last, depth > 0, batch + depth <= data.count, batch < indices.count,
+            Array(data.prefix(batch)) == Array(indices.prefix(batch))
+        else { throw failure(node, "indices of shape \(indices) for data of shape \(data)") }
+        return (Array(data[batch..<batch + depth]), Array(data[(batch + depth)...]))
+    }
+
+    private mutating func gatherSlices(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
+        let batch = node.integer("batch_dims", 0)
+        guard batch >= 0, batch < data.count else { throw failure(node, "\(batch) batch axes of \(data)") }
+        let (extents, rest) = try slices(of: data, by: indices, batch: batch, node)
+        try check(try value(node, 1), extents: extents, node)
+        let inputs = [try operand(node, 0), try operand(node, 1)]
+        let result = Array(indices.dropLast()) + rest
+        try emit(.indexed(.gatherSlices(batch: batch, extents: extents)), inputs, shape: result, node: node)
+    }
+
+    private mutating func scatterSlices(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        let (data, indices) = (shape(try value(node, 0)), shape(try value(node, 1)))
+        let (extents, rest) = try slices(of: data, by: indices, batch: 0, node)
+        guard shape(try value(node, 2)) == Array(indices.dropLast()) + rest else {
+            throw failure(node, "updates of shape \(shape(try value(node, 2))) for indices of shape \(indices)")
+        }
+        try check(try value(node, 1), extents: extents, node)
+        let inputs = [try operand(node, 0), try operand(node, 1), try operand(node, 2)]
+        let kind = IndexedKind.scatterSlices(extents: extents, try reduction(node))
+        try emit(.indexed(kind), inputs, shape: data, node: node)
+    }
+
+    private mutating func tile(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        var shape = shape(try value(node, 0))
+        guard let repeats = try integers(node, 1), repeats.count == shape.count,
+            repeats.allSatisfy({ (1...Self.maximumTableCount).contains($0) })
+        else { throw failure(node, "there is not one number of repeats, from 1, for each axis of \(shape)") }
+        var parameters = MoveParameters.identity(shape.count)
+        for axis in shape.indices where repeats[axis] > 1 {
+            let (extent, overflow) = shape[axis].multipliedReportingOverflow(by: repeats[axis])
+            guard !overflow, extent <= Self.maximumTableCount else {
+                throw failure(node, "an axis of \(shape[axis]) elements repeated \(repeats[axis]) times")
+            }
+            if shape[axis] == 1 {
+                parameters.axes[axis].input = nil
+            } else {
+                try reserveElements(extent, title: node.title)
+                parameters.axes[axis].map = .table((0..<extent).map { $0 % shape[axis] })
+            }
+            shape[axis] = extent
+        }
+        try move(node, parameters, shape: shape)
+    }
+
+    private mutating func triangle(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+        let x = try operand(node, 0)
+        let shape = bound.shapes[x]
+        guard shape.count >= 2 else { throw failure(node, "an input of rank \(shape.count)") }
+        let diagonal = try integers(node, 1)?.first ?? 0
+        let upper = node.integer("upper", 1) != 0
+        let (rows, columns) = (shape[shape.count - 2], shape[shape.count - 1])
+        guard abs(max(diagonal, -Int.max)) <= Self.maximumExtent, let count = Extents.count([rows, columns]) else {
+            throw failure(node, "diagonal \(diagonal)")
+        }
+        try reserveElements(count, title: node.title)
+        let mask = (0..<count).map { place -> Float in
+            let offset = place % columns - place / columns - diagonal
+            return (upper ? offset >= 0 : offset <= 0) ? 1 : 0
+        }
+        let flags = try materialised(
+            .constant(ConstantTensor(shape: [rows, columns], floats: mask)),
+            title: node.title
+        )
+        try emitPair(NK_BINARY_WHERE_TRUE, (flags, x), node, last: true)
+    }
+}
