@@ -46,7 +46,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--name", help="title, for people")
     parser.add_argument("--version", help="default: that of the weights' release")
     parser.add_argument("--licence", help="of the weights; default: Apache-2.0 for the open tasks")
-    parser.add_argument("--trust-checkpoint", dest="trust", action="store_true", help="run code that a pickle may contain")
+    parser.add_argument("--trust-checkpoint", dest="trust", action="store_true", help="run code of its pickle")
     parser.add_argument("--replace", action="store_true", help="overwrite OUT")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     return parser.parse_args(arguments)

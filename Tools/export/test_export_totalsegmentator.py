@@ -1,4 +1,4 @@
-"""Checks packages and refusals of the exporter for TotalSegmentator. Needs PyTorch and TotalSegmentator: CI leaves it out.
+"""Checks packages and refusals of the exporter for TotalSegmentator. Needs its package and PyTorch: CI leaves it out.
 
     python Tools/export/test_export_totalsegmentator.py
 

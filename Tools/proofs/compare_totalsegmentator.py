@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares Nocturne's label maps voxel by voxel with those of TotalSegmentator's own code on the same weights.
 
-    python Tools/proofs/compare_totalsegmentator.py                       # only TotalSegmentator's side, which takes minutes
+    python Tools/proofs/compare_totalsegmentator.py                  # only TotalSegmentator's side, which takes minutes
+    python Tools/proofs/compare_totalsegmentator.py --interpreter    # a slow interpreter of the packages, in Python
     python Tools/proofs/compare_totalsegmentator.py NOCTURNE [--work DIR] [--no-rounding] [--tasks total body]
 
 Makes small weights with TotalSegmentator's structure of folders (untrained, with connected labels) and volumes in
-several orientations, exports every task, and runs TotalSegmentator 2.18 on the CPU, without network, and `nocturne run`.
+several orientations, exports every task, and runs TotalSegmentator 2.18 on the CPU without network, and Nocturne.
 Prints how many voxels differ for each task and volume, and exits with 1 where the share of equal voxels is below
 99.9999 % (99.99 % with --no-rounding). Weights, volumes, packages and TotalSegmentator's label maps remain in DIR and
 are reused. Needs the Python package TotalSegmentator.
@@ -23,11 +24,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+warnings.filterwarnings("ignore")  # PyTorch's and nnU-Net's about themselves
+
 import nibabel as nib
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
@@ -36,6 +41,7 @@ from nocturne_tools.label_agreement import Agreement
 from nocturne_tools.nnunet.shapes import Grid, save
 from nocturne_tools.paths import TOOLS
 from nocturne_tools.totalsegmentator import made_weights, reference, tasks
+from nocturne_tools.totalsegmentator.interpreter import Interpreter
 from nocturne_tools.totalsegmentator.program import Export
 
 CODE = TOOLS / "lib" / "nocturne_tools"
@@ -110,7 +116,23 @@ def expected(name: str, volume: Volume, work: Path) -> Path:
     return out
 
 
-def compare(name: str, command: list[str], work: Path) -> list[tuple[str, Agreement]]:
+def agreement(found: NDArray[np.uint8], labels: NDArray[np.uint8]) -> Agreement:
+    counts = Agreement()
+    counts.add(found, labels)
+    return counts
+
+
+def by_interpreter(name: str, work: Path) -> list[tuple[str, Agreement]]:
+    """Interprets the package with Python; the agreement of each volume."""
+    interpreter = Interpreter(work / "packages" / name, work / "weights")
+    rows = []
+    for volume in VOLUMES:
+        found = interpreter.predict(work / "volumes" / f"{volume.name}.nii.gz")
+        rows.append((volume.name, agreement(found, label_map(expected(name, volume, work))[0])))
+    return rows
+
+
+def by_nocturne(name: str, command: list[str], work: Path) -> list[tuple[str, Agreement]]:
     """Runs Nocturne on all volumes; the agreement of each."""
     rows = []
     with tempfile.TemporaryDirectory() as out:
@@ -118,16 +140,14 @@ def compare(name: str, command: list[str], work: Path) -> list[tuple[str, Agreem
         done = subprocess.run([*run, "--meshes", "none", "--quiet", *command[1:]], capture_output=True, text=True)
         for volume in VOLUMES:
             labels, affine = label_map(expected(name, volume, work))
-            files = list(Path(out).glob(f"*{volume.name}*/**/segmentation.nii.gz"))
+            files = list(Path(out).rglob(f"*{volume.name}*/segmentation.nii.gz"))
             found, place = label_map(files[0]) if files else (np.full(labels.shape, 255, dtype=np.uint8), affine)
             if not files:
                 print(f"  {name}, {volume.name}: no label map, exit {done.returncode}: {done.stderr[-500:]}")
             elif found.shape != labels.shape or not np.allclose(place, affine, atol=1e-3):
                 print(f"  {name}, {volume.name}: different grid, {found.shape} instead of {labels.shape}")
                 found = np.full(labels.shape, 255, dtype=np.uint8)
-            agreement = Agreement()
-            agreement.add(found, labels)
-            rows.append((volume.name, agreement))
+            rows.append((volume.name, agreement(found, labels)))
     return rows
 
 
@@ -135,6 +155,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nocturne", nargs="?", help="the built program; without it only TotalSegmentator runs")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nocturne-totalsegmentator")
+    parser.add_argument("--interpreter", action="store_true", help="compare the interpreter in Python, not the program")
     parser.add_argument("--no-rounding", action="store_true", help="without --reference-rounding")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--tasks", nargs="+", default=TASKS)
@@ -144,17 +165,19 @@ def main() -> int:
     for name in options.tasks:
         for volume in VOLUMES:
             expected(name, volume, options.work)
-    if options.nocturne is None:
+    if options.nocturne is None and not options.interpreter:
         print(f"label maps of TotalSegmentator are in {options.work / 'totalsegmentator'}")
         return 0
     limit = 0.9999 if options.no_rounding else 0.999999
     command = [options.nocturne, "--threads", str(options.threads)]
     command += [] if options.no_rounding else ["--reference-rounding"]
+    torch.set_num_threads(options.threads)
     failures = 0
     print("| task | volume | voxels | labels | different | equal % | lowest Dice | within limits |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in options.tasks:
-        for volume, found in compare(name, command, options.work):
+        rows = by_interpreter(name, options.work) if options.interpreter else by_nocturne(name, command, options.work)
+        for volume, found in rows:
             fine = found.equal >= limit
             failures += not fine
             labels = int(np.count_nonzero(found.sizes[1:]))

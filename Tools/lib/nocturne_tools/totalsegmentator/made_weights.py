@@ -1,8 +1,8 @@
 """Small weights with TotalSegmentator's structure of folders, made without training.
 
 The networks are nnU-Net's plain U-Nets with few features. Their kernels are smooth and a little lopsided, and the last
-layer gives each class the voxels whose features are nearest to those of one voxel of a made volume, and half of the
-body to the background: labels are connected regions that follow the intensities, and not noise.
+layer gives each class the voxels whose features are nearest to those of one voxel of a made volume, and a share
+of the body to the background: labels are connected regions that follow the intensities, and not noise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from .tasks import Network, Part, Task
 PATCHES = {1.5: [40, 32, 40], 3.0: [24, 24, 20], 6.0: [12, 16, 16]}  # by spacing, (z, y, x)
 FEATURES = [6, 12]
 LOPSIDED = 0.35  # share of random values in a kernel
-BACKGROUND = 0.5  # share of the body without a label, so that later parts leave labels of earlier ones
+# Share of the body without a label: with many labels such that later parts leave labels of earlier ones, and with few
+# labels such that components are large.
+BACKGROUND, BACKGROUND_OF_FEW, FEW = 0.5, 0.1, 5
 GRID = shapes.Grid((64, 60, 56), (1.7, 1.7, 1.7))
 
 
@@ -121,7 +123,7 @@ def _spread_labels(network: nn.Module, patch: Tensor, seed: int) -> None:
     last.bias.data = (-(centers**2).sum(1) / 2).float()
     logits = features[body] @ centers.T - (centers**2).sum(1) / 2
     lead = logits[:, 1:].max(1).values - logits[:, 0]
-    last.bias.data[0] += float(torch.quantile(lead, BACKGROUND))
+    last.bias.data[0] += float(torch.quantile(lead, BACKGROUND if classes > FEW else BACKGROUND_OF_FEW))
 
 
 def folders(task: Task, weights: Path) -> list[MadeFolder]:

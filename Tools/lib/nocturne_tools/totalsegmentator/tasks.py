@@ -26,7 +26,7 @@ PART_TABLES = {
     "total_mr": ("class_map_parts_mr", "map_taskid_to_partname_mr"),
     "headneck_muscles": ("class_map_parts_headneck_muscles", "map_taskid_to_partname_headneck_muscles"),
 }
-REGION_MARGIN_MM = 20  # of the code, whatever `crop_addon` of the task is, where the region's network is the default one
+REGION_MARGIN_MM = 20  # for every region of the default networks: the code ignores `crop_addon` of the task there
 
 
 class TaskError(Exception):
