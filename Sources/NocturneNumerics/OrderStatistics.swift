@@ -18,7 +18,7 @@ struct OrderStatistics {
         }
         self.voxels = voxels
         self.view = view.inMemoryOrder
-        let counts = try Self.counts(voxels, self.view, scope) { Int($0 >> 16) }
+        let counts = try Self.counts(voxels, self.view, below: nil, scope)
         // The keys of infinities and of NaN are at both ends.
         let infinite = Int(Self.key(.infinity) >> 16)
         guard counts[infinite...].allSatisfy({ $0 == 0 }), counts[...(Self.bins - 1 - infinite)].allSatisfy({ $0 == 0 })
@@ -36,7 +36,7 @@ struct OrderStatistics {
     func value(at place: Int, scope: ComputeScope) throws -> Float {
         var rest = min(max(place, 0), count - 1)
         let bin = Self.bin(of: &rest, in: upper)
-        let lower = try Self.counts(voxels, view, scope) { Int($0 >> 16) == bin ? Int($0 & 0xFFFF) : nil }
+        let lower = try Self.counts(voxels, view, below: UInt32(bin), scope)
         return Self.value(UInt32(bin << 16 | Self.bin(of: &rest, in: lower)))
     }
 
@@ -61,32 +61,38 @@ struct OrderStatistics {
         Float(bitPattern: key >> 31 == 1 ? key & 0x7FFF_FFFF : ~key)
     }
 
+    /// How many values have each upper half, or each lower half among those with the upper half `prefix`.
     private static func counts(
         _ voxels: FrozenVoxels<Float>,
         _ view: VoxelView,
-        _ scope: ComputeScope,
-        _ bin: @Sendable (UInt32) -> Int?
+        below prefix: UInt32?,
+        _ scope: ComputeScope
     ) throws -> [Int] {
         let parts = min(view.shape.z, max(scope.width, 1))
-        let counted = try voxels.withParallelReader { source in
-            try scope.map(parts) { part -> [Int] in
-                var counts = [Int](repeating: 0, count: bins)
-                for k in view.shape.z * part / parts..<view.shape.z * (part + 1) / parts {
-                    // The flag is looked at between parts only; what is left of a cancelled one is skipped.
-                    if scope.flag.isCancelled { break }
-                    for j in 0..<view.shape.y {
-                        let row = source + view.offset(0, j, k)
-                        for i in 0..<view.shape.x {
-                            if let bin = bin(key(row[i * view.step.x])) { counts[bin] += 1 }
+        var counts = [Int](repeating: 0, count: parts * bins)
+        try voxels.withParallelReader { source in
+            try counts.withParallelBuffer { counts in
+                try scope.forEach(parts) { part in
+                    let own = counts + part * bins
+                    for k in view.shape.z * part / parts..<view.shape.z * (part + 1) / parts {
+                        // What is left of a cancelled part is skipped.
+                        if scope.flag.isCancelled { return }
+                        for j in 0..<view.shape.y {
+                            let row = source + view.offset(0, j, k)
+                            for i in 0..<view.shape.x {
+                                let key = key(row[i * view.step.x])
+                                if let prefix {
+                                    if key >> 16 == prefix { own[Int(key & 0xFFFF)] += 1 }
+                                } else {
+                                    own[Int(key >> 16)] += 1
+                                }
+                            }
                         }
                     }
                 }
-                return counts
             }
         }
         try scope.check()
-        return counted.dropFirst().reduce(counted.first ?? [Int](repeating: 0, count: bins)) { sum, counts in
-            zip(sum, counts).map { $0 + $1 }
-        }
+        return (0..<bins).map { bin in (0..<parts).reduce(0) { $0 + counts[$1 * bins + bin] } }
     }
 }

@@ -25,7 +25,12 @@ struct ProgramBuilder {
             let network = try FileSystem.read(original + "/network.onnx")
             try folder.write(network, to: "\(place)/network.onnx")
             let text = try FileSystem.read(original + "/model.json")
-            guard var document = try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any] else { continue }
+            guard var document = try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any],
+                var level = document["volumeSegmentation"] as? [String: Any]
+            else { continue }
+            // Whatever grid it gets, without resampling.
+            level["spacing"] = NSNull()
+            document["volumeSegmentation"] = level
             let normalization: [String: Any] = [
                 "scheme": "ct", "lowerBound": -1000, "upperBound": 1000, "mean": shift, "standardDeviation": 1,
             ]
