@@ -78,9 +78,12 @@ final class BatchBench: Sendable {
         )
     }
 
-    func recipe(_ options: SegmentationOptions = SegmentationOptions()) throws -> VolumeSegmentation {
+    func recipe(
+        _ options: SegmentationOptions = SegmentationOptions(),
+        engine: any InferenceEngine = BuiltinEngine()
+    ) throws -> VolumeSegmentation {
         let package = try ModelPackage.load(folder: model)
-        let loaded = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let loaded = try SegmentationModel(package: package, engine: engine, precision: .float32)
         return try VolumeSegmentation(models: [loaded], options: options)
     }
 
@@ -100,10 +103,11 @@ final class BatchBench: Sendable {
         previousDeath: String? = nil,
         supervisor: String? = nil,
         work: String? = nil,
+        engine: any InferenceEngine = BuiltinEngine(),
         control: RunControl = RunControl(),
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> BatchOutcome {
-        let recipe = try recipe(options)
+        let recipe = try recipe(options, engine: engine)
         let output = output ?? self.output
         try output.create()
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
@@ -131,6 +135,13 @@ final class BatchBench: Sendable {
         func show(_ event: BatchEvent, _ status: ProgressStatus) { observe(event, control) }
         func refresh(_ status: ProgressStatus) {}
         func close() {}
+    }
+
+    /// The label map of an item, in stored order.
+    func labels(_ item: String, _ output: OutputFolder? = nil) throws -> [UInt16] {
+        let path = (output ?? self.output).item(item) + "/segmentation.nii.gz"
+        let read = try NIfTIReader.readLabels(at: path, scope: .serial())
+        return (0..<read.labels.voxels.count).map { read.labels.voxels[$0] }
     }
 
     /// Every file that has to be the same in two runs, with its digest.

@@ -22,6 +22,7 @@ from nocturne_tools.paths import ROOT, SAMPLE_MODELS, SAMPLES, TOOLS
 
 # What every completed item of a model must have.
 FILES = {
+    "brain-tissue-t1": ["result.json", "run.json", "segmentation.nii.gz", "preview.png", "meshes"],
     "urinary-tract-ct": ["result.json", "run.json", "segmentation.nii.gz", "preview.png", "meshes"],
     "skin-lesions-demo": ["result.json", "run.json", "heatmap.png", "report.pdf"],
     "book-spines": ["result.json", "run.json", "overlay.jpg", "coco.json", "crops"],
@@ -32,6 +33,7 @@ REPORT = ["batch.json", "statistics.csv", "measurements.csv", "events.jsonl", "r
 def expected_items() -> dict[str, int]:
     """How many items each model gets: DICOM series are folders, everything else is a file."""
     return {
+        "brain-tissue-t1": len(list((SAMPLES / "Brain").glob("*.nii.gz"))),
         "urinary-tract-ct": len(list((SAMPLES / "Volumes").iterdir())),
         "skin-lesions-demo": len(list((SAMPLES / "Photos/lesions").glob("*.jpg"))),
         "book-spines": len(list((SAMPLES / "Photos/shelves").glob("*.jpg"))),

@@ -110,7 +110,11 @@ package struct ModelValidation {
             }
             return .ct(lowerBound: lower, upperBound: upper, mean: mean, standardDeviation: deviation)
         default:
-            throw refuse("\(key).scheme", expected: "one of ct, zScore, rescale01, rgb01, quantiles, none", found: raw.scheme)
+            throw refuse(
+                "\(key).scheme",
+                expected: "one of ct, zScore, rescale01, rgb01, quantiles, none",
+                found: raw.scheme
+            )
         }
     }
 

@@ -60,7 +60,8 @@ final class LevelModel: Sendable {
         let own = try networks.map { try $0.workspaceBytes(inputShape: inputShape, width: threads) }
         let shared = networks.allSatisfy(\.sharesMemory)
         let sessions = shared ? own.max() ?? 0 : own.reduce(0, +)
-        let buffers = SessionSet.floats(self, averages: averages(options)) * 4
+        let constants = ConstantTile.floats(self) * accumulatorCount(options)
+        let buffers = (SessionSet.floats(self, averages: averages(options)) + constants) * 4
         return weights + sessions + buffers + ImportanceMap.predictedBytes(patch: patch)
     }
 
@@ -96,6 +97,8 @@ final class SessionSet {
     var flipped: VoxelBuffer<Float>
     var logits: VoxelBuffer<Float>
     var sum: VoxelBuffer<Float>
+    /// The results for the last tile whose channels were constant: one, or one per network with nnU-Net's rounding.
+    let constants: [ConstantTile]
 
     init(model: LevelModel, width: Int, averages: Bool, precision: ImportanceMap.Precision) throws {
         let memory = SessionMemory()
@@ -109,6 +112,7 @@ final class SessionSet {
         flipped = try VoxelBuffer(count: averages ? voxels * channels : 0)
         logits = try VoxelBuffer(count: averages ? voxels * model.classes : 0)
         sum = try VoxelBuffer(count: voxels * model.classes)
+        constants = model.networks.map { _ in ConstantTile() }
     }
 
     static func floats(_ model: LevelModel, averages: Bool) -> Int {

@@ -62,9 +62,16 @@ final class TileBlending {
                 plan.cut(tile: tile, from: image, channels: model.settings.inputChannels, into: input)
             }
         }
+        let constant = set.input.withUnsafeBufferPointer {
+            ConstantTile.values($0, channels: model.settings.inputChannels)
+        }
         for (index, accumulator) in accumulators.enumerated() {
             let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
-            try set.infer(sessions, passes, model, scope)
+            let isKnown = constant.map { set.constants[index].copy($0, to: &set.sum) } ?? false
+            if !isKnown {
+                try set.infer(sessions, passes, model, scope)
+                if let constant { try set.constants[index].keep(constant, set.sum) }
+            }
             try set.sum.withUnsafeBufferPointer { logits in
                 guard Self.isFinite(logits) else {
                     throw NonFiniteLogits(tile: tile, of: plan.tileCount, start: plan.start(ofTile: tile))

@@ -49,12 +49,6 @@ private struct Boxes {
     }
 }
 
-private func labels(_ output: OutputFolder, _ item: String = "one") throws -> [UInt16] {
-    let path = output.item(item) + "/segmentation.nii.gz"
-    let read = try NIfTIReader.readLabels(at: path, scope: .serial())
-    return (0..<read.labels.voxels.count).map { read.labels.voxels[$0] }
-}
-
 private func notes(_ output: OutputFolder, _ item: String = "one") throws -> [String] {
     let data = try Data(contentsOf: URL(fileURLWithPath: output.item(item) + "/result.json"))
     return (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["notes"] as? [String] ?? []
@@ -74,7 +68,7 @@ struct ProgramTests {
     func order() async throws {
         let bench = try bench()
         #expect(try await bench.run().counts.completed == 1)
-        #expect(try labels(bench.output) == Self.merged)
+        #expect(try bench.labels("one") == Self.merged)
 
         let turned = try self.bench(
             """
@@ -83,7 +77,7 @@ struct ProgramTests {
         )
         // Nothing of the inner label is left, since the outer one is everywhere that it is.
         try await turned.run()
-        #expect(try labels(turned.output) == Boxes.standard.values.map { $0 > 0.5 ? 1 : 0 })
+        #expect(try turned.labels("one") == Boxes.standard.values.map { $0 > 0.5 ? 1 : 0 })
     }
 
     @Test("Only the parts with labels that are asked for run, and a note says so")
@@ -92,7 +86,7 @@ struct ProgramTests {
         let tiles = Mutex(0)
         try await bench.run(SegmentationOptions(labels: ["inner"], meshes: .none)) { _, _ in tiles.withLock { $0 += 1 }
         }
-        #expect(try labels(bench.output) == Boxes.standard.values.map { $0 > 5 ? 2 : 0 })
+        #expect(try bench.labels("one") == Boxes.standard.values.map { $0 > 5 ? 2 : 0 })
         #expect(try notes(bench.output).contains { $0.hasPrefix("1 of 2 parts of the model ran") })
         // The map of a part is not taken for that of the program, nor that of the program for the part's.
         let whole = OutputFolder(bench.folder("whole").path)
@@ -115,7 +109,7 @@ struct ProgramTests {
         for (threads, memory) in [(1, 2 << 30), (3, 2 << 30), (2, 300 << 20)] {
             let output = OutputFolder(bench.folder("out-\(threads)-\(memory)").path)
             #expect(try await bench.run(output: output, threads: threads, memoryBytes: memory).counts.completed == 1)
-            #expect(try labels(output) == ramp.values.map { $0 > 2.75 ? 1 : 0 })
+            #expect(try bench.labels("one", output) == ramp.values.map { $0 > 2.75 ? 1 : 0 })
         }
     }
 
@@ -129,7 +123,7 @@ struct ProgramTests {
         try Boxes.standard.write(to: bench)
         try await bench.run()
         let near = Boxes(boxes: [(Boxes.cube(4, 14), 1)])
-        #expect(try labels(bench.output) == near.values.map { $0 > 0.5 ? 1 : 0 })
+        #expect(try bench.labels("one") == near.values.map { $0 > 0.5 ? 1 : 0 })
         #expect(try notes(bench.output).contains("the region was enlarged once, until labels no longer touched it"))
     }
 
@@ -138,7 +132,7 @@ struct ProgramTests {
         let bench = try regionBench()
         try Boxes(boxes: [(Boxes.cube(4, 14), 1)]).write(to: bench)
         #expect(try await bench.run().counts.completed == 1)
-        #expect(try labels(bench.output).allSatisfy { $0 == 0 })
+        #expect(try bench.labels("one").allSatisfy { $0 == 0 })
         #expect(try notes(bench.output).contains { $0.contains("region of the model was not found") })
     }
 
@@ -149,7 +143,7 @@ struct ProgramTests {
         )
         try Boxes.standard.write(to: bench)
         try await bench.run()
-        #expect(try labels(bench.output) == Boxes.standard.values.map { $0 > 0.5 ? 1 : 0 })
+        #expect(try bench.labels("one") == Boxes.standard.values.map { $0 > 0.5 ? 1 : 0 })
         #expect(try !notes(bench.output).contains { $0.contains("enlarged") })
     }
 
@@ -182,7 +176,7 @@ struct ProgramTests {
             }
             return sum
         }
-        let found = try labels(bench.output)
+        let found = try bench.labels("one")
         var (wrong, ties) = (0, 0)
         for index in 0..<source.shape.count {
             let place = [
@@ -214,8 +208,8 @@ struct ProgramTests {
         )
         try turned.write(to: bench, as: "turned.nii.gz")
         #expect(try await bench.run().counts.completed == 2)
-        #expect(try labels(bench.output) == Self.merged)
-        #expect(try labels(bench.output, "turned") == Self.merged)
+        #expect(try bench.labels("one") == Self.merged)
+        #expect(try bench.labels("turned") == Self.merged)
     }
 
     @Test(

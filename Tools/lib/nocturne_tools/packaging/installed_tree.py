@@ -39,7 +39,7 @@ def make(prefix: Path, built: Path, version: str, date: int) -> None:
     strip(target, prefix)
     for source, name in ((SAMPLES / "Models", "models"), (SAMPLES / "Schemas", "schemas")):
         shutil.copytree(source, prefix / SHARED / name, copy_function=copy)
-    for name in ("Volumes", "Photos"):
+    for name in ("Brain", "Volumes", "Photos"):
         shutil.copytree(SAMPLES / name, prefix / SHARED / "samples" / name, copy_function=copy)
     for name in ("README.md", "regions.json"):
         copy(SAMPLES / name, prefix / SHARED / "samples" / name)

@@ -90,6 +90,7 @@ class Export:
             "grid": grid(network),
             "labels": self.task.region_labels,
             "marginMm": REGION_MARGIN_MM,
+            "grows": False,  # TotalSegmentator takes the box as it is found
             "truncates": True,
         }
 

@@ -1,0 +1,47 @@
+import NocturneCore
+import NocturneInference
+
+/// The logits of a tile in which every channel has one value, such as air below the lower bound of a CT, or the zeros around
+/// a volume.
+///
+/// A network returns the same bits for the same input, so that they are computed once. Labels do not change by that.
+final class ConstantTile {
+    private var values: [Float] = []
+    private var logits = VoxelBuffer<Float>.empty
+
+    /// What is kept while the model is in use.
+    static func floats(_ model: LevelModel) -> Int { model.patch.count * model.classes }
+
+    /// The value of each channel of a tile; nil if a channel has several.
+    /// - Complexity: reads up to the first voxel that differs.
+    static func values(_ tile: UnsafeBufferPointer<Float>, channels: Int) -> [Float]? {
+        let count = tile.count / channels
+        var values: [Float] = []
+        for channel in 0..<channels {
+            let own = tile[channel * count..<(channel + 1) * count]
+            let first = tile[channel * count]
+            guard own.allSatisfy({ $0.bitPattern == first.bitPattern }) else { return nil }
+            values.append(first)
+        }
+        return values
+    }
+
+    /// Copies the logits to `sum` if they are those of such a tile.
+    func copy(_ values: [Float], to sum: inout VoxelBuffer<Float>) -> Bool {
+        guard logits.count > 0, values.map(\.bitPattern) == self.values.map(\.bitPattern) else { return false }
+        logits.withUnsafeBufferPointer { logits in
+            sum.withUnsafeMutableBufferPointer { _ = $0.update(from: logits) }
+        }
+        return true
+    }
+
+    /// Keeps the logits of a tile.
+    /// - Throws: `AllocationError`.
+    func keep(_ values: [Float], _ sum: borrowing VoxelBuffer<Float>) throws {
+        if logits.count != sum.count { logits = try VoxelBuffer(count: sum.count) }
+        logits.withUnsafeMutableBufferPointer { logits in
+            sum.withUnsafeBufferPointer { _ = logits.update(from: $0) }
+        }
+        self.values = values
+    }
+}
