@@ -56,7 +56,7 @@ def expected(members: list[Path], work: Path, count: int) -> Path:
         out.mkdir(parents=True)
         with contextlib.redirect_stdout(io.StringIO()):
             predictor = nnUNetPredictor(use_mirroring=False, device=torch.device("cpu"), allow_tqdm=False)
-            predictor.initialize_from_trained_model_folder(str(member), (0,))
+            predictor.initialize_from_trained_model_folder(str(member), (0, 1, 2))
             predictor.predict_from_files_sequential(
                 [[str(work / "volumes" / f"case{n}_0000.nii.gz")] for n in range(count)],
                 [str(out / f"case{n}") for n in range(count)],
