@@ -97,6 +97,9 @@ final class SessionSet {
     var flipped: VoxelBuffer<Float>
     var logits: VoxelBuffer<Float>
     var sum: VoxelBuffer<Float>
+    /// Whose logits ``sum`` holds: the accumulator that they were made for, and the value of each channel of the tile; nil for
+    /// a tile with several values in a channel.
+    var content: (accumulator: Int, values: [Float])?
     /// The results for the last tile whose channels were constant: one, or one per network with nnU-Net's rounding.
     let constants: [ConstantTile]
 

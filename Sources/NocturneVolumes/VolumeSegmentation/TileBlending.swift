@@ -67,10 +67,9 @@ final class TileBlending {
         }
         for (index, accumulator) in accumulators.enumerated() {
             let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
-            let isKnown = constant.map { set.constants[index].copy($0, to: &set.sum) } ?? false
-            if !isKnown {
+            if !set.knows(constant, index) {
                 try set.infer(sessions, passes, model, scope)
-                if let constant { try set.constants[index].keep(constant, set.sum) }
+                try set.keep(constant, index)
             }
             try set.sum.withUnsafeBufferPointer { logits in
                 guard Self.isFinite(logits) else {
