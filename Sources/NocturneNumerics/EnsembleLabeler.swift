@@ -34,11 +34,7 @@ public struct EnsembleLabeler: ~Copyable {
             rule: ResamplingRule,
             separateAxis: Int?
         ) throws(NumericsError) {
-            try rule.check(from: model, to: box, separateAxis: separateAxis)
-            let isCubic = rule.order == .cubic || separateAxis != nil && rule.orderZ == .cubic
-            guard rule.method != .spline || !isCubic || box == model else {
-                throw NumericsError.value("logits cannot be resampled with order 3, only with 0 or 1")
-            }
+            try rule.checkIsNotCubic("logits", from: model, to: box, separateAxis: separateAxis)
             self.model = model
             let rule = box == model ? ResamplingRule(order: .nearest) : rule
             func taps(_ axis: Int) -> LabelTaps {

@@ -34,11 +34,7 @@ public struct LabelResampler: Sendable {
         rule: ResamplingRule = .logits,
         separateAxis: Int? = nil
     ) throws(NumericsError) {
-        try rule.check(from: view.shape, to: target, separateAxis: separateAxis)
-        let isCubic = rule.order == .cubic || separateAxis != nil && rule.orderZ == .cubic
-        guard rule.method != .spline || !isCubic || target == view.shape else {
-            throw .value("labels cannot be resampled with order 3, only with 0 or 1")
-        }
+        try rule.checkIsNotCubic("labels", from: view.shape, to: target, separateAxis: separateAxis)
         self.view = view
         self.target = target
         let isSame = target == view.shape

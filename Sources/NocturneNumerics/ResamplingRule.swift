@@ -96,4 +96,19 @@ public struct ResamplingRule: Hashable, Sendable {
             throw .shape("\(source) differs from \(target), but the rule does not resample")
         }
     }
+
+    /// The same for values that are resampled with orders 0 and 1 only.
+    /// - Parameter values: what they are, for the error: "logits".
+    func checkIsNotCubic(
+        _ values: String,
+        from source: VolumeShape,
+        to target: VolumeShape,
+        separateAxis: Int?
+    ) throws(NumericsError) {
+        try check(from: source, to: target, separateAxis: separateAxis)
+        let isCubic = order == .cubic || separateAxis != nil && orderZ == .cubic
+        guard method != .spline || !isCubic || source == target else {
+            throw .value("\(values) cannot be resampled with order 3, only with 0 or 1")
+        }
+    }
 }

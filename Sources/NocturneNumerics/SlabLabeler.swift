@@ -107,11 +107,7 @@ public struct SlabLabeler: ~Copyable {
             throw NumericsError.value("slice \(slice) is not one of \(native.z)")
         }
         let shape = box.shape
-        try rule.check(from: model, to: shape, separateAxis: separateAxis)
-        let isCubic = rule.order == .cubic || separateAxis != nil && rule.orderZ == .cubic
-        guard rule.method != .spline || !isCubic || shape == model else {
-            throw NumericsError.value("logits cannot be resampled with order 3, only with 0 or 1")
-        }
+        try rule.checkIsNotCubic("logits", from: model, to: shape, separateAxis: separateAxis)
         let planes = try VoxelBuffer<Float>(count: shape == model ? 0 : 2 * decision.labels.count * model.sliceCount)
         self.planes = planes
         self.model = model

@@ -7,7 +7,7 @@
 
 enum { LANES = 16 };
 
-/* Below this, exp is no normal number. */
+/* Below this, exp is not a normal number. */
 #define SMALLEST_EXPONENT -87.0f
 /* Below this, exp is nothing beside the 1 of the largest score, even a million times. */
 #define NEGLIGIBLE_EXPONENT -60.0f

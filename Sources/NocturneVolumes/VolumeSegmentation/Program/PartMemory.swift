@@ -75,7 +75,9 @@ struct PartMemory {
             ),
             PlannedBuffer(
                 "logit planes",
-                bytes: SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes),
+                bytes: part.members.count > 1
+                    ? EnsembleLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
+                    : SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes),
                 from: .infer,
                 through: .infer
             ),
