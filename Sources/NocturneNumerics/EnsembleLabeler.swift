@@ -13,7 +13,7 @@ import NocturneSystem
 /// the same native grid. The result does not depend on the number of threads.
 ///
 /// **Order.** For each slice, push the planes of every network that ``neededPlane(of:)`` names, then call
-/// ``labelSlice(into:scope:)``.
+/// ``labelSlice(into:tally:scope:)``.
 public struct EnsembleLabeler: ~Copyable {
     /// The logits of one network: their grid, and how they are resampled.
     public struct Member: Sendable {
@@ -90,9 +90,9 @@ public struct EnsembleLabeler: ~Copyable {
         decision.labels.count * member.model.sliceCount
     }
 
-    /// Bytes that a labeler holds for a member, excluding the labels.
+    /// Bytes that a labeler needs for a member, excluding the labels.
     public static func predictedBytes(model: VolumeShape, box: VolumeShape, classes: Int) -> Int {
-        (box.x + box.y + box.z) * 32 + 2 * classes * model.sliceCount * MemoryLayout<Float>.stride
+        (box.x + box.y + box.z) * 32 + 2 * classes * model.sliceCount * MemoryLayout<Float>.stride + box.sliceCount * 6
     }
 
     /// Whether every slice of the grid is final.
@@ -128,38 +128,62 @@ public struct EnsembleLabeler: ~Copyable {
     }
 
     /// Labels the next slice; every member has pushed the planes that it needs.
-    /// - Parameter labels: the whole native grid, zeros outside the box.
+    /// - Parameters:
+    ///   - labels: the whole native grid, zeros outside the box.
+    ///   - tally: receives the mean probabilities of the slice's labels.
     /// - Complexity: about 10 ns per voxel, class and member, in parallel by rows.
-    public mutating func labelSlice(into labels: inout VoxelBuffer<UInt16>, scope: ComputeScope) throws {
+    public mutating func labelSlice(
+        into labels: inout VoxelBuffer<UInt16>,
+        tally: inout ConfidenceTally,
+        scope: ComputeScope
+    ) throws {
         guard labels.count == native.count else {
             throw NumericsError.count("label map", expected: native.count, found: labels.count)
         }
         let (k, shape, values) = (nextSlice, box.shape, decision.labels)
-        let (native, box, isRegions) = (native, box, decision.isRegions)
+        let isRegions = decision.isRegions
         let rows = EnsembleRows(members: members, origins: origins, slice: k, classes: values.count)
-        try labels.withParallelBuffer { labels in
-            try planes.withParallelReader { planes in
-                try scope.forEachRange(of: shape.y, by: 8) { range in
-                    let scratch = UnsafeMutablePointer<Float>.allocate(
-                        capacity: nk_label_row_mean_scratch(Int32(values.count))
-                    )
-                    defer { scratch.deallocate() }
-                    values.withUnsafeBufferPointer { values in
-                        guard let base = values.baseAddress else { return }
-                        var decision = nk_label_decision(
-                            values: base,
-                            classes: Int32(values.count),
-                            regions: isRegions ? 1 : 0,
-                            threshold: 0
+        var probabilities = [Float](repeating: 0, count: shape.sliceCount)
+        var chosen = [UInt16](repeating: 0, count: shape.sliceCount)
+        try chosen.withParallelBuffer { chosen in
+            try probabilities.withParallelBuffer { probabilities in
+                try planes.withParallelReader { planes in
+                    try scope.forEachRange(of: shape.y, by: 8) { range in
+                        let scratch = UnsafeMutablePointer<Float>.allocate(
+                            capacity: nk_label_row_mean_scratch(Int32(values.count))
                         )
-                        for j in range {
-                            let to = labels + native.offset(box.lower.x, box.lower.y + j, box.lower.z + k)
-                            rows.withTaps(j, planes: planes.base) { taps in
-                                nk_label_row_mean(to, shape.x, taps.baseAddress!, Int32(taps.count), &decision, scratch)
+                        defer { scratch.deallocate() }
+                        values.withUnsafeBufferPointer { values in
+                            guard let base = values.baseAddress else { return }
+                            var decision = nk_label_decision(
+                                values: base,
+                                classes: Int32(values.count),
+                                regions: isRegions ? 1 : 0,
+                                threshold: 0
+                            )
+                            for j in range {
+                                rows.withTaps(j, planes: planes.base) { taps in
+                                    nk_label_row_mean(
+                                        chosen.base + j * shape.x,
+                                        probabilities.base + j * shape.x,
+                                        shape.x,
+                                        taps.baseAddress!,
+                                        Int32(taps.count),
+                                        &decision,
+                                        scratch
+                                    )
+                                }
                             }
                         }
                     }
                 }
+            }
+        }
+        tally.add(plane: k, width: shape.x, labels: chosen, probabilities: probabilities)
+        labels.withUnsafeMutableBufferPointer { labels in
+            for j in 0..<shape.y {
+                let to = native.offset(box.lower.x, box.lower.y + j, box.lower.z + k)
+                for i in 0..<shape.x { labels[to + i] = chosen[j * shape.x + i] }
             }
         }
         nextSlice += 1

@@ -50,6 +50,16 @@ struct EnsembleLabelerTests {
         from slice: Int = 0,
         scope: ComputeScope
     ) throws -> [UInt16] {
+        try labelled(members, decision, from: slice, scope: scope).labels
+    }
+
+    private func labelled(
+        _ members: [MemberLogits],
+        _ decision: LabelDecision,
+        from slice: Int = 0,
+        scope: ComputeScope
+    ) throws -> (labels: [UInt16], tally: ConfidenceTally) {
+        var tally = ConfidenceTally()
         var labeler = try EnsembleLabeler(
             members: try members.map {
                 try EnsembleLabeler.Member(
@@ -71,10 +81,10 @@ struct EnsembleLabelerTests {
                     try member.planes[plane].withUnsafeBufferPointer { try labeler.push($0, of: index) }
                 }
             }
-            try labeler.labelSlice(into: &labels, scope: scope)
+            try labeler.labelSlice(into: &labels, tally: &tally, scope: scope)
         }
         #expect(labeler.finishedSlices == Self.native.z)
-        return labels.array()
+        return (labels.array(), tally)
     }
 
     /// The mean probabilities of a voxel of the box, in double precision.
@@ -98,6 +108,31 @@ struct EnsembleLabelerTests {
             MemberLogits(VolumeShape(x: 30, y: 20, z: 5), classes: Self.classes, seed: 2),
             MemberLogits(Self.box.shape, classes: Self.classes, seed: 3),
         ]
+    }
+
+    @Test("have their mean probabilities as confidence", arguments: [false, true])
+    func confidence(isRegions: Bool) async throws {
+        let values: [UInt16] = isRegions ? [5, 6, 7, 8] : [0, 3, 9, 2]
+        let decision: LabelDecision = isRegions ? .regions(labels: values) : .largestLogit(labels: values)
+        let members = members
+        let (labels, tally) = try labelled(members, decision, scope: .serial())
+        let again = try await resultsForWidths { try labelled(members, decision, scope: $0).tally.confidence.count }
+        #expect(Set(again).count == 1)
+        var (sums, counts): ([UInt16: Double], [UInt16: Int]) = ([:], [:])
+        let shape = Self.box.shape
+        for index in 0..<shape.count {
+            let place = SIMD3(index % shape.x, index / shape.x % shape.y, index / shape.sliceCount)
+            let whole = place &+ Self.box.lower
+            let label = labels[Self.native.offset(whole.x, whole.y, whole.z)]
+            guard label != 0, let c = values.firstIndex(of: label) else { continue }
+            sums[label, default: 0] += probabilities(members, place, isRegions: isRegions)[c]
+            counts[label, default: 0] += 1
+        }
+        let found = tally.confidence
+        #expect(Set(found.keys) == Set(counts.keys) && counts.count > 2)
+        for (label, sum) in sums {
+            #expect(abs((found[label]?.meanProbability ?? 0) - sum / Double(counts[label] ?? 0)) < 2e-6)
+        }
     }
 
     @Test("are those of the mean probabilities on every grid, for any number of threads", arguments: [false, true])

@@ -170,12 +170,20 @@ void nk_label_row(uint16_t *labels, ptrdiff_t count, const nk_label_taps *taps, 
 
 /// Labels one native row by the mean probabilities of several networks: their logits are interpolated as by `nk_label_row`,
 /// and become probabilities by softmax over the classes, or by the logistic function for regions, of which the last one with
-/// a mean above one half counts. `scratch` has `nk_label_row_mean_scratch(classes)` floats.
+/// a mean above one half counts. `probabilities` receives the mean of the label that is chosen, 1 where no region is.
+/// `scratch` has `nk_label_row_mean_scratch(classes)` floats.
 void nk_label_row_mean(
-    uint16_t *labels, ptrdiff_t count, const nk_label_taps *members, int member_count,
+    uint16_t *labels, float *probabilities, ptrdiff_t count, const nk_label_taps *members, int member_count,
     const nk_label_decision *decision, float *scratch);
 
 ptrdiff_t nk_label_row_mean_scratch(int classes);
+
+/// Labels and their probabilities without interpolation: class c of voxel i is logits[c * class_step + i]. Softmax over the
+/// classes, or the logistic function of the region that is chosen. 1 for voxels without a region, and possibly for voxels
+/// of label 0.
+void nk_label_probabilities(
+    uint16_t *labels, float *probabilities, ptrdiff_t count, const float *logits, ptrdiff_t class_step,
+    const nk_label_decision *decision);
 
 /// The taps of `nk_label_row_half`. Rows are identified by an outer and an inner axis.
 typedef struct {

@@ -88,21 +88,26 @@ NK_INLINE void add_probabilities(
     }
 }
 
-/// The class of the largest sum, the lowest on a tie; or the last region whose mean is above one half.
+/// The class of the largest sum, the lowest on a tie; or the last region whose mean is above one half. Its mean is the
+/// voxel's probability, 1 where no region is chosen.
 NK_INLINE void decide(
-    uint16_t *restrict labels, const float *restrict sums, const nk_label_decision *decision, float half,
-    ptrdiff_t length)
+    uint16_t *restrict labels, float *restrict probabilities, const float *restrict sums,
+    const nk_label_decision *decision, int members, ptrdiff_t length)
 {
+    const float half = 0.5f * (float)members;
     float best[chunk_length];
     int32_t winner[chunk_length];
     for (ptrdiff_t i = 0; i < length; i++) {
         winner[i] = -1;
-        best[i] = -1;
+        best[i] = decision->regions ? (float)members : -1;
     }
     for (int c = 0; c < decision->classes; c++) {
         const float *restrict sum = sums + c * chunk_length;
         if (decision->regions) {
-            for (ptrdiff_t i = 0; i < length; i++) winner[i] = sum[i] > half ? c : winner[i];
+            for (ptrdiff_t i = 0; i < length; i++) {
+                winner[i] = sum[i] > half ? c : winner[i];
+                best[i] = sum[i] > half ? sum[i] : best[i];
+            }
         } else {
             for (ptrdiff_t i = 0; i < length; i++) {
                 winner[i] = sum[i] > best[i] ? c : winner[i];
@@ -110,11 +115,14 @@ NK_INLINE void decide(
             }
         }
     }
-    for (ptrdiff_t i = 0; i < length; i++) labels[i] = winner[i] < 0 ? 0 : decision->values[winner[i]];
+    for (ptrdiff_t i = 0; i < length; i++) {
+        labels[i] = winner[i] < 0 ? 0 : decision->values[winner[i]];
+        probabilities[i] = best[i] / (float)members;
+    }
 }
 
 NK_INLINE void nk_label_row_mean_body(
-    uint16_t *labels, ptrdiff_t count, const nk_label_taps *members, int member_count,
+    uint16_t *labels, float *probabilities, ptrdiff_t count, const nk_label_taps *members, int member_count,
     const nk_label_decision *decision, float *scratch)
 {
     float *values = scratch, *sums = scratch + (ptrdiff_t)decision->classes * chunk_length;
@@ -129,15 +137,69 @@ NK_INLINE void nk_label_row_mean_body(
             interpolate(values, &members[m], decision->classes, begin, length);
             add_probabilities(sums, values, decision->classes, decision->regions, length);
         }
-        decide(labels + begin, sums, decision, 0.5f * (float)member_count, length);
+        decide(labels + begin, probabilities + begin, sums, decision, member_count, length);
         begin = end;
     }
 }
 
 NK_VARIANTS(
     void, nk_label_row_mean,
-    (uint16_t *labels, ptrdiff_t count, const nk_label_taps *members, int member_count,
+    (uint16_t *labels, float *probabilities, ptrdiff_t count, const nk_label_taps *members, int member_count,
      const nk_label_decision *decision, float *scratch),
-    (labels, count, members, member_count, decision, scratch))
+    (labels, probabilities, count, members, member_count, decision, scratch))
+
+/// The labels of a chunk of logits without interpolation, and the logits that decided.
+NK_INLINE void decide_logits(
+    uint16_t *restrict labels, float *restrict best, const float *restrict logits, ptrdiff_t class_step,
+    const nk_label_decision *decision, ptrdiff_t length)
+{
+    int32_t winner[chunk_length];
+    for (ptrdiff_t i = 0; i < length; i++) {
+        winner[i] = decision->regions ? -1 : 0;
+        best[i] = decision->regions ? 0 : logits[i];
+    }
+    for (int c = decision->regions ? 0 : 1; c < decision->classes; c++) {
+        const float *restrict row = logits + c * class_step;
+        for (ptrdiff_t i = 0; i < length; i++) {
+            const int is_chosen = row[i] > (decision->regions ? decision->threshold : best[i]);
+            winner[i] = is_chosen ? c : winner[i];
+            best[i] = is_chosen ? row[i] : best[i];
+        }
+    }
+    for (ptrdiff_t i = 0; i < length; i++) labels[i] = winner[i] < 0 ? 0 : decision->values[winner[i]];
+}
+
+NK_INLINE void nk_label_probabilities_body(
+    uint16_t *labels, float *probabilities, ptrdiff_t count, const float *logits, ptrdiff_t class_step,
+    const nk_label_decision *decision)
+{
+    for (ptrdiff_t begin = 0; begin < count; begin += chunk_length) {
+        const ptrdiff_t length = count - begin < chunk_length ? count - begin : chunk_length;
+        const float *restrict chunk = logits + begin;
+        float best[chunk_length], total[chunk_length];
+        decide_logits(labels + begin, best, chunk, class_step, decision, length);
+        int labelled = 0;
+        for (ptrdiff_t i = 0; i < length; i++) labelled |= labels[begin + i];
+        float *restrict to = probabilities + begin;
+        if (!labelled) {
+            for (ptrdiff_t i = 0; i < length; i++) to[i] = 1;
+        } else if (decision->regions) {
+            for (ptrdiff_t i = 0; i < length; i++) to[i] = 1.0f / (1.0f + exponential(-best[i]));
+        } else {
+            for (ptrdiff_t i = 0; i < length; i++) total[i] = 0;
+            for (int c = 0; c < decision->classes; c++) {
+                const float *restrict row = chunk + c * class_step;
+                for (ptrdiff_t i = 0; i < length; i++) total[i] += exponential(row[i] - best[i]);
+            }
+            for (ptrdiff_t i = 0; i < length; i++) to[i] = 1.0f / total[i];
+        }
+    }
+}
+
+NK_VARIANTS(
+    void, nk_label_probabilities,
+    (uint16_t *labels, float *probabilities, ptrdiff_t count, const float *logits, ptrdiff_t class_step,
+     const nk_label_decision *decision),
+    (labels, probabilities, count, logits, class_step, decision))
 
 ptrdiff_t nk_label_row_mean_scratch(int classes) { return 2 * (ptrdiff_t)classes * chunk_length; }

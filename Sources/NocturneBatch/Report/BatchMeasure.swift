@@ -49,6 +49,13 @@ package struct BatchMeasure: Sendable {
             leastSpread: 0.05,
             title: "spread of intensities"
         ),
+        BatchMeasure(name: "meanProbability", scale: .linear, leastSpread: 0.02, title: "mean probability"),
+        BatchMeasure(
+            name: "uncertainBoundaryShare",
+            scale: .linear,
+            leastSpread: 0.05,
+            title: "uncertain share of the boundary"
+        ),
         BatchMeasure(name: "dice", scale: .linear, leastSpread: 0.02, title: "Dice coefficient"),
         BatchMeasure(name: "instances", scale: .linear, leastSpread: 1, title: "number of objects"),
         BatchMeasure(name: "confidenceMean", scale: .linear, leastSpread: 0.03, title: "mean confidence"),

@@ -82,7 +82,7 @@ public final class PDFPage {
         cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_4)
         // Without a date cairo uses the current one.
         cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z")
-        cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, PDFPage.clean(title))
+        cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, title.withoutControlCharacters)
         context = cairo_create(surface)
         let options = cairo_font_options_create()
         cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
@@ -104,7 +104,7 @@ public final class PDFPage {
 
     /// Draws a part of the document's structure. Parts may contain others, and end on the page on which they begin.
     public func element<Result>(_ element: PDFElement, _ draw: () throws -> Result) rethrows -> Result {
-        if case .figure(let alternative) = element { alternatives.append(PDFPage.clean(alternative)) }
+        if case .figure(let alternative) = element { alternatives.append(alternative.withoutControlCharacters) }
         cairo_tag_begin(context, element.structureType, nil)
         defer { cairo_tag_end(context, element.structureType) }
         return try draw()
@@ -124,7 +124,7 @@ public final class PDFPage {
         set(size: size, isBold: isBold)
         set(color)
         cairo_move_to(context, x, y)
-        let line = PDFPage.clean(text)
+        let line = text.withoutControlCharacters
         texts.append(line)
         // The space keeps the last word of a line and the first of the next apart when they are read aloud.
         cairo_show_text(context, line + " ")
@@ -134,7 +134,7 @@ public final class PDFPage {
     public func width(of text: String, size: Double, isBold: Bool = false) -> Double {
         set(size: size, isBold: isBold)
         var extents = cairo_text_extents_t()
-        cairo_text_extents(context, PDFPage.clean(text), &extents)
+        cairo_text_extents(context, text.withoutControlCharacters, &extents)
         return extents.x_advance
     }
 
@@ -143,7 +143,7 @@ public final class PDFPage {
         func fits(_ line: String) -> Bool { width(of: line, size: size, isBold: isBold) <= limit }
         var lines: [String] = []
         var line = ""
-        for word in PDFPage.clean(text).split(separator: " ").map(String.init) {
+        for word in text.withoutControlCharacters.split(separator: " ").map(String.init) {
             let longer = line.isEmpty ? word : line + " " + word
             if fits(longer) {
                 line = longer
@@ -165,7 +165,7 @@ public final class PDFPage {
 
     /// The text in one line no wider than `width`; if necessary, its middle is left out.
     public func shortened(_ text: String, width limit: Double, size: Double, isBold: Bool = false) -> String {
-        let characters = Array(PDFPage.clean(text).prefix(2_000))
+        let characters = Array(text.withoutControlCharacters.prefix(2_000))
         func candidate(_ kept: Int) -> String {
             kept >= characters.count
                 ? String(characters)
@@ -187,11 +187,6 @@ public final class PDFPage {
         guard let fonts = PDFFonts.shared else { return }
         cairo_set_font_face(context, isBold ? fonts.bold : fonts.regular)
         cairo_set_font_size(context, size)
-    }
-
-    /// Characters that cannot be part of a line become spaces: file names may contain anything.
-    private static func clean(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? " " : $0 }))
     }
 
     // MARK: Areas, lines, images

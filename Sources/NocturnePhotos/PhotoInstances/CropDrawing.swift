@@ -62,17 +62,11 @@ enum CropDrawing {
             plain.alpha.withUnsafeBufferPointer { opacity in
                 crop.image.samples.withUnsafeMutableBufferPointer { target in
                     crop.alpha.withUnsafeMutableBufferPointer { alpha in
+                        let mixer = PixelMixer(source, opacity, plainWidth, plainHeight)
                         for y in 0..<height {
                             let row = start + down * Double(y)
-                            for x in 0..<width {
-                                let place = row + across * Double(x)
-                                let nearest = (x: Int(place.x.rounded()), y: Int(place.y.rounded()))
-                                guard (0..<plainWidth).contains(nearest.x), (0..<plainHeight).contains(nearest.y),
-                                    opacity[nearest.y * plainWidth + nearest.x] != 0
-                                else { continue }
-                                let to = y * width + x
-                                alpha[to] = 255
-                                mix(source, opacity, plainWidth, plainHeight, at: place, nearest, target, 3 * to)
+                            for x in 0..<width where mixer.mix(at: row + across * Double(x), target, y * width + x) {
+                                alpha[y * width + x] = 255
                             }
                         }
                     }
@@ -80,34 +74,6 @@ enum CropDrawing {
             }
         }
         return crop
-    }
-
-    /// Interpolates the four pixels around a position; pixels outside the mask are replaced by the nearest inside, so
-    /// that no black blends in.
-    private static func mix(
-        _ source: UnsafeBufferPointer<UInt8>,
-        _ opacity: UnsafeBufferPointer<UInt8>,
-        _ width: Int,
-        _ height: Int,
-        at place: SIMD2<Double>,
-        _ nearest: (x: Int, y: Int),
-        _ target: UnsafeMutableBufferPointer<UInt8>,
-        _ to: Int
-    ) {
-        let x = Int(place.x.rounded(.down))
-        let y = Int(place.y.rounded(.down))
-        let (right, below) = (Float(place.x - Double(x)), Float(place.y - Double(y)))
-        let own = nearest.y * width + nearest.x
-        func pixel(_ x: Int, _ y: Int) -> Int {
-            guard x >= 0, y >= 0, x < width, y < height, opacity[y * width + x] != 0 else { return 3 * own }
-            return 3 * (y * width + x)
-        }
-        let (a, b, c, d) = (pixel(x, y), pixel(x + 1, y), pixel(x, y + 1), pixel(x + 1, y + 1))
-        for channel in 0..<3 {
-            let above = Float(source[a + channel]) * (1 - right) + Float(source[b + channel]) * right
-            let under = Float(source[c + channel]) * (1 - right) + Float(source[d + channel]) * right
-            target[to + channel] = UInt8(above * (1 - below) + under * below + 0.5)
-        }
     }
 
     /// White where the crop is transparent.

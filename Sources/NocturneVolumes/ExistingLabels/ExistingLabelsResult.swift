@@ -51,6 +51,7 @@ struct ExistingLabelsResult: ItemResult {
         @Nullable var mesh: SegmentationResult.Mesh?
 
         var cutByBorder: Bool? { touchesBorder }
+        var confidence: SegmentationResult.Confidence? { nil }
     }
 
     let schemaVersion: Int

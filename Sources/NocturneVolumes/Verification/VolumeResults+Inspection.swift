@@ -32,6 +32,7 @@ extension SegmentationResult: InspectableResult {
         for plane in [nil] + SliceStrip.Plane.allCases.map(Optional.some) {
             try inspection.inspectPicture(SliceWriter.file(plane))
         }
+        try inspection.inspectPicture(RegionPicture.file)
         try inspection.inspectPicture(RenderingWriter.stillFile)
         try inspection.inspectPicture(RenderingWriter.turnFile)
     }

@@ -5,6 +5,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -16,6 +17,7 @@ struct EarlierLabels: Sendable {
     let engine: ResultEngine
     /// What the cleaning rules have done to the labels.
     let cleaning: [LabelCleaning]
+    let confidence: [UInt16: LabelConfidence]
     private let path: String
 
     /// - Parameters:
@@ -31,6 +33,10 @@ struct EarlierLabels: Sendable {
         path = folder + "/" + file.path
         guard let digest = try? FileSystem.digest(path), digest.digest.hex == file.sha256 else { return nil }
         engine = result.engine
+        let known = result.labels.compactMap { label in
+            label.confidence.map { (UInt16(label.value), LabelConfidence($0)) }
+        }
+        confidence = Dictionary(known) { first, _ in first }
         cleaning = result.labels.compactMap { label in
             label.cleaning.map {
                 LabelCleaning(

@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -18,6 +19,8 @@ struct LabelCheckpoint {
         var fingerprint: String
         var instructionSet: String
         var parts: [Part]
+        /// Of these slices, and possibly of later ones, which are inferred again.
+        var confidence: ConfidenceTally
 
         /// The slices of one save, starting where the previous save ended.
         struct Part: Codable {
@@ -57,19 +60,25 @@ struct LabelCheckpoint {
         lastSave = time.monotonic
     }
 
+    /// 40 bytes for each slice and label: enough for 1,000 slices with 200 labels each.
+    private static let maximumStateBytes = 8 << 20
+
     private var labelsPath: String { folder + "/labels\(level).u16" }
     private var statePath: String { folder + "/checkpoint\(level).json" }
 
     /// Fills in the slices of an earlier attempt; ignores slices that are damaged or belong to another item.
-    /// - Returns: the number of restored slices.
-    mutating func restore(into labels: inout VoxelBuffer<UInt16>, scope: ComputeScope) throws -> Int {
-        guard let text = try? FileSystem.read(statePath, limit: 1 << 16),
+    /// - Returns: the number of restored slices, and the confidence in their labels.
+    mutating func restore(
+        into labels: inout VoxelBuffer<UInt16>,
+        scope: ComputeScope
+    ) throws -> (slices: Int, confidence: ConfidenceTally) {
+        guard let text = try? FileSystem.read(statePath, limit: Self.maximumStateBytes),
             let state = try? JSONDecoder().decode(State.self, from: Data(text)),
             state.fingerprint == fingerprint, state.instructionSet == instructionSet,
             let slices = state.parts.last?.end, slices <= shape.z,
             zip([0] + state.parts.map(\.end), state.parts).allSatisfy({ $0 < $1.end }),
             let descriptor = Optional(open(labelsPath, O_RDONLY | O_CLOEXEC)), descriptor >= 0
-        else { return 0 }
+        else { return (0, ConfidenceTally()) }
         defer { close(descriptor) }
         let intact = try labels.withUnsafeMutableBufferPointer { labels throws -> Bool in
             let bytes = UnsafeMutableRawBufferPointer(labels)
@@ -95,10 +104,10 @@ struct LabelCheckpoint {
         }
         guard intact else {
             labels.clear()
-            return 0
+            return (0, ConfidenceTally())
         }
         parts = state.parts
-        return slices
+        return (slices, state.confidence)
     }
 
     /// Whether twice as much is free as all slices take.
@@ -108,8 +117,13 @@ struct LabelCheckpoint {
 
     /// Saves the slices finished since the last call, every few seconds or when forced. Nothing is saved while the disk is
     /// nearly full: results come first, and without a checkpoint only time is lost.
-    mutating func save(_ labels: borrowing VoxelBuffer<UInt16>, finishedSlices: Int, force: Bool, of total: Int) throws
-    {
+    mutating func save(
+        _ labels: borrowing VoxelBuffer<UInt16>,
+        _ confidence: ConfidenceTally,
+        finishedSlices: Int,
+        force: Bool,
+        of total: Int
+    ) throws {
         guard finishedSlices > saved, finishedSlices < total else { return }
         guard force || time.monotonic - lastSave > LabelCheckpoint.interval else { return }
         try FileSystem.makeFolder(folder)
@@ -143,7 +157,12 @@ struct LabelCheckpoint {
             throw FileSystemError(operation: "flush", path: labelsPath, code: errno)
         }
         parts.append(State.Part(end: finishedSlices, sha256: digest.hex))
-        let state = State(fingerprint: fingerprint, instructionSet: instructionSet, parts: parts)
+        let state = State(
+            fingerprint: fingerprint,
+            instructionSet: instructionSet,
+            parts: parts,
+            confidence: confidence
+        )
         try FileSystem.replace(statePath, with: try StableJSON.encode(state))
         lastSave = time.monotonic
     }

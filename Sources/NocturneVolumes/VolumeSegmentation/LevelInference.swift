@@ -18,6 +18,9 @@ protocol LabelInference: AnyObject {
     /// - Parameter isIntermediate: whether complete labels are saved too, because more inference follows them.
     func checkpoint(force: Bool, isIntermediate: Bool) throws
 
+    /// By label of the networks, on their own grid, before any cleaning. Complete when all tiles are done.
+    var confidence: [UInt16: LabelConfidence] { get }
+
     /// The labels in stored order. Call once.
     func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16>
 }
@@ -25,6 +28,8 @@ protocol LabelInference: AnyObject {
 /// Label slices that are being made in the axes of the networks, with those that an earlier attempt has saved.
 struct LabelSlices: ~Copyable {
     var labels: VoxelBuffer<UInt16>
+    /// Of the planes so far.
+    var tally: ConfidenceTally
     private var checkpoint: LabelCheckpoint
     private let grid: ModelGrid
     /// Slices that were saved before.
@@ -33,15 +38,20 @@ struct LabelSlices: ~Copyable {
     init(_ grid: ModelGrid, _ checkpoint: LabelCheckpoint, scope: ComputeScope) throws {
         var checkpoint = checkpoint
         var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
-        resumed = try checkpoint.restore(into: &labels, scope: scope)
+        (resumed, tally) = try checkpoint.restore(into: &labels, scope: scope)
         self.labels = labels
         self.checkpoint = checkpoint
         self.grid = grid
     }
 
+    mutating func labelSlice(by labeler: inout EnsembleLabeler, scope: ComputeScope) throws {
+        try labeler.labelSlice(into: &labels, tally: &tally, scope: scope)
+    }
+
     mutating func save(finishedSlices: Int, force: Bool, isIntermediate: Bool) throws {
         try checkpoint.save(
             labels,
+            tally,
             finishedSlices: finishedSlices,
             force: force,
             of: isIntermediate ? grid.native.z + 1 : grid.native.z
@@ -62,6 +72,7 @@ struct LabelSlices: ~Copyable {
 final class LevelInference: LabelInference {
     private let tiles: TileBlending
     private var labeler: SlabLabeler
+    private let meter: LogitConfidence
     private var slices: LabelSlices
 
     /// - Parameters:
@@ -94,10 +105,12 @@ final class LevelInference: LabelInference {
             resumingAtPlane: labeler.nextPlane,
             context: context
         )
+        meter = LogitConfidence(decision, width: grid.shape.x, height: grid.shape.y)
         self.slices = slices
         self.labeler = labeler
     }
 
+    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence }
     var stepCount: Int { tiles.stepCount }
     var stepsDone: Int { tiles.stepsDone }
     var isFinished: Bool { stepsDone == stepCount }
@@ -105,6 +118,7 @@ final class LevelInference: LabelInference {
     func step(_ context: StageContext) throws {
         for plane in try tiles.step(context.scope) {
             try tiles.withPlane(plane) { logits in
+                try meter.add(logits, plane: plane, to: &slices.tally, scope: context.scope)
                 _ = try labeler.push(logits, into: &slices.labels, scope: context.scope)
             }
         }

@@ -14,6 +14,8 @@ protocol MeasuredLabel {
     /// Connected components; nil in results that do not have them.
     var components: Int? { get }
     var largestComponentShare: Double? { get }
+    /// Of the networks that decided; nil for labels from elsewhere.
+    var confidence: SegmentationResult.Confidence? { get }
 }
 
 extension MeasuredLabel {
@@ -22,6 +24,19 @@ extension MeasuredLabel {
         return [
             Statistic(label: name, measure: "components", value: Double(components), unit: "1"),
             Statistic(label: name, measure: "largestComponentShare", value: largestComponentShare, unit: "1"),
+        ]
+    }
+
+    private var certainty: [Statistic] {
+        guard let confidence else { return [] }
+        return [
+            Statistic(label: name, measure: "meanProbability", value: confidence.meanProbability, unit: "1"),
+            Statistic(
+                label: name,
+                measure: "uncertainBoundaryShare",
+                value: confidence.uncertainBoundaryShare,
+                unit: "1"
+            ),
         ]
     }
 
@@ -38,7 +53,7 @@ extension MeasuredLabel {
             row("centroidRasY", centroidRasMm?[1], "mm"),
             row("centroidRasZ", centroidRasMm?[2], "mm"),
             row("touchesBorder", cutByBorder.map { $0 ? 1 : 0 }, "1"),
-        ] + parts + SegmentationResult.Intensity.statistics(intensity, of: name, in: intensityUnit)
+        ] + parts + certainty + SegmentationResult.Intensity.statistics(intensity, of: name, in: intensityUnit)
     }
 }
 

@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -94,9 +95,9 @@ struct RegionMeasures: Sendable {
         of source: VolumeSource,
         _ item: RecipeItem,
         scope: ComputeScope
-    ) throws -> (measurements: [RegionMeasurement], notes: [String]) {
+    ) throws -> MeasuredRegions {
         let names = Self.names(item.name, of: source)
-        var (measurements, notes): ([RegionMeasurement], [String]) = ([], [])
+        var (regions, notes): ([(RegionOfInterest, RegionMeasurement)], [String]) = ([], [])
         var seen: Set<String> = []
         for entry in self.file.entries where entry.isFor(names) {
             try scope.check()
@@ -105,7 +106,7 @@ struct RegionMeasures: Sendable {
                 continue
             }
             let measured = try RegionMeasurer.measure(entry.region, on: image, scope: scope)
-            measurements.append(measured)
+            regions.append((entry.region, measured))
             switch measured.status {
             case .complete: break
             case .cut: notes.append("region \(measured.name) extends beyond the volume; only a part is measured")
@@ -113,7 +114,33 @@ struct RegionMeasures: Sendable {
             case .notMeasured: notes.append("region \(measured.name) is not measured: \(measured.problem ?? "")")
             }
         }
-        return (measurements, notes)
+        return MeasuredRegions(regions: regions, notes: notes)
+    }
+}
+
+/// The regions that apply to an item, and what was found.
+struct MeasuredRegions: Sendable {
+    var regions: [(RegionOfInterest, RegionMeasurement)] = []
+    var notes: [String] = []
+
+    var measurements: [RegionMeasurement] { regions.map(\.1) }
+
+    /// Writes ``RegionPicture`` into the item's staging folder.
+    /// - Returns: the path of the file; nil without regions.
+    /// - Throws: `PictureError`, `FileSystemError`, `CancelledError`.
+    func writePicture(_ pictures: Preview, unit: String?, into context: StageContext) throws -> String? {
+        guard !regions.isEmpty else { return nil }
+        try FileSystem.makeFolder(context.staging)
+        let path = context.staging + "/" + RegionPicture.file
+        let drawing = RegionPicture(image: pictures.volume, window: pictures.window, unit: unit)
+        try PNGWriter.write(drawing.draw(regions, scope: context.scope), to: path)
+        return path
+    }
+
+    /// What is said where not all regions are drawn.
+    var pictureNote: String? {
+        regions.count > RegionPicture.maximumCount
+            ? "\(RegionPicture.file) shows the first \(RegionPicture.maximumCount) of \(regions.count) regions" : nil
     }
 }
 

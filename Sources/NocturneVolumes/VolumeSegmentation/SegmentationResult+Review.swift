@@ -11,6 +11,7 @@ extension SegmentationResult {
             SliceWriter.file(.axial): "All axial slices with the outlines of the labels, one after another",
             SliceWriter.file(.coronal): "All coronal slices with the outlines of the labels, one after another",
             SliceWriter.file(.sagittal): "All sagittal slices with the outlines of the labels, one after another",
+            RegionPicture.file: "The measured regions of interest with their figures, each in the plane that shows it",
             RenderingWriter.stillFile:
                 "The volume as if one looked into it, from the front and from the patient's left side",
             RenderingWriter.turnFile: "The volume as if one looked into it, turning round the patient's long axis",

@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneCore
 import NocturneInference
 import NocturneJournal
+import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -71,10 +72,23 @@ struct SegmentationResult: ItemResult {
         let components: Int?
         /// Of the label's voxels; absent for a label that is not there.
         let largestComponentShare: Double?
+        /// Absent where no network has decided: edited labels, labels that are not there, results of 0.1.0.
+        let confidence: Confidence?
         @Nullable var cleaning: Cleaning?
         @Nullable var mesh: Mesh?
 
         var cutByBorder: Bool? { voxelCount > 0 ? touchesBorder : nil }
+    }
+
+    /// Of the networks, on their own grid and before cleaning.
+    struct Confidence: Codable {
+        let meanProbability: Double
+        let uncertainBoundaryShare: Double?
+
+        init(_ found: LabelConfidence) {
+            meanProbability = SegmentationResult.rounded(found.meanProbability)
+            uncertainBoundaryShare = found.uncertainBoundaryShare.map(SegmentationResult.rounded)
+        }
     }
 
     struct Code: Codable {
@@ -119,5 +133,14 @@ struct SegmentationResult: ItemResult {
         return (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
             + regions.flatMap { $0.statistics(intensityUnit: unit) } + (comparison?.statistics ?? [])
+    }
+}
+
+extension LabelConfidence {
+    init(_ recorded: SegmentationResult.Confidence) {
+        self.init(
+            meanProbability: recorded.meanProbability,
+            uncertainBoundaryShare: recorded.uncertainBoundaryShare
+        )
     }
 }

@@ -42,9 +42,9 @@ struct SegmentationWriter {
             try PNGWriter.write(preview, to: folder + "/preview.png")
             written.append("preview.png")
         }
-        for slices in finished.slices {
-            let file = (slices as NSString).lastPathComponent
-            try FileSystem.move(slices, to: folder + "/" + file)
+        for picture in finished.pictures {
+            let file = (picture as NSString).lastPathComponent
+            try FileSystem.move(picture, to: folder + "/" + file)
             written.append(file)
         }
         for (file, path) in finished.renderings {
@@ -147,6 +147,8 @@ struct SegmentationWriter {
             touchesBorder: measured?.touchesBorder ?? false,
             components: measured?.components,
             largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
+            confidence: (measured?.voxelCount ?? 0) > 0
+                ? finished.confidence[label.value].map(SegmentationResult.Confidence.init) : nil,
             cleaning: cleaning.map {
                 .init(
                     componentsFound: $0.componentsFound,

@@ -39,6 +39,8 @@ public struct LabelledVolume: Sendable {
     let earlier: EarlierLabels?
     /// What cleaning has changed, if it was done already.
     let cleaning: [LabelCleaning]?
+    /// By label; empty for labels that a person has drawn.
+    let confidence: [UInt16: LabelConfidence]
     let notes: [String]
 }
 
@@ -107,6 +109,7 @@ public final class TiledSegmentation: InferenceRun {
             labels: labels,
             earlier: prepared.earlier,
             cleaning: prepared.earlier?.cleaning ?? program?.cleaning,
+            confidence: item.edit == nil ? prepared.earlier?.confidence ?? program?.confidence ?? [:] : [:],
             notes: notes
         )
     }

@@ -140,7 +140,8 @@ struct VolumeMemory {
             PlannedBuffer(
                 "pictures",
                 bytes: (options.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads))
-                    + (options.drawsSlices ? SliceWriter.workingBytes : 0),
+                    + (options.drawsSlices ? SliceWriter.workingBytes : 0)
+                    + (regions == nil || options.preview == .none ? 0 : RegionPicture.workingBytes),
                 from: .finish,
                 through: .finish
             ),

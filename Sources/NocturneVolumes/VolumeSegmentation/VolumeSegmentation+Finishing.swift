@@ -5,6 +5,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneMesh
+import NocturneNumerics
 import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
@@ -19,13 +20,14 @@ extension VolumeSegmentation {
         let labels: LabelVolume
         let measurements: [LabelMeasurement]
         let cleaning: [LabelCleaning]
+        let confidence: [UInt16: LabelConfidence]
         let earlier: EarlierLabels?
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
         /// Drawn while the source image is still in memory; nil if it was not requested.
         let preview: RGBImage?
-        /// The files of animated slices in staging, drawn then too.
-        let slices: [String]
+        /// The files of animated slices and of measured regions in staging, drawn then too.
+        let pictures: [String]
         /// The files of the rendering in staging, drawn then too.
         let renderings: [RenderingWriter.Written]
         /// In staging; nil if it was not requested.
@@ -50,7 +52,9 @@ extension VolumeSegmentation {
             connectivity: .corners,
             scope: context.scope
         )
-        let regions = try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)
+        let regions =
+            try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)
+            ?? MeasuredRegions()
         let compared = try ReferenceComparison(options, inferred.source).compare(
             labels,
             named: wantedLabels(of: model),
@@ -71,7 +75,11 @@ extension VolumeSegmentation {
         )
         pictures.labelOpacity = options.pictures.labelOpacity
         let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
-        let slices = options.drawsSlices ? try SliceWriter.write(pictures, options.planes, into: context) : []
+        var files = options.drawsSlices ? try SliceWriter.write(pictures, options.planes, into: context) : []
+        if options.preview != .none {
+            let unit = inferred.source.modality == "CT" ? "HU" : nil
+            files += try [regions.writePicture(pictures, unit: unit, into: context)].compactMap { $0 }
+        }
         let preset = options.rendering.preset
         let refusal = preset.flatMap { RenderingWriter.refusal($0, modality: inferred.source.modality) }
         let renderings =
@@ -81,14 +89,16 @@ extension VolumeSegmentation {
             labels: labels,
             measurements: measurements,
             cleaning: inferred.cleaning ?? cleaning,
+            confidence: inferred.confidence,
             earlier: inferred.earlier,
-            regions: regions?.measurements ?? [],
+            regions: regions.measurements,
             comparison: compared.outcome,
             preview: preview,
-            slices: slices,
+            pictures: files,
             renderings: renderings,
             review: try review(of: inferred, labels, model, context),
-            notes: inferred.notes + (regions?.notes ?? []) + compared.notes + [refusal].compactMap { $0 }
+            notes: inferred.notes + regions.notes + compared.notes + [refusal].compactMap { $0 }
+                + (options.preview == .none ? [] : [regions.pictureNote].compactMap { $0 })
         )
     }
 

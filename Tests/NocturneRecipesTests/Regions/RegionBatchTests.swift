@@ -89,6 +89,31 @@ struct RegionBatchTests {
         #expect(!written.contains(bench.folder.path), "a result names no path of the machine")
     }
 
+    @Test("Regions are drawn where they lie, with their figures, unless no picture is asked for")
+    func picture() async throws {
+        let bench = try BatchBench()
+        try bench.addBox("sub/two.nii", affine: affine)
+        let path = try bench.folder.write(regions, to: "rois.json").path
+        var options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path), preview: .none)
+        try await bench.run(options)
+        #expect(!FileSystem.exists(bench.output.item("two") + "/regions.png"))
+        options.preview = .slices
+        try await bench.run(options, overwrite: true)
+        let files = try result(bench, "two")["files"] as? [[String: Any]] ?? []
+        #expect(files.contains { $0["path"] as? String == "regions.png" })
+        let report = try await BatchVerification(bench.output, inspection: RecipeResults()).run()
+        #expect(report.faults.isEmpty)
+        let photo = try PhotoReader.read(at: bench.output.item("two") + "/regions.png")
+        // Four panels of one row, each with an outline or a line; the box is seen as a square.
+        let image = photo.image
+        #expect(image.width % 4 == 0 && image.height > 300)
+        let cell = image.width / 4
+        let counts = (0..<4).map { panel in
+            (0..<cell * image.height).count { image[panel * cell + $0 % cell, $0 / cell] == SIMD3(255, 214, 0) }
+        }
+        #expect(counts.allSatisfy { $0 > 20 })
+    }
+
     @Test("Another content is another batch; a file that changed since is refused when a batch goes on")
     func changed() async throws {
         let bench = try BatchBench()

@@ -65,6 +65,7 @@ final class EnsembleInference: LabelInference {
         self.labeler = labeler
     }
 
+    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence }
     var stepCount: Int { members.reduce(0) { $0 + $1.stepCount } }
     var stepsDone: Int { isFinished ? stepCount : members.reduce(0) { $0 + $1.stepsDone } }
     var isFinished: Bool { labeler.isFinished }
@@ -75,7 +76,7 @@ final class EnsembleInference: LabelInference {
         let planes = try members[index].step(context.scope)
         if !planes.isEmpty { self.planes[index] = planes }
         while !labeler.isFinished, try pushPlanes() {
-            try labeler.labelSlice(into: &slices.labels, scope: context.scope)
+            try slices.labelSlice(by: &labeler, scope: context.scope)
         }
     }
 

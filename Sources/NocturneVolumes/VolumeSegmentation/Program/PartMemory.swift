@@ -77,7 +77,8 @@ struct PartMemory {
                 "logit planes",
                 bytes: part.members.count > 1
                     ? EnsembleLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
-                    : SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes),
+                    : SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
+                        + LogitConfidence.predictedBytes(width: grid.shape.x, height: grid.shape.y),
                 from: .infer,
                 through: .infer
             ),

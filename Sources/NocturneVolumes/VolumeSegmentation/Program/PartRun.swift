@@ -66,6 +66,8 @@ final class PartRun {
     private var isLast = false
     private var finishedSteps = 0
     let stepCount: Int
+    /// By label of the members, once the labels were taken.
+    private(set) var confidence: [UInt16: LabelConfidence] = [:]
 
     /// - Parameters:
     ///   - firstImage: the input of the first level, if it has been prepared already.
@@ -186,6 +188,7 @@ final class PartRun {
     func finish(_ context: StageContext) throws -> FrozenVoxels<UInt16> {
         guard let run = current else { preconditionFailure("the labels of a part can be taken once") }
         current = nil
+        confidence = run.confidence
         return try run.finish(stored: volume.source.geometry.shape, context)
     }
 }

@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -31,6 +32,8 @@ final class ProgramRun {
     private(set) var notes: [String] = []
     /// What the program's rules have changed on its grid; nil if they are still to be applied, on the volume's own.
     private(set) var cleaning: [LabelCleaning]?
+    /// Of the networks in the labels of the program, before any cleaning.
+    private(set) var confidence: [UInt16: LabelConfidence] = [:]
     private(set) var isFinished = false
 
     init(_ model: SegmentationModel, _ input: PreparedVolume.NetworkInput, resources: InferenceResources) throws {
@@ -88,6 +91,9 @@ final class ProgramRun {
             let labels = try run.finish(context)
             current = nil
             if let part {
+                for (value, found) in run.confidence {
+                    if let label = parts[part].labels[value] { confidence[label] = found }
+                }
                 try merge(labels, of: parts[part], context.scope)
                 try startPart(after: part, context)
             } else {
@@ -126,6 +132,7 @@ final class ProgramRun {
         laterSteps = try parts.reduce(0) { $0 + (try $1.plannedTiles(on: place.volume.source, resources.options)) }
         merged = .empty
         found = nil
+        confidence = [:]
         try startPart(after: -1, context)
     }
 

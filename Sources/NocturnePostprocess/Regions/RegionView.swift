@@ -1,0 +1,139 @@
+public import NocturneCore
+
+/// The plane that shows a region, and where the region lies in it.
+///
+/// Flat regions are seen in their own plane. Lines are seen in the plane of the grid in which their points reach farthest
+/// (axial before coronal before sagittal), projected into it; spheres and boxes in the axial plane through their middle.
+/// Directions follow the radiological convention: the patient's right side is on the left of the image, the front or the
+/// head on top; sagittal images have the front on the left.
+public struct RegionView: Sendable {
+    /// The middle of the region in the plane, in RAS+ mm.
+    public let center: SIMD3<Double>
+    /// Perpendicular unit vectors: the directions of rows and of columns of an image.
+    public let right: SIMD3<Double>
+    public let down: SIMD3<Double>
+    /// The larger extent of the region along ``right`` and ``down`` in mm.
+    public let extent: Double
+    /// The plane in words: "axial slice k = 12", "coronal plane", "oblique plane".
+    public let plane: String
+    /// The points of a line, or of the arms of an angle, in RAS+ mm; empty for areas and bodies.
+    public let line: [SIMD3<Double>]
+
+    private let placement: RegionPlacement?
+    private let inverse: Affine
+
+    /// nil for a region that cannot be placed on the grid.
+    public init?(of region: RegionOfInterest, in geometry: VolumeGeometry) {
+        guard let placer = try? RegionPlacer(geometry), let inverse = geometry.affine.inverse else { return nil }
+        do {
+            placement = try placer.place(region)
+        } catch {
+            return nil
+        }
+        self.inverse = inverse
+        line = region.shape.line.map { placer.point($0, region.space) }
+        let planes = GridPlanes(geometry.affine)
+        let shown = placement.map { Shown($0, planes, geometry.affine) } ?? Shown(line, planes)
+        center = shown.center
+        (right, down) = (shown.display.right, shown.display.down)
+        extent = max(shown.extent.x, shown.extent.y)
+        plane = shown.plane
+    }
+
+    /// Whether a point of the plane, in RAS+ mm, is in the region; false for lines.
+    public func contains(_ point: SIMD3<Double>) -> Bool {
+        switch placement {
+        case .samples(let samples): samples.outline.contains(samples.frame.coordinates(point))
+        case .grid(let grid): grid.contains(index: inverse(point), point: point)
+        case nil: false
+        }
+    }
+}
+
+extension RegionOfInterest.Shape {
+    /// The points of a line or of an angle's arms.
+    fileprivate var line: [SIMD3<Double>] {
+        switch self {
+        case .length(let points): points
+        case .angle(let a, let vertex, let b): [a, vertex, b]
+        case .circle, .ellipse, .rectangle, .polygon, .sphere, .box: []
+        }
+    }
+}
+
+/// What ``RegionView`` says of a region, by its kind.
+private struct Shown {
+    let display: DisplayPlane
+    let center: SIMD3<Double>
+    let extent: SIMD2<Double>
+    let plane: String
+
+    init(_ line: [SIMD3<Double>], _ planes: GridPlanes) {
+        let candidates = planes.axes.map { axis in
+            let display = planes.display(across: axis)
+            return (display, display.bounds(of: line), planes.name(of: axis) + " plane")
+        }
+        func reach(_ extent: SIMD2<Double>) -> Double { (extent * extent).sum() }
+        let best = candidates.dropFirst().reduce(candidates[0]) {
+            reach($1.1.extent) > reach($0.1.extent) * (1 + 1e-9) ? $1 : $0
+        }
+        display = best.0
+        (center, extent) = best.1
+        plane = best.2
+    }
+
+    init(_ placement: RegionPlacement, _ planes: GridPlanes, _ affine: Affine) {
+        switch placement {
+        case .samples(let samples):
+            display = DisplayPlane(normal: cross(samples.frame.right, samples.frame.up), along: [])
+            (center, extent) = Self.bounds(samples.frame, samples.outline, display)
+            plane = "oblique plane"
+        case .grid(let grid):
+            let axis = grid.slice?.axis ?? planes.axes[0]
+            let display = planes.display(across: axis)
+            switch grid.inside {
+            case .flat(let frame, let outline):
+                self.display = display
+                (center, extent) = Self.bounds(frame, outline, display)
+                plane = "\(planes.name(of: axis)) slice \(["i", "j", "k"][axis]) = \(grid.slice?.index ?? 0)"
+            case .sphere(let middle, let radius):
+                self.display = display
+                (center, extent) = (middle, SIMD2(2 * radius, 2 * radius))
+                plane = "axial plane"
+            case .patientBox(let lower, let upper):
+                self.display = DisplayPlane(normal: SIMD3(0, 0, 1), along: [])
+                (center, extent) = ((lower + upper) / 2, SIMD2(upper.x - lower.x, upper.y - lower.y))
+                plane = "axial plane"
+            case .voxelBox(let lower, let upper):
+                self.display = display
+                let corners = (0..<8).map { corner in
+                    affine(
+                        SIMD3(
+                            corner & 1 == 0 ? lower.x : upper.x,
+                            corner & 2 == 0 ? lower.y : upper.y,
+                            corner & 4 == 0 ? lower.z : upper.z
+                        )
+                    )
+                }
+                center = affine((lower + upper) / 2)
+                extent = display.bounds(of: corners).extent
+                plane = "axial plane"
+            }
+        }
+    }
+
+    private static func bounds(
+        _ frame: PlaneFrame,
+        _ outline: FlatOutline,
+        _ display: DisplayPlane
+    ) -> (SIMD3<Double>, SIMD2<Double>) {
+        let ranges = [display.right, display.down].map { direction in
+            outline.extent(along: SIMD2(dot(direction, frame.right), dot(direction, frame.up)))
+        }
+        let middles = ranges.map { ($0.lowerBound + $0.upperBound) / 2 }
+        return (
+            frame.center + display.right * middles[0] + display.down * middles[1],
+            SIMD2(ranges[0].upperBound - ranges[0].lowerBound, ranges[1].upperBound - ranges[1].lowerBound)
+        )
+    }
+}

@@ -1,0 +1,99 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePictures
+import NocturnePostprocess
+import NocturneSystem
+
+/// Draws `regions.png`: every measured region on the image, in the plane that shows it, with its figures.
+///
+/// Panels are in the order of the file of regions. Each shows three times the extent of its region, at least 60 mm and at
+/// most the whole volume, with a scale bar. Only the voxels that are shown are read.
+struct RegionPicture {
+    static let file = "regions.png"
+    static let maximumCount = 48
+
+    private static let side = 300
+    private static let columns = 4
+    private static let lineHeight = 18
+    private static let titleHeight = 24
+    private static let outline = SIMD3<UInt8>(255, 214, 0)
+    private static var cellWidth: Int { side + 2 * PlanePanel.margin }
+    private static var cellHeight: Int { titleHeight + side + 2 * PlanePanel.margin + 4 * lineHeight + 8 }
+    private static let smallestView = 60.0
+
+    /// Bytes of the picture with all its panels, and of its compression.
+    static let workingBytes =
+        3 * cellWidth * columns * cellHeight * ((maximumCount + columns - 1) / columns) * 3 + side * side * 24
+
+    let image: Volume
+    let window: PictureWindow
+    /// Of the intensities, such as HU; nil where it is not known.
+    let unit: String?
+
+    /// - Parameter regions: at most ``maximumCount`` are drawn.
+    func draw(_ regions: [(RegionOfInterest, RegionMeasurement)], scope: ComputeScope) throws(CancelledError)
+        -> RGBImage
+    {
+        let shown = regions.prefix(Self.maximumCount)
+        let columns = min(Self.columns, max(1, shown.count))
+        let rows = max(1, (shown.count + columns - 1) / columns)
+        var sheet = RGBImage(width: columns * Self.cellWidth, height: rows * Self.cellHeight)
+        let title = PictureText(width: Self.cellWidth - 8, size: 15)
+        let text = PictureText(width: Self.cellWidth - 8, size: 13)
+        for (place, (region, measured)) in shown.enumerated() {
+            try scope.check()
+            let (x, y) = (place % columns * Self.cellWidth, place / columns * Self.cellHeight)
+            title.draw(region.name, in: &sheet, x: x + 6, y: y + 18, isBold: true)
+            let view = RegionView(of: region, in: image.geometry)
+            if let view, measured.status != .outside, measured.status != .notMeasured {
+                draw(view, text, in: &sheet, x: x + PlanePanel.margin, y: y + Self.titleHeight + PlanePanel.margin)
+            }
+            let below = y + Self.titleHeight + Self.side + 2 * PlanePanel.margin + 14
+            for (line, words) in RegionCaption(measured, plane: view?.plane, unit: unit).lines.enumerated() {
+                text.draw(words, in: &sheet, x: x + 6, y: below + line * Self.lineHeight)
+            }
+        }
+        return sheet
+    }
+
+    private func draw(_ view: RegionView, _ text: PictureText, in sheet: inout RGBImage, x: Int, y: Int) {
+        let geometry = image.geometry
+        let whole = (0..<3).map { Double(geometry.shape[$0]) * length(geometry.affine.column($0)) }.max() ?? 1
+        let extent = view.extent.isFinite ? view.extent : whole
+        let millimetres = min(max(3 * extent, Self.smallestView), max(whole, 1.1 * extent))
+        let panel = PlanePanel(
+            center: view.center,
+            right: view.right,
+            down: view.down,
+            pixelSize: millimetres / Double(Self.side),
+            size: (Self.side, Self.side)
+        )
+        var picture = panel.image(of: image, window: window)
+        panel.drawOutline(in: &picture, color: Self.outline, inside: view.contains)
+        for (first, second) in zip(view.line, view.line.dropFirst()) {
+            panel.drawLine(from: first, to: second, in: &picture, color: Self.outline)
+        }
+        drawScaleBar(of: millimetres, text, in: &picture)
+        panel.place(picture, in: &sheet, x: x, y: y)
+    }
+
+    /// The longest of 1, 2 and 5 × 10ⁿ mm that fits into a third of the view.
+    private func drawScaleBar(of millimetres: Double, _ text: PictureText, in picture: inout RGBImage) {
+        let lengths = [1.0, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+        guard let bar = lengths.last(where: { $0 <= millimetres / 3 }) else { return }
+        let pixels = Int((bar / millimetres * Double(Self.side)).rounded())
+        let (left, bottom) = (8, Self.side - 8)
+        for x in left - 1...left + pixels {
+            for y in bottom - 3...bottom + 1 {
+                let isEdge = x < left || x == left + pixels || y < bottom - 2 || y > bottom
+                picture[x, y] = isEdge ? .zero : SIMD3(repeating: 255)
+            }
+        }
+        let words = "\(Int(bar)) mm"
+        for (dx, dy) in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
+            text.draw(words, in: &picture, x: left + dx, y: bottom - 8 + dy, color: .zero)
+        }
+        text.draw(words, in: &picture, x: left, y: bottom - 8, color: SIMD3(repeating: 255))
+    }
+}
