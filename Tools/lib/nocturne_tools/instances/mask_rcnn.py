@@ -25,7 +25,8 @@ MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 OUTPUTS = ("boxes", "scores", "classes", "masks")
 # Torchvision scales the shorter side to 800 pixels, the longer one to at most 1333: 800 by 1067 for photos of 4 : 3.
 SIDE, MULTIPLE, MOST, OVERLAP = 1067, 32, 100, 0.5
-MASK_SIDE = 28
+# With a margin of one.
+MASK_SIDE = 30
 LIMIT = 0.98
 COCO = 91
 HEAD = "roi_heads.box_predictor.cls_score.weight"
@@ -34,9 +35,10 @@ TRIAL = ((256, 320), (320, 192))
 
 
 class FixedOutputs(nn.Module):
-    """A normalised photo [1][3][y][x] -> boxes [n][4], scores [n], classes [n] (from 1), masks [n][1][28][28].
+    """A normalised photo [1][3][y][x] -> boxes [n][4], scores [n], classes [n] (from 1), masks [n][1][30][30].
 
-    Rows beyond the instances found have the score 0.
+    Masks have a margin of zeros, which their boxes contain, as torchvision enlarges masks. Rows beyond the instances
+    found have the score 0.
     """
 
     def __init__(self, network: nn.Module, most: int) -> None:
@@ -50,7 +52,10 @@ class FixedOutputs(nn.Module):
         images = importlib.import_module("torchvision.models.detection.image_list").ImageList(image, [size])
         proposals, _ = self.network.rpn(images, maps)
         (found,), _ = self.network.roi_heads(maps, proposals, [size])
-        values = (found["boxes"], found["scores"], found["labels"], found["masks"])
+        masks = nn.functional.pad(found["masks"], (1, 1, 1, 1))
+        low, high = found["boxes"][:, :2], found["boxes"][:, 2:]
+        margin = (high - low) / (MASK_SIDE - 2)
+        values = (torch.cat([low - margin, high + margin], dim=1), found["scores"], found["labels"], masks)
         ends = ((4,), (), (), (1, MASK_SIDE, MASK_SIDE))
         return tuple(self._fixed(value, end) for value, end in zip(values, ends))
 
