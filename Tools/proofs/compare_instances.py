@@ -5,8 +5,9 @@
 
 Trains small YOLO-seg networks (8, 11, 12) on drawn circles, squares and triangles, exports them with ultralytics (also
 with dynamic extents, in float16, with the outputs exchanged), makes packages of the files, and runs both programs over
-drawn pictures and the given photos: once at the network's size, so that both see the same pixels, and once as they are,
-where the two programs scale and fill photos in different ways. --mask-rcnn adds torchvision's Mask R-CNN with random
+drawn pictures and the given photos: at the network's size, so that both see the same pixels; scaled before to its longer
+side, so that only the place of the photo in the input can differ; and as they are, where the two programs scale photos in
+different ways, too. --mask-rcnn adds torchvision's Mask R-CNN with random
 weights, whose heads are scaled so that scores, classes and masks differ; it needs OpenVINO (NOCTURNE_OPENVINO).
 
 Needs the Python packages ultralytics, opencv-python-headless, onnxslim and torchvision. --work keeps the networks, which
@@ -76,8 +77,9 @@ def exported(weights: Path, suffix: str, **settings: object) -> Path:
 
     file = weights.with_name(f"{weights.stem}{suffix}.onnx")
     if not file.is_file():
-        made = YOLO(weights).export(format="onnx", imgsz=SIDE, **settings)
-        Path(made).rename(file)
+        with tempfile.TemporaryDirectory(dir=weights.parent) as folder:
+            copy = Path(shutil.copy(weights, folder))
+            shutil.move(YOLO(copy).export(format="onnx", imgsz=SIDE, **settings), file)
     return file
 
 
@@ -115,6 +117,17 @@ def pictures(folder: Path, photos: list[Path], sizes: list[tuple[int, int]] | No
         if sizes:
             picture = picture.resize(sizes[index % len(sizes)], Image.Resampling.BILINEAR)
         picture.save(folder / f"{photo.stem}.png")
+    return folder
+
+
+def scaled(folder: Path, source: Path) -> Path:
+    """The pictures of another folder, scaled as Nocturne scales them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in source.glob("*.png"):
+        picture = Image.open(file)
+        factor = SIDE / max(picture.size)
+        size = [max(round(length * factor), 1) for length in picture.size]
+        picture.resize(size, Image.Resampling.BILINEAR).save(folder / file.name)
     return folder
 
 
@@ -156,13 +169,14 @@ def main() -> int:
     square = pictures(work / "square", given.photos, [(SIDE, SIDE)])
     wide = pictures(work / "wide", given.photos, [(SIDE, 256), (192, SIDE)])
     plain = pictures(work / "plain", given.photos, None)
+    others = (("scaled before", scaled(work / "scaled", plain)), ("as they are", plain))
     print(f"| network | photos are | {HEADER} |\n|{' --- |' * 11}", flush=True)
     failed = False
     for case in yolo_cases(work, given.epochs):
         package = work / "packages" / case.file.stem
         write(case.file, package, Options(replace=True), lambda _: None)
         exact = wide if "dynamic" in case.name else square
-        for title, folder in (("of its size", exact), ("as they are", plain)):
+        for title, folder in (("of its size", exact), *others):
             total = compared(peers.ultralytics(case.peer, folder, SIDE), found(given.program, package, folder, work))
             print(f"| {case.name} | {title} | {total.row()} |", flush=True)
             if case.strict and folder is exact:
@@ -173,7 +187,7 @@ def main() -> int:
             package = work / "packages" / weights.stem
             options = Options(list(drawn_shapes.CLASSES), size=SIDE, score=peers.SCORE, replace=True)
             write(weights, package, options, lambda _: None)
-            for title, folder in (("of its size", wide), ("as they are", plain)):
+            for title, folder in (("of its size", wide), *others):
                 ours = found(given.program, package, folder, work)
                 total = compared(peers.mask_rcnn(version, weights, folder, SIDE), ours)
                 print(f"| Mask R-CNN {version}, random | {title} | {total.row()} |", flush=True)

@@ -77,10 +77,11 @@ class Network:
 def read(file: Path, score: float, overlap: float, most: int) -> Network:
     """Builds the network of a state dict or TorchScript file."""
     try:
-        # Also what TorchScript files need to be read.
-        detection = importlib.import_module("torchvision.models.detection")
-    except ModuleNotFoundError:
-        raise Refusal(file, "needs the Python package torchvision: pip install torchvision") from None
+        detection = torchvision_detection()
+    except (ModuleNotFoundError, RuntimeError) as error:
+        raise Refusal(
+            file, f"needs the Python package torchvision of the release that fits PyTorch {torch.__version__} ({error})"
+        ) from None
     state = _state(file)
     if HEAD not in state or "roi_heads.mask_predictor.mask_fcn_logits.weight" not in state:
         raise Refusal(
@@ -103,6 +104,19 @@ def read(file: Path, score: float, overlap: float, most: int) -> Network:
         found = detection.MaskRCNN_ResNet50_FPN_Weights.DEFAULT.meta["categories"][1:]
         names = [f"unused_{k}" if name == "N/A" else name for k, name in enumerate(found, 1)]
     return Network(FixedOutputs(network, most).eval(), classes - 1, names)
+
+
+def torchvision_detection() -> Any:
+    """`torchvision.models.detection`, with the operators that also TorchScript files need to be read.
+
+    Raises ModuleNotFoundError where it is missing, RuntimeError where it is of another release than PyTorch.
+    """
+    detection = importlib.import_module("torchvision.models.detection")
+    try:
+        importlib.import_module("torchvision.ops").nms(torch.zeros(1, 4), torch.zeros(1), 0.5)
+    except (RuntimeError, AttributeError):
+        raise RuntimeError("its own operators cannot be loaded") from None
+    return detection
 
 
 def _state(file: Path) -> dict[str, Any]:

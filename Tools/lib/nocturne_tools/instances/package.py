@@ -13,7 +13,7 @@ from nocturne_tools.model_package import write_photo_package
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.whole_folder import whole_folder
 
-from . import mask_rcnn, yolo, yolo_graph
+from . import yolo, yolo_graph
 from .classes import classes, safe_name
 
 NETWORK = "network.onnx"
@@ -86,6 +86,8 @@ def _yolo(file: Path, options: Options, say: Callable[[str], None]) -> tuple[onn
 
 
 def _mask_rcnn(file: Path, options: Options, say: Callable[[str], None]) -> tuple[onnx.ModelProto, dict[str, Any]]:
+    from . import mask_rcnn  # needs PyTorch, YOLO-seg does not
+
     most, side = options.most or mask_rcnn.MOST, options.size or mask_rcnn.SIDE
     score, overlap = options.score or 0.5, options.overlap or mask_rcnn.OVERLAP
     network = mask_rcnn.read(file, score, overlap, most)
