@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compares Nocturne's instances on photos with those of ultralytics' and torchvision's own code on the same networks.
 
-    Tools/proofs/compare_instances.py NOCTURNE [PHOTO …] [--work DIR] [--epochs 25] [--mask-rcnn]
+    Tools/proofs/compare_instances.py NOCTURNE [PHOTO …] [--work DIR] [--epochs 25] [--networks yolo mask-rcnn]
 
 Trains small YOLO-seg networks (8, 11, 12) on drawn circles, squares and triangles, exports them with ultralytics (also
 with dynamic extents, in float16, with the outputs exchanged), makes packages of the files, and runs both programs over
 drawn pictures and the given photos: at the network's size, so that both see the same pixels; scaled before to its longer
 side, so that only the place of the photo in the input can differ; and as they are, where the two programs scale photos in
-different ways, too. --mask-rcnn adds torchvision's Mask R-CNN with random
-weights, whose heads are scaled so that scores, classes and masks differ; it needs OpenVINO (NOCTURNE_OPENVINO).
+different ways, too. --networks mask-rcnn is torchvision's Mask R-CNN with random weights, whose last layers are scaled so
+that scores, boxes and masks differ; it needs OpenVINO (NOCTURNE_OPENVINO).
 
 Needs the Python packages ultralytics, opencv-python-headless, onnxslim and torchvision. --work keeps the networks, which
 then are not trained again. Exits with 1 where, at the network's size, an instance has no pair, or a score differs by more
@@ -155,42 +155,57 @@ def compared(expected: dict[str, list[Instance]], ours: dict[str, list[Instance]
     return total
 
 
+def shown(name: str, title: str, total: Agreement) -> Agreement:
+    print(f"| {name} | {title} | {total.row()} |", flush=True)
+    return total
+
+
+def compare_yolo(given: argparse.Namespace, work: Path, others: list[tuple[str, Path]]) -> bool:
+    """Prints the rows of YOLO-seg; whether they differ more than they may."""
+    square = pictures(work / "square", given.photos, [(SIDE, SIDE)])
+    failed = False
+    for case in yolo_cases(work, given.epochs):
+        package = work / "packages" / case.file.stem
+        write(case.file, package, Options(replace=True), lambda _: None)
+        exact = work / "wide" if "dynamic" in case.name else square
+        for title, folder in [("of its size", exact), *others]:
+            expected = peers.ultralytics(case.peer, folder, SIDE)
+            total = shown(case.name, title, compared(expected, found(given.program, package, folder, work)))
+            if case.strict and folder is exact:
+                failed |= total.share < 1 or max(total.scores, default=0) > LIMIT
+    return failed
+
+
+def compare_mask_rcnn(given: argparse.Namespace, work: Path, others: list[tuple[str, Path]]) -> None:
+    for version in (1, 2):
+        weights = peers.scaled_mask_rcnn(version, work / f"mask-rcnn-v{version}.pth")
+        package = work / "packages" / weights.stem
+        options = Options(list(drawn_shapes.CLASSES), size=SIDE, score=peers.SCORE, replace=True)
+        write(weights, package, options, lambda _: None)
+        for title, folder in [("of its size", work / "wide"), *others]:
+            expected = peers.mask_rcnn(version, weights, folder, SIDE)
+            ours = found(given.program, package, folder, work)
+            shown(f"Mask R-CNN {version}, random", title, compared(expected, ours))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="nocturne")
     parser.add_argument("photos", nargs="*", type=Path)
     parser.add_argument("--work", type=Path)
     parser.add_argument("--epochs", type=int, default=25)
-    parser.add_argument("--mask-rcnn", action="store_true")
+    parser.add_argument("--networks", nargs="+", choices=["yolo", "mask-rcnn"], default=["yolo"])
     given = parser.parse_args()
     torch.set_num_threads(1)
     work = given.work or Path(tempfile.mkdtemp())
     work.mkdir(parents=True, exist_ok=True)
-    square = pictures(work / "square", given.photos, [(SIDE, SIDE)])
-    wide = pictures(work / "wide", given.photos, [(SIDE, 256), (192, SIDE)])
+    pictures(work / "wide", given.photos, [(SIDE, 256), (192, SIDE)])
     plain = pictures(work / "plain", given.photos, None)
-    others = (("scaled before", scaled(work / "scaled", plain)), ("as they are", plain))
+    others = [("scaled before", scaled(work / "scaled", plain)), ("as they are", plain)]
     print(f"| network | photos are | {HEADER} |\n|{' --- |' * 11}", flush=True)
-    failed = False
-    for case in yolo_cases(work, given.epochs):
-        package = work / "packages" / case.file.stem
-        write(case.file, package, Options(replace=True), lambda _: None)
-        exact = wide if "dynamic" in case.name else square
-        for title, folder in (("of its size", exact), *others):
-            total = compared(peers.ultralytics(case.peer, folder, SIDE), found(given.program, package, folder, work))
-            print(f"| {case.name} | {title} | {total.row()} |", flush=True)
-            if case.strict and folder is exact:
-                failed |= total.share < 1 or max(total.scores, default=0) > LIMIT
-    if given.mask_rcnn:
-        for version in (1, 2):
-            weights = peers.scaled_mask_rcnn(version, work / f"mask-rcnn-v{version}.pth")
-            package = work / "packages" / weights.stem
-            options = Options(list(drawn_shapes.CLASSES), size=SIDE, score=peers.SCORE, replace=True)
-            write(weights, package, options, lambda _: None)
-            for title, folder in (("of its size", wide), *others):
-                ours = found(given.program, package, folder, work)
-                total = compared(peers.mask_rcnn(version, weights, folder, SIDE), ours)
-                print(f"| Mask R-CNN {version}, random | {title} | {total.row()} |", flush=True)
+    failed = "yolo" in given.networks and compare_yolo(given, work, others)
+    if "mask-rcnn" in given.networks:
+        compare_mask_rcnn(given, work, others)
     if given.work is None:
         shutil.rmtree(work)
     return 1 if failed else 0

@@ -39,19 +39,30 @@ def _mask_rcnn(version: int, **settings: Any) -> torch.nn.Module:
     return make(weights=None, weights_backbone=None, num_classes=len(CLASSES) + 1, **settings).eval()
 
 
+# Last layers, and the deviation that their outputs get over a photo of noise.
+DEVIATIONS = {
+    "rpn.head.cls_logits": 3.0,
+    "rpn.head.bbox_pred": 0.3,
+    "roi_heads.box_predictor.cls_score": 2.0,
+    "roi_heads.box_predictor.bbox_pred": 1.0,
+    "roi_heads.mask_predictor.mask_fcn_logits": 2.0,
+}
+
+
 def scaled_mask_rcnn(version: int, file: Path) -> Path:
-    """Random weights, with the last layers scaled so that scores, classes and masks are not all alike."""
+    """Random weights, with the last layers scaled one after the other so that scores, boxes and masks are not alike."""
     torch.manual_seed(version)
-    network = _mask_rcnn(version)
-    factors = {
-        "rpn.head.cls_logits.weight": 30,
-        "roi_heads.box_predictor.cls_score.weight": 30,
-        "roi_heads.mask_predictor.mask_fcn_logits.weight": 30,
-    }
-    state = network.state_dict()
-    for name, factor in factors.items():
-        state[name] *= factor
-    torch.save(state, file)
+    network = _mask_rcnn(version, min_size=320, max_size=320, box_score_thresh=0.0)
+    photo = torch.nn.functional.interpolate(torch.rand(1, 3, 20, 20), (320, 320), mode="bicubic")[0]
+    for name, deviation in DEVIATIONS.items():
+        layer, seen = network.get_submodule(name), []
+        hook = layer.register_forward_hook(lambda _layer, _given, output: seen.append(output))
+        with torch.no_grad():
+            network([photo])
+            hook.remove()
+            layer.bias.zero_()
+            layer.weight *= deviation / float(seen[0].std())
+    torch.save(network.state_dict(), file)
     return file
 
 
