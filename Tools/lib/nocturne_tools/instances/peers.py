@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from . import mask_rcnn as exporter
 from .agreement import Instance
 from .classes import safe_name
 from .drawn_shapes import CLASSES
@@ -60,7 +61,8 @@ def scaled_mask_rcnn(version: int, file: Path) -> Path:
         with torch.no_grad():
             network([photo])
             hook.remove()
-            layer.bias.zero_()
+            # Most pixels of a mask belong to it, as after training.
+            layer.bias.fill_(deviation if "mask" in name else 0)
             layer.weight *= deviation / float(seen[0].std())
     torch.save(network.state_dict(), file)
     return file
@@ -82,3 +84,31 @@ def mask_rcnn(version: int, file: Path, folder: Path, side: int) -> dict[str, li
             if mask.any()
         ]
     return instances
+
+
+def exact_mask_rcnn(file: Path, folder: Path) -> dict[str, list[Instance]]:
+    """The same for photos of the network's size, with masks interpolated over the boxes as they are.
+
+    Torchvision first rounds the edges of boxes to whole pixels.
+    """
+    network = exporter.read(file, SCORE, exporter.OVERLAP, exporter.MOST)
+    instances: dict[str, list[Instance]] = {}
+    for path in sorted(folder.glob("*.png")):
+        photo = (np.array(Image.open(path)) / 255 - exporter.MEAN) / exporter.DEVIATION
+        with torch.no_grad():
+            values = network.module(torch.from_numpy(photo.transpose(2, 0, 1)[None].astype(np.float32)))
+        instances[path.stem] = [
+            Instance(safe_name(CLASSES[int(kind) - 1]), float(score), _interpolated(mask, box, photo.shape[:2]))
+            for box, score, kind, mask in zip(*values)
+            if score >= SCORE
+        ]
+    return instances
+
+
+def _interpolated(mask: torch.Tensor, box: torch.Tensor, size: tuple[int, ...]) -> np.ndarray:
+    """The pixels (y, x) of a photo where a mask [1][y][x] over a box is 0.5 or more."""
+    left, top, right, bottom = box.tolist()
+    across = (torch.arange(size[1]) + 0.5 - left) / (right - left) * 2 - 1
+    down = (torch.arange(size[0]) + 0.5 - top) / (bottom - top) * 2 - 1
+    grid = torch.stack(torch.meshgrid(across, down, indexing="xy"), -1)[None]
+    return (torch.nn.functional.grid_sample(mask[None], grid, align_corners=False)[0, 0] >= 0.5).numpy()
