@@ -2,9 +2,10 @@
 
     python Tools/export/test_export_instances.py
 
-Makes tiny ONNX files with the outputs and metadata of ultralytics, exports them, and expects the content of `model.json`
-and the file's own outputs; then changes one fact at a time, and expects exit code 2, the fact in the message and no file
-left behind. The tests of Mask R-CNN need PyTorch and torchvision and are skipped without them, or where the two do not fit.
+Makes tiny ONNX files with the outputs and metadata of ultralytics, exports them, and expects the content of
+`model.json` and the file's own outputs; then changes one fact at a time, and expects exit code 2, the fact in the message and no
+file left behind. The tests of Mask R-CNN need PyTorch and torchvision and are skipped without them, or where the two do
+not fit.
 """
 
 from __future__ import annotations
@@ -92,7 +93,13 @@ class Made:
         outputs = outputs[::-1] if self.exchanged else outputs
         graph = helper.make_graph(nodes, "made", [given], outputs, constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        standard = {"task": "segment", "names": NAMES, "stride": "32", "imgsz": "[64, 64]", "license": "AGPL-3.0 License"}
+        standard = {
+            "task": "segment",
+            "names": NAMES,
+            "stride": "32",
+            "imgsz": "[64, 64]",
+            "license": "AGPL-3.0 License",
+        }
         for key, value in (standard | self.facts).items():
             model.metadata_props.add(key=key, value=value)
         file.write_bytes(model.SerializeToString())

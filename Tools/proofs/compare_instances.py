@@ -5,15 +5,15 @@
 
 Trains small YOLO-seg networks (8, 11, 12) on drawn circles, squares and triangles, exports them with ultralytics (also
 with dynamic extents, in float16, with the outputs exchanged), makes packages of the files, and runs both programs over
-drawn pictures and the given photos: at the network's size, so that both see the same pixels; scaled before to its longer
-side, so that only the place of the photo in the input can differ; and as they are, where the two programs scale photos in
-different ways, too. --networks mask-rcnn is torchvision's Mask R-CNN with random weights, whose last layers are scaled so
-that scores, boxes and masks differ. Torchvision rounds boxes to whole pixels before it puts masks into them; "exact boxes"
-is its network without that. This needs OpenVINO (NOCTURNE_OPENVINO).
+drawn pictures and the given photos: at the network's size, so that both see the same pixels; scaled before to its
+longer side, so that only the place of the photo in the input can differ; and as they are, where the two programs scale
+photos in different ways, too. --networks mask-rcnn is torchvision's Mask R-CNN with random weights, whose last layers
+are scaled so that scores, boxes and masks differ. Torchvision rounds boxes to whole pixels before it puts masks into
+them; "exact boxes" is its network without that. This needs OpenVINO (NOCTURNE_OPENVINO).
 
-Needs the Python packages ultralytics, opencv-python-headless, onnxslim and torchvision. --work keeps the networks, which
-then are not trained again. Exits with 1 where, at the network's size, an instance has no pair, or a score differs by more
-than 0.01 (not for float16, and Mask R-CNN).
+Needs the Python packages ultralytics, opencv-python-headless, onnxslim and torchvision. --work keeps the networks,
+which then are not trained again. Exits with 1 where, at the network's size, an instance has no pair, or a score differs
+by more than 0.01 (not for float16, and Mask R-CNN).
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from pathlib import Path
 
 os.environ |= {"YOLO_OFFLINE": "1", "YOLO_AUTOINSTALL": "false", "OMP_NUM_THREADS": "1", "YOLO_VERBOSE": "false"}
 
-import numpy as np
 import onnx
 import torch
 from PIL import Image

@@ -13,7 +13,7 @@ LOWEST = 0.5
 
 @dataclass(frozen=True)
 class Instance:
-    """`mask` has the photo's extents (y, x). `box` is the network's own (left, top, right, bottom) where it is known."""
+    """`mask` has the photo's extents (y, x). `box`: left, top, right, bottom by the network, in pixels, where known."""
 
     kind: str
     score: float
@@ -78,7 +78,8 @@ class Agreement:
             return f"{self.photos} | {self.expected} | {self.found} | 0 | | | | | |"
         return (
             f"{self.photos} | {self.expected} | {self.found} | {len(self.overlaps)} | {min(self.overlaps):.3f} | "
-            f"{np.mean(self.overlaps):.4f} | {max(self.scores):.1e} | {max(self.places)} | {self.inner} of {self.pixels}"
+            f"{np.mean(self.overlaps):.4f} | {max(self.scores):.1e} | {max(self.places)} | "
+            f"{self.inner} of {self.pixels}"
         )
 
     @property

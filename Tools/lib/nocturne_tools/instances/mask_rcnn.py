@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import pickle
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,15 +126,17 @@ def _state(file: Path) -> dict[str, Any]:
         return importlib.import_module("safetensors.torch").load_file(file)
     try:
         found = torch.load(file, map_location="cpu", weights_only=True)
-    except Exception as error:
+    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
         try:
             return torch.jit.load(str(file), map_location="cpu").state_dict()
         except RuntimeError:
             pass
         if "ultralytics" in str(error):
-            raise Refusal(file, "is of ultralytics: yolo export model=YOUR.pt format=onnx writes what is taken") from None
+            raise Refusal(
+                file, "is of ultralytics: yolo export model=YOUR.pt format=onnx writes what is taken"
+            ) from None
         raise Refusal(
-            file, "holds more than weights, and code is not run: torch.save(model.state_dict(), …) writes what is taken"
+            file, "holds more than weights; code is not run: torch.save(model.state_dict(), …) writes what is taken"
         ) from None
     for key in ("state_dict", "model"):
         if isinstance(found, dict) and isinstance(found.get(key), dict):

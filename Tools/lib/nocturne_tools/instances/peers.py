@@ -57,7 +57,7 @@ def scaled_mask_rcnn(version: int, file: Path) -> Path:
     photo = torch.nn.functional.interpolate(torch.rand(1, 3, 20, 20), (320, 320), mode="bicubic")[0]
     for name, deviation in DEVIATIONS.items():
         layer, seen = network.get_submodule(name), []
-        hook = layer.register_forward_hook(lambda _layer, _given, output: seen.append(output))
+        hook = layer.register_forward_hook(lambda _layer, _given, output, seen=seen: seen.append(output))
         with torch.no_grad():
             network([photo])
             hook.remove()

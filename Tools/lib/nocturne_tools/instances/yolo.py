@@ -1,4 +1,4 @@
-"""Recognises YOLO-seg networks in ONNX files as ultralytics exports them (v8 to v12, and YOLO26 without its own end)."""
+"""Recognises YOLO-seg in ONNX files of ultralytics: versions 8, 9, 11 and 12, and 26 without its end-to-end part."""
 
 from __future__ import annotations
 
