@@ -48,7 +48,7 @@ class FixedOutputs(nn.Module):
         self.most = most
 
     def forward(self, image: Tensor) -> tuple[Tensor, ...]:
-        size = (image.shape[2], image.shape[3])
+        size = _photo_size(image)
         maps = self.network.backbone(image)
         images = importlib.import_module("torchvision.models.detection.image_list").ImageList(image, [size])
         proposals, _ = self.network.rpn(images, maps)
@@ -64,6 +64,16 @@ class FixedOutputs(nn.Module):
         value = value.float()
         filling = torch.zeros((self.most, *end))
         return torch.cat([value, filling])[: self.most].reshape(self.most, *end)
+
+
+def _photo_size(image: Tensor) -> tuple[Any, Any]:
+    """Height and width without the filling, to which torchvision limits boxes.
+
+    The filling is 0; a pixel of a photo never is, because no sample of 8 bits is the mean.
+    """
+    used = image.abs().amax(dim=(0, 1))
+    size = ((used.amax(dim=1) > 0).sum(), (used.amax(dim=0) > 0).sum())
+    return size if torch.jit.is_tracing() else (int(size[0]), int(size[1]))
 
 
 @dataclass(frozen=True)
@@ -167,9 +177,12 @@ def export(network: Network, side: int) -> onnx.ModelProto:
 
 
 def photo(size: tuple[int, int]) -> Tensor:
-    """Smooth noise, as a normalised photo."""
+    """Smooth noise, as a normalised photo with filling at its right and bottom."""
     coarse = torch.randn(1, 3, 8, 8, generator=torch.Generator().manual_seed(size[1]))
-    return nn.functional.interpolate(coarse, size, mode="bicubic")
+    found = nn.functional.interpolate(coarse, size, mode="bicubic")
+    found[:, :, size[0] - 25 :] = 0
+    found[:, :, :, size[1] - 17 :] = 0
+    return found
 
 
 def agreement(network: Network, model: onnx.ModelProto) -> float:
