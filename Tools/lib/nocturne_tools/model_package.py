@@ -40,24 +40,37 @@ def write_program(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     return _write(folder, manifest, files, ("volume-program", "volumeProgram", manifest["volumeProgram"]))
 
 
+def write_photo_package(
+    folder: Path, manifest: dict[str, Any], files: list[str], task: tuple[str, str]
+) -> dict[str, Any]:
+    """The same for photos; `task` is the task and the key of its section, which `manifest` contains."""
+    full = _head(folder, manifest, files, task[0]) | {task[1]: manifest[task[1]]}
+    return _save(folder, full)
+
+
 def _write(
     folder: Path, manifest: dict[str, Any], files: list[str], task: tuple[str, str, dict[str, Any]]
 ) -> dict[str, Any]:
     """Writes `model.json`; `task` is its task, and the name and content of the section."""
-    full = {
+    facts = {key: manifest[key] for key in ("modalities", "channels", "labels")}
+    return _save(folder, _head(folder, manifest, files, task[0]) | facts | {task[1]: task[2]})
+
+
+def _head(folder: Path, manifest: dict[str, Any], files: list[str], task: str) -> dict[str, Any]:
+    """What packages of all tasks have."""
+    return {
         "schemaVersion": SCHEMA_VERSION,
         "id": manifest["id"],
         "name": manifest["name"],
         "description": manifest["description"],
         "version": manifest["version"],
         "licence": manifest.get("licence", "Apache-2.0"),
-        "task": task[0],
+        "task": task,
         "files": [file_entry(folder, name) for name in files],
-        "modalities": manifest["modalities"],
-        "channels": manifest["channels"],
-        "labels": manifest["labels"],
-        task[1]: task[2],
     }
+
+
+def _save(folder: Path, full: dict[str, Any]) -> dict[str, Any]:
     (folder / "model.json").write_text(json.dumps(full, indent=2, ensure_ascii=False) + "\n")
     return full
 
