@@ -63,6 +63,8 @@ final class LevelInference: LabelInference {
     private let tiles: TileBlending
     private var labeler: SlabLabeler
     private var slices: LabelSlices
+    /// Of planes whose probabilities are resampled; nil if logits are.
+    private var probabilities: PlaneProbabilities?
 
     /// - Parameters:
     ///   - decision: the label value for each network output.
@@ -94,6 +96,9 @@ final class LevelInference: LabelInference {
             resumingAtPlane: labeler.nextPlane,
             context: context
         )
+        if level.resamplesProbabilities {
+            probabilities = try PlaneProbabilities(model: grid.shape, decision: decision)
+        }
         self.slices = slices
         self.labeler = labeler
     }
@@ -105,9 +110,14 @@ final class LevelInference: LabelInference {
     func step(_ context: StageContext) throws {
         for plane in try tiles.step(context.scope) {
             try tiles.withPlane(plane) { logits in
-                _ = try labeler.push(logits, into: &slices.labels, scope: context.scope)
+                guard let probabilities else { return try push(logits, context.scope) }
+                try probabilities.withProbabilities(of: logits, scope: context.scope) { try push($0, context.scope) }
             }
         }
+    }
+
+    private func push(_ plane: UnsafeBufferPointer<Float>, _ scope: ComputeScope) throws {
+        _ = try labeler.push(plane, into: &slices.labels, scope: scope)
     }
 
     func checkpoint(force: Bool, isIntermediate: Bool) throws {
