@@ -32,9 +32,13 @@ from nocturne_tools.nnunet.refusal import Refusal
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=Path, metavar="BUNDLE_FOLDER", help="folder with configs and models")
-    parser.add_argument("out", type=Path, metavar="PACKAGE", help="folder of the package, written completely or not at all")
+    parser.add_argument(
+        "out", type=Path, metavar="PACKAGE", help="folder of the package, written completely or not at all"
+    )
     parser.add_argument("--config", metavar="FILE", help="in configs; default: inference.json or inference.yaml")
-    parser.add_argument("--checkpoint", default="model.pt", metavar="FILE", help="weights, in models; default: model.pt")
+    parser.add_argument(
+        "--checkpoint", default="model.pt", metavar="FILE", help="weights, in models; default: model.pt"
+    )
     parser.add_argument("--id", dest="identifier", help="default: the bundle's name")
     parser.add_argument("--name", help="title, for people")
     parser.add_argument("--version", help="default: that of the bundle")

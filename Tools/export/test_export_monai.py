@@ -56,6 +56,12 @@ def removed(part: str, index: int) -> Change:
     return lambda config: config[part]["transforms"].pop(index)
 
 
+def resampled(order: int, values: str) -> Document:
+    """The key `resampling` of a package whose logits or probabilities return with an order."""
+    logits = {"method": "monai", "order": order, "values": values}
+    return {"image": {"method": "monai", "order": 1}, "logits": logits}
+
+
 # Of the bundle "unet": load, channel first, orientation, spacing, range, type; softmax, inverse, argmax.
 REFUSED: list[tuple[str, Change, str]] = [
     ("a class of the bundle's scripts", network(_target_="scripts.net.Own"), "scripts.net.Own, which is code"),
@@ -69,7 +75,11 @@ REFUSED: list[tuple[str, Change, str]] = [
     ("preprocessing as code", lambda config: config.update(preprocessing="$f()"), "preprocessing is code ($f())"),
     ("a reader of its own", before(0, reader="$Own()"), "reader is code"),
     ("another orientation", before(2, axcodes="LPS"), "Orientationd: axcodes 'LPS' are not known"),
-    ("orientation after spacing", inserted("preprocessing", 4, _target_="Orientationd", axcodes="RAS"), "put it before"),
+    (
+        "orientation after spacing",
+        inserted("preprocessing", 4, _target_="Orientationd", axcodes="RAS"),
+        "put it before",
+    ),
     ("cubic resampling", before(3, mode=3), "Spacingd: mode 3 is not known"),
     ("corners aligned", before(3, align_corners=True), "align_corners True is not known"),
     ("a spacing of the image", before(3, pixdim=[1.0, 1.0, -1.0]), "keeps a spacing"),
@@ -96,19 +106,57 @@ REFUSED: list[tuple[str, Change, str]] = [
 ]
 # The change, and key and value in the section of model.json.
 ACCEPTED: list[tuple[str, Change, str, Any]] = [
-    ("as it is", lambda _: None, "resampling", {"image": {"method": "monai", "order": 1}, "logits": {"method": "monai", "order": 1, "values": "probabilities"}}),  # fmt: skip
-    ("the inverse of logits", removed("postprocessing", 0), "resampling", {"image": {"method": "monai", "order": 1}, "logits": {"method": "monai", "order": 1, "values": "logits"}}),  # fmt: skip
-    ("the inverse of labels", after(1, nearest_interp=True), "resampling", {"image": {"method": "monai", "order": 1}, "logits": {"method": "monai", "order": 0, "values": "logits"}}),  # fmt: skip
-    ("no spacing", removed("preprocessing", 3), "resampling", {"image": {"method": "none"}, "logits": {"method": "none"}}),  # fmt: skip
-    ("a disabled transform", inserted("preprocessing", 3, _target_="Resized", _disabled_=True), "spacing", [1.7, 1.6, 2.1]),  # fmt: skip
-    ("a transform of another key", inserted("preprocessing", 3, _target_="Resized", keys="label"), "spacing", [1.7, 1.6, 2.1]),  # fmt: skip
+    ("as it is", lambda _: None, "resampling", resampled(1, "probabilities")),
+    ("the inverse of logits", removed("postprocessing", 0), "resampling", resampled(1, "logits")),
+    ("the inverse of labels", after(1, nearest_interp=True), "resampling", resampled(0, "logits")),
+    (
+        "no spacing",
+        removed("preprocessing", 3),
+        "resampling",
+        {"image": {"method": "none"}, "logits": {"method": "none"}},
+    ),
+    (
+        "a disabled transform",
+        inserted("preprocessing", 3, _target_="Resized", _disabled_=True),
+        "spacing",
+        [1.7, 1.6, 2.1],
+    ),
+    (
+        "a transform of another key",
+        inserted("preprocessing", 3, _target_="Resized", keys="label"),
+        "spacing",
+        [1.7, 1.6, 2.1],
+    ),
     ("a reference in an expression", before(3, pixdim="$@spacing"), "spacing", [1.7, 1.6, 2.1]),
     ("a reference into a list", before(3, pixdim="@spacing::1"), "spacing", [1.6, 1.6, 1.6]),
-    ("lists for several keys", before(3, keys=["image", "label"], mode=["bilinear", "nearest"]), "spacing", [1.7, 1.6, 2.1]),  # fmt: skip
-    ("tiles", inferer(overlap=0.7, padding_mode="replicate", mode="constant"), "tiling", {"positions": "interval", "weights": "constant", "padding": "edge"}),  # fmt: skip
+    (
+        "lists for several keys",
+        before(3, keys=["image", "label"], mode=["bilinear", "nearest"]),
+        "spacing",
+        [1.7, 1.6, 2.1],
+    ),
+    (
+        "tiles",
+        inferer(overlap=0.7, padding_mode="replicate", mode="constant"),
+        "tiling",
+        {"positions": "interval", "weights": "constant", "padding": "edge"},
+    ),
     ("the interval", inferer(overlap=0.7), "tileStep", 1 - 0.7),
     ("normalisation after spacing", lambda _: None, "normalizeAfterResampling", True),
-    ("the largest components", inserted("postprocessing", 3, _target_="KeepLargestConnectedComponentd", keys="pred", applied_labels=[1, 2], independent=False, connectivity=1), "postprocessing", {"keepLargest": [["organ", "vessel"]], "connectivity": 6}),  # fmt: skip
+    (
+        "the largest components",
+        inserted(
+            "postprocessing",
+            3,
+            _target_="KeepLargestConnectedComponentd",
+            keys="pred",
+            applied_labels=[1, 2],
+            independent=False,
+            connectivity=1,
+        ),
+        "postprocessing",
+        {"keepLargest": [["organ", "vessel"]], "connectivity": 6},
+    ),
 ]
 
 

@@ -43,7 +43,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, metavar="DIR", help="default: a temporary folder")
     parser.add_argument("--cases", nargs="+", choices=list(made_bundles.CASES), default=list(made_bundles.CASES))
     parser.add_argument("--steps", type=int, default=60, help="of training")
-    parser.add_argument("--option", action="append", default=[], help="of nocturne run, such as --option=--precision=exact")
+    parser.add_argument(
+        "--option", action="append", default=[], help="of nocturne run, such as --option=--precision=exact"
+    )
     parser.add_argument("--limit", type=float, default=0.9999, help="share of equal voxels")
     parser.add_argument("--threads", type=int, default=1)
     return parser.parse_args()

@@ -30,7 +30,9 @@ class Bundle:
         self.folder = folder
         configs = folder / "configs"
         if not configs.is_dir():
-            raise Refusal(folder, "has no folder configs; a MONAI bundle has configs/metadata.json and configs/inference.json")
+            raise Refusal(
+                folder, "has no folder configs; a MONAI bundle has configs/metadata.json and configs/inference.json"
+            )
         found = [configs / name for name in ([config] if config else CONFIGS) if (configs / name).is_file()]
         if not found:
             fact = f"none of {listed([config] if config else CONFIGS)}; name the file with --config"
@@ -85,7 +87,9 @@ class Bundle:
     def _reference(self, text: str, depth: int) -> Any:
         key = text[1:]
         if re.search(r"\.(json|ya?ml)", key) or not re.fullmatch(r"[\w:#]+", key) or key[:1] in ":#":
-            raise self.refusal(f"the reference {text} is not known; only keys of this file are, such as @inferer::roi_size")
+            raise self.refusal(
+                f"the reference {text} is not known; only keys of this file are, such as @inferer::roi_size"
+            )
         try:
             node = self._find(key)
         except KeyError:
@@ -95,7 +99,12 @@ class Bundle:
     def _expression(self, text: str, depth: int) -> Any:
         if re.fullmatch(r"@[\w:#]+", text):
             return self._reference(text, depth)
-        known = {"np.float64": "float64", "np.float32": "float32", "torch.float64": "float64", "torch.float32": "float32"}
+        known = {
+            "np.float64": "float64",
+            "np.float32": "float32",
+            "torch.float64": "float64",
+            "torch.float32": "float32",
+        }
         if text in known:
             return known[text]
         try:

@@ -109,10 +109,14 @@ class Export:
             if not found.largest <= onnx_export.LARGEST_DIFFERENCE:
                 limit = onnx_export.LARGEST_DIFFERENCE
                 raise self._definition.refusal(f"its export differs: {figures}, limit {limit}")
-            licence = next((self.bundle.folder / n for n in ("LICENSE", "LICENSE.txt") if _is_file(self.bundle, n)), None)
+            licence = self._licence()
             if licence is not None:
                 (partial / "LICENSE.txt").write_bytes(licence.read_bytes())
             return write_package(partial, self._manifest(labels), [NETWORK])
+
+    def _licence(self) -> Path | None:
+        files = [self.bundle.folder / name for name in ("LICENSE", "LICENSE.txt")]
+        return next((file for file in files if file.is_file()), None)
 
     def _recipe(self, labels: list[dict[str, Any]]) -> dict[str, Any]:
         before, after = self.before, self.after
@@ -154,7 +158,7 @@ class Export:
         safe = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:100]
         text = str(metadata.get("description") or "").strip()
         modality = MODALITIES.get(re.split(r"[^a-z]", str(self._input.get("modality") or "").lower())[0])
-        stated = "as LICENSE.txt" if any(_is_file(self.bundle, n) for n in ("LICENSE", "LICENSE.txt")) else "not stated"
+        stated = "as LICENSE.txt" if self._licence() else "not stated"
         scheme = self.before.scheme()
         return {
             "id": options.identifier or safe or "monai",
@@ -167,10 +171,6 @@ class Export:
             "labels": labels,
             "volumeSegmentation": self._recipe(labels),
         }
-
-
-def _is_file(bundle: Bundle, name: str) -> bool:
-    return (bundle.folder / name).is_file()
 
 
 def _by_index(names: Any) -> dict[int, str]:
@@ -188,8 +188,22 @@ def _sliding_window(bundle: Bundle) -> dict[str, Any]:
     one: Component = component(bundle, value, "", "inferer")
     if one.name not in ("SlidingWindowInferer", "SlidingWindowInfererAdapt"):
         raise one.refusal("is not known; only SlidingWindowInferer is")
-    one.only("roi_size", "sw_batch_size", "overlap", "mode", "sigma_scale", "padding_mode", "cval", "sw_device", "progress",
-             "cache_roi_weight_map", "cpu_thresh", "buffer_steps", "buffer_dim", "with_coord")  # fmt: skip
+    one.only(
+        "roi_size",
+        "sw_batch_size",
+        "overlap",
+        "mode",
+        "sigma_scale",
+        "padding_mode",
+        "cval",
+        "sw_device",
+        "progress",
+        "cache_roi_weight_map",
+        "cpu_thresh",
+        "buffer_steps",
+        "buffer_dim",
+        "with_coord",
+    )
     size = one.get("roi_size")
     size = [size] * 3 if isinstance(size, int) else size
     if not isinstance(size, (list, tuple)) or len(size) != 3 or not all(isinstance(n, int) and n > 0 for n in size):

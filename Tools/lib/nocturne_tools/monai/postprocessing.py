@@ -63,11 +63,15 @@ def _check(bundle: Bundle, result: Postprocessing, before: Preprocessing) -> Non
     if result.decision is None:
         raise bundle.refusal("postprocessing has no AsDiscreted with argmax or threshold; add it")
     if result.inverse is None and (before.resamples or before.oriented or before.crops):
-        raise bundle.refusal("postprocessing leaves labels on the grid of the network; add Invertd with transform @preprocessing")
+        raise bundle.refusal(
+            "postprocessing leaves labels on the grid of the network; add Invertd with transform @preprocessing"
+        )
     if result.decision == "threshold" and result.activation != "sigmoid":
         raise bundle.refusal("AsDiscreted: threshold without Activationsd sigmoid is not known; add it")
     if result.decision == "argmax" and result.activation == "sigmoid" and result.order == 1:
-        raise bundle.refusal("AsDiscreted: argmax of resampled sigmoids is not known; use softmax, or nearest_interp true")
+        raise bundle.refusal(
+            "AsDiscreted: argmax of resampled sigmoids is not known; use softmax, or nearest_interp true"
+        )
     if result.regions is not None and result.decision != "threshold":
         raise bundle.refusal("Lambdad: merges regions, but AsDiscreted has no threshold")
 

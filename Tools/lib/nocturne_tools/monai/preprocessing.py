@@ -63,7 +63,12 @@ def read(bundle: Bundle, value: Any, key: str, channels: int) -> Preprocessing:
 
 def _load(one: Component, _: Preprocessing) -> None:
     reader = one.get("reader")
-    if reader is not None and str(reader).split(".")[-1] not in ("NibabelReader", "ITKReader", "nibabelreader", "itkreader"):
+    if reader is not None and str(reader).split(".")[-1] not in (
+        "NibabelReader",
+        "ITKReader",
+        "nibabelreader",
+        "itkreader",
+    ):
         raise one.refusal(f"reader {reader!r} is not known; known: NibabelReader, ITKReader")
 
 
@@ -77,13 +82,24 @@ def _orientation(one: Component, result: Preprocessing) -> None:
 
 
 def _crop(one: Component, result: Preprocessing) -> None:
-    one.only("source_key", "select_fn", "channel_indices", "margin", "allow_smaller", "k_divisible", "mode", "start_coord_key",
-             "end_coord_key")  # fmt: skip
+    one.only(
+        "source_key",
+        "select_fn",
+        "channel_indices",
+        "margin",
+        "allow_smaller",
+        "k_divisible",
+        "mode",
+        "start_coord_key",
+        "end_coord_key",
+    )
     if result.resamples or result.normalization:
         raise one.refusal("comes after Spacingd or after the normalisation; put it before them, or take it out")
     select = one.arguments.get("select_fn")
     if not isinstance(select, Code) or not NONZERO.fullmatch(select.text.strip()):
-        raise one.refusal("select_fn must be $lambda x: x != 0; the default x > 0 cannot be repeated; take the transform out")
+        raise one.refusal(
+            "select_fn must be $lambda x: x != 0; the default x > 0 cannot be repeated; take the transform out"
+        )
     for name, expected in (("margin", 0), ("k_divisible", 1), ("channel_indices", None)):
         one.expect(name, (expected,))
     if one.get("source_key", one.key) != one.key:
@@ -92,15 +108,30 @@ def _crop(one: Component, result: Preprocessing) -> None:
 
 
 def _spacing(one: Component, result: Preprocessing) -> None:
-    one.only("pixdim", "diagonal", "mode", "padding_mode", "align_corners", "dtype", "scale_extent", "recompute_affine",
-             "min_pixdim", "max_pixdim", "ensure_same_shape", "meta_keys", "meta_key_postfix")  # fmt: skip
+    one.only(
+        "pixdim",
+        "diagonal",
+        "mode",
+        "padding_mode",
+        "align_corners",
+        "dtype",
+        "scale_extent",
+        "recompute_affine",
+        "min_pixdim",
+        "max_pixdim",
+        "ensure_same_shape",
+        "meta_keys",
+        "meta_key_postfix",
+    )
     if result.resamples:
         raise one.refusal("is there twice")
-    if result.normalization and not result.normalizes_after:
-        pass  # Normalized before, and resampled then: the order of nnU-Net too.
     pixdim = one.get("pixdim")
     pixdim = [float(pixdim)] * 3 if isinstance(pixdim, (int, float)) else pixdim
-    if not isinstance(pixdim, (list, tuple)) or len(pixdim) != 3 or not all(isinstance(n, (int, float)) for n in pixdim):
+    if (
+        not isinstance(pixdim, (list, tuple))
+        or len(pixdim) != 3
+        or not all(isinstance(n, (int, float)) for n in pixdim)
+    ):
         raise one.refusal(f"pixdim {pixdim!r} is not known; expected three numbers")
     if not all(n > 0 for n in pixdim):
         raise one.refusal(f"pixdim {pixdim!r} keeps a spacing of the image; only three numbers above 0 are known")
@@ -145,7 +176,9 @@ def _scale(one: Component, result: Preprocessing) -> None:
     if not all(isinstance(n, (int, float)) for n in (low, high)) or low >= high:
         raise one.refusal(f"minv and maxv are {low} and {high}; expected two ascending numbers")
     plain = (low, high) == (0, 1)
-    _set(one, result, {"scheme": "rescale01"} if plain else {"scheme": "rescale", "lowerBound": low, "upperBound": high})
+    _set(
+        one, result, {"scheme": "rescale01"} if plain else {"scheme": "rescale", "lowerBound": low, "upperBound": high}
+    )
 
 
 def _normalize(one: Component, result: Preprocessing) -> None:
