@@ -72,6 +72,17 @@ struct AxisTaps: Sendable {
         self.init(positions: (0..<m).map { Double($0) * ratio }, inputs: n, isNearest: isNearest)
     }
 
+    /// The taps of torch's `grid_sample` in float64 with the border continued: output k is at position `start + step * k`. The
+    /// nearest of two equally near samples is the even one.
+    init(inputs n: Int, outputs m: Int, start: Double, step: Double, isNearest: Bool) {
+        let positions = (0..<m).map { min(max(start + step * Double($0), 0), Double(n - 1)) }
+        self.init(
+            positions: isNearest ? positions.map { $0.rounded(.toNearestOrEven) } : positions,
+            inputs: n,
+            isNearest: isNearest
+        )
+    }
+
     /// The nearest sample to each position, or the two around it.
     private init(positions: [Double], inputs n: Int, isNearest: Bool) {
         if isNearest {
@@ -87,8 +98,8 @@ struct AxisTaps: Sendable {
         }
     }
 
-    /// The taps of one axis of a volume for a given rule.
-    init(inputs: Int, outputs: Int, rule: ResamplingRule, isSeparate: Bool) {
+    /// The taps of one axis (0 = x) of a volume for a given rule.
+    init(inputs: Int, outputs: Int, axis: Int, rule: ResamplingRule, isSeparate: Bool) {
         switch rule.method {
         case .spline, .none:
             self.init(inputs: inputs, outputs: outputs, order: isSeparate ? rule.orderZ : rule.order)
@@ -96,6 +107,15 @@ struct AxisTaps: Sendable {
             self.init(torchInputs: inputs, outputs: outputs, isNearest: isSeparate)
         case .zoom:
             self.init(zoomInputs: inputs, outputs: outputs, isNearest: rule.order == .nearest)
+        case .monai:
+            let alignment = rule.alignment ?? GridAlignment()
+            self.init(
+                inputs: inputs,
+                outputs: outputs,
+                start: alignment.start[axis],
+                step: alignment.step[axis],
+                isNearest: rule.order == .nearest
+            )
         }
     }
 }

@@ -36,9 +36,15 @@ public struct EnsembleLabeler: ~Copyable {
         ) throws(NumericsError) {
             try rule.checkIsNotCubic("logits", from: model, to: box, separateAxis: separateAxis)
             self.model = model
-            let rule = box == model ? ResamplingRule(order: .nearest) : rule
+            let rule = rule.changesNothing(from: model, to: box) ? ResamplingRule(order: .nearest) : rule
             func taps(_ axis: Int) -> LabelTaps {
-                LabelTaps(inputs: model[axis], outputs: box[axis], rule: rule, isSeparate: separateAxis == axis)
+                LabelTaps(
+                    inputs: model[axis],
+                    outputs: box[axis],
+                    axis: axis,
+                    rule: rule,
+                    isSeparate: separateAxis == axis
+                )
             }
             (x, y, z) = (taps(0), taps(1), taps(2))
         }

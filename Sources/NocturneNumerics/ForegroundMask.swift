@@ -6,7 +6,7 @@ import NocturneSystem
 /// them.
 ///
 /// For nnU-Net's z-score with `use_mask_for_norm`, which leaves the zeros around the body unchanged, and for the labels
-/// of a cascade, which are −1 outside. A hole is a region from which no path of zero-valued face neighbours leads to
+/// of a cascade, which are −1 outside. For MONAI's z-score of nonzero voxels, holes are not filled. A hole is a region from which no path of zero-valued face neighbours leads to
 /// the border of the image.
 public struct ForegroundMask: Sendable {
     public let view: VoxelView
@@ -17,6 +17,21 @@ public struct ForegroundMask: Sendable {
     /// - Throws: ``NumericsError`` when a channel is not such a volume, ``AllocationError``, ``CancelledError``.
     /// - Complexity: 1 byte per voxel of the view; a few passes over it, more for winding holes.
     public init(of channels: [FrozenVoxels<Float>], view: VoxelView, scope: ComputeScope) throws {
+        try self.init(of: channels, view: view, fillsHoles: true, scope: scope)
+    }
+
+    /// The voxels of one channel that are not 0, without the holes in them.
+    /// - Throws: ``NumericsError`` when the channel is not a stored volume, ``AllocationError``, ``CancelledError``.
+    public init(nonzeroOf channel: FrozenVoxels<Float>, view: VoxelView, scope: ComputeScope) throws {
+        try self.init(of: [channel], view: view, fillsHoles: false, scope: scope)
+    }
+
+    private init(
+        of channels: [FrozenVoxels<Float>],
+        view: VoxelView,
+        fillsHoles: Bool,
+        scope: ComputeScope
+    ) throws {
         var marks = try VoxelBuffer<UInt8>(count: view.shape.count)
         for channel in channels {
             guard channel.count == view.storedCount else {
@@ -34,8 +49,10 @@ public struct ForegroundMask: Sendable {
                 }
             }
         }
-        try marks.withUnsafeMutableBufferPointer { marks in
-            try Self.fillHoles(marks, view.shape, scope)
+        if fillsHoles {
+            try marks.withUnsafeMutableBufferPointer { marks in
+                try Self.fillHoles(marks, view.shape, scope)
+            }
         }
         self.view = view
         inside = marks.frozen()

@@ -50,8 +50,9 @@ public struct ImageResampler: Sendable {
         }
         self.view = view
         self.target = target
-        self.rule = target == view.shape ? ResamplingRule(order: .nearest) : rule
-        self.separateAxis = target == view.shape ? nil : separateAxis
+        let isSame = rule.changesNothing(from: view.shape, to: target)
+        self.rule = isSame ? ResamplingRule(order: .nearest) : rule
+        self.separateAxis = isSame ? nil : separateAxis
         self.map = map
         self.truncates = truncates
         guard !truncates || !isStreamed && rule.method != .torch else {

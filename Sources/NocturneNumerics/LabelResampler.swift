@@ -37,12 +37,18 @@ public struct LabelResampler: Sendable {
         try rule.checkIsNotCubic("labels", from: view.shape, to: target, separateAxis: separateAxis)
         self.view = view
         self.target = target
-        let isSame = target == view.shape
+        let isSame = rule.changesNothing(from: view.shape, to: target)
         let rule = isSame ? ResamplingRule(order: .nearest) : rule
         self.rule = rule
         self.separateAxis = isSame ? nil : separateAxis
         func taps(_ axis: Int) -> AxisTaps {
-            AxisTaps(inputs: view.shape[axis], outputs: target[axis], rule: rule, isSeparate: axis == separateAxis)
+            AxisTaps(
+                inputs: view.shape[axis],
+                outputs: target[axis],
+                axis: axis,
+                rule: rule,
+                isSeparate: axis == separateAxis
+            )
         }
         (x, y, z) = (taps(0), taps(1), taps(2))
         func near(_ axis: Int, _ taps: AxisTaps) -> [UInt8] {

@@ -10,8 +10,8 @@ struct LabelTaps: Sendable {
     let firstSingle: [Float]
     let secondSingle: [Float]
 
-    init(inputs: Int, outputs: Int, rule: ResamplingRule, isSeparate: Bool) {
-        let taps = AxisTaps(inputs: inputs, outputs: outputs, rule: rule, isSeparate: isSeparate)
+    init(inputs: Int, outputs: Int, axis: Int, rule: ResamplingRule, isSeparate: Bool) {
+        let taps = AxisTaps(inputs: inputs, outputs: outputs, axis: axis, rule: rule, isSeparate: isSeparate)
         let weights = Array(taps.weights[..<outputs])
         first = taps.indices[..<outputs].map { Int32($0) }
         // A tap of weight 0 must not be required: a slice that coincides with a plane needs only that plane.

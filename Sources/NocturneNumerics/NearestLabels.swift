@@ -31,7 +31,13 @@ public struct NearestLabels: Sendable {
         var offsets = [[Int]](repeating: [], count: 3)
         for axis in 0..<3 {
             let along = orientation.source[axis]
-            let taps = AxisTaps(inputs: source[axis], outputs: stored[along], rule: nearest, isSeparate: false)
+            let taps = AxisTaps(
+                inputs: source[axis],
+                outputs: stored[along],
+                axis: axis,
+                rule: nearest,
+                isSeparate: false
+            )
             let places = taps.indices[..<stored[along]].map { $0 * strides[axis] }
             offsets[along] = orientation.reversed[axis] ? places.reversed() : places
         }

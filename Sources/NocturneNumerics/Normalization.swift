@@ -3,7 +3,7 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// Maps intensities to the range a network was trained on: nnU-Net's schemes, in its float32 arithmetic.
+/// Maps intensities to the range a network was trained on: the schemes of nnU-Net, brainchop and MONAI, in float32.
 public enum Normalization: Hashable, Sendable, Codable {
     case none
     /// Clamped to [lower, upper], minus `mean`, divided by max(`deviation`, 1e-8): statistics of the training set.
@@ -11,8 +11,14 @@ public enum Normalization: Hashable, Sendable, Codable {
     /// Minus the mean of this image, divided by its standard deviation. With `useMask`, both are computed over the
     /// voxels of the body, and the other voxels stay unchanged.
     case zScore(useMask: Bool = false)
+    /// The same over the voxels of this image that are not 0; zeros stay 0. Without any deviation, values are not divided.
+    case zScoreOfNonzero
+    /// Minus `mean`, divided by `deviation`, which is not 0.
+    case linear(mean: Float, deviation: Float)
     /// Minus the smallest value of this image, divided by the largest value after that subtraction.
     case rescale01
+    /// The smallest value of this image becomes `lower`, the largest `upper`, and the others lie between in proportion.
+    case rescale(lower: Float, upper: Float)
     /// Divided by 255. Values outside 0 to 255 are refused.
     case rgb01
     /// Minus a low quantile of this image, divided by the distance of a high one from it, without clipping. Of n values in
@@ -32,8 +38,8 @@ public enum Normalization: Hashable, Sendable, Codable {
     ///   - padding: how many further voxels of the image's lowest value count; used only for quantiles.
     /// - Throws: ``NumericsError`` for constants or statistics that are not finite, values that cannot be colours, and
     ///   a mask that is missing or of another view; ``CancelledError``.
-    /// - Complexity: `ct` and `none` read nothing, `zScore` reads the image twice, `rescale01` and `rgb01` once,
-    ///   `quantiles` three times, in parallel, without a copy.
+    /// - Complexity: `ct` and `none` read nothing, `zScore` reads the image twice, `rescale01`, `rescale` and `rgb01` once,
+    ///   `quantiles` three times, in parallel, without a copy; `zScoreOfNonzero` makes a mask of a byte per voxel.
     public func map(
         for voxels: FrozenVoxels<Float>,
         view: VoxelView,
@@ -62,12 +68,33 @@ public enum Normalization: Hashable, Sendable, Codable {
                 divisor: max(Float(statistics.deviation), 1e-8),
                 mask: mask
             )
+        case .zScoreOfNonzero:
+            let mask = try ForegroundMask(nonzeroOf: voxels, view: view, scope: scope)
+            let statistics = try ImageStatistics(of: voxels, view: view, mask: mask, deviation: true, scope: scope)
+            let deviation = Float(statistics.deviation)
+            return PointwiseMap(
+                shift: Float(statistics.mean),
+                divisor: deviation == 0 ? 1 : deviation,
+                mask: mask
+            )
+        case .linear(let mean, let deviation):
+            guard mean.isFinite, deviation.isFinite, deviation != 0 else {
+                throw NumericsError.value("linear normalisation with mean \(mean) and deviation \(deviation)")
+            }
+            return PointwiseMap(shift: mean, divisor: deviation)
         case .rescale01:
             let statistics = try ImageStatistics(of: voxels, view: view, deviation: false, scope: scope)
             return PointwiseMap(
                 shift: statistics.lowest,
                 divisor: max(statistics.highest - statistics.lowest, 1e-8)
             )
+        case .rescale(let lower, let upper):
+            guard lower.isFinite, upper.isFinite, lower < upper else {
+                throw NumericsError.value("rescaling to \(lower) ... \(upper)")
+            }
+            let statistics = try ImageStatistics(of: voxels, view: view, deviation: false, scope: scope)
+            let divisor = max((statistics.highest - statistics.lowest) / (upper - lower), 1e-8)
+            return PointwiseMap(shift: statistics.lowest - lower * divisor, divisor: divisor)
         case .rgb01:
             let statistics = try ImageStatistics(of: voxels, view: view, deviation: false, scope: scope)
             guard statistics.lowest >= 0, statistics.highest <= 255 else {

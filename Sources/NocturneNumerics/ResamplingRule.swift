@@ -9,7 +9,7 @@ public enum ResamplingOrder: Int, Hashable, Sendable, Codable {
 
 /// How an image, logits or labels are resampled to another number of voxels: nnU-Net's resampling settings.
 public struct ResamplingRule: Hashable, Sendable {
-    /// The resampling function of nnU-Net.
+    /// The resampling function of nnU-Net, or another one.
     public enum Method: String, Hashable, Sendable, Codable {
         /// `resample_data_or_seg_to_shape`: splines in float64.
         case spline
@@ -20,6 +20,9 @@ public struct ResamplingRule: Hashable, Sendable {
         /// SciPy's `ndimage.zoom` in float64, order 0 or 1, as TotalSegmentator uses it: the centres of the first and of the last
         /// voxels coincide.
         case zoom
+        /// MONAI's `Spacing` and its inverse, of order 0 or 1: ``alignment`` says where the voxels lie, and beyond the volume its
+        /// border continues.
+        case monai
     }
 
     /// Whether slices with a large distance are resampled one by one: nnU-Net's `force_separate_z`.
@@ -37,19 +40,23 @@ public struct ResamplingRule: Hashable, Sendable {
     public var orderZ: ResamplingOrder
     public var separateZ: Separation
     public var anisotropyThreshold: Double
+    /// Where the voxels of the new grid lie in the old one; with `monai` only.
+    public var alignment: GridAlignment?
 
     public init(
         method: Method = .spline,
         order: ResamplingOrder,
         orderZ: ResamplingOrder = .nearest,
         separateZ: Separation = .auto,
-        anisotropyThreshold: Double = 3
+        anisotropyThreshold: Double = 3,
+        alignment: GridAlignment? = nil
     ) {
         self.method = method
         self.order = order
         self.orderZ = orderZ
         self.separateZ = separateZ
         self.anisotropyThreshold = anisotropyThreshold
+        self.alignment = alignment
     }
 
     /// The default of nnU-Net's plans for images.
@@ -81,6 +88,11 @@ public struct ResamplingRule: Hashable, Sendable {
         return widest.count == 1 ? widest[0] : nil
     }
 
+    /// Whether values keep their places on the same number of voxels.
+    func changesNothing(from source: VolumeShape, to target: VolumeShape) -> Bool {
+        source == target && alignment?.isIdentity ?? true
+    }
+
     /// Checks that all resampling by this rule shares.
     func check(from source: VolumeShape, to target: VolumeShape, separateAxis: Int?) throws(NumericsError) {
         guard VolumeShape(validating: target.x, y: target.y, z: target.z) != nil else {
@@ -89,8 +101,11 @@ public struct ResamplingRule: Hashable, Sendable {
         guard separateAxis.map((0..<3).contains) ?? true else {
             throw .value("a volume has no axis \(separateAxis ?? 0)")
         }
-        guard method != .zoom || order != .cubic && separateAxis == nil else {
-            throw .value("the method zoom has orders 0 and 1 only, along all axes")
+        guard method != .zoom && method != .monai || order != .cubic && separateAxis == nil else {
+            throw .value("the method \(method.rawValue) has orders 0 and 1 only, along all axes")
+        }
+        guard (method == .monai) == (alignment != nil) else {
+            throw .value("the method monai, and no other, needs to know where voxels lie")
         }
         guard method != .none || source == target else {
             throw .shape("\(source) differs from \(target), but the rule does not resample")
@@ -107,7 +122,7 @@ public struct ResamplingRule: Hashable, Sendable {
     ) throws(NumericsError) {
         try check(from: source, to: target, separateAxis: separateAxis)
         let isCubic = order == .cubic || separateAxis != nil && orderZ == .cubic
-        guard method != .spline || !isCubic || source == target else {
+        guard method != .spline || !isCubic || changesNothing(from: source, to: target) else {
             throw .value("\(values) cannot be resampled with order 3, only with 0 or 1")
         }
     }

@@ -28,6 +28,7 @@ struct RowResampling: Sendable {
             AxisTaps(
                 inputs: resampler.view.shape[axis],
                 outputs: resampler.target[axis],
+                axis: axis,
                 rule: resampler.rule,
                 isSeparate: axis == resampler.separateAxis
             )

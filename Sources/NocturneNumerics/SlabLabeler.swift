@@ -108,18 +108,26 @@ public struct SlabLabeler: ~Copyable {
         }
         let shape = box.shape
         try rule.checkIsNotCubic("logits", from: model, to: shape, separateAxis: separateAxis)
-        let planes = try VoxelBuffer<Float>(count: shape == model ? 0 : 2 * decision.labels.count * model.sliceCount)
+        let isDirect = rule.changesNothing(from: model, to: shape)
+        let planes = try VoxelBuffer<Float>(count: isDirect ? 0 : 2 * decision.labels.count * model.sliceCount)
         self.planes = planes
         self.model = model
         self.native = native
         self.box = box
         self.decision = decision
         self.rounding = rounding
-        let rule = shape == model ? ResamplingRule(order: .nearest) : rule
-        x = LabelTaps(inputs: model.x, outputs: shape.x, rule: rule, isSeparate: separateAxis == 0)
-        y = LabelTaps(inputs: model.y, outputs: shape.y, rule: rule, isSeparate: separateAxis == 1)
-        z = LabelTaps(inputs: model.z, outputs: shape.z, rule: rule, isSeparate: separateAxis == 2)
-        isDirect = shape == model
+        self.isDirect = isDirect
+        let rule = isDirect ? ResamplingRule(order: .nearest) : rule
+        func taps(_ axis: Int) -> LabelTaps {
+            LabelTaps(
+                inputs: model[axis],
+                outputs: shape[axis],
+                axis: axis,
+                rule: rule,
+                isSeparate: separateAxis == axis
+            )
+        }
+        (x, y, z) = (taps(0), taps(1), taps(2))
         isTorch = rule.method == .torch
         lastAxis = rule.method == .spline && rule.orderZ != .nearest ? separateAxis : nil
         nextSlice = min(max(slice - box.lower.z, 0), shape.z)
@@ -131,9 +139,15 @@ public struct SlabLabeler: ~Copyable {
     public var isFinished: Bool { finishedSlices == native.z }
 
     /// Bytes a labeler holds, excluding the labels.
-    public static func predictedBytes(model: VolumeShape, box: VolumeShape, classes: Int) -> Int {
+    public static func predictedBytes(
+        model: VolumeShape,
+        box: VolumeShape,
+        rule: ResamplingRule = .logits,
+        classes: Int
+    ) -> Int {
         let taps = (box.x + box.y + box.z) * 32
-        return taps + (model == box ? 0 : 2 * classes * model.sliceCount * MemoryLayout<Float>.stride)
+        let isDirect = rule.changesNothing(from: model, to: box)
+        return taps + (isDirect ? 0 : 2 * classes * model.sliceCount * MemoryLayout<Float>.stride)
     }
 
     /// Accepts plane ``nextPlane`` and writes the slices that it completes.

@@ -21,16 +21,26 @@ public func targetShape(
             throw .value("a spacing of \(old[axis]) mm cannot be resampled to \(new[axis]) mm")
         }
         let size = ((old[axis] / new[axis]) * Double(shape[axis])).rounded(.toNearestOrEven)
-        guard size <= maximumAxisLength else {
-            throw .shape(
-                "resampling \(shape) from \(old[axis]) to \(new[axis]) mm along \(["x", "y", "z"][axis]) gives \(size) "
-                    + "voxels, more than an axis may have"
-            )
-        }
-        sizes[axis] = max(Int(size), 1)
+        sizes[axis] = try checkedAxisLength(size, of: shape, spacing: (old[axis], new[axis]), axis: axis)
     }
     guard let result = VolumeShape(validating: sizes[0], y: sizes[1], z: sizes[2]) else {
         throw .shape("resampling \(shape) gives \(sizes[0])×\(sizes[1])×\(sizes[2]) voxels, more than can be handled")
     }
     return result
+}
+
+/// The number of voxels along an axis of a resampled grid: `size`, at least 1.
+func checkedAxisLength(
+    _ size: Double,
+    of shape: VolumeShape,
+    spacing: (old: Double, new: Double),
+    axis: Int
+) throws(NumericsError) -> Int {
+    guard size <= maximumAxisLength else {
+        throw .shape(
+            "resampling \(shape) from \(spacing.old) to \(spacing.new) mm along \(["x", "y", "z"][axis]) gives \(size) "
+                + "voxels, more than an axis may have"
+        )
+    }
+    return max(Int(size), 1)
 }

@@ -19,6 +19,7 @@ package struct ModelDocument: Decodable {
         let mean: Double?
         let standardDeviation: Double?
         let useMask: Bool?
+        let nonzero: Bool?
         let lower: Double?
         let upper: Double?
         let countPadding: Bool?

@@ -119,15 +119,22 @@ public struct ModelChannel: Hashable, Sendable {
 }
 
 /// The normalisation of the intensities of a channel before they are passed to the network. The schemes are nnU-Net's,
-/// and one of brainchop's.
+/// one of brainchop's and some of MONAI's.
 public enum IntensityNormalization: Hashable, Sendable {
     /// Clip to the bounds, subtract the mean, divide by the deviation. Bounds ascend, the deviation is above 0.
     case ct(lowerBound: Float, upperBound: Float, mean: Float, standardDeviation: Float)
     /// Subtract the image's mean, divide by its deviation. With the mask, both are computed over the voxels that are
     /// not 0 in all channels, and the other voxels stay unchanged.
     case zScore(usesMask: Bool)
+    /// Subtract the mean of the voxels that are not 0 in this channel, divide by their deviation (by 1 where it is 0). Zeros
+    /// stay 0.
+    case zScoreOfNonzero
+    /// Subtract the mean, divide by the deviation, which is above 0.
+    case linear(mean: Float, standardDeviation: Float)
     /// Map the image's smallest value to 0 and its largest to 1.
     case rescale01
+    /// Map the image's smallest value to `lowerBound` and its largest to `upperBound`. Bounds ascend.
+    case rescale(lowerBound: Float, upperBound: Float)
     /// Divide by 255; values outside 0...255 are refused.
     case rgb01
     /// Subtract a low quantile of the image, divide by the distance of a high one from it, without clipping. With

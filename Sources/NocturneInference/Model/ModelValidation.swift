@@ -91,31 +91,56 @@ package struct ModelValidation {
         if raw.useMask == true, raw.scheme != "zScore" {
             throw refuse("\(key).useMask", expected: "a mask with zScore only", found: raw.scheme)
         }
+        if raw.nonzero == true, raw.scheme != "zScore" || raw.useMask == true {
+            throw refuse("\(key).nonzero", expected: "nonzero with zScore only, and without useMask", found: raw.scheme)
+        }
         switch raw.scheme {
-        case "zScore": return .zScore(usesMask: raw.useMask ?? false)
+        case "zScore": return raw.nonzero == true ? .zScoreOfNonzero : .zScore(usesMask: raw.useMask ?? false)
         case "rgb01": return .rgb01
         case "rescale01": return .rescale01
         case "none": return .none
         case "quantiles": return try quantiles(raw, key: key)
+        case "rescale":
+            let (lower, upper) = try bounds(raw, key: key)
+            return .rescale(lowerBound: lower, upperBound: upper)
+        case "linear":
+            let (mean, deviation) = try moments(raw, key: key)
+            return .linear(mean: mean, standardDeviation: deviation)
         case "ct":
-            let lower = try number(raw.lowerBound, key: "\(key).lowerBound")
-            let upper = try number(raw.upperBound, key: "\(key).upperBound")
-            let mean = try number(raw.mean, key: "\(key).mean")
-            let deviation = try number(raw.standardDeviation, key: "\(key).standardDeviation")
-            guard lower < upper else {
-                throw refuse("\(key).upperBound", expected: "more than lowerBound \(lower)", found: upper)
-            }
-            guard deviation > 0 else {
-                throw refuse("\(key).standardDeviation", expected: "a number above 0", found: deviation)
-            }
+            let (lower, upper) = try bounds(raw, key: key)
+            let (mean, deviation) = try moments(raw, key: key)
             return .ct(lowerBound: lower, upperBound: upper, mean: mean, standardDeviation: deviation)
         default:
             throw refuse(
                 "\(key).scheme",
-                expected: "one of ct, zScore, rescale01, rgb01, quantiles, none",
+                expected: "one of ct, linear, zScore, rescale, rescale01, rgb01, quantiles, none",
                 found: raw.scheme
             )
         }
+    }
+
+    private func bounds(
+        _ raw: ModelDocument.Normalization,
+        key: String
+    ) throws(ModelPackageError) -> (lower: Float, upper: Float) {
+        let lower = try number(raw.lowerBound, key: "\(key).lowerBound")
+        let upper = try number(raw.upperBound, key: "\(key).upperBound")
+        guard lower < upper else {
+            throw refuse("\(key).upperBound", expected: "more than lowerBound \(lower)", found: upper)
+        }
+        return (lower, upper)
+    }
+
+    private func moments(
+        _ raw: ModelDocument.Normalization,
+        key: String
+    ) throws(ModelPackageError) -> (mean: Float, deviation: Float) {
+        let mean = try number(raw.mean, key: "\(key).mean")
+        let deviation = try number(raw.standardDeviation, key: "\(key).standardDeviation")
+        guard deviation > 0 else {
+            throw refuse("\(key).standardDeviation", expected: "a number above 0", found: deviation)
+        }
+        return (mean, deviation)
     }
 
     private func quantiles(

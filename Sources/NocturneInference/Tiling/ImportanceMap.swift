@@ -4,7 +4,8 @@ public import NocturneCore
     internal import Glibc
 #endif
 
-/// The weight of each voxel of a tile where tiles overlap: nnU-Net's Gaussian of width patch / 8, 10 at the centre.
+/// The weight of each voxel of a tile where tiles overlap: nnU-Net's Gaussian of width patch / 8, 10 at the centre, or one of
+/// MONAI's.
 ///
 /// Along an axis of length t the centre is voxel t div 2, so for even t the first voxel is one step further from the
 /// centre than the last. Products are computed in float64, then rounded to float32. Nocturne blends with these values:
@@ -18,18 +19,38 @@ public struct ImportanceMap: Sendable {
         case half
     }
 
+    public enum Profile: String, Hashable, Sendable, Codable {
+        /// nnU-Net's.
+        case gaussian
+        /// MONAI's Gaussian of width patch / 8: 1 at the centre (t - 1) / 2, at least 0.001, in float32.
+        case centredGaussian
+        /// 1 everywhere.
+        case constant
+    }
+
     public let patch: GridZYX
+    public let profile: Profile
     public let precision: Precision
     /// `[z][y][x]`, x fastest.
     public let weights: FrozenVoxels<Float>
 
     /// - Throws: ``AllocationError``.
     /// - Complexity: 4 bytes per voxel of the patch.
-    public init(patch: GridZYX, precision: Precision = .single) throws {
+    public init(patch: GridZYX, profile: Profile = .gaussian, precision: Precision = .single) throws {
         self.patch = patch
+        self.profile = profile
         self.precision = precision
-        let (alongZ, alongY, alongX) = (Self.profile(patch.z), Self.profile(patch.y), Self.profile(patch.x))
         var buffer = try VoxelBuffer<Float>(count: patch.count)
+        switch profile {
+        case .gaussian: Self.fillGaussian(&buffer, patch, precision)
+        case .centredGaussian: Self.fillCentred(&buffer, patch)
+        case .constant: buffer.withUnsafeMutableBufferPointer { $0.update(repeating: 1) }
+        }
+        weights = buffer.frozen()
+    }
+
+    private static func fillGaussian(_ buffer: inout VoxelBuffer<Float>, _ patch: GridZYX, _ precision: Precision) {
+        let (alongZ, alongY, alongX) = (profile(patch.z), profile(patch.y), profile(patch.x))
         buffer.withUnsafeMutableBufferPointer { values in
             var smallest = Float.infinity
             var hasZero = false
@@ -49,7 +70,36 @@ public struct ImportanceMap: Sendable {
                 for index in values.indices where values[index] == 0 { values[index] = smallest }
             }
         }
-        weights = buffer.frozen()
+    }
+
+    /// Every operation in float32, in MONAI's order.
+    private static func fillCentred(_ buffer: inout VoxelBuffer<Float>, _ patch: GridZYX) {
+        let (alongZ, alongY, alongX) = (centred(patch.z), centred(patch.y), centred(patch.x))
+        buffer.withUnsafeMutableBufferPointer { values in
+            var index = 0
+            var smallest = Float.infinity
+            for z in alongZ {
+                for y in alongY {
+                    let plane = z * y
+                    for x in alongX {
+                        values[index] = plane * x
+                        smallest = min(smallest, values[index])
+                        index += 1
+                    }
+                }
+            }
+            let limit = max(smallest, 1e-3)
+            for index in values.indices { values[index] = max(values[index], limit) }
+        }
+    }
+
+    private static func centred(_ length: Int) -> [Float] {
+        let sigma = Double(length) * 0.125
+        let divisor = Float(-2 * sigma * sigma)
+        return (0..<length).map { index in
+            let distance = Float(-Double(length - 1) / 2) + Float(index)
+            return exp(distance * distance / divisor)
+        }
     }
 
     public static func predictedBytes(patch: GridZYX) -> Int { patch.count * MemoryLayout<Float>.stride }

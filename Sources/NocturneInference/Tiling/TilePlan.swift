@@ -22,7 +22,31 @@ public enum TilePlanError: CodedError, Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// The positions of the tiles of a sliding window, identical to nnU-Net's for every voxel.
+/// Where the tiles of a sliding window are, and what is beyond the image.
+public struct TilingRule: Hashable, Sendable {
+    public enum Positions: String, Hashable, Sendable, Codable {
+        /// From the first voxel to the last, at distances that are as equal as whole voxels allow: nnU-Net's.
+        case even
+        /// At whole multiples of floor(patch × step), and a last tile that ends with the image: MONAI's.
+        case interval
+    }
+
+    public enum Padding: String, Hashable, Sendable, Codable {
+        case zero
+        /// The border of the image continues.
+        case edge
+    }
+
+    public var positions: Positions
+    public var padding: Padding
+
+    public init(positions: Positions = .even, padding: Padding = .zero) {
+        self.positions = positions
+        self.padding = padding
+    }
+}
+
+/// The positions of the tiles of a sliding window, identical to nnU-Net's or MONAI's for every voxel.
 ///
 /// Axis order is (z, y, x). Tiles are numbered with z outermost and x innermost, so that planes are completed from z =
 /// 0 on. Plane numbers refer to the **image**; starts of tiles refer to the **padded** image, whose content begins at
@@ -32,15 +56,21 @@ public struct TilePlan: Hashable, Sendable {
     public let patch: GridZYX
     /// Distance between neighbouring tiles as a fraction of the patch.
     public let step: Double
+    public let rule: TilingRule
     /// The image, widened to the patch along axes that are shorter; content in the centre, an odd voxel at the end.
     public let paddedShape: GridZYX
-    /// Zeros before the content along each axis.
+    /// Voxels before the content along each axis.
     public let padding: GridZYX
     public let zStarts: [Int]
     public let yStarts: [Int]
     public let xStarts: [Int]
 
-    public init(imageShape: GridZYX, patch: GridZYX, step: Double) throws(TilePlanError) {
+    public init(
+        imageShape: GridZYX,
+        patch: GridZYX,
+        step: Double,
+        rule: TilingRule = TilingRule()
+    ) throws(TilePlanError) {
         guard VolumeShape(validating: imageShape.x, y: imageShape.y, z: imageShape.z) != nil else {
             throw .imageShape(imageShape)
         }
@@ -59,7 +89,12 @@ public struct TilePlan: Hashable, Sendable {
         var tiles = 1
         for axis in 0..<3 {
             // Patches of one voxel along this axis cannot overlap: each slice is used once.
-            let along = try Self.starts(image: padded[axis], patch: patch[axis], step: patch[axis] == 1 ? 1 : step)
+            let own = patch[axis] == 1 ? 1 : step
+            let along =
+                switch rule.positions {
+                case .even: try Self.starts(image: padded[axis], patch: patch[axis], step: own)
+                case .interval: try Self.starts(image: padded[axis], patch: patch[axis], intervalShare: own)
+                }
             tiles *= along.count
             guard tiles <= Self.maximumTileCount else { throw .tooManyTiles }
             starts.append(along)
@@ -67,6 +102,7 @@ public struct TilePlan: Hashable, Sendable {
         self.imageShape = imageShape
         self.patch = patch
         self.step = step
+        self.rule = rule
         self.paddedShape = padded
         self.padding = padding
         zStarts = starts[0]
@@ -86,6 +122,14 @@ public struct TilePlan: Hashable, Sendable {
         guard count > 1 else { return [0] }
         let distance = Double(n - t) / (count - 1)
         return (0..<Int(count)).map { Int((Double($0) * distance).rounded(.toNearestOrEven)) }
+    }
+
+    /// Starts along one axis as by MONAI's `dense_patch_slices`, with its `int(roi * (1 - overlap))`.
+    private static func starts(image n: Int, patch t: Int, intervalShare: Double) throws(TilePlanError) -> [Int] {
+        let interval = max(Int(Double(t) * intervalShare), 1)
+        let count = (n - t + interval - 1) / interval + 1
+        guard count <= maximumStartCount else { throw .tooManyTiles }
+        return (0..<count).map { min($0 * interval, n - t) }
     }
 
     public var tilesInRow: Int { yStarts.count * xStarts.count }
@@ -117,7 +161,7 @@ public struct TilePlan: Hashable, Sendable {
         return zStarts.firstIndex { $0 + patch.z > plane + padding.z } ?? rowCount
     }
 
-    /// Copies a tile out of an image, with zeros beyond its borders.
+    /// Copies a tile out of an image, with zeros or its continued border beyond it.
     ///
     /// - Parameters:
     ///   - image: `[channel][z][y][x]` of ``imageShape``, normalised.
@@ -140,19 +184,23 @@ public struct TilePlan: Hashable, Sendable {
         }
         let (insideZ, insideY, insideX) = (inside(0), inside(1), inside(2))
         let fromX = start.x + insideX.lowerBound - padding.x
+        let continues = rule.padding == .edge
         for channel in 0..<channels {
             for z in 0..<patch.z {
                 for y in 0..<patch.y {
                     let row = target + ((channel * patch.z + z) * patch.y + y) * patch.x
-                    guard insideZ.contains(z), insideY.contains(y) else {
+                    guard continues || insideZ.contains(z) && insideY.contains(y) else {
                         row.update(repeating: 0, count: patch.x)
                         continue
                     }
-                    let fromZ = channel * imageShape.z + start.z + z - padding.z
-                    let from = (fromZ * imageShape.y + start.y + y - padding.y) * imageShape.x + fromX
-                    row.update(repeating: 0, count: insideX.lowerBound)
-                    (row + insideX.lowerBound).update(from: source + from, count: insideX.count)
-                    (row + insideX.upperBound).update(repeating: 0, count: patch.x - insideX.upperBound)
+                    let placeZ = min(max(start.z + z - padding.z, 0), imageShape.z - 1)
+                    let placeY = min(max(start.y + y - padding.y, 0), imageShape.y - 1)
+                    let from = ((channel * imageShape.z + placeZ) * imageShape.y + placeY) * imageShape.x + fromX
+                    let inside = source + from
+                    let (before, after) = continues ? (inside[0], inside[insideX.count - 1]) : (0, 0)
+                    row.update(repeating: before, count: insideX.lowerBound)
+                    (row + insideX.lowerBound).update(from: inside, count: insideX.count)
+                    (row + insideX.upperBound).update(repeating: after, count: patch.x - insideX.upperBound)
                 }
             }
         }

@@ -74,6 +74,8 @@ final class LevelInference: LabelInference {
     private var labeler: SlabLabeler
     private let meter: LogitConfidence
     private var slices: LabelSlices
+    /// Of planes whose probabilities are resampled; nil if logits are.
+    private var probabilities: PlaneProbabilities?
 
     /// - Parameters:
     ///   - decision: the label value for each network output.
@@ -106,6 +108,9 @@ final class LevelInference: LabelInference {
             context: context
         )
         meter = LogitConfidence(decision, width: grid.shape.x, height: grid.shape.y)
+        if level.resamplesProbabilities {
+            probabilities = try PlaneProbabilities(model: grid.shape, decision: decision)
+        }
         self.slices = slices
         self.labeler = labeler
     }
@@ -119,9 +124,14 @@ final class LevelInference: LabelInference {
         for plane in try tiles.step(context.scope) {
             try tiles.withPlane(plane) { logits in
                 try meter.add(logits, plane: plane, to: &slices.tally, scope: context.scope)
-                _ = try labeler.push(logits, into: &slices.labels, scope: context.scope)
+                guard let probabilities else { return try push(logits, context.scope) }
+                try probabilities.withProbabilities(of: logits, scope: context.scope) { try push($0, context.scope) }
             }
         }
+    }
+
+    private func push(_ plane: UnsafeBufferPointer<Float>, _ scope: ComputeScope) throws {
+        _ = try labeler.push(plane, into: &slices.labels, scope: scope)
     }
 
     func checkpoint(force: Bool, isIntermediate: Bool) throws {

@@ -108,7 +108,7 @@ final class SessionSet {
         sessions = try model.networks.map {
             try $0.makeSession(inputShape: model.inputShape, width: width, memory: memory)
         }
-        map = try ImportanceMap(patch: model.patch, precision: precision)
+        map = try ImportanceMap(patch: model.patch, profile: model.settings.tiling.weights, precision: precision)
         let voxels = model.patch.count
         let channels = model.settings.inputChannels
         input = try VoxelBuffer(count: voxels * channels)

@@ -39,6 +39,11 @@ struct LevelPreparation {
                 )
             }
             for (index, normalization) in level.normalizations.enumerated() {
+                if level.normalizesAfterResampling {
+                    let to = channels(index..<index + 1)
+                    try normalizeResampled(self.channels[index], normalization, grid, view, into: to, scope)
+                    continue
+                }
                 let map = try normalization.asNumerics.map(
                     for: self.channels[index],
                     view: view,
@@ -73,6 +78,32 @@ struct LevelPreparation {
         return image.frozen()
     }
 
+    /// Writes a channel that is first resampled, then normalized by its own statistics.
+    private func normalizeResampled(
+        _ channel: FrozenVoxels<Float>,
+        _ normalization: IntensityNormalization,
+        _ grid: ModelGrid,
+        _ view: VoxelView,
+        into result: UnsafeMutableBufferPointer<Float>,
+        _ scope: ComputeScope
+    ) throws {
+        let resampled = try ImageResampler(
+            view: view,
+            target: grid.shape,
+            rule: grid.image,
+            separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
+        ).resample(channel, scope: scope).frozen()
+        let whole = VoxelView(stored: grid.shape)
+        let map = try normalization.asNumerics.map(
+            for: resampled,
+            view: whole,
+            padding: normalization.countsPadding ? padding(grid) : 0,
+            scope: scope
+        )
+        try ImageResampler(view: whole, target: grid.shape, rule: ResamplingRule(order: .nearest), map: map)
+            .resample(resampled, into: result, scope: scope)
+    }
+
     /// How many voxels of the volume's own size fill the patch beyond the volume.
     private func padding(_ grid: ModelGrid) -> Int {
         let shape = grid.shape
@@ -95,6 +126,9 @@ extension IntensityNormalization {
         case .ct(let lower, let upper, let mean, let deviation):
             .ct(lower: lower, upper: upper, mean: mean, deviation: deviation)
         case .zScore(let usesMask): .zScore(useMask: usesMask)
+        case .zScoreOfNonzero: .zScoreOfNonzero
+        case .linear(let mean, let deviation): .linear(mean: mean, deviation: deviation)
+        case .rescale(let lower, let upper): .rescale(lower: lower, upper: upper)
         case .rescale01: .rescale01
         case .rgb01: .rgb01
         case .none: .none

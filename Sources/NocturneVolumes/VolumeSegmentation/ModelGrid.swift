@@ -27,22 +27,66 @@ struct ModelGrid {
         native = orientation.shape(from: source.geometry.shape)
         let whole = VoxelBox(all: native)
         box = level.cropToNonzero ? try nonzero(orientation) ?? whole : whole
-        let stored = source.spacing(turned: turned, as: level.orientation)
-        let source = orientation.source
-        let own = SIMD3(stored[source[0]], stored[source[1]], stored[source[2]])
+        let stored =
+            level.imageResampling.method == .monai
+            ? source.geometry.spacing : source.spacing(turned: turned, as: level.orientation)
+        let axes = orientation.source
+        let own = SIMD3(stored[axes[0]], stored[axes[1]], stored[axes[2]])
         let wanted = (0..<3).map { axis in level.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
         nativeSpacing = own
         spacing = SIMD3(wanted[0], wanted[1], wanted[2])
-        image = ResamplingRule(level.imageResampling)
-        logits = ResamplingRule(level.logitsResampling)
+        var (image, logits) = (ResamplingRule(level.imageResampling), ResamplingRule(level.logitsResampling))
         labels = ResamplingRule(level.labelsResampling)
-        shape =
-            image.method == .none
-            ? box.shape : try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
+        switch image.method {
+        case .none: shape = box.shape
+        case .monai:
+            let grid = try Self.monaiGrid(
+                turned.geometry(from: source.geometry),
+                transposed: AxisOrientation(transposing: level.transpose) ?? .stored,
+                box,
+                spacing: spacing
+            )
+            shape = grid.shape
+            image.alignment = grid.alignment
+            logits.alignment = grid.alignment.inverse
+        case .spline, .torch, .zoom:
+            shape = try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
+        }
+        self.image = image
+        self.logits = logits
     }
 
+    /// MONAI's grid for a box, which depends on the order of the axes before they are transposed.
+    /// - Parameters:
+    ///   - box, spacing: along the networks' axes.
+    ///   - transpose: from the axes of `geometry` to the networks'.
+    private static func monaiGrid(
+        _ geometry: VolumeGeometry,
+        transposed transpose: AxisOrientation,
+        _ box: VoxelBox,
+        spacing: SIMD3<Double>
+    ) throws -> (shape: VolumeShape, alignment: GridAlignment) {
+        var (lower, size, wanted) = (SIMD3(0, 0, 0), SIMD3(0, 0, 0), SIMD3(0.0, 0, 0))
+        for (axis, source) in transpose.source.enumerated() {
+            lower[source] = box.lower[axis]
+            size[source] = box.shape[axis]
+            wanted[source] = spacing[axis]
+        }
+        let part = geometry.cropped(to: VoxelBox(lower: lower, upper: lower &+ size))
+        let grid = try MONAIGrid(of: part.shape, affine: part.affine, spacing: wanted)
+        return (transpose.shape(from: grid.shape), grid.alignment.permuted(transpose.source))
+    }
+
+    /// Whether nothing is resampled.
+    var isNative: Bool { shape == box.shape && (image.alignment?.isIdentity ?? true) }
+
     func tiles(_ level: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
-        try TilePlan(imageShape: GridZYX(shape), patch: level.patch, step: level.tileStep(options))
+        try TilePlan(
+            imageShape: GridZYX(shape),
+            patch: level.patch,
+            step: level.tileStep(options),
+            rule: level.settings.tiling.rule
+        )
     }
 }
 
@@ -67,6 +111,7 @@ extension ResamplingRule {
             case .torch: .torch
             case .none: .none
             case .zoom: .zoom
+            case .monai: .monai
             }
         let separation: ResamplingRule.Separation =
             switch settings.separateZ {
@@ -78,7 +123,7 @@ extension ResamplingRule {
             method: method,
             order: ResamplingOrder(rawValue: settings.order) ?? .linear,
             orderZ: ResamplingOrder(rawValue: settings.orderZ) ?? .nearest,
-            separateZ: separation,
+            separateZ: settings.method == .monai ? .never : separation,
             anisotropyThreshold: settings.anisotropyThreshold
         )
     }

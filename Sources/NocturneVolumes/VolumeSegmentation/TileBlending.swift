@@ -111,6 +111,9 @@ struct PreparedLevel {
     let grid: ModelGrid
     /// `[channel][z][y][x]` in the grid's shape.
     let image: FrozenVoxels<Float>
+
+    /// Whether the grid differs from the volume's, and probabilities are what is resampled.
+    var resamplesProbabilities: Bool { model.settings.resamplesProbabilities && !grid.isNative }
 }
 
 /// A network returned NaN or infinite values.

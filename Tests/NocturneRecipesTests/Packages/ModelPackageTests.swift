@@ -69,6 +69,9 @@ struct ModelPackageTests {
             #expect(level.mirroringAxes == [] && !level.cropToNonzero && level.transpose == [0, 1, 2])
             #expect(level.imageResampling.order == 3 && level.imageResampling.separateZ == .auto)
             #expect(level.logitsResampling.order == 1 && level.logitsResampling.orderZ == 0)
+            #expect(
+                level.tiling == TilingSettings() && !level.normalizesAfterResampling && !level.resamplesProbabilities
+            )
             #expect(settings.postprocessing.keepLargest == [] && settings.postprocessing.minimumVolumeMm3 == [:])
         }
     }
@@ -95,6 +98,40 @@ struct ModelPackageTests {
             #expect(last.isPlanar && last.patchSize == [1, 64, 32] && last.spacing == [nil, 1.5, 2])
             #expect(last.mirroringAxes == [1, 2] && last.transpose == [2, 0, 1])
             #expect(last.oneHotLabels == [7, 1] && last.inputChannels == 3)
+        }
+    }
+
+    @Test("a package can follow MONAI's transforms and sliding window")
+    func monai() throws {
+        let section = """
+            {"orientation": "RAS", "transpose": [2, 1, 0], "spacing": [1.5, 1.5, 2], "patchSize": [32, 32, 16],
+             "tileStep": 0.75, "tiling": {"positions": "interval", "weights": "centredGaussian", "padding": "edge"},
+             "normalizeAfterResampling": true, "networks": ["nets/network.onnx"],
+             "resampling": {"image": {"method": "monai", "order": 1},
+               "logits": {"method": "monai", "order": 1, "values": "probabilities"}}}
+            """
+        try TemporaryFolder.with { place in
+            let text = try PackageBuilder.document(changing: "volumeSegmentation", to: section)
+            let package = try ModelPackage.checked(folder: PackageBuilder.write(text, into: place))
+            let level = try VolumeSegmentationSettings(package).levels[0]
+            #expect(level.tiling.rule == TilingRule(positions: .interval, padding: .edge))
+            #expect(level.tiling.weights == .centredGaussian && level.normalizesAfterResampling)
+            #expect(level.imageResampling.method == .monai && level.resamplesProbabilities)
+        }
+        let schemes: [(String, IntensityNormalization)] = [
+            (#"{"scheme": "zScore", "nonzero": true}"#, .zScoreOfNonzero),
+            (#"{"scheme": "linear", "mean": 3, "standardDeviation": 2}"#, .linear(mean: 3, standardDeviation: 2)),
+            (
+                #"{"scheme": "rescale", "lowerBound": -1, "upperBound": 1}"#,
+                .rescale(lowerBound: -1, upperBound: 1)
+            ),
+        ]
+        for (text, scheme) in schemes {
+            try TemporaryFolder.with { place in
+                let text = try PackageBuilder.document(changing: "channels.0.normalization", to: text)
+                let package = try ModelPackage.checked(folder: PackageBuilder.write(text, into: place))
+                #expect(package.channels[0].normalization == scheme)
+            }
         }
     }
 

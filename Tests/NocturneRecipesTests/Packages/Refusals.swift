@@ -116,6 +116,31 @@ extension Refusal {
         Refusal("\(volume).patchSize", nil, .missingKey, "\(volume).patchSize"),
         Refusal("\(volume).tileStep", "0", .invalidValue, "\(volume).tileStep"),
         Refusal("\(volume).tileStep", "1.01", .invalidValue, "\(volume).tileStep"),
+        Refusal("\(volume).tiling", "{\"positions\": \"random\"}", .invalidValue, "\(volume).tiling.positions"),
+        Refusal("\(volume).tiling", "{\"weights\": \"cosine\"}", .invalidValue, "\(volume).tiling.weights"),
+        Refusal("\(volume).tiling", "{\"padding\": \"reflect\"}", .invalidValue, "\(volume).tiling.padding"),
+        Refusal("\(volume).resampling.image.method", "\"monai\"", .invalidValue, "\(volume).resampling.logits.method"),
+        Refusal(
+            "\(volume).resampling",
+            "{\"image\": {\"method\": \"monai\"}, \"logits\": {\"method\": \"monai\"}}",
+            .invalidValue,
+            "\(volume).resampling.image.order"
+        ),
+        Refusal("\(volume).resampling.logits.values", "\"odds\"", .invalidValue, "\(volume).resampling.logits.values"),
+        Refusal("\(volume).resampling.image.values", "\"logits\"", .invalidValue, "\(volume).resampling.image.values"),
+        Refusal("channels.0.normalization.nonzero", "true", .invalidValue, "channels[0].normalization.nonzero"),
+        Refusal(
+            "channels.0.normalization",
+            "{\"scheme\": \"rescale\", \"lowerBound\": 1, \"upperBound\": 1}",
+            .invalidValue,
+            "channels[0].normalization.upperBound"
+        ),
+        Refusal(
+            "channels.0.normalization",
+            "{\"scheme\": \"linear\", \"mean\": 1}",
+            .missingKey,
+            "channels[0].normalization.standardDeviation"
+        ),
         Refusal("\(volume).mirroringAxes", "[0, 0]", .invalidValue, "\(volume).mirroringAxes"),
         Refusal("\(volume).mirroringAxes", "[3]", .invalidValue, "\(volume).mirroringAxes"),
         Refusal("\(volume).resampling.image.order", "2", .invalidValue, "\(volume).resampling.image.order"),

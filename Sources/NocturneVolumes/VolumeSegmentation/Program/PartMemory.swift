@@ -49,6 +49,14 @@ struct PartMemory {
                 through: .infer
             ),
         ]
+        if level.settings.normalizesAfterResampling {
+            let bytes = grid.shape.count * 4
+            buffers.append(PlannedBuffer("resampled channel", bytes: bytes, from: during, through: during))
+        }
+        if level.settings.normalizations.contains(.zScoreOfNonzero) {
+            let bytes = level.settings.normalizesAfterResampling ? grid.shape.count : grid.box.shape.count
+            buffers.append(PlannedBuffer("mask", bytes: bytes, from: during, through: during))
+        }
         if level.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
             // The mask, and one normalized channel if values outside the mask stay unchanged.
             buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
@@ -77,12 +85,20 @@ struct PartMemory {
                 "logit planes",
                 bytes: part.members.count > 1
                     ? EnsembleLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
-                    : SlabLabeler.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
-                        + LogitConfidence.predictedBytes(width: grid.shape.x, height: grid.shape.y),
+                    : SlabLabeler.predictedBytes(
+                        model: grid.shape,
+                        box: grid.box.shape,
+                        rule: grid.logits,
+                        classes: level.classes
+                    ) + LogitConfidence.predictedBytes(width: grid.shape.x, height: grid.shape.y),
                 from: .infer,
                 through: .infer
             ),
         ]
+        if level.settings.resamplesProbabilities, !grid.isNative {
+            let bytes = PlaneProbabilities.predictedBytes(model: grid.shape, classes: level.classes)
+            buffers.append(PlannedBuffer("probabilities of a plane", bytes: bytes, from: .infer, through: .infer))
+        }
         if level.accumulatorCount(options) > 1 {
             let plane = grid.shape.sliceCount * level.classes * 4
             buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))

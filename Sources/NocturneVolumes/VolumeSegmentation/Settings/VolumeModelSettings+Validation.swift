@@ -134,6 +134,10 @@ extension ModelValidation {
         guard axes(member) == axes(first) else {
             throw refuse(key, expected: "the axes of \(first.path): \(axes(first))", found: axes(member))
         }
+        // An ensemble averages the probabilities of resampled logits.
+        for one in [first, member] where one.settings.levels.contains(where: \.resamplesProbabilities) {
+            throw refuse(key, expected: "packages whose logits are resampled", found: "probabilities in \(one.path)")
+        }
     }
 
     /// The labels of a part by the values that `model.json` gives, or by their names.

@@ -31,14 +31,22 @@ struct VolumeSegmentationSection: Decodable {
         let spacing: [Double]?
         let patchSize: [WholeNumber]
         let tileStep: Double?
+        let tiling: Tiling?
         let mirroringAxes: [WholeNumber]?
         let cropToNonzero: Bool?
+        let normalizeAfterResampling: Bool?
         let resampling: Resamplings?
         let networks: [String]
         /// For a previous level only: its own normalizations if they differ, and the labels that become channels of the
         /// next level.
         let normalizations: [ModelDocument.Normalization]?
         let oneHotLabels: [WholeNumber]?
+    }
+
+    struct Tiling: Decodable {
+        let positions: String?
+        let weights: String?
+        let padding: String?
     }
 
     struct Resamplings: Decodable {
@@ -53,6 +61,7 @@ struct VolumeSegmentationSection: Decodable {
         let orderZ: WholeNumber?
         let separateZ: String?
         let anisotropyThreshold: Double?
+        let values: String?
     }
 
     struct Postprocessing: Decodable {

@@ -123,6 +123,13 @@ extension ModelValidation {
             throw refuse("\(key).mirroringAxes", expected: "some of 0..<\(patchSize.count), each once", found: axes)
         }
         if isPlanar { patchSize.insert(1, at: 0) }
+        let after = raw.normalizeAfterResampling ?? false
+        if after, normalizations.contains(.zScore(usesMask: true)) {
+            throw refuse("\(key).normalizeAfterResampling", expected: "no zScore with a mask", found: after)
+        }
+        let image = try resampling(raw.resampling?.image, order: 3, key: "\(key).resampling.image")
+        let logits = try resampling(raw.resampling?.logits, order: 1, key: "\(key).resampling.logits")
+        try checkMONAI(image, logits, isCascade: !oneHot.isEmpty || raw.oneHotLabels != nil, key: "\(key).resampling")
         return CascadeLevel(
             orientation: orientation,
             transpose: transpose,
@@ -130,11 +137,14 @@ extension ModelValidation {
             patchSize: patchSize,
             isPlanar: isPlanar,
             tileStep: step,
+            tiling: try tiling(raw.tiling, key: "\(key).tiling"),
             mirroringAxes: axes.map { isPlanar ? $0 + 1 : $0 }.sorted(),
             cropToNonzero: raw.cropToNonzero ?? false,
-            imageResampling: try resampling(raw.resampling?.image, order: 3, key: "\(key).resampling.image"),
-            logitsResampling: try resampling(raw.resampling?.logits, order: 1, key: "\(key).resampling.logits"),
+            imageResampling: image,
+            logitsResampling: logits,
             labelsResampling: try resampling(raw.resampling?.labels, order: 1, key: "\(key).resampling.labels"),
+            normalizesAfterResampling: after,
+            resamplesProbabilities: try probabilities(raw.resampling, key: "\(key).resampling"),
             normalizations: normalizations,
             oneHotLabels: oneHot,
             networks: try networks(raw.networks, files: files, key: "\(key).networks")
@@ -149,7 +159,7 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> ResamplingSettings {
         let methodText = raw?.method ?? ResamplingSettings.Method.spline.rawValue
         guard let method = ResamplingSettings.Method(rawValue: methodText), method != .zoom else {
-            throw refuse("\(key).method", expected: "spline, torch or none", found: methodText)
+            throw refuse("\(key).method", expected: "spline, torch, monai or none", found: methodText)
         }
         let separateText = raw?.separateZ ?? ResamplingSettings.SeparateAxis.auto.rawValue
         guard let separate = ResamplingSettings.SeparateAxis(rawValue: separateText) else {

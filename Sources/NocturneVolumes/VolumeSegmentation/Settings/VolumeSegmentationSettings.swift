@@ -68,6 +68,8 @@ public struct CascadeLevel: Hashable, Sendable {
     public let isPlanar: Bool
     /// The step between tiles as a share of the patch, above 0 and at most 1. A batch's options may override it.
     public let tileStep: Double
+    /// Where tiles are, what is beyond the volume, and how tiles are weighted.
+    public let tiling: TilingSettings
     /// The axes along which predictions of mirrored tiles are averaged; empty for none. Ascending. A batch's options
     /// may disable mirroring.
     public let mirroringAxes: [Int]
@@ -77,6 +79,10 @@ public struct CascadeLevel: Hashable, Sendable {
     public let imageResampling: ResamplingSettings
     public let logitsResampling: ResamplingSettings
     public let labelsResampling: ResamplingSettings
+    /// Whether statistics and normalisation are those of the resampled image; otherwise of the image before.
+    public let normalizesAfterResampling: Bool
+    /// Whether logits become probabilities before they are resampled, instead of being resampled themselves.
+    public let resamplesProbabilities: Bool
     /// One per image channel.
     public let normalizations: [IntensityNormalization]
     /// The labels of the previous level, each a channel of 0 and 1 after the image's; empty in the first level.
@@ -94,11 +100,14 @@ public struct CascadeLevel: Hashable, Sendable {
         patchSize: [Int],
         isPlanar: Bool,
         tileStep: Double,
+        tiling: TilingSettings,
         mirroringAxes: [Int],
         cropToNonzero: Bool,
         imageResampling: ResamplingSettings,
         logitsResampling: ResamplingSettings,
         labelsResampling: ResamplingSettings,
+        normalizesAfterResampling: Bool,
+        resamplesProbabilities: Bool,
         normalizations: [IntensityNormalization],
         oneHotLabels: [UInt16],
         networks: [String]
@@ -109,14 +118,28 @@ public struct CascadeLevel: Hashable, Sendable {
         self.patchSize = patchSize
         self.isPlanar = isPlanar
         self.tileStep = tileStep
+        self.tiling = tiling
         self.mirroringAxes = mirroringAxes
         self.cropToNonzero = cropToNonzero
         self.imageResampling = imageResampling
         self.logitsResampling = logitsResampling
         self.labelsResampling = labelsResampling
+        self.normalizesAfterResampling = normalizesAfterResampling
+        self.resamplesProbabilities = resamplesProbabilities
         self.normalizations = normalizations
         self.oneHotLabels = oneHotLabels
         self.networks = networks
+    }
+}
+
+/// How a level divides a volume into tiles.
+public struct TilingSettings: Hashable, Sendable {
+    public let rule: TilingRule
+    public let weights: ImportanceMap.Profile
+
+    package init(rule: TilingRule = TilingRule(), weights: ImportanceMap.Profile = .gaussian) {
+        self.rule = rule
+        self.weights = weights
     }
 }
 
@@ -131,6 +154,8 @@ public struct ResamplingSettings: Hashable, Sendable {
         case none
         /// `ndimage.zoom`, for the grid of a program only.
         case zoom
+        /// MONAI's `Spacing`, and its inverse for logits or probabilities.
+        case monai
     }
 
     public enum SeparateAxis: String, Hashable, Sendable {

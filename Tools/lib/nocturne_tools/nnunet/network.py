@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import warnings
 from copy import deepcopy
-from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
-import onnx
-import onnxruntime
-import torch
 from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
 from nnunetv2.utilities.get_network_from_plans import get_network_from_plans
 from nnunetv2.utilities.plans_handling.plans_handler import ConfigurationManager
-from torch import Tensor, nn
+from torch import nn
+
+from nocturne_tools.onnx_export import LARGEST_DIFFERENCE, compare, export
 
 from .folder import Checkpoint
 from .refusal import Refusal, listed
 from .settings import Configuration
+
+__all__ = ["LARGEST_DIFFERENCE", "build", "compare", "export", "load", "trainer_note"]
 
 KNOWN_NETWORKS = ("PlainConvUNet", "ResidualEncoderUNet")
 KNOWN_PARTS = ("Conv2d", "Conv3d", "InstanceNorm2d", "InstanceNorm3d", "BatchNorm2d", "BatchNorm3d", "LeakyReLU")
@@ -29,8 +26,6 @@ KNOWN_PARTS += ("ReLU", "Dropout", "Dropout2d", "Dropout3d")
 # nnU-Net's trainers whose networks differ from the plans.
 BATCH_NORM_TRAINERS = ("nnUNetTrainerBN",)
 OTHER_NETWORK_TRAINERS = ("Primus", "Primus_")
-LARGEST_DIFFERENCE = 1e-4  # of the largest output
-OPSET = 17
 
 
 def build(configuration: Configuration, trainer: str, inputs: int, outputs: int) -> nn.Module:
@@ -98,47 +93,3 @@ def load(network: nn.Module, checkpoint: Checkpoint) -> None:
             shapes = f"{list(given[name].shape)}, expected {list(value.shape)}"
             raise Refusal(checkpoint.path, f"does not fit the network of the plans: {name} has shape {shapes}")
     network.load_state_dict(given, strict=True)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """ONNX Runtime against PyTorch on one random patch."""
-
-    largest: float  # of the differences, over the largest output
-    root_mean_square: float  # of the differences, over that of the outputs
-
-
-def export(network: nn.Module, shape: tuple[int, ...], file: Path) -> None:
-    """Writes ONNX with the fixed input shape (1, channels, patch…); input `input`, output `logits`."""
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            network,
-            (torch.zeros(shape),),
-            str(file),
-            input_names=["input"],
-            output_names=["logits"],
-            opset_version=OPSET,
-            dynamo=False,
-        )
-    onnx.checker.check_model(str(file), full_check=True)
-
-
-def compare(network: nn.Module, shape: tuple[int, ...], file: Path, seed: int) -> Difference:
-    """Runs both on the same random patch."""
-    patch = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = torch.get_num_threads()
-    session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    with torch.inference_mode():
-        expected: Tensor = network(patch)
-    found = session.run(["logits"], {"input": patch.numpy()})[0]
-    reference = expected.numpy().astype(np.float64)
-    if found.shape != reference.shape:
-        raise Refusal(file, f"ONNX gives shape {found.shape}, PyTorch {reference.shape}")
-    difference = found - reference
-    return Difference(
-        float(np.abs(difference).max() / max(np.abs(reference).max(), 1e-30)),
-        float(np.sqrt((difference**2).mean() / max((reference**2).mean(), 1e-60))),
-    )

@@ -11,7 +11,7 @@ from nocturne_tools.paths import TOOLS
 LIBRARY = TOOLS / "lib"
 PACKAGE = "nocturne_tools"
 # Packages that one exporter imports when it is used, and names in its message; the wheel's extra has no need for them.
-OPTIONAL = {"totalsegmentator"}
+OPTIONAL = {"monai", "totalsegmentator", "yaml"}
 
 
 def scripts() -> list[Path]:

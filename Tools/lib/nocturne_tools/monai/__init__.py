@@ -1,0 +1,1 @@
+"""MONAI bundles as model packages."""
