@@ -213,7 +213,9 @@ struct MONAITests {
             return found
         }
         let sum = exp(2.0) + exp(-1.0) + exp(5.0)
-        let classes: [Float] = [1 / 3, Float(exp(2.0) / sum), 1 / 3, Float(exp(-1.0) / sum), 1 / 3, Float(exp(5.0) / sum)]
+        let classes: [Float] = [
+            1 / 3, Float(exp(2.0) / sum), 1 / 3, Float(exp(-1.0) / sum), 1 / 3, Float(exp(5.0) / sum),
+        ]
         #expect(largestDifference(try probabilities(.largestLogit(labels: [0, 1, 2])), classes) < 1e-6)
         let regions = logits.map { Float(1 / (1 + exp(-Double($0))) - 0.5) }
         #expect(largestDifference(try probabilities(.regions(labels: [1, 2, 3])), regions) < 1e-6)
