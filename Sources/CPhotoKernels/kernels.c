@@ -140,3 +140,35 @@ void photo_look_up(const uint8_t *pixels, size_t count, const float *tables, flo
         planes[2 * plane + i] = tables[512 + pixels[2]];
     }
 }
+
+void photo_sample_line(
+    const photo_masked *source, double x, double y, double dx, double dy, ptrdiff_t count, uint8_t *out, uint8_t *alpha)
+{
+#pragma STDC FP_CONTRACT OFF
+    const uint8_t *opacity = source->opacity;
+    const ptrdiff_t width = source->width, height = source->height;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        const double px = x + dx * (double)i, py = y + dy * (double)i;
+        if (!(px > -0.5 && py > -0.5 && px < (double)width && py < (double)height)) continue;
+        const ptrdiff_t nearest_x = (ptrdiff_t)(px + 0.5), nearest_y = (ptrdiff_t)(py + 0.5);
+        if (nearest_x >= width || nearest_y >= height) continue;
+        const ptrdiff_t own = nearest_y * width + nearest_x;
+        if (!opacity[own]) continue;
+        /* Positions are above -0.5, so the sums are positive and truncation rounds down. */
+        const ptrdiff_t left = (ptrdiff_t)(px + 1) - 1, top = (ptrdiff_t)(py + 1) - 1;
+        const float right = (float)(px - (double)left), below = (float)(py - (double)top);
+        ptrdiff_t places[4];
+        for (int corner = 0; corner < 4; corner++) {
+            const ptrdiff_t cx = left + (corner & 1), cy = top + (corner >> 1);
+            const int is_inside = cx >= 0 && cy >= 0 && cx < width && cy < height && opacity[cy * width + cx];
+            places[corner] = 3 * (is_inside ? cy * width + cx : own);
+        }
+        for (int channel = 0; channel < 3; channel++) {
+            const uint8_t *values = source->pixels + channel;
+            const float above = (float)values[places[0]] * (1 - right) + (float)values[places[1]] * right;
+            const float under = (float)values[places[2]] * (1 - right) + (float)values[places[3]] * right;
+            out[3 * i + channel] = (uint8_t)(above * (1 - below) + under * below + 0.5f);
+        }
+        alpha[i] = 255;
+    }
+}

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Loops over 8-bit RGB pixels (3 bytes each, with a row stride in bytes). All arithmetic uses integers, so results do
- * not depend on the processor.
+ * Loops over 8-bit RGB pixels (3 bytes each, with a row stride in bytes). All arithmetic uses integers, or floating-point
+ * operations in a fixed order without contraction, so results do not depend on the processor.
  */
 
 /* The number of values that store the weights of four neighbouring pixels, see photo_resize_row. */
@@ -21,6 +21,22 @@ enum { PHOTO_GROUP = 32 };
  */
 void photo_resize_row(
     const uint8_t *row, const int32_t *starts, const int16_t *weights, size_t groups, size_t count, uint8_t *out);
+
+/* A picture with a mask: red, green and blue of each pixel, and its opacity, 0 outside the mask; rows without gaps. */
+typedef struct {
+    const uint8_t *pixels;
+    const uint8_t *opacity;
+    ptrdiff_t width;
+    ptrdiff_t height;
+} photo_masked;
+
+/*
+ * Samples `count` points from (x, y) on, each (dx, dy) further, between pixels whose centres are whole numbers. Each is the
+ * mean of the four pixels around it, weighted by distance; those outside the mask are replaced by the nearest pixel. Where the
+ * nearest pixel is outside the mask, `out` and `alpha` are left as they are; otherwise `alpha` becomes 255.
+ */
+void photo_sample_line(
+    const photo_masked *source, double x, double y, double dx, double dy, ptrdiff_t count, uint8_t *out, uint8_t *alpha);
 
 /* Computes `count` bytes: the sums over `taps` rows with one weight per row, rounded and clamped. */
 void photo_mix_rows(

@@ -57,22 +57,15 @@ enum CropDrawing {
         let start =
             box.centre - across * (Double(width) / 2 - 0.5) - down * (Double(height) / 2 - 0.5)
             - SIMD2(Double(instance.box.x) + 0.5, Double(instance.box.y) + 0.5)
-        let (plainWidth, plainHeight) = (plain.image.width, plain.image.height)
-        plain.image.samples.withUnsafeBufferPointer { source in
-            plain.alpha.withUnsafeBufferPointer { opacity in
-                crop.image.samples.withUnsafeMutableBufferPointer { target in
-                    crop.alpha.withUnsafeMutableBufferPointer { alpha in
-                        let mixer = PixelMixer(source, opacity, plainWidth, plainHeight)
-                        for y in 0..<height {
-                            let row = start + down * Double(y)
-                            for x in 0..<width where mixer.mix(at: row + across * Double(x), target, y * width + x) {
-                                alpha[y * width + x] = 255
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        MaskedSampling.sample(
+            plain.image,
+            opacity: plain.alpha,
+            start: start,
+            across: across,
+            down: down,
+            into: &crop.image,
+            alpha: &crop.alpha
+        )
         return crop
     }
 

@@ -1,0 +1,59 @@
+internal import CPhotoKernels
+public import NocturneCore
+
+/// Samples a picture with a mask along lines, at any angle.
+public enum MaskedSampling {
+    /// Samples a rectangle of `target`'s size: the pixel in column x of row y is at `start` + x · `across` + y · `down`, in
+    /// pixels of `source`, whose centres are whole numbers.
+    ///
+    /// Each value is the mean of the four pixels around its position, weighted by distance; those outside the mask are
+    /// replaced by the nearest pixel, so that nothing from outside blends in. Where the nearest pixel is outside, the target
+    /// stays black and its opacity 0; elsewhere it becomes 255. Takes about 5 ns per pixel.
+    /// - Parameters:
+    ///   - opacity: one for each pixel of `source`, 0 outside the mask.
+    ///   - alpha: one for each pixel of `target`.
+    public static func sample(
+        _ source: RGBImage,
+        opacity: [UInt8],
+        start: SIMD2<Double>,
+        across: SIMD2<Double>,
+        down: SIMD2<Double>,
+        into target: inout RGBImage,
+        alpha: inout [UInt8]
+    ) {
+        precondition(opacity.count == source.width * source.height, "an opacity for each pixel")
+        precondition(alpha.count == target.width * target.height, "an opacity for each pixel")
+        let (width, height) = (target.width, target.height)
+        source.samples.withUnsafeBufferPointer { pixels in
+            opacity.withUnsafeBufferPointer { opacity in
+                target.samples.withUnsafeMutableBufferPointer { out in
+                    alpha.withUnsafeMutableBufferPointer { alpha in
+                        guard let pixels = pixels.baseAddress, let opacity = opacity.baseAddress,
+                            let out = out.baseAddress, let alpha = alpha.baseAddress
+                        else { return }
+                        var masked = photo_masked(
+                            pixels: pixels,
+                            opacity: opacity,
+                            width: source.width,
+                            height: source.height
+                        )
+                        for y in 0..<height {
+                            let row = start + down * Double(y)
+                            let first = y * width
+                            photo_sample_line(
+                                &masked,
+                                row.x,
+                                row.y,
+                                across.x,
+                                across.y,
+                                width,
+                                out + 3 * first,
+                                alpha + first
+                            )
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
