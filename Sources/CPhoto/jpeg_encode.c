@@ -57,7 +57,6 @@ cphoto_code cphoto_jpeg_encode(
     info.in_color_space = JCS_RGB;
     jpeg_set_defaults(&info);
     jpeg_set_quality(&info, quality, TRUE);
-    info.optimize_coding = TRUE;
     jpeg_start_compress(&info, TRUE);
     while (info.next_scanline < info.image_height) {
         JSAMPROW row = (JSAMPROW)(rgb + (size_t)info.next_scanline * width * 3);

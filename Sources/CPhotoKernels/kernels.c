@@ -141,12 +141,29 @@ void photo_look_up(const uint8_t *pixels, size_t count, const float *tables, flo
     }
 }
 
-void photo_sample_line(
+// Four values at once: red, green and blue, and one more that is left out.
+typedef float four_values __attribute__((vector_size(16)));
+typedef uint8_t four_bytes __attribute__((vector_size(4)));
+
+PHOTO_INLINE four_values values_at(const uint8_t *pixel)
+{
+    four_bytes bytes;
+    memcpy(&bytes, pixel, sizeof bytes);
+    return __builtin_convertvector(bytes, four_values);
+}
+
+// The same for the last pixel, after which there is no other byte.
+PHOTO_INLINE four_values last_values_at(const uint8_t *pixel)
+{
+    return (four_values){(float)pixel[0], (float)pixel[1], (float)pixel[2], 0};
+}
+
+PHOTO_INLINE void photo_sample_line_body(
     const photo_masked *source, double x, double y, double dx, double dy, ptrdiff_t count, uint8_t *out, uint8_t *alpha)
 {
 #pragma STDC FP_CONTRACT OFF
     const uint8_t *opacity = source->opacity;
-    const ptrdiff_t width = source->width, height = source->height;
+    const ptrdiff_t width = source->width, height = source->height, last = width * height - 1;
     for (ptrdiff_t i = 0; i < count; i++) {
         const double px = x + dx * (double)i, py = y + dy * (double)i;
         if (!(px > -0.5 && py > -0.5 && px < (double)width && py < (double)height)) continue;
@@ -154,21 +171,36 @@ void photo_sample_line(
         if (nearest_x >= width || nearest_y >= height) continue;
         const ptrdiff_t own = nearest_y * width + nearest_x;
         if (!opacity[own]) continue;
-        /* Positions are above -0.5, so the sums are positive and truncation rounds down. */
+        // Positions are above -0.5, so the sums are positive and truncation rounds down.
         const ptrdiff_t left = (ptrdiff_t)(px + 1) - 1, top = (ptrdiff_t)(py + 1) - 1;
         const float right = (float)(px - (double)left), below = (float)(py - (double)top);
-        ptrdiff_t places[4];
-        for (int corner = 0; corner < 4; corner++) {
-            const ptrdiff_t cx = left + (corner & 1), cy = top + (corner >> 1);
-            const int is_inside = cx >= 0 && cy >= 0 && cx < width && cy < height && opacity[cy * width + cx];
-            places[corner] = 3 * (is_inside ? cy * width + cx : own);
+        const ptrdiff_t first = top * width + left;
+        four_values corners[4];
+        if (left >= 0 && top >= 0 && left + 1 < width && top + 2 < height && opacity[first] && opacity[first + 1]
+            && opacity[first + width] && opacity[first + width + 1]) {
+            const uint8_t *pixel = source->pixels + 3 * first;
+            corners[0] = values_at(pixel);
+            corners[1] = values_at(pixel + 3);
+            corners[2] = values_at(pixel + 3 * width);
+            corners[3] = values_at(pixel + 3 * width + 3);
+        } else {
+            for (int corner = 0; corner < 4; corner++) {
+                const ptrdiff_t cx = left + (corner & 1), cy = top + (corner >> 1);
+                const int is_inside = cx >= 0 && cy >= 0 && cx < width && cy < height && opacity[cy * width + cx];
+                const ptrdiff_t place = is_inside ? cy * width + cx : own;
+                const uint8_t *pixel = source->pixels + 3 * place;
+                corners[corner] = place == last ? last_values_at(pixel) : values_at(pixel);
+            }
         }
-        for (int channel = 0; channel < 3; channel++) {
-            const uint8_t *values = source->pixels + channel;
-            const float above = (float)values[places[0]] * (1 - right) + (float)values[places[1]] * right;
-            const float under = (float)values[places[2]] * (1 - right) + (float)values[places[3]] * right;
-            out[3 * i + channel] = (uint8_t)(above * (1 - below) + under * below + 0.5f);
-        }
+        const four_values above = corners[0] * (1 - right) + corners[1] * right;
+        const four_values under = corners[2] * (1 - right) + corners[3] * right;
+        const four_bytes mean = __builtin_convertvector(above * (1 - below) + under * below + 0.5f, four_bytes);
+        memcpy(out + 3 * i, &mean, 3);
         alpha[i] = 255;
     }
 }
+
+PHOTO_VARIANTS(
+    photo_sample_line,
+    (const photo_masked *source, double x, double y, double dx, double dy, ptrdiff_t count, uint8_t *out, uint8_t *alpha),
+    (source, x, y, dx, dy, count, out, alpha))

@@ -22,23 +22,36 @@ enum CropDrawing {
             image: RGBImage(width: box.width, height: box.height),
             alpha: [UInt8](repeating: 0, count: box.width * box.height)
         )
+        instance.mask.forEachRun { x, rows in
+            for y in rows { crop.alpha[(y - box.y) * box.width + x - box.x] = 255 }
+        }
         photo.samples.withUnsafeBufferPointer { source in
             crop.image.samples.withUnsafeMutableBufferPointer { target in
-                crop.alpha.withUnsafeMutableBufferPointer { alpha in
-                    instance.mask.forEachRun { x, rows in
-                        for y in rows {
-                            let place = (y - box.y) * box.width + x - box.x
-                            let from = (y * photo.width + x) * 3
-                            alpha[place] = 255
-                            target[3 * place] = source[from]
-                            target[3 * place + 1] = source[from + 1]
-                            target[3 * place + 2] = source[from + 2]
-                        }
+                // Row by row, as the photo lies in memory.
+                for y in 0..<box.height {
+                    let (row, from) = (y * box.width, (y + box.y) * photo.width + box.x)
+                    for run in runs(of: crop.alpha[row..<row + box.width]) {
+                        let first = 3 * (from + run.lowerBound - row)
+                        _ = target[3 * run.lowerBound..<3 * run.upperBound].update(
+                            fromContentsOf: source[first..<first + 3 * run.count]
+                        )
                     }
                 }
             }
         }
         return crop
+    }
+
+    /// The stretches that are not transparent.
+    private static func runs(of alpha: ArraySlice<UInt8>) -> [Range<Int>] {
+        var runs: [Range<Int>] = []
+        var rest = alpha
+        while let first = rest.firstIndex(where: { $0 != 0 }) {
+            let end = rest[first...].firstIndex(of: 0) ?? alpha.endIndex
+            runs.append(first..<end)
+            rest = alpha[end...]
+        }
+        return runs
     }
 
     /// Rotated upright: its rotated box, sampled with bilinear interpolation.

@@ -13,7 +13,7 @@ public enum CropFormat: Sendable, Hashable {
     case none
 
     /// Beyond it, files grow and pictures do not get visibly better.
-    public static let defaultQuality = 85
+    public static let defaultQuality = 80
     public static let standard = CropFormat.jpeg(quality: defaultQuality)
 
     /// The text of the option: `jpeg`, `jpeg:90`, `png` or `none`.
