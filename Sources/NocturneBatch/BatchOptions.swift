@@ -20,11 +20,27 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     public let unusual: Int
     /// Without an output that was asked for: ``MissingOutput``.
     public let incomplete: Int
+    /// That could not be compared with their references.
+    public let notCompared: Int
+    /// Whose labels were compared with those of the same number, since the reference has no names.
+    public let comparedByNumber: Int
 
-    package init(noted: Int, unusual: Int, incomplete: Int) {
+    package init(noted: Int, unusual: Int, incomplete: Int, notCompared: Int = 0, comparedByNumber: Int = 0) {
         self.noted = noted
         self.unusual = unusual
         self.incomplete = incomplete
+        self.notCompared = notCompared
+        self.comparedByNumber = comparedByNumber
+    }
+
+    /// A batch of an earlier version has not counted comparisons.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        noted = try values.decode(Int.self, forKey: .noted)
+        unusual = try values.decode(Int.self, forKey: .unusual)
+        incomplete = try values.decode(Int.self, forKey: .incomplete)
+        notCompared = try values.decodeIfPresent(Int.self, forKey: .notCompared) ?? 0
+        comparedByNumber = try values.decodeIfPresent(Int.self, forKey: .comparedByNumber) ?? 0
     }
 }
 

@@ -76,10 +76,17 @@ extension Journal {
         try lists("statistics") { try StatisticList.read($0) }
     }
 
-    /// The parts recorded for each completed item that has any, by id.
+    /// The parts recorded for each completed item that has any, by id, with the texts that they have been given since.
     public func parts() throws(JournalError) -> [Int64: [ItemPart]] {
         let decoder = JSONDecoder()
-        return try lists("parts") { try decoder.decode([ItemPart].self, from: Data($0.utf8)) }
+        var parts = try lists("parts") { try decoder.decode([ItemPart].self, from: Data($0.utf8)) }
+        let texts = try texts()
+        guard !texts.isEmpty else { return parts }
+        let current = texts.current(for: try items())
+        for (id, texts) in current {
+            parts[id] = parts[id]?.map { part in texts[part.id].map(part.with) ?? part }
+        }
+        return parts
     }
 
     /// The files of the result that the item had when it was last completed, whatever its state is now: they prove whose

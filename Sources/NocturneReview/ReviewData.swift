@@ -32,6 +32,24 @@ enum ReviewData {
             let text: String
         }
 
+        /// How one measure of one label agrees with the references.
+        struct Agreement: Encodable {
+            let model: String
+            let label: String
+            let measure: String
+            let unit: String
+            let count: Int
+            let mean: Double
+            let median: Double
+            let worst: Double
+            let worstItems: [String]
+        }
+
+        struct NotCompared: Encodable {
+            let item: Int
+            let reason: String
+        }
+
         let schemaVersion: Int
         let batch: String
         let version: String
@@ -45,6 +63,11 @@ enum ReviewData {
         let failures: [FailureGroup]
         let spreads: [Spread]
         let outliers: [Outlier]
+        /// Over all compared items.
+        let comparison: [Agreement]
+        /// How many items could not be compared with their references, and the first of them.
+        let notComparedCount: Int
+        let notCompared: [NotCompared]
         let marks: [ReviewMark]
     }
 
@@ -59,8 +82,6 @@ enum ReviewData {
         @Nullable var reason: String?
         let notes: [String]
         @Nullable var fingerprint: String?
-        /// Times differ between runs and are in `run.json`: the page's files are the same for every run.
-        @Nullable var seconds: Double?
         let edited: Bool
         @Nullable var thumbnail: String?
         let pictures: [ReviewParts.Picture]
@@ -84,7 +105,9 @@ enum ReviewData {
                 "\(item.place)", item.item.fingerprint, item.model, entry.item, entry.source, entry.state,
                 entry.reason ?? "", entry.code ?? "",
             ]
-            digester.update(Array((texts + entry.notes).joined(separator: "\n").utf8))
+            let given = item.texts.sorted { $0.key < $1.key }
+                .map { "\($0.key) \($0.value.title ?? "") / \($0.value.author ?? "")" }
+            digester.update(Array((texts + entry.notes + given).joined(separator: "\n").utf8))
         }
         return digester.finish().hex
     }
@@ -126,6 +149,21 @@ extension ReviewData.Summary {
                     text: $0.text
                 )
             },
+            comparison: report.comparison.map {
+                Agreement(
+                    model: $0.model,
+                    label: $0.label,
+                    measure: $0.measure,
+                    unit: $0.unit,
+                    count: $0.count,
+                    mean: $0.mean,
+                    median: $0.median,
+                    worst: $0.worst,
+                    worstItems: $0.worstItems
+                )
+            },
+            notComparedCount: report.notCompared.count,
+            notCompared: report.notCompared.first.map { NotCompared(item: $0.place, reason: $0.note) },
             marks: marks
         )
     }
@@ -161,13 +199,12 @@ extension ReviewData.Entry {
             reason: entry.reason,
             notes: (parts?.summary.map { [$0] } ?? []) + entry.notes,
             fingerprint: isCompleted ? item.item.fingerprint : nil,
-            seconds: nil,
             edited: parts?.isEdited ?? false,
             thumbnail: parts?.thumbnail,
             pictures: parts?.pictures ?? [],
             measures: item.rows.filter { Self.comparedMeasures.contains($0.measure) },
             labels: parts?.labels ?? [],
-            objects: parts?.objects ?? [],
+            objects: (parts?.objects ?? []).map { $0.with(item.texts) },
             volume: parts?.volume,
             size: parts?.size
         )
@@ -183,5 +220,15 @@ extension ReviewData.Entry {
         } catch {
             return nil
         }
+    }
+}
+
+extension ReviewParts.Object {
+    /// The object with the title and author that another tool has read on it.
+    fileprivate func with(_ texts: [Int: ObjectText]) -> ReviewParts.Object {
+        guard let number = Int(name), let text = texts[number] else { return self }
+        var object = self
+        object.text += ": " + [text.title, text.author].compactMap(\.self).joined(separator: ", ")
+        return object
     }
 }

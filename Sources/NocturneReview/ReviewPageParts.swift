@@ -36,6 +36,7 @@ struct ReviewPageParts: BatchPageParts {
             let body = try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
             try FileSystem.replace(path, with: Array(signature.utf8) + body, flush: false)
         }
+        ReviewTimes.write(items, ReviewPage.fileName(fileCount), of: batch.output)
         fileCount += 1
     }
 
@@ -58,6 +59,7 @@ struct ReviewPageParts: BatchPageParts {
         var number = fileCount
         while FileSystem.exists(folder + "/" + ReviewPage.fileName(number)) {
             FileSystem.remove(folder + "/" + ReviewPage.fileName(number))
+            FileSystem.remove(batch.output.times + "/" + ReviewPage.fileName(number))
             number += 1
         }
     }

@@ -23,7 +23,9 @@ struct Nocturne: AsyncParsableCommand {
         version: version,
         subcommands: [
             Run.self, Watch.self, Plan.self, Resume.self, Status.self, Attach.self, Cancel.self, Verify.self,
-            Retry.self, Submit.self, Merge.self, Review.self, Adopt.self, Forget.self, Compare.self, Inspect.self,
+            Retry.self, Submit.self, Merge.self, Review.self, Enrich.self, Adopt.self, Forget.self, Compare.self,
+            History.self,
+            Inspect.self,
             Doctor.self,
             Models.self,
         ]

@@ -77,11 +77,14 @@ struct StatusReport: Encodable {
         /// Null for a photo as a whole: its instances are not known yet, it failed, or it has none.
         @Nullable var id: Int?
         @Nullable var kind: String?
-        /// processing, ready or failed.
+        /// processing, enriching, ready or failed.
         let state: String
-        /// Path relative to the output folder; null unless the part is ready.
+        /// Path relative to the output folder; null unless it was written.
         @Nullable var thumbnail: String?
         @Nullable var reason: String?
+        /// As `nocturne enrich` has taken them over.
+        @Nullable var title: String?
+        @Nullable var author: String?
         /// When the item's state last changed, UTC; null while it is active.
         @Nullable var changed: String?
     }
@@ -145,6 +148,8 @@ struct StatusReport: Encodable {
                     state: state.rawValue,
                     thumbnail: nil,
                     reason: state == .failed ? item.reason?.text : nil,
+                    title: nil,
+                    author: nil,
                     changed: state == .processing ? nil : item.changed
                 )
             ]
@@ -164,6 +169,8 @@ struct StatusReport: Encodable {
                     state: part.state.rawValue,
                     thumbnail: part.thumbnail.map { "\(item.name)/\($0)" },
                     reason: part.reason,
+                    title: part.title,
+                    author: part.author,
                     changed: item.changed
                 )
             }
@@ -183,6 +190,8 @@ struct StatusReport: Encodable {
             let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
             lines.append("Marked by reviewers: \(text)")
         }
+        let waiting = parts.count { $0.state == ItemPart.State.enriching.rawValue }
+        if waiting > 0 { lines.append("\(waiting) objects wait for a title and author: nocturne enrich") }
         lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: isActive(state)))
         return lines.joined(separator: "\n")
     }

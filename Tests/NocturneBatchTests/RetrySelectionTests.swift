@@ -52,7 +52,7 @@ struct RetrySelectionTests {
             exclude: [],
             modelPaths: []
         )
-        var collector = BatchReport.Collector(description, marks: [], ranges: [])
+        var collector = BatchReport.Collector(description, ResultAdditions(), ranges: [])
         for item in items { collector.add(item, []) }
         let report = collector.report()
         let reported = items.enumerated().map { report.item($1, [], at: $0) }

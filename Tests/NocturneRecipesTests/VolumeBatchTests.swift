@@ -353,20 +353,25 @@ struct VolumeBatchTests {
                 translation: last
             )
         )
-        func compared(_ names: [NIfTILabel]) async throws -> (result: String, table: String?) {
+        func compared(
+            _ names: [NIfTILabel]
+        ) async throws -> (result: String, table: String?, remarks: ReportRemarks?) {
             let file = bench.folder("references/one.nii.gz").path
             try FileSystem.makeFolder(bench.folder("references").path)
             let map = LabelVolume(geometry: reversed, voxels: stored)
             try NIfTIWriter.writeLabels(map, names: names, forms: nil, to: file, scope: .serial())
             let output = OutputFolder(bench.folder.path + "/compared-\(names.count)-\(names.first?.name ?? "")")
-            try await bench.run(
+            let outcome = try await bench.run(
                 SegmentationOptions(meshes: .none, comparePath: bench.folder("references").path),
                 output: output
             )
             #expect(try await BatchVerification(output, inspection: RecipeResults()).run().faults.isEmpty)
             let result = try FileSystem.read(output.item("one") + "/result.json")
             let table = try? FileSystem.read(output.comparison)
-            return (String(decoding: result, as: UTF8.self), table.map { String(decoding: $0, as: UTF8.self) })
+            return (
+                String(decoding: result, as: UTF8.self), table.map { String(decoding: $0, as: UTF8.self) },
+                outcome.remarks
+            )
         }
         func label(_ name: String) -> NIfTILabel { NIfTILabel(value: 7, name: name, red: 0, green: 0, blue: 0) }
         let right = try await compared([label("Above")])
@@ -375,11 +380,15 @@ struct VolumeBatchTests {
         let other = try await compared([label("below")])
         #expect(
             other.result.contains("it names its labels below; none of them is a label of the model")
-                && other.table == nil
+                && other.table?.hasSuffix("\n,,notCompared,,1,,,,one\n") == true,
+            "\(other.table ?? "")"
         )
         let unnamed = try await compared([])
         #expect(unnamed.result.contains("by number, since the file names no labels"))
         #expect(unnamed.result.contains("\"dice\" : 0,"))
+        #expect(right.remarks?.comparedByNumber == 0 && right.remarks?.notCompared == 0)
+        #expect(other.remarks?.comparedByNumber == 0 && other.remarks?.notCompared == 1)
+        #expect(unnamed.remarks?.comparedByNumber == 1 && unnamed.remarks?.notCompared == 0)
     }
 
     @Test("An item that needs more than the budget fails with the bytes, and the others go on")

@@ -33,8 +33,10 @@ struct ReviewPageTests {
     private func write(
         _ items: [JournalItem],
         _ folder: TemporaryFolder,
-        flag: CancellationFlag = CancellationFlag()
+        flag: CancellationFlag = CancellationFlag(),
+        rows: ((JournalItem) -> [Statistic])? = nil
     ) throws {
+        let statistics = rows ?? self.statistics
         let description = BatchDescription(
             version: "1.2.3",
             models: [.init(id: "m", name: "Model", version: "1", digest: "d")],
@@ -44,7 +46,7 @@ struct ReviewPageTests {
             exclude: [],
             modelPaths: []
         )
-        var collector = BatchReport.Collector(description, marks: [], ranges: [])
+        var collector = BatchReport.Collector(description, ResultAdditions(), ranges: [])
         for item in items { collector.add(item, statistics(item)) }
         let report = collector.report()
         let page = ReviewPage { _ in nil }
@@ -143,5 +145,49 @@ struct ReviewPageTests {
         #expect(!FileSystem.exists(folder("index.html").path))
         try write(items, folder)
         #expect(FileSystem.exists(folder("index.html").path))
+    }
+
+    @Test("Times are written beside the journal, once for each item and state, and a copy of the results has none")
+    func times() throws {
+        let folder = try TemporaryFolder()
+        var items = (0..<3).map { item($0) }
+        items[1].state = .failed
+        try FileSystem.makeFolder(folder(".nocturne").path)
+        for (number, seconds) in [(0, "{\"load\": 1.5, \"write\": 0.25}"), (2, "\"none\"")] {
+            try FileSystem.makeFolder(folder("item-\(number)").path)
+            try FileSystem.write(folder("item-\(number)/run.json").path, Array("{\"seconds\": \(seconds)}".utf8))
+        }
+        try write(items, folder)
+        let path = folder(".nocturne/times/items-0000.js").path
+        let text = String(decoding: try FileSystem.read(path), as: UTF8.self)
+        #expect(text.hasSuffix("\nnocturneTimes(0, [1.75,null,null]);\n"), "\(text)")
+        // Nothing has changed: the record is not read again.
+        try FileSystem.write(folder("item-0/run.json").path, Array("{\"seconds\": {\"load\": 9}}".utf8))
+        try write(items, folder)
+        #expect(String(decoding: try FileSystem.read(path), as: UTF8.self) == text)
+        items[0].changed = "2026-11-24T10:00:00Z"
+        try write(items, folder)
+        #expect(String(decoding: try FileSystem.read(path), as: UTF8.self).contains("[9,null,null]"))
+    }
+
+    @Test("The summary has the agreement with references, and which items were not compared")
+    func comparison() throws {
+        let folder = try TemporaryFolder()
+        var items = (0..<4).map { item($0) }
+        items[2].notes = [ComparisonNote.notCompared(because: "there are no reference labels for this item")]
+        items[3].notes = [ComparisonNote.notCompared(with: "x.nii", because: "another grid")]
+        try write(items, folder) { item in
+            item.id < 3
+                ? [Statistic(label: "liver", measure: "dice", value: 0.5 + Double(item.id) / 10, unit: "1")] : []
+        }
+        let document = try data("batch.js", folder)
+        let summary = try #require(document as? [String: Any])
+        let agreement = try #require((summary["comparison"] as? [[String: Any]])?.first)
+        #expect(agreement["label"] as? String == "liver" && agreement["count"] as? Int == 2)
+        #expect(agreement["worst"] as? Double == 0.6 && agreement["worstItems"] as? [String] == ["item-0", "item-1"])
+        #expect(summary["notComparedCount"] as? Int == 2)
+        let left = try #require(summary["notCompared"] as? [[String: Any]])
+        #expect(left.map { $0["item"] as? Int } == [2, 3])
+        #expect((left[1]["reason"] as? String)?.hasPrefix("not compared with x.nii: another grid") == true)
     }
 }

@@ -142,4 +142,44 @@ struct PhotoCommandTests {
         let times = newest.compactMap { $0["changed"] as? String }
         #expect(times == times.sorted(by: >) && newest.count == 5)
     }
+
+    @Test("With --enrich books wait for title and author; a filled-in table makes them ready and survives a resume")
+    func enriching() throws {
+        let folder = try TemporaryFolder("nocturne-enrich")
+        try picture(folder, "in/shelf.png")
+        let output = folder("out").path
+        #expect(try Tool(["run", folder("in").path, "--model", books, "--output", output, "--enrich"]).status == 0)
+        func parts() throws -> [[String: Any]] {
+            let status = try Tool(["status", output, "--json"])
+            let document = try JSONSerialization.jsonObject(with: Data(status.output.utf8)) as? [String: Any]
+            return document?["parts"] as? [[String: Any]] ?? []
+        }
+        #expect(try parts().map { $0["state"] as? String } == ["enriching"])
+        #expect(try Tool(["status", output]).output.contains("1 objects wait for a title and author: nocturne enrich"))
+        let table = try Tool(["enrich", output]).output
+        #expect(table.hasPrefix("item,object,class,state,thumbnail,title,author\nshelf,1,"))
+        let filled = table.replacing(",,\n", with: ",\"Ulysses, 1922\",James Joyce\n")
+        #expect(filled != table)
+        try FileSystem.write(folder("table.csv").path, Array(filled.utf8))
+        let before = try FileSystem.read(output + "/shelf/result.json")
+        let taken = try Tool(["enrich", output, "--import", folder("table.csv").path])
+        #expect(taken.status == 0 && taken.output.contains("1 objects have a title or author"), "\(taken.errors)")
+        #expect(try Tool(["resume", output]).status == 0)
+        let part = try #require(try parts().first)
+        #expect(part["state"] as? String == "ready" && part["title"] as? String == "Ulysses, 1922")
+        #expect(part["author"] as? String == "James Joyce")
+        #expect(try FileSystem.read(output + "/shelf/result.json") == before)
+        let pages = FileSystem.files(below: output + "/review/data")
+            .filter {
+                String(decoding: (try? FileSystem.read(output + "/review/data/" + $0)) ?? [], as: UTF8.self).contains(
+                    "Ulysses, 1922, James Joyce"
+                )
+            }
+        #expect(pages.count == 1)
+        let check = try Tool(["verify", output])
+        #expect(check.status == 0, "\(check.output) \(check.errors)")
+        try FileSystem.write(folder("wrong.csv").path, Array("title,author\na,b\n".utf8))
+        let wrong = try Tool(["enrich", output, "--import", folder("wrong.csv").path])
+        #expect(wrong.status == 2 && wrong.errors.contains("wrong.csv"), "\(wrong.status) \(wrong.errors)")
+    }
 }

@@ -21,6 +21,8 @@ public struct OutputFolder: Sendable {
     }
 
     public var hidden: String { shard.map { "\(shards)/\($0)" } ?? batchFolder }
+    /// For the page: see ``reviewFolder``. Not part of the results.
+    public var times: String { batchFolder + "/times" }
     public var journal: String { hidden + "/journal.sqlite" }
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }

@@ -17,32 +17,66 @@ package struct BatchReport: Sendable {
     package let unusual: UnusualValues
     /// The marks of reviewers about results as they are now, by the name of the item.
     package let marks: [String: [ReviewMark]]
+    /// Titles and authors of objects in results as they are now, by the id of the item.
+    private let texts: [Int64: [Int: ObjectText]]
     /// Over all compared items, for each model, label and measure.
     package let comparison: [ComparisonSummary]
+    package let notCompared: NotCompared
     package let measurements: MeasurementTable
     /// How the batch shows names that belong to no item.
     let names: ShownNames
     /// Of one item, by its place: the most unusual first.
     private let unusualOfItem: [Int: [UnusualValues.Value]]
 
+    /// Completed items that could not be compared with their references.
+    package struct NotCompared: Sendable {
+        package fileprivate(set) var count = 0
+        /// The first ones, by their places, each with its note.
+        package fileprivate(set) var first: [(place: Int, item: String, note: String)] = []
+        fileprivate static let most = 100
+    }
+
+    /// What is counted of completed items by their notes.
+    fileprivate struct Numbers {
+        var noted = 0
+        var incomplete = 0
+        var byNumber = 0
+        var notCompared = NotCompared()
+        /// How many items there were before, completed or not.
+        var place = 0
+
+        mutating func add(_ item: JournalItem) {
+            guard !item.notes.isEmpty else { return }
+            noted += 1
+            if item.notes.contains(where: MissingOutput.isOne) { incomplete += 1 }
+            if item.notes.contains(where: ComparisonNote.isByNumber) { byNumber += 1 }
+            guard let note = item.notes.first(where: ComparisonNote.isNotCompared) else { return }
+            notCompared.count += 1
+            if notCompared.first.count < NotCompared.most { notCompared.first.append((place, item.name, note)) }
+        }
+    }
+
     /// Takes the items of a batch in the order of discovery.
     package struct Collector {
         private let description: BatchDescription
         private var counts = BatchCounts()
-        private var (noted, incomplete) = (0, 0)
+        private var numbers = Numbers()
         private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
         private var measurements = MeasurementTable.Collector()
         private let marks: [String: [ReviewMark]]
         private var currentMarks: [String: [ReviewMark]] = [:]
+        private let texts: [String: [ObjectText]]
+        private var currentTexts: [Int64: [Int: ObjectText]] = [:]
 
         /// - Parameters:
-        ///   - marks: of reviewers. Those of results that have changed since are left out.
+        ///   - additions: of people and other tools. Those about results that have changed since are left out.
         ///   - ranges: that values are expected in.
-        package init(_ description: BatchDescription, marks: [ReviewMark], ranges: [ReferenceRange]) {
+        package init(_ description: BatchDescription, _ additions: ResultAdditions, ranges: [ReferenceRange]) {
             self.description = description
-            self.marks = Dictionary(grouping: marks, by: \.item)
+            marks = Dictionary(grouping: additions.marks, by: \.item)
+            texts = Dictionary(grouping: additions.texts, by: \.item)
             unusual = UnusualValues.Collector(ranges: ranges)
         }
 
@@ -55,21 +89,22 @@ package struct BatchReport: Sendable {
             comparison.add(model: model, name: item.name, rows)
             counts.add(1, item.state)
             if item.state == .completed {
-                if !item.notes.isEmpty { noted += 1 }
-                if item.notes.contains(where: MissingOutput.isOne) { incomplete += 1 }
+                numbers.add(item)
             }
+            numbers.place += 1
             words.formUnion(item.words)
             let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
             if !current.isEmpty { currentMarks[item.name] = current }
+            if let own = texts[item.name] { currentTexts.merge(own.current(for: [item])) { first, _ in first } }
         }
 
         /// - Complexity: O(n log n) for n values.
         package consuming func report() -> BatchReport {
             BatchReport(
                 (description, ShownNames(description.identifiers, words: words)),
-                (counts, noted, incomplete),
+                (counts, numbers),
                 unusual.values(),
-                marks: currentMarks,
+                (currentMarks, currentTexts),
                 comparison: comparison.summaries(),
                 measurements: measurements.table
             )
@@ -78,23 +113,26 @@ package struct BatchReport: Sendable {
 
     private init(
         _ batch: (description: BatchDescription, names: ShownNames),
-        _ numbers: (counts: BatchCounts, noted: Int, incomplete: Int),
+        _ numbers: (counts: BatchCounts, completed: Numbers),
         _ unusual: UnusualValues,
-        marks: [String: [ReviewMark]],
+        _ additions: (marks: [String: [ReviewMark]], texts: [Int64: [Int: ObjectText]]),
         comparison: [ComparisonSummary],
         measurements: MeasurementTable
     ) {
         (description, names) = batch
         counts = numbers.counts
         self.unusual = unusual
-        self.marks = marks
+        (marks, texts) = additions
         self.comparison = comparison
         self.measurements = measurements
         unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
+        notCompared = numbers.completed.notCompared
         remarks = ReportRemarks(
-            noted: numbers.noted,
+            noted: numbers.completed.noted,
             unusual: unusualOfItem.count,
-            incomplete: numbers.incomplete
+            incomplete: numbers.completed.incomplete,
+            notCompared: notCompared.count,
+            comparedByNumber: numbers.completed.byNumber
         )
     }
 
@@ -116,6 +154,7 @@ package struct BatchReport: Sendable {
             rows: BatchMeasure.Derived.with(statistics),
             unusual: unusualOfItem[place] ?? [],
             marks: marks[item.name] ?? [],
+            texts: texts[item.id] ?? [:],
             names: ShownNames(description.identifiers, words: item.words)
         )
     }
@@ -127,6 +166,14 @@ package struct BatchReport: Sendable {
     static func name(of state: ItemState) -> String {
         state == .pending || state == .started ? "notReached" : state.rawValue
     }
+}
+
+/// What people and other tools have said about results.
+package struct ResultAdditions: Sendable {
+    package var marks: [ReviewMark] = []
+    package var texts: [ObjectText] = []
+
+    package init(marks: [ReviewMark] = [], texts: [ObjectText] = []) { (self.marks, self.texts) = (marks, texts) }
 }
 
 extension BatchDescription {

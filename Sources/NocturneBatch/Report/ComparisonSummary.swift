@@ -21,9 +21,26 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
         case mean, median, worst, worstItems
     }
 
-    /// Measures of agreement, and whether more is better.
-    private static let measures = [
-        "dice": true, "meanSurfaceDistance": false, "hausdorff95": false, "hausdorff": false, "surfaceDice": true,
+    /// Which values of a measure are best.
+    private enum Best {
+        case high
+        case low
+        case nearZero
+
+        /// The larger, the worse.
+        func badness(_ value: Double) -> Double {
+            switch self {
+            case .high: -value
+            case .low: value
+            case .nearZero: abs(value)
+            }
+        }
+    }
+
+    /// Measures of agreement.
+    private static let measures: [String: Best] = [
+        "dice": .high, "meanSurfaceDistance": .low, "hausdorff95": .low, "hausdorff": .low, "surfaceDice": .high,
+        "volumeDifference": .nearZero, "relativeVolumeDifference": .nearZero,
     ]
     private static let worstCount = 5
 
@@ -59,10 +76,8 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
 
     /// - Parameter values: of at least one item.
     private init(_ key: Key, _ values: [(name: String, value: Double)]) {
-        let isBetterHigh = Self.measures[key.measure] ?? true
-        let ordered = values.sorted { a, b in
-            a.value == b.value ? a.name < b.name : (a.value < b.value) == isBetterHigh
-        }
+        let best = Self.measures[key.measure] ?? .high
+        let ordered = values.sorted { (-best.badness($0.value), $0.name) < (-best.badness($1.value), $1.name) }
         model = key.model
         label = key.label
         measure = key.measure

@@ -46,62 +46,38 @@ public enum ReferenceRanges {
     /// - Throws: ``BatchError`` that names the file, the line and what is expected.
     public static func read(_ path: String) throws(BatchError) -> [ReferenceRange] {
         do {
-            return try parse(String(decoding: try FileSystem.read(path, limit: limit), as: UTF8.self))
-        } catch let fault as Fault {
-            throw BatchError(.inputMissing, path: path, detail: fault.detail)
+            return try parse(try FileSystem.read(path, limit: limit))
+        } catch let fault as NamedTable.Fault {
+            let detail =
+                "the reference table: \(fault.detail); expected label, measure, low and high, and optionally model"
+            throw BatchError(.inputMissing, path: path, detail: detail)
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the reference table cannot be read: \(error)")
         }
     }
 
-    struct Fault: Error {
-        let detail: String
-    }
-
-    static func parse(_ text: String) throws(Fault) -> [ReferenceRange] {
-        var lines = text.drop { $0 == "\u{FEFF}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-            .enumerated().map { (number: $0.offset + 1, text: $0.element) }
-        lines.removeAll { line in line.text.allSatisfy { $0.isWhitespace || ",;".contains($0) } }
-        guard let header = lines.first else { throw Fault(detail: "the reference table is empty") }
-        let separator = ["\t", ";", ","].first { header.text.contains($0) }.flatMap(\.first) ?? ","
-        let columns = fields(header.text, separator).map { $0.lowercased() }
-        for name in ["label", "measure", "low", "high"] where !columns.contains(name) {
-            throw Fault(
-                detail: "it has no column \(name); expected label, measure, low and high, and optionally model"
-            )
-        }
-        var ranges: [ReferenceRange] = []
-        for line in lines.dropFirst() {
-            let row = fields(line.text, separator)
-            func field(_ name: String) -> String? {
-                columns.firstIndex(of: name).flatMap { row.indices.contains($0) && !row[$0].isEmpty ? row[$0] : nil }
+    static func parse(_ bytes: [UInt8]) throws(NamedTable.Fault) -> [ReferenceRange] {
+        let table = try NamedTable(bytes, required: ["label", "measure", "low", "high"])
+        return try table.rows.map { row throws(NamedTable.Fault) in
+            func fault(_ detail: String) -> NamedTable.Fault {
+                NamedTable.Fault(detail: "line \(row.number): \(detail)")
             }
-            func number(_ name: String) throws(Fault) -> Double? {
-                guard let text = field(name) else { return nil }
-                let plain = separator == "," ? text : text.replacing(",", with: ".")
+            func number(_ name: String) throws(NamedTable.Fault) -> Double? {
+                guard let text = row[name] else { return nil }
+                let plain = table.separator == UInt8(ascii: ",") ? text : text.replacing(",", with: ".")
                 guard let number = Double(plain), number.isFinite else {
-                    throw Fault(detail: "line \(line.number): \(name) is \"\(text)\", not a number")
+                    throw fault("\(name) is \"\(text)\", not a number")
                 }
                 return number
             }
-            guard let label = field("label"), let measure = field("measure") else {
-                throw Fault(detail: "line \(line.number): label or measure is missing")
+            guard let label = row["label"], let measure = row["measure"] else {
+                throw fault("label or measure is missing")
             }
             let (low, high) = (try number("low"), try number("high"))
             guard low != nil || high != nil, low ?? -.infinity <= high ?? .infinity else {
-                throw Fault(detail: "line \(line.number): low and high are no range")
+                throw fault("low and high are no range")
             }
-            ranges.append(ReferenceRange(model: field("model"), label: label, measure: measure, low: low, high: high))
-        }
-        return ranges
-    }
-
-    private static func fields(_ line: Substring, _ separator: Character) -> [String] {
-        line.split(separator: separator, omittingEmptySubsequences: false).map { field in
-            let text = field.trimmingPrefix(while: \.isWhitespace)
-            let plain = String(text.reversed().trimmingPrefix(while: \.isWhitespace).reversed())
-            let isQuoted = plain.count > 1 && plain.hasPrefix("\"") && plain.hasSuffix("\"")
-            return isQuoted ? String(plain.dropFirst().dropLast()) : plain
+            return ReferenceRange(model: row["model"], label: label, measure: measure, low: low, high: high)
         }
     }
 }

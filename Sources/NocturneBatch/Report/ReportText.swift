@@ -99,7 +99,7 @@ package struct ReportText {
     }
 
     private var comparisonTable: String {
-        Self.comparisonHeader + "\n" + report.comparison.map(\.line).joined()
+        Self.comparisonHeader + "\n" + report.comparison.map(\.line).joined() + report.notCompared.line
     }
 }
 
@@ -153,5 +153,13 @@ extension ComparisonSummary {
             CSVField.number(median), CSVField.number(worst), CSVField.text(worstItems.joined(separator: " ")),
         ]
         return fields.joined(separator: ",") + "\n"
+    }
+}
+
+extension BatchReport.NotCompared {
+    /// In `comparison.csv`: how many items, and the first of them; empty where all were compared.
+    fileprivate var line: String {
+        let names = first.prefix(5).map(\.item).joined(separator: " ")
+        return count == 0 ? "" : ",,notCompared,,\(count),,,,\(CSVField.text(names))\n"
     }
 }

@@ -88,7 +88,9 @@ private struct ReportFiles: ~Copyable {
         let statistics = try ReplacementFile(for: output.statistics)
         let measurements = try ReplacementFile(for: output.measurements)
         let retryList = try ReplacementFile(for: output.retryList)
-        let comparison = report.comparison.isEmpty ? nil : try ReplacementFile(for: output.comparison)
+        let comparison =
+            report.comparison.isEmpty && report.notCompared.count == 0
+            ? nil : try ReplacementFile(for: output.comparison)
         // No call may throw between these.
         self.text = text
         self.batch = batch
@@ -146,7 +148,7 @@ extension Journal {
     nonisolated package func report(_ description: BatchDescription) async throws -> BatchReport {
         var collector = BatchReport.Collector(
             description,
-            marks: try await marks(),
+            ResultAdditions(marks: try await marks(), texts: try await texts()),
             ranges: try await value(of: .referenceRanges) ?? []
         )
         try await forEachPart { records, _ in

@@ -13,6 +13,8 @@ public struct ReportedItem: Sendable {
     /// The most unusual first.
     package let unusual: [UnusualValues.Value]
     package let marks: [ReviewMark]
+    /// Titles and authors, by the number of the object.
+    package let texts: [Int: ObjectText]
     package let names: ShownNames
 
     /// In `batch.json`.

@@ -104,6 +104,20 @@ enum JournalSchema {
         migrator.registerMigration("words of patients in paths") { db in
             try db.execute(sql: "ALTER TABLE item ADD COLUMN words TEXT NOT NULL DEFAULT ''")
         }
+        migrator.registerMigration("texts of objects") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE text (
+                        item TEXT NOT NULL,
+                        object INTEGER NOT NULL,
+                        fingerprint TEXT NOT NULL,
+                        title TEXT,
+                        author TEXT,
+                        PRIMARY KEY (item, object)
+                    )
+                    """
+            )
+        }
         return migrator
     }
 }

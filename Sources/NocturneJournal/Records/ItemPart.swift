@@ -3,6 +3,8 @@ public struct ItemPart: Sendable, Hashable, Codable {
     public enum State: String, Sendable, Hashable, Codable {
         /// Found; its files do not exist yet.
         case processing
+        /// Its files exist; another tool is to give its title and author.
+        case enriching
         case ready
         /// Its files could not be written; the reason says why. The item's other parts are not affected.
         case failed
@@ -13,9 +15,12 @@ public struct ItemPart: Sendable, Hashable, Codable {
     /// Its class.
     public var kind: String
     public var state: State
-    /// Relative to the item's folder; nil unless ready.
+    /// Relative to the item's folder; nil unless it was written.
     public var thumbnail: String?
     public var reason: String?
+    /// Of a book, once another tool has read them. They are kept apart from the result.
+    public var title: String?
+    public var author: String?
 
     public init(id: Int, kind: String, state: State, thumbnail: String?, reason: String? = nil) {
         self.id = id

@@ -84,8 +84,8 @@ struct InstanceReading {
             throw InstanceError(.wrongSize, "maps of the extents \(tensor.shape)")
         }
         let maps = try InstanceMaps(
-            width: frame.contentWidth,
-            height: frame.contentHeight,
+            width: frame.content.width,
+            height: frame.content.height,
             foreground: plane(0, tensor, splitting),
             boundary: plane(1, tensor, splitting),
             centre: splitting.hasCentre ? plane(2, tensor, splitting) : nil
@@ -114,10 +114,11 @@ struct InstanceReading {
     private func plane(_ index: Int, _ tensor: Tensor, _ splitting: MapSplitting) -> [Float] {
         let start = index * frame.inputWidth * frame.inputHeight
         var values: [Float] = []
-        values.reserveCapacity(frame.contentWidth * frame.contentHeight)
-        for y in 0..<frame.contentHeight {
-            let row = start + y * frame.inputWidth
-            values += tensor.values[row..<row + frame.contentWidth]
+        let content = frame.content
+        values.reserveCapacity(content.width * content.height)
+        for y in content.y..<content.y + content.height {
+            let row = start + y * frame.inputWidth + content.x
+            values += tensor.values[row..<row + content.width]
         }
         return splitting.activation == .sigmoid ? values.map(Logistic.probability(of:)) : values
     }

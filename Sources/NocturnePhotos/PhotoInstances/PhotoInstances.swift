@@ -112,14 +112,10 @@ public struct PhotoInstances: Recipe {
     {
         let model = try model(loaded.record.model)
         let frame = model.frame(width: loaded.photo.image.width, height: loaded.photo.image.height)
-        let small = try PillowResize.bilinear(
-            loaded.photo.image,
-            width: frame.contentWidth,
-            height: frame.contentHeight,
-            flag: context.scope.flag
-        )
-        let input = PhotoInstances.tensor(of: small, frame, model.settings.input)
-        return PreparedPhoto(record: loaded.record, photo: loaded.photo, frame: frame, input: input)
+        let input = model.settings.input
+        let small = try input.resampling.resize(loaded.photo.image, to: frame.content, flag: context.scope.flag)
+        let tensor = PhotoInstances.tensor(of: small, frame, input)
+        return PreparedPhoto(record: loaded.record, photo: loaded.photo, frame: frame, input: tensor)
     }
 
     /// Planes of red, green and blue, minus the mean and divided by the standard deviation; 0 outside the picture.
@@ -128,12 +124,13 @@ public struct PhotoInstances: Recipe {
             (0..<256).map { Float((Double($0) / 255 - input.mean[channel]) / input.deviation[channel]) }
         }
         let plane = frame.inputWidth * frame.inputHeight
+        let first = frame.content.y * frame.inputWidth + frame.content.x
         var values = [Float](repeating: 0, count: 3 * plane)
         for channel in 0..<3 {
             let table = tables[channel]
             for y in 0..<image.height {
                 let source = y * image.width * 3 + channel
-                let target = channel * plane + y * frame.inputWidth
+                let target = channel * plane + first + y * frame.inputWidth
                 for x in 0..<image.width { values[target + x] = table[Int(image.samples[source + 3 * x])] }
             }
         }

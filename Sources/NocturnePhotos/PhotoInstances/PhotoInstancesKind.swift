@@ -21,7 +21,8 @@ package enum PhotoInstancesKind: RecipeKind {
         return PhotoInstancesOptions(
             usesSingleItemFallback: arguments.singleItemFallback,
             crops: arguments.crops ?? .standard,
-            overlaySide: arguments.overlaySize ?? PhotoInstancesOptions.defaultOverlaySide
+            overlaySide: arguments.overlaySize ?? PhotoInstancesOptions.defaultOverlaySide,
+            awaitsTexts: arguments.enrich
         )
     }
 
@@ -85,6 +86,11 @@ package struct PhotoInstancesArguments: RecipeArguments {
     @Option(help: ArgumentHelp("Longest side of the overlay in pixels (default: 1600).", valueName: "pixels"))
     var overlaySize: Int?
 
+    @Flag(
+        help: "Leave instances in the state enriching until 'nocturne enrich' has taken over their titles and authors."
+    )
+    var enrich = false
+
     package init() {}
 
     package func validate() throws {
@@ -95,7 +101,7 @@ package struct PhotoInstancesArguments: RecipeArguments {
 
     package var given: [String] {
         (singleItemFallback ? ["--single-item-fallback"] : []) + (crops == nil ? [] : ["--crops"])
-            + (overlaySize == nil ? [] : ["--overlay-size"])
+            + (overlaySize == nil ? [] : ["--overlay-size"]) + (enrich ? ["--enrich"] : [])
     }
 }
 

@@ -30,7 +30,7 @@ struct PhotoInstancesMemory {
                 ),
                 PlannedBuffer(
                     "smaller picture",
-                    bytes: 3 * frame.contentWidth * (record.height + frame.contentHeight),
+                    bytes: 3 * frame.content.width * (record.height + frame.content.height),
                     from: .prepare,
                     through: .prepare
                 ),

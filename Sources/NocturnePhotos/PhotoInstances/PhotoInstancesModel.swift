@@ -81,14 +81,21 @@ public final class PhotoInstancesModel: Sendable {
         let scale = Double(input.longSide) / Double(max(width, height))
         func scaled(_ length: Int) -> Int { min(max(Int((Double(length) * scale).rounded()), 1), input.longSide) }
         func filled(_ length: Int) -> Int { (length + input.multiple - 1) / input.multiple * input.multiple }
-        let (content, rows) = (scaled(width), scaled(height))
+        let (columns, rows) = (scaled(width), scaled(height))
+        let inputWidth = input.isSquare ? input.longSide : filled(columns)
+        let inputHeight = input.isSquare ? input.longSide : filled(rows)
+        let isCentred = input.placement == .centre
         return Letterbox(
             width: width,
             height: height,
-            contentWidth: content,
-            contentHeight: rows,
-            inputWidth: input.isSquare ? input.longSide : filled(content),
-            inputHeight: input.isSquare ? input.longSide : filled(rows)
+            content: PixelBox(
+                x: isCentred ? (inputWidth - columns) / 2 : 0,
+                y: isCentred ? (inputHeight - rows) / 2 : 0,
+                width: columns,
+                height: rows
+            ),
+            inputWidth: inputWidth,
+            inputHeight: inputHeight
         )
     }
 

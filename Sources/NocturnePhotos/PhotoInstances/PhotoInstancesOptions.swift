@@ -7,6 +7,8 @@ public struct PhotoInstancesOptions: Sendable, Hashable {
     public var crops: CropFormat
     /// The longest side of the overlay, in pixels.
     public var overlaySide: Int
+    /// Whether another tool is to give titles and authors before an instance is ready.
+    public var awaitsTexts: Bool
 
     public static let defaultOverlaySide = 1600
     /// Of the overlay: large enough to see something, small enough to be planned for.
@@ -15,16 +17,18 @@ public struct PhotoInstancesOptions: Sendable, Hashable {
     public init(
         usesSingleItemFallback: Bool = false,
         crops: CropFormat = .standard,
-        overlaySide: Int = defaultOverlaySide
+        overlaySide: Int = defaultOverlaySide,
+        awaitsTexts: Bool = false
     ) {
         self.usesSingleItemFallback = usesSingleItemFallback
         self.crops = crops
         self.overlaySide = overlaySide
+        self.awaitsTexts = awaitsTexts
     }
 }
 
 extension PhotoInstancesOptions: RecipeOptions {
-    private enum CodingKeys: String, CodingKey { case usesSingleItemFallback, crops, overlaySide }
+    private enum CodingKeys: String, CodingKey { case usesSingleItemFallback, crops, overlaySide, awaitsTexts }
 
     /// Batches that were started before crops had a format have PNG.
     public init(from decoder: any Decoder) throws {
@@ -32,7 +36,8 @@ extension PhotoInstancesOptions: RecipeOptions {
         self.init(
             usesSingleItemFallback: try values.decode(Bool.self, forKey: .usesSingleItemFallback),
             crops: try values.decodeIfPresent(CropFormat.self, forKey: .crops) ?? .png,
-            overlaySide: try values.decodeIfPresent(Int.self, forKey: .overlaySide) ?? Self.defaultOverlaySide
+            overlaySide: try values.decodeIfPresent(Int.self, forKey: .overlaySide) ?? Self.defaultOverlaySide,
+            awaitsTexts: try values.decodeIfPresent(Bool.self, forKey: .awaitsTexts) ?? false
         )
     }
 
@@ -42,6 +47,7 @@ extension PhotoInstancesOptions: RecipeOptions {
         if usesSingleItemFallback { shown["single-item-fallback"] = "yes" }
         if crops != .png { shown["crops"] = crops.text }
         if overlaySide != Self.defaultOverlaySide { shown["overlay-size"] = "\(overlaySide)" }
+        if awaitsTexts { shown["enrich"] = "yes" }
         return shown
     }
 

@@ -158,10 +158,10 @@ struct PhotoInstancesWriter {
     ) -> PhotoInstancesResult.Instance {
         let names = names(of: instance)
         let (box, rotated) = (instance.box, instance.rotated)
-        var state = ItemPart.State.ready
+        var state = options.awaitsTexts ? ItemPart.State.enriching : .ready
         var reason: String?
         if case .refused(let detail) = outcome { (state, reason) = (.failed, detail) }
-        let isReady = state == .ready
+        let isWritten = state != .failed
         let (width, height) = (Double(photo.width), Double(photo.height))
         return PhotoInstancesResult.Instance(
             id: instance.id,
@@ -186,9 +186,9 @@ struct PhotoInstancesWriter {
             mask: mask(of: instance),
             state: state,
             reason: reason,
-            crop: isReady ? names.crop : nil,
-            uprightCrop: isReady ? names.upright : nil,
-            thumbnail: isReady ? names.thumbnail : nil
+            crop: isWritten ? names.crop : nil,
+            uprightCrop: isWritten ? names.upright : nil,
+            thumbnail: isWritten ? names.thumbnail : nil
         )
     }
 

@@ -3,33 +3,35 @@ public struct Letterbox: Hashable, Sendable {
     /// The upright picture.
     public let width: Int
     public let height: Int
-    /// The size of the part of the network's input that contains the picture.
-    public let contentWidth: Int
-    public let contentHeight: Int
+    /// The part of the network's input that contains the picture.
+    public let content: PixelBox
     /// The size of the network's input.
     public let inputWidth: Int
     public let inputHeight: Int
 
-    public init(width: Int, height: Int, contentWidth: Int, contentHeight: Int, inputWidth: Int, inputHeight: Int) {
+    public init(width: Int, height: Int, content: PixelBox, inputWidth: Int, inputHeight: Int) {
         self.width = width
         self.height = height
-        self.contentWidth = contentWidth
-        self.contentHeight = contentHeight
+        self.content = content
         self.inputWidth = inputWidth
         self.inputHeight = inputHeight
     }
 
     /// Pixels of the picture per pixel of the input.
-    public var scaleX: Double { Double(width) / Double(contentWidth) }
-    public var scaleY: Double { Double(height) / Double(contentHeight) }
+    var scaleX: Double { Double(width) / Double(content.width) }
+    var scaleY: Double { Double(height) / Double(content.height) }
+
+    /// Where a column of the input lies in the picture; edges of pixels are whole numbers in both.
+    func column(_ x: Float) -> Double { (Double(x) - Double(content.x)) * scaleX }
+    func row(_ y: Float) -> Double { (Double(y) - Double(content.y)) * scaleY }
 
     /// The whole pixels of the picture that overlap a box of the input.
     func box(_ box: FloatBox) -> PixelBox {
         func held(_ value: Double, _ limit: Int) -> Int { Int(min(max(value, 0), Double(limit))) }
-        let left = held((Double(box.left) * scaleX).rounded(.down), width)
-        let top = held((Double(box.top) * scaleY).rounded(.down), height)
-        let right = held((Double(box.right) * scaleX).rounded(.up), width)
-        let bottom = held((Double(box.bottom) * scaleY).rounded(.up), height)
+        let left = held(column(box.left).rounded(.down), width)
+        let top = held(row(box.top).rounded(.down), height)
+        let right = held(column(box.right).rounded(.up), width)
+        let bottom = held(row(box.bottom).rounded(.up), height)
         return PixelBox(x: left, y: top, width: max(right - left, 0), height: max(bottom - top, 0))
     }
 }

@@ -38,7 +38,8 @@ package struct ReviewParts: Sendable {
         /// Left, top, width and height in pixels of the upright photo.
         @Nullable package var box: [Int]?
         @Nullable package var picture: String?
-        package let text: String
+        /// Its class, and what else is known of it.
+        package var text: String
 
         package init(name: String, score: Double?, box: [Int]? = nil, picture: String? = nil, text: String) {
             self.name = name

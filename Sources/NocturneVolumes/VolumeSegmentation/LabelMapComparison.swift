@@ -36,7 +36,11 @@ enum LabelMapComparison {
                 scope: scope
             )
             return zip(matched, compared).flatMap { label, found in
-                SegmentationResult.Comparison.Label(found, name: label.name).statistics
+                SegmentationResult.Comparison.Label(
+                    found,
+                    name: label.name,
+                    voxelVolume: own.labels.geometry.voxelVolume
+                ).statistics
             }
         } catch let error as NIfTIError where error.code != .outOfMemory {
             throw LabelMapError(detail: "\(error)")

@@ -30,6 +30,8 @@ struct ReferenceComparison {
         let reference: String
         /// mm.
         let tolerance: Double
+        /// mm³.
+        let voxelVolume: Double
         let labels: [LabelComparison]
     }
 
@@ -101,11 +103,11 @@ struct ReferenceComparison {
     ) throws -> (outcome: Outcome?, notes: [String]) {
         guard let root = options.comparePath else { return (nil, []) }
         guard let path = source.reference else {
-            return (nil, ["not compared: there are no reference labels for this item"])
+            return (nil, [ComparisonNote.notCompared(because: "there are no reference labels for this item")])
         }
         let name =
             path.hasPrefix(root + "/") ? String(path.dropFirst(root.count + 1)) : (path as NSString).lastPathComponent
-        func note(_ detail: String) -> [String] { ["not compared with \(name): \(detail)"] }
+        func note(_ detail: String) -> [String] { [ComparisonNote.notCompared(with: name, because: detail)] }
         if !VolumeDiscovery.isNIfTIName(path), DICOMScanner.looksLikeDICOM(path) {
             switch try SegmentationReference.read(path, on: labels.geometry, named: wanted, scope: scope) {
             case .failure(let fault): return (nil, note(fault.detail))
@@ -119,8 +121,8 @@ struct ReferenceComparison {
                     scope: scope
                 )
                 return (
-                    Outcome(reference: name, tolerance: tolerance, labels: compared),
-                    found.notes.map { "compared with \(name): \($0)" }
+                    outcome(name, compared, on: labels),
+                    found.notes.map { ComparisonNote.compared(with: name, $0) }
                 )
             }
         }
@@ -148,8 +150,17 @@ struct ReferenceComparison {
             scope: scope
         )
         return (
-            Outcome(reference: name, tolerance: tolerance, labels: compared),
-            matching.notes.map { "compared with \(name): \($0)" }
+            outcome(name, compared, on: labels),
+            matching.notes.map { ComparisonNote.compared(with: name, $0) }
+        )
+    }
+
+    private func outcome(_ name: String, _ compared: [LabelComparison], on labels: LabelVolume) -> Outcome {
+        Outcome(
+            reference: name,
+            tolerance: tolerance,
+            voxelVolume: labels.geometry.voxelVolume,
+            labels: compared
         )
     }
 }

@@ -1,3 +1,4 @@
+import NocturneBatch
 import NocturneInference
 
 /// Which labels of a reference stand for which labels of the model: a pure decision.
@@ -16,7 +17,7 @@ struct ReferenceNames {
     /// - Parameter names: of the reference's labels, by value; empty when it names none.
     static func match(_ names: [UInt16: String], _ wanted: [ModelLabel]) -> Result<ReferenceNames, Fault> {
         guard !names.isEmpty else {
-            let note = "by number, since the file names no labels; make sure that both number their labels alike"
+            let note = ComparisonNote.byNumber + "; make sure that both number their labels alike"
             return .success(ReferenceNames(values: nil, compared: wanted.map(\.value), notes: [note]))
         }
         var places: [String: UInt16] = [:]

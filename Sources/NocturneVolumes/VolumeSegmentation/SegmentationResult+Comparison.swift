@@ -18,6 +18,10 @@ extension SegmentationResult {
             @Nullable var hausdorff95Mm: Double?
             @Nullable var hausdorffMm: Double?
             @Nullable var surfaceDice: Double?
+            /// The volume minus the reference's, in ml; absent in results of earlier versions.
+            let volumeDifferenceMl: Double?
+            /// The same divided by the reference's volume; absent where that is 0.
+            let relativeVolumeDifference: Double?
             /// Why there are no distances although both volumes have the label.
             @Nullable var problem: String?
         }
@@ -31,7 +35,9 @@ extension SegmentationResult {
             let nameOf = Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first }
             reference = names.shown(outcome.reference)
             toleranceMm = outcome.tolerance
-            self.labels = outcome.labels.map { Label($0, name: nameOf[$0.value] ?? "\($0.value)") }
+            self.labels = outcome.labels.map {
+                Label($0, name: nameOf[$0.value] ?? "\($0.value)", voxelVolume: outcome.voxelVolume)
+            }
         }
 
         /// Rows for the batch's statistics table.
@@ -40,8 +46,11 @@ extension SegmentationResult {
 }
 
 extension SegmentationResult.Comparison.Label {
-    init(_ compared: LabelComparison, name: String) {
+    /// - Parameter voxelVolume: in mm³.
+    init(_ compared: LabelComparison, name: String, voxelVolume: Double) {
         func rounded(_ value: Double?) -> Double? { value.map(SegmentationResult.rounded) }
+        let difference = Double(compared.voxelCount - compared.referenceVoxelCount)
+        let reference = Double(compared.referenceVoxelCount)
         self.init(
             value: Int(compared.value),
             name: name,
@@ -52,6 +61,8 @@ extension SegmentationResult.Comparison.Label {
             hausdorff95Mm: rounded(compared.distances?.hausdorff95),
             hausdorffMm: rounded(compared.distances?.hausdorff),
             surfaceDice: rounded(compared.distances?.surfaceDice),
+            volumeDifferenceMl: rounded(difference * voxelVolume / 1000),
+            relativeVolumeDifference: reference > 0 ? rounded(difference / reference) : nil,
             problem: compared.problem
         )
     }
@@ -64,6 +75,15 @@ extension SegmentationResult.Comparison.Label {
             Statistic(label: name, measure: "hausdorff95", value: hausdorff95Mm, unit: "mm"),
             Statistic(label: name, measure: "hausdorff", value: hausdorffMm, unit: "mm"),
             Statistic(label: name, measure: "surfaceDice", value: surfaceDice, unit: "1"),
+        ] + volumeStatistics
+    }
+
+    /// None in results of earlier versions.
+    private var volumeStatistics: [Statistic] {
+        guard let volumeDifferenceMl else { return [] }
+        return [
+            Statistic(label: name, measure: "volumeDifference", value: volumeDifferenceMl, unit: "ml"),
+            Statistic(label: name, measure: "relativeVolumeDifference", value: relativeVolumeDifference, unit: "1"),
         ]
     }
 }

@@ -30,6 +30,8 @@ enum SummaryText {
         let parts = [
             (remarks.noted, "with notes"), (remarks.unusual, "with unusual values"),
             (remarks.incomplete, "without an output that was asked for"),
+            (remarks.notCompared, "not compared with a reference"),
+            (remarks.comparedByNumber, "compared by the numbers of labels, since the reference has no names"),
         ]
         .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         if parts.isEmpty { return nil }

@@ -50,7 +50,7 @@ struct MeasurementTableTests {
         let mark = ReviewMark(item: "b", fingerprint: "", rater: "r", verdict: .fail, comment: "", time: "")
         var collector = BatchReport.Collector(
             description,
-            marks: [mark],
+            ResultAdditions(marks: [mark]),
             ranges: []
         )
         for (item, rows) in zip(items, rows) { collector.add(item, rows) }

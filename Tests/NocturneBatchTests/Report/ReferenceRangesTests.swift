@@ -36,7 +36,7 @@ struct ReferenceRangesTests {
     @Test(
         "What is no table is refused with the line and what is expected",
         arguments: [
-            ("", "the reference table is empty"), ("label,measure,low\na,b,1\n", "no column high"),
+            ("", "the reference table: it is empty"), ("label,measure,low\na,b,1\n", "no column high"),
             ("label,measure,low,high\na,b,x,2\n", "line 2: low is \"x\", not a number"),
             ("label,measure,low,high\n\na,b,3,2\n", "line 3: low and high are no range"),
             ("label,measure,low,high\na,b,,\n", "line 2: low and high are no range"),

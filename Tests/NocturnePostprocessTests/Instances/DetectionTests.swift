@@ -58,8 +58,7 @@ struct DetectionTests {
     private let frame = Letterbox(
         width: 200,
         height: 100,
-        contentWidth: 64,
-        contentHeight: 32,
+        content: PixelBox(x: 0, y: 0, width: 64, height: 32),
         inputWidth: 64,
         inputHeight: 64
     )
@@ -99,6 +98,31 @@ struct DetectionTests {
         #expect(found[0].mask.box == PixelBox(x: 12, y: 12, width: 76, height: 76))
         #expect(found[0].mask.area == 76 * 76)
         #expect(found[1].mask.box == PixelBox(x: 112, y: 12, width: 76, height: 76))
+    }
+
+    @Test("Where the photo lies in the middle of the input, boxes and masks lie where they were on the photo")
+    func placement() throws {
+        // The rows 16..<48 of the input are the photo's, and every row of the prototype is another value.
+        let centred = Letterbox(
+            width: 200,
+            height: 100,
+            content: PixelBox(x: 0, y: 16, width: 64, height: 32),
+            inputWidth: 64,
+            inputHeight: 64
+        )
+        let plane = (0..<256).map { Float($0 / 16 < 8 ? 1 : -1) }
+        let found = try DetectionDecoder(frame: centred, rules: DetectionRules()).prototypes(
+            candidates: candidates([[32, 32, 32, 32, 0.9, 8]]),
+            classes: 1,
+            planes: plane,
+            planeCount: 1,
+            planeWidth: 16,
+            planeHeight: 16,
+            flag: flag
+        )
+        // 16..<48 of 64 columns; the rows 16..<32 of the input are the upper half of the photo.
+        #expect(found.map { $0.mask.box } == [PixelBox(x: 50, y: 0, width: 100, height: 50)])
+        #expect(found.map { $0.mask.area } == [5000])
     }
 
     @Test("A mask plane covers its box, or the whole input where it has the input's size")

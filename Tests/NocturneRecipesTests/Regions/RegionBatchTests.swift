@@ -229,6 +229,17 @@ struct RegionBatchTests {
         let table = try String(contentsOfFile: bench.output.statistics, encoding: .utf8)
         #expect(table.contains("meanSurfaceDistance") && table.contains("hausdorff95") && table.contains(",dice,0.75,"))
         #expect(table.contains("surfaceDice"))
+        // The moved box is as large as its reference; the difference is that of the counts.
+        for item in ["same", "moved"] {
+            let label = try #require(try compared(item))
+            let counts = [label["voxelCount"] as? Int ?? -1, label["referenceVoxelCount"] as? Int ?? -1]
+            #expect(counts[0] > 0 && counts[0] == counts[1])
+            #expect(label["volumeDifferenceMl"] as? Double == 0 && label["relativeVolumeDifference"] as? Double == 0)
+        }
+        #expect(table.contains(",volumeDifference,0,ml,") && table.contains(",relativeVolumeDifference,0,1,"))
+        let summary = try String(contentsOfFile: bench.output.comparison, encoding: .utf8)
+        #expect(summary.contains(",notCompared,,4,,,,"), "\(summary)")
+        #expect(outcome.remarks?.notCompared == 4)
     }
 
     @Test("The plan knows of large regions and of references")

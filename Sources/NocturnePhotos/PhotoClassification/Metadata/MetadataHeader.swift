@@ -1,3 +1,5 @@
+import NocturneBatch
+
 /// The first row of a table of metadata, and the separator with which it was understood.
 struct MetadataHeader: Sendable {
     /// Why no separator gives columns; ``detail`` is for people.

@@ -6,6 +6,8 @@ struct PhotoInstancesSection: Decodable {
         let longSide: WholeNumber
         let multiple: WholeNumber?
         let square: Bool?
+        let placement: String?
+        let resampling: String?
         let minimumSide: WholeNumber?
         let mean: [Double]
         let standardDeviation: [Double]

@@ -51,9 +51,30 @@ extension ModelValidation {
             multiple: multiple,
             isSquare: isSquare,
             minimumSide: try whole(raw.minimumSide, 32, in: 1...8192, key: "\(key).minimumSide"),
+            placement: try choice(raw.placement, .corner, ["corner", "centre"], key: "\(key).placement"),
+            resampling: try choice(
+                raw.resampling,
+                .antialiased,
+                ["antialiased", "bilinear"],
+                key: "\(key).resampling"
+            ),
             mean: raw.mean,
             deviation: raw.standardDeviation
         )
+    }
+
+    /// One of several words.
+    private func choice<Value: RawRepresentable<String>>(
+        _ text: String?,
+        _ standard: Value,
+        _ words: [String],
+        key: String
+    ) throws(ModelPackageError) -> Value {
+        guard let text else { return standard }
+        guard let value = Value(rawValue: text) else {
+            throw refuse(key, expected: words.joined(separator: " or "), found: text)
+        }
+        return value
     }
 
     // MARK: Outputs

@@ -45,8 +45,24 @@ public struct PhotoInstancesSettings: Hashable, Sendable {
 }
 
 /// How a photo becomes a network's input: scaled so that the longer side has ``longSide`` pixels, then padded with the
-/// mean on the right and at the bottom to multiples of ``multiple``. Channels are red, green and blue.
+/// mean to multiples of ``multiple``. Channels are red, green and blue.
 public struct PhotoInput: Hashable, Sendable {
+    /// Where the photo lies in the input.
+    public enum Placement: String, Hashable, Sendable {
+        /// In the upper left corner: the padding is on the right and at the bottom.
+        case corner
+        /// In the middle: the padding is on both sides, an odd pixel on the right or at the bottom.
+        case centre
+    }
+
+    /// How the photo is scaled.
+    public enum Resampling: String, Hashable, Sendable {
+        /// As Pillow does it (bilinear): no pixel is skipped.
+        case antialiased
+        /// As OpenCV does it (bilinear): of the four pixels around each position.
+        case bilinear
+    }
+
     /// Pixels, 32...4096.
     public let longSide: Int
     /// Both extents of the input are multiples of it, 1...512.
@@ -55,6 +71,8 @@ public struct PhotoInput: Hashable, Sendable {
     public let isSquare: Bool
     /// The minimum length of a photo's shorter side, in pixels.
     public let minimumSide: Int
+    public let placement: Placement
+    public let resampling: Resampling
     /// Of red, green and blue in 0...1.
     public let mean: [Double]
     public let deviation: [Double]
@@ -64,6 +82,8 @@ public struct PhotoInput: Hashable, Sendable {
         multiple: Int,
         isSquare: Bool,
         minimumSide: Int,
+        placement: Placement = .corner,
+        resampling: Resampling = .antialiased,
         mean: [Double],
         deviation: [Double]
     ) {
@@ -71,6 +91,8 @@ public struct PhotoInput: Hashable, Sendable {
         self.multiple = multiple
         self.isSquare = isSquare
         self.minimumSide = minimumSide
+        self.placement = placement
+        self.resampling = resampling
         self.mean = mean
         self.deviation = deviation
     }

@@ -70,6 +70,9 @@ def _yolo(file: Path, options: Options, say: Callable[[str], None]) -> tuple[onn
         "input": {
             "longSide": source.size,
             **fitted,
+            # As ultralytics' LetterBox does it, with OpenCV.
+            "placement": "centre",
+            "resampling": "bilinear",
             "minimumSide": options.minimum_side,
             "mean": [yolo_graph.FILLING] * 3,
             "standardDeviation": [1.0] * 3,

@@ -1,0 +1,35 @@
+import Foundation
+import NocturneBatch
+import NocturneSystem
+
+/// How long items took, for the page. Times differ between runs, while the page's own files are the same for every run: so they
+/// are beside the journal, and the page shows none where the results were copied without it.
+enum ReviewTimes {
+    private struct Record: Decodable {
+        /// Of every stage.
+        let seconds: [String: Double]
+    }
+
+    /// Writes the times of the items of one data file, unless they are there already. A folder that cannot be written has none.
+    static func write(_ items: [ReportedItem], _ file: String, of output: OutputFolder) {
+        let folder = output.times
+        let path = folder + "/" + file
+        let known = items.map { "\($0.item.name) \($0.item.changed ?? "")" }.joined(separator: "\n")
+        let signature = "// \(ContentDigest.of(known).hex)\n"
+        if (try? FileSystem.read(path).starts(with: signature.utf8)) == true { return }
+        let seconds = items.map { $0.item.state == .completed ? time(of: output.item($0.item.name)) : nil }
+        guard let number = Int(file.filter(\.isNumber)), seconds.contains(where: { $0 != nil }),
+            let script = try? ReviewPage.script("nocturneTimes", seconds.map(Nullable.init), prefix: "\(number), ")
+        else { return }
+        try? FileSystem.makeFolder(folder)
+        try? FileSystem.replace(path, with: Array(signature.utf8) + script, flush: false)
+    }
+
+    /// Of all stages together; nil for a result without the record.
+    private static func time(of folder: String) -> Double? {
+        guard let bytes = try? FileSystem.read(folder + "/run.json", limit: 1 << 20),
+            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes))
+        else { return nil }
+        return (record.seconds.values.reduce(0, +) * 1000).rounded() / 1000
+    }
+}
