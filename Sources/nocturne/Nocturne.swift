@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 
@@ -10,6 +11,11 @@ struct Nocturne: AsyncParsableCommand {
     static let version = "0.1.0"
     /// The system clocks; no other code of the executable names them.
     static let time: any TimeSource = SystemTime()
+
+    /// The command line with what a profile and the environment add to it, or why that cannot be done.
+    private static let commandLine = Result { try ExpandedCommandLine() }
+    /// The whole command line, for processes that are to do the same.
+    static var arguments: [String] { (try? commandLine.get().arguments) ?? CommandLine.arguments }
 
     static let configuration = CommandConfiguration(
         commandName: "nocturne",
@@ -39,7 +45,7 @@ struct Nocturne: AsyncParsableCommand {
         // First, since the supervisor forwards requests as soon as the engine process exists.
         if ProcessHandover.toEngine != nil { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
-            let command = try parseAsRoot()
+            let command = try parseAsRoot(try commandLine.get().parsed)
             if let command = command as? any EngineCommand, ChangePreview.isThisProcess {
                 Foundation.exit(await command.previewChanges())
             }
@@ -56,7 +62,7 @@ struct Nocturne: AsyncParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success || code == .validationFailure {
-                let message = fullMessage(for: error) + suggestion()
+                let message = described(error)
                 if code == .success { print(message) } else { Terminal.printError(message, prefix: "") }
                 Foundation.exit(code == .success ? 0 : NocturneExit.usage.rawValue)
             }
@@ -74,6 +80,13 @@ struct Nocturne: AsyncParsableCommand {
     }
 
     private static func run(_ command: sending any ParsableCommand) async throws {
+    /// What is printed about an error in the command line.
+    private static func described(_ error: any Error) -> String {
+        let message = fullMessage(for: error)
+        let origins = (try? commandLine.get().origins(in: message)) ?? []
+        return ([message + suggestion()] + origins).joined(separator: "\n")
+    }
+
         var command = command
         if var command = command as? any AsyncParsableCommand {
             try await command.run()

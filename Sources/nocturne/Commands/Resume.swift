@@ -17,6 +17,7 @@ struct Resume: EngineCommand {
     var output: String
 
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
     @OptionGroup var changes: ChangedOptions

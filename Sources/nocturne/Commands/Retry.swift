@@ -33,6 +33,7 @@ struct Retry: EngineCommand {
 
     @OptionGroup var sharding: ShardArguments
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
     @OptionGroup var changes: ChangedOptions

@@ -18,6 +18,7 @@ struct Run: EngineCommand {
 
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
 

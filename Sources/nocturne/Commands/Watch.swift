@@ -15,6 +15,7 @@ struct Watch: EngineCommand {
 
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
 
