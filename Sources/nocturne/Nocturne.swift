@@ -28,7 +28,8 @@ struct Nocturne: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Attach.self, Cancel.self, Verify.self,
+            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Prom.self, Trace.self, Attach.self, Cancel.self,
+            Verify.self,
             Retry.self, Submit.self, Merge.self, Review.self, Adopt.self, Forget.self, Compare.self, Inspect.self,
             Doctor.self,
             Models.self,
@@ -79,7 +80,6 @@ struct Nocturne: AsyncParsableCommand {
         return "\nDid you mean 'nocturne \(name)'?"
     }
 
-    private static func run(_ command: sending any ParsableCommand) async throws {
     /// What is printed about an error in the command line.
     private static func described(_ error: any Error) -> String {
         let message = fullMessage(for: error)
@@ -87,6 +87,7 @@ struct Nocturne: AsyncParsableCommand {
         return ([message + suggestion()] + origins).joined(separator: "\n")
     }
 
+    private static func run(_ command: sending any ParsableCommand) async throws {
         var command = command
         if var command = command as? any AsyncParsableCommand {
             try await command.run()

@@ -128,3 +128,12 @@ struct OutputArguments: ParsableArguments {
     @Flag(name: [.short, .long], help: "Print errors and failed items only, no progress.")
     var quiet = false
 }
+
+    @Option(
+        help: ArgumentHelp(
+            "At the end write to this file when each item was in which stage, as a trace for Perfetto.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var trace: String?
