@@ -50,9 +50,10 @@ package enum ProgressLine {
         return name.prefix(count - end - 1) + "…" + name.suffix(end)
     }
 
-    /// What removes a line of so many characters from a terminal, whose width may have changed since.
+    /// What removes a line of so many characters from a terminal, whose width may have changed since. Row by row: where nothing
+    /// stands above, tmux keeps what a clear to the end of the screen removes, and each picture would stay in its history.
     package static func erasing(_ count: Int, columns: Int) -> String {
         let rows = columns > 0 ? max(count - 1, 0) / columns : 0
-        return "\r" + (rows > 0 ? "\u{1B}[\(rows)A" : "") + "\u{1B}[J"
+        return "\r\u{1B}[K" + String(repeating: "\u{1B}[A\u{1B}[K", count: rows)
     }
 }

@@ -44,9 +44,9 @@ struct ProgressLineTests {
 
     @Test("is erased whole when the terminal became narrower")
     func erasing() {
-        #expect(ProgressLine.erasing(79, columns: 80) == "\r\u{1B}[J")
-        #expect(ProgressLine.erasing(79, columns: 40) == "\r\u{1B}[1A\u{1B}[J")
-        #expect(ProgressLine.erasing(81, columns: 40) == "\r\u{1B}[2A\u{1B}[J")
-        #expect(ProgressLine.erasing(5, columns: 0) == "\r\u{1B}[J")
+        #expect(ProgressLine.erasing(79, columns: 80) == "\r\u{1B}[K")
+        #expect(ProgressLine.erasing(79, columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K")
+        #expect(ProgressLine.erasing(81, columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K\u{1B}[A\u{1B}[K")
+        #expect(ProgressLine.erasing(5, columns: 0) == "\r\u{1B}[K")
     }
 }
