@@ -13,7 +13,7 @@ struct Resume: EngineCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @OptionGroup var resources: ResourceArguments

@@ -16,7 +16,7 @@ struct Retry: EngineCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Option(help: "Instead of failed items, process completed ones with this verdict of a reviewer again.")

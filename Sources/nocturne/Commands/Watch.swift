@@ -19,7 +19,7 @@ struct Watch: EngineCommand {
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
 
-    @Option(name: [.short, .long], help: "The folder for the results.")
+    @Option(name: [.short, .long], help: "The folder for the results.", completion: .directory)
     var output: String
 
     @Option(
