@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneInference
 import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
@@ -70,6 +71,13 @@ struct Nocturne: AsyncParsableCommand {
             Terminal.printError("\(error)")
             Foundation.exit(NocturneExit.internalError.rawValue)
         }
+    }
+
+    /// Without a command.
+    func run() throws {
+        let models = LoadedModels.catalog.entries().compactMap { try? $0.package.get().id }
+        let batches = PathCompletion.batchFolders("")
+        Terminal.printResult(FirstSteps(version: Self.version, models: models, batches: batches).text)
     }
 
     /// What may have been meant where the first word is no command; empty otherwise.

@@ -28,6 +28,10 @@ public struct ProgressStatus: Sendable {
     public var etaSeconds: Double?
     /// Since the run began.
     public var elapsedSeconds: Double?
+    /// Items that have ended in this run.
+    public var ended = 0
+    /// As measured last; nil before.
+    public var memory: RunProgress.Memory?
 
     public init() {}
 }
@@ -116,7 +120,10 @@ public actor ProgressReporter {
             stepsDone += (1 - entry.share) * Double(entry.steps)
             event.stages = entry.finishedStages
         }
-        if event.event != .itemInterrupted { status.done += 1 }
+        if event.event != .itemInterrupted {
+            status.done += 1
+            status.ended += 1
+        }
         if event.event == .itemFailed { status.failed += 1 }
         emit(event)
     }
@@ -159,6 +166,7 @@ public actor ProgressReporter {
 
     /// What the run does now.
     func runProgress(_ memory: RunProgress.Memory) -> RunProgress {
+        status.memory = memory
         update()
         let now = time.monotonic
         let items = order.compactMap { id in running[id].map { $0.progress(at: now) } }

@@ -24,9 +24,13 @@ package enum PathCompletion {
     }
 
     package static func batches(_ prefix: String) -> [String] {
-        let folders = folders(prefix)
-        let batches = folders.filter { OutputFolder(absolutePath($0)).holdsBatch }
-        return batches.isEmpty ? folders.map { $0 + "/" } : batches
+        let batches = batchFolders(prefix)
+        return batches.isEmpty ? folders(prefix).map { $0 + "/" } : batches
+    }
+
+    /// The folders that hold a batch and whose paths begin so.
+    package static func batchFolders(_ prefix: String) -> [String] {
+        folders(prefix).filter { OutputFolder(absolutePath($0)).holdsBatch }
     }
 
     /// The folders whose paths begin so, as they are typed. Hidden ones only for a prefix that says so.

@@ -1,3 +1,4 @@
+import Foundation
 import NocturneBatch
 import Testing
 
@@ -29,6 +30,30 @@ struct ProgressLineTests {
         #expect(eighty == "███░░░░░ \(counts), 2 min so far  sub-004…n-01_CT 52 %", "\(eighty)")
         let wide = ProgressLine.text(status(), columns: 120)
         #expect(wide.hasSuffix("\(counts), 2 min so far  sub-0042_ses-20240117_acq-venous_run-01_CT 52 %"), "\(wide)")
+    }
+
+    @Test("has throughput and memory where there is room, and says at any width when memory is short")
+    func memory() throws {
+        func memory(_ pressure: String) throws -> RunProgress.Memory {
+            let text =
+                #"{"residentBytes":2147483648,"leasedBytes":0,"budgetBytes":8589934592,"pressure":"\#(pressure)"}"#
+            return try JSONDecoder().decode(RunProgress.Memory.self, from: Data(text.utf8))
+        }
+        var status = status()
+        status.ended = 5
+        status.memory = try memory("normal")
+        let wide = ProgressLine.text(status, columns: 120)
+        #expect(wide.contains("2 min so far, 2.4 items/min, 2 GiB of 8 GiB  sub-"), "\(wide)")
+        #expect(!ProgressLine.text(status, columns: 100).contains("GiB"))
+        status.memory = try memory("critical")
+        for columns in [60, 80, 120] {
+            #expect(ProgressLine.text(status, columns: columns).contains("left, memory is short"))
+        }
+        status.ended = 600
+        #expect(ProgressLine.text(status, columns: 140).contains("4.8 items/s"))
+        status.ended = 1
+        status.elapsedSeconds = 1000
+        #expect(ProgressLine.text(status, columns: 140).contains("3.6 items/h"))
     }
 
     @Test("shows the first item while none has begun its tiles, and no control sequence of a name")
