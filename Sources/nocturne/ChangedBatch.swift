@@ -31,7 +31,7 @@ extension EngineCommand {
         let isAsking = consent.mayAsk && Terminal.canAsk
         // Without either the engine refuses at once, or nobody reads it.
         guard isAsking || consent.isGiven && !show.quiet else { return false }
-        guard ChangePreview.run() == ChangePreview.asking, isAsking else { return false }
+        guard ChangePreview.run(Nocturne.arguments) == ChangePreview.asking, isAsking else { return false }
         guard Terminal.ask("Continue?") else {
             Terminal.printMessage("Nothing was changed.")
             throw NocturneExit.stoppedEarly

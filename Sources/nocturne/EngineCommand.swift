@@ -47,6 +47,7 @@ extension EngineCommand {
         if resources.detach { return try detach(isConfirmed: isConfirmed) }
         let end = RunSupervision.run(
             on: folder,
+            arguments: Nocturne.arguments,
             keepsInput: keepsInput,
             isConfirmed: isConfirmed,
             time: Nocturne.time,
@@ -72,7 +73,7 @@ extension EngineCommand {
         guard !keepsInput else {
             throw ValidationError("--detach cannot read standard input: give --list a file")
         }
-        switch try Detachment.start(folder, isConfirmed: isConfirmed) {
+        switch try Detachment.start(folder, Nocturne.arguments, isConfirmed: isConfirmed) {
         case .started(let process, let log):
             Terminal.printMessage(
                 "Process \(process) runs the batch; output goes to \(log); follow it with "

@@ -107,8 +107,15 @@ struct EngineProcess {
             givenUp: outcome.givenUp,
             incomplete: outcome.remarks?.incomplete ?? 0
         )
+        writeTrace()
         await hooks?.batchEnded(outcome.counts, code: code.rawValue)
         try end(outcome, code, after: time.monotonic - start)
+    }
+
+    /// A trace that cannot be written changes nothing about the run.
+    private func writeTrace() {
+        guard let file = request.show.trace else { return }
+        do { try Trace.write(request.output, to: absolutePath(file)) } catch { Terminal.printError("\(error)") }
     }
 
     /// The recipes with their models, and the memory that loading them took. Waits for models that were there when an engine

@@ -13,8 +13,10 @@ struct HealthReport: Encodable {
     let schemaVersion = 1
     let version: String
     private(set) var findings: [HealthFinding] = []
+    /// The environment variables of the program that are set, by name.
+    let variables: [EnvironmentOptions.Variable]
 
-    private enum CodingKeys: String, CodingKey { case schemaVersion, version, findings }
+    private enum CodingKeys: String, CodingKey { case schemaVersion, version, findings, variables }
 
     /// Measures the machine.
     /// - Parameters:
@@ -22,10 +24,12 @@ struct HealthReport: Encodable {
     ///   - model: a package to run one patch with.
     init(version: String, folder: String, model: String?, time: any TimeSource) async throws {
         self.version = version
+        let environment = EnvironmentHealth()
+        variables = environment.variables
         let machine = MachineHealth(time: time)
         findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
         findings += engines()
-        findings += packages()
+        findings += packages() + environment.findings
         if let model { findings.append(try await patch(of: model)) }
     }
 

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneInference
+import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 
@@ -10,6 +12,11 @@ struct Nocturne: AsyncParsableCommand {
     static let version = "0.1.0"
     /// The system clocks; no other code of the executable names them.
     static let time: any TimeSource = SystemTime()
+
+    /// The command line with what a profile and the environment add to it, or why that cannot be done.
+    private static let commandLine = Result { try ExpandedCommandLine() }
+    /// The whole command line, for processes that are to do the same.
+    static var arguments: [String] { (try? commandLine.get().arguments) ?? CommandLine.arguments }
 
     static let configuration = CommandConfiguration(
         commandName: "nocturne",
@@ -22,10 +29,9 @@ struct Nocturne: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Attach.self, Cancel.self, Verify.self,
-            Retry.self, Submit.self, Merge.self, Review.self, Enrich.self, Adopt.self, Forget.self, Compare.self,
-            History.self,
-            Inspect.self,
+            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Prom.self, Trace.self, Attach.self, Cancel.self,
+            Verify.self, Retry.self, Submit.self, Merge.self, Review.self, Enrich.self, Adopt.self, Forget.self,
+            Compare.self, History.self, Inspect.self,
             Doctor.self,
             Models.self,
         ]
@@ -41,7 +47,7 @@ struct Nocturne: AsyncParsableCommand {
         // First, since the supervisor forwards requests as soon as the engine process exists.
         if ProcessHandover.toEngine != nil { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
-            let command = try parseAsRoot()
+            let command = try parseAsRoot(try commandLine.get().parsed)
             if let command = command as? any EngineCommand, ChangePreview.isThisProcess {
                 Foundation.exit(await command.previewChanges())
             }
@@ -58,7 +64,7 @@ struct Nocturne: AsyncParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success || code == .validationFailure {
-                let message = fullMessage(for: error) + suggestion()
+                let message = described(error)
                 if code == .success { print(message) } else { Terminal.printError(message, prefix: "") }
                 Foundation.exit(code == .success ? 0 : NocturneExit.usage.rawValue)
             }
@@ -67,12 +73,26 @@ struct Nocturne: AsyncParsableCommand {
         }
     }
 
+    /// Without a command.
+    func run() throws {
+        let models = LoadedModels.catalog.entries().compactMap { try? $0.package.get().id }
+        let batches = PathCompletion.batchFolders("")
+        Terminal.printResult(FirstSteps(version: Self.version, models: models, batches: batches).text)
+    }
+
     /// What may have been meant where the first word is no command; empty otherwise.
     private static func suggestion() -> String {
         guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-") else { return "" }
         let names = configuration.subcommands.map { $0._commandName }
         guard !names.contains(word), let name = Spelling.nearest(to: word, among: names) else { return "" }
         return "\nDid you mean 'nocturne \(name)'?"
+    }
+
+    /// What is printed about an error in the command line.
+    private static func described(_ error: any Error) -> String {
+        let message = fullMessage(for: error)
+        let origins = (try? commandLine.get().origins(in: message)) ?? []
+        return ([message + suggestion()] + origins).joined(separator: "\n")
     }
 
     private static func run(_ command: sending any ParsableCommand) async throws {

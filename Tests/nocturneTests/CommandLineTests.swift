@@ -80,6 +80,23 @@ struct CommandLineTests {
         #expect(!FileSystem.exists(bench.folder("two").path) && !FileSystem.exists(bench.folder("none").path))
     }
 
+    @Test("Without a command it says what can be done next, with the models and the batches that are there")
+    func firstSteps() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        #expect(try bench.run("--quiet").status == 0)
+        let environment = ["NOCTURNE_MODELS": bench.model(), "XDG_DATA_HOME": "/nowhere"]
+        let command = ["-C", bench.folder.url.path, Tool.path]
+        let tool = try Tool(command, program: "env", environment: environment)
+        #expect(tool.status == 0 && tool.errors.isEmpty, "\(tool.errors)")
+        for line in [
+            "Models: threshold", "  nocturne run INPUTS --output OUT ", "  nocturne status out", "nocturne --help",
+        ] { #expect(tool.output.contains(line), "\(tool.output)") }
+        let none = try Tool([], environment: ["NOCTURNE_MODELS": "", "XDG_DATA_HOME": "/nowhere"])
+        #expect(none.output.contains("No model package is on the search path"), "\(none.output)")
+        #expect(none.output.contains("--model FOLDER"))
+    }
+
     @Test("A night from plan to verify")
     func night() throws {
         let bench = try ToolBench()

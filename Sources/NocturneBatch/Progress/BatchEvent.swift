@@ -30,6 +30,8 @@ public struct BatchEvent: Sendable, Codable {
     public var residentBytes: Int?
     public var leasedBytes: Int?
     public var etaSeconds: Double?
+    /// Of an item that has ended, by stage: when it was begun and ended, in seconds since the item was started.
+    public var stages: [String: [Double]]?
 
     package init(
         _ event: Kind,

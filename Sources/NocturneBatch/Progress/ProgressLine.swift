@@ -1,4 +1,5 @@
 import Foundation
+import NocturneSystem
 
 /// The line under the others that shows how far a run is, for a terminal of a given width: a pure function.
 package enum ProgressLine {
@@ -6,7 +7,8 @@ package enum ProgressLine {
     static let leastColumns = 24
     private static let bars = 8...24
 
-    /// Counts come first, then the time that is left, the item at work, and a bar in what is left of the line.
+    /// Counts come first, then the time that is left, the item at work, and a bar in what is left of the line. Wide terminals
+    /// also have the throughput and the memory; where memory is short, all say so.
     /// - Parameter columns: of the terminal. The last one stays free, since some terminals wrap after it.
     package static func text(_ status: ProgressStatus, columns: Int) -> String {
         let space = max(columns, leastColumns) - 1
@@ -14,7 +16,14 @@ package enum ProgressLine {
         if status.failed > 0 { text += ", \(status.failed) failed" }
         func add(_ part: String) { if text.count + part.count + 2 <= space { text += ", " + part } }
         if let eta = status.etaSeconds { add("about \(EventText.duration(eta)) left") }
+        if let memory = status.memory, memory.pressure != "normal" { add("memory is short") }
         if let elapsed = status.elapsedSeconds, columns >= 80 { add("\(EventText.duration(elapsed)) so far") }
+        if columns >= 110 {
+            if let rate = rate(status) { add(rate) }
+            if let memory = status.memory, let resident = memory.residentBytes {
+                add("\(ByteCount(resident)) of \(ByteCount(memory.budgetBytes))")
+            }
+        }
         if let item = itemAtWork(status) {
             let share = " \(Int(item.share * 100)) %"
             // A bar of some width is worth more than the end of a long name.
@@ -24,6 +33,16 @@ package enum ProgressLine {
         let width = min(bars.upperBound, space - text.count - 1)
         guard width >= bars.lowerBound else { return String(text.prefix(space)) }
         return bar(share(of: status), width: width) + " " + text
+    }
+
+    /// Items that have ended by the time since the run began; nil before the first.
+    private static func rate(_ status: ProgressStatus) -> String? {
+        guard let seconds = status.elapsedSeconds, seconds > 0, status.ended > 0 else { return nil }
+        let perSecond = Double(status.ended) / seconds
+        let units = [(1.0, "s"), (60.0, "min"), (3600.0, "h")]
+        let (factor, unit) = units.first { perSecond * $0.0 >= 1 } ?? units[2]
+        let count = perSecond * factor
+        return (count < 10 ? "\((count * 10).rounded() / 10)" : "\(Int(count.rounded()))") + " items/\(unit)"
     }
 
     /// Of all items, with the finished share of those at work.
@@ -50,9 +69,10 @@ package enum ProgressLine {
         return name.prefix(count - end - 1) + "…" + name.suffix(end)
     }
 
-    /// What removes a line of so many characters from a terminal, whose width may have changed since.
+    /// What removes a line of so many characters from a terminal, whose width may have changed since. Row by row: where nothing
+    /// stands above, tmux keeps what a clear to the end of the screen removes, and each picture would stay in its history.
     package static func erasing(_ count: Int, columns: Int) -> String {
         let rows = columns > 0 ? max(count - 1, 0) / columns : 0
-        return "\r" + (rows > 0 ? "\u{1B}[\(rows)A" : "") + "\u{1B}[J"
+        return "\r\u{1B}[K" + String(repeating: "\u{1B}[A\u{1B}[K", count: rows)
     }
 }

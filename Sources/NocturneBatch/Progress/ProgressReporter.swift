@@ -28,6 +28,10 @@ public struct ProgressStatus: Sendable {
     public var etaSeconds: Double?
     /// Since the run began.
     public var elapsedSeconds: Double?
+    /// Items that have ended in this run.
+    public var ended = 0
+    /// As measured last; nil before.
+    public var memory: RunProgress.Memory?
 
     public init() {}
 }
@@ -46,6 +50,8 @@ public actor ProgressReporter {
         var share = 0.0
         /// When its first tile was begun.
         var inferenceStart: Duration?
+        /// When its stages were begun and ended, in seconds since it was started.
+        var stages: [String: [Double]] = [:]
     }
     private var running: [Int64: RunningItem] = [:]
     private var order: [Int64] = []
@@ -84,9 +90,14 @@ public actor ProgressReporter {
 
     /// An item has come to a stage.
     func entered(_ id: Int64, _ stage: Stage) {
+        let now = time.monotonic
         running[id]?.stage = stage
-        if stage == .infer { running[id]?.inferenceStart = time.monotonic }
+        running[id]?.mark(stage, at: now)
+        if stage == .infer { running[id]?.inferenceStart = now }
     }
+
+    /// An item has ended a stage.
+    func left(_ id: Int64, _ stage: Stage) { running[id]?.mark(stage, at: time.monotonic) }
 
     func stepped(_ id: Int64, done: Int, of count: Int) {
         guard var entry = running[id] else { return }
@@ -103,20 +114,27 @@ public actor ProgressReporter {
     }
 
     func ended(_ id: Int64, _ event: BatchEvent) {
+        var event = event
         if let entry = running.removeValue(forKey: id) {
             order.removeAll { $0 == id }
             stepsDone += (1 - entry.share) * Double(entry.steps)
+            event.stages = entry.finishedStages
         }
-        if event.event != .itemInterrupted { status.done += 1 }
+        if event.event != .itemInterrupted {
+            status.done += 1
+            status.ended += 1
+        }
         if event.event == .itemFailed { status.failed += 1 }
         emit(event)
     }
 
     /// A retry puts the item's tiles back.
     func putBack(_ id: Int64, _ event: BatchEvent) {
+        var event = event
         if let entry = running.removeValue(forKey: id) {
             order.removeAll { $0 == id }
             stepsDone -= entry.share * Double(entry.steps)
+            event.stages = entry.finishedStages
         }
         emit(event)
     }
@@ -148,6 +166,7 @@ public actor ProgressReporter {
 
     /// What the run does now.
     func runProgress(_ memory: RunProgress.Memory) -> RunProgress {
+        status.memory = memory
         update()
         let now = time.monotonic
         let items = order.compactMap { id in running[id].map { $0.progress(at: now) } }
@@ -175,6 +194,17 @@ public actor ProgressReporter {
 }
 
 extension ProgressReporter.RunningItem {
+    /// The beginning of a stage, or its end.
+    mutating func mark(_ stage: Stage, at now: Duration) {
+        stages[stage.rawValue, default: []].append(((now - start).inSeconds * 1e4).rounded() / 1e4)
+    }
+
+    /// Nil without any.
+    var finishedStages: [String: [Double]]? {
+        let finished = stages.filter { $0.value.count == 2 }
+        return finished.isEmpty ? nil : finished
+    }
+
     func progress(at now: Duration) -> RunProgress.Item {
         // The stages after inference take a small part of the time.
         let inference = inferenceStart.map { (now - $0).inSeconds } ?? 0

@@ -68,9 +68,11 @@ extension StageActor {
             let output = try await work(on: message)
             environment.stalls?.leave(item.id)
             seconds[link.stage] = active.end(item.id, at: environment.time.monotonic)
+            await environment.progress.left(item.id, link.stage)
             return StageMessage(item: item, payload: output, seconds: seconds)
         } catch {
             seconds[link.stage] = active.end(item.id, at: environment.time.monotonic)
+            await environment.progress.left(item.id, link.stage)
             await environment.end(item, in: link.stage, with: error, seconds: seconds)
             return nil
         }

@@ -7,17 +7,18 @@ import NocturneSystem
 
 /// The inputs, the models, and every option that can change a result.
 package struct BatchArguments: ParsableArguments {
-    @Argument(help: "Files and folders to process.")
+    @Argument(help: "Files and folders to process.", completion: .file())
     package var inputs: [String] = []
 
     @Option(
         name: [.customShort("m"), .long],
         parsing: .singleValue,
-        help: "A model package: a folder or a name. Repeatable. Default: the only one on the search path."
+        help: "A model package: a folder or a name. Repeatable. Default: the only one on the search path.",
+        completion: .model
     )
     package var model: [String] = []
 
-    @Option(help: "Read inputs from this file, one per line; - for standard input.")
+    @Option(help: "Read inputs from this file, one per line; - for standard input.", completion: .file())
     package var list: String?
 
     @Option(

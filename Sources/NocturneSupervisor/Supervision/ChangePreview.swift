@@ -11,13 +11,14 @@ public enum ChangePreview {
     /// Whether this is that process.
     public static var isThisProcess: Bool { ProcessHandover.received == .changePreview }
 
-    /// Runs this very command line in such a process, and waits for it. It reads nothing from standard input.
+    /// Runs this program in such a process, and waits for it. It reads nothing from standard input.
+    /// - Parameter arguments: the command line, with the name of the program.
     /// - Returns: its exit code; nil when it could not be started or was killed.
-    public static func run() -> Int32? {
+    public static func run(_ arguments: [String]) -> Int32? {
         // Who ignores the ends of children does not learn how they ended.
         signal(SIGCHLD, SIG_DFL)
         let environment = ProcessHandover.changePreview.environment(ProcessInfo.processInfo.environment)
-        let process = CStrings.with(CommandLine.arguments, environment) { arguments, variables in
+        let process = CStrings.with(arguments, environment) { arguments, variables in
             cposix_spawn("/proc/self/exe", arguments, variables, 1)
         }
         return process > 0 ? Detachment.exitCode(of: process) : nil

@@ -16,10 +16,12 @@ public enum Detachment {
     /// Where the output goes that would have gone to the terminal.
     static func log(of output: OutputFolder) -> String { output.hidden + "/log" }
 
-    /// Starts this very command line, without its flag, in a session of its own. Returns once the batch has begun.
-    /// - Parameter isConfirmed: whether a person wants to continue with changed options.
+    /// Starts a command line, without its flag, in a session of its own. Returns once the batch has begun.
+    /// - Parameters:
+    ///   - arguments: the command line, with the name of the program.
+    ///   - isConfirmed: whether a person wants to continue with changed options.
     /// - Throws: ``BatchError`` when it cannot be started.
-    public static func start(_ output: OutputFolder, isConfirmed: Bool) throws -> Outcome {
+    public static func start(_ output: OutputFolder, _ arguments: [String], isConfirmed: Bool) throws -> Outcome {
         let state = BatchLock.state(of: output)
         if state.isHeld { throw BatchError(inUse: output, by: state) }
         try output.checkReportsAreOwn()
@@ -39,7 +41,12 @@ public enum Detachment {
             throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(code))")
         }
         defer { close(reading) }
-        let process = spawn(.detachedSupervisor(readyDescriptor: writing, isConfirmed: isConfirmed), log: log)
+        let arguments = arguments.filter { $0 != "--detach" }
+        let process = spawn(
+            .detachedSupervisor(readyDescriptor: writing, isConfirmed: isConfirmed),
+            arguments,
+            log: log
+        )
         close(writing)
         guard process > 0 else {
             throw BatchError(.engineDied, path: output.path, detail: "cannot start the run: \(errnoText(-process))")
@@ -49,9 +56,9 @@ public enum Detachment {
         return .ended(code: exitCode(of: process), text: text ?? "")
     }
 
-    private static func spawn(_ handover: ProcessHandover, log: Int32) -> pid_t {
+    private static func spawn(_ handover: ProcessHandover, _ arguments: [String], log: Int32) -> pid_t {
         let environment = handover.environment(ProcessInfo.processInfo.environment)
-        return CStrings.with(CommandLine.arguments.filter { $0 != "--detach" }, environment) { arguments, variables in
+        return CStrings.with(arguments, environment) { arguments, variables in
             cposix_spawn_detached("/proc/self/exe", arguments, variables, log)
         }
     }

@@ -5,16 +5,18 @@ public import NocturneSystem
 
 /// Sees to it that a batch is worked on by an engine of its own, and that this process follows it.
 public enum RunSupervision {
-    /// Runs this very command line again in a child process, the engine, until the engine exits by itself.
+    /// Runs a command line again in a child process, the engine, until the engine exits by itself.
     ///
     /// Blocks the calling thread, with which the engine would end.
     /// - Parameters:
+    ///   - arguments: the command line, with the name of the program.
     ///   - keepsInput: whether the engine reads standard input. It is then read whole once, for every engine that may have
     ///     to be started; otherwise engines read nothing.
     ///   - isConfirmed: whether a person wants to continue with changed options.
     ///   - show: shows a message without blocking.
     public static func run(
         on output: OutputFolder,
+        arguments: [String],
         keepsInput: Bool,
         isConfirmed: Bool,
         time: any TimeSource,
@@ -37,6 +39,7 @@ public enum RunSupervision {
         do {
             let process = try SystemSupervisorProcess(
                 output,
+                arguments: arguments,
                 handover: handover,
                 keepsInput: keepsInput,
                 time: time,

@@ -6,6 +6,8 @@ import NocturneSystem
 /// The engine as a real child process of this one.
 struct SystemSupervisorProcess: SupervisorProcess {
     private let output: OutputFolder
+    /// The engine's command line.
+    private let arguments: [String]
     private let time: any TimeSource
     private let signals: SignalSource
     private let keepsInput: Bool
@@ -21,12 +23,14 @@ struct SystemSupervisorProcess: SupervisorProcess {
     ///   - show: shows a message without blocking.
     init(
         _ output: OutputFolder,
+        arguments: [String],
         handover: EngineHandover,
         keepsInput: Bool,
         time: any TimeSource,
         show: @escaping @Sendable (String) -> Void
     ) throws(SignalError) {
         self.output = output
+        self.arguments = arguments
         self.handover = handover
         self.keepsInput = keepsInput
         self.time = time
@@ -43,7 +47,7 @@ struct SystemSupervisorProcess: SupervisorProcess {
         handover.previousEnd = previousEnd
         handover.lockDescriptor = lock?.handOn()
         let environment = ProcessHandover.engine(handover).environment(ProcessInfo.processInfo.environment)
-        let pid = CStrings.with(CommandLine.arguments, environment) { arguments, variables in
+        let pid = CStrings.with(arguments, environment) { arguments, variables in
             cposix_spawn("/proc/self/exe", arguments, variables, keepsInput ? 0 : 1)
         }
         guard pid > 0 else { return -pid }

@@ -17,7 +17,7 @@ struct Adopt: EngineCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Argument(help: "The item, by the name of its folder.")

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneJournal
+import NocturneRecipes
 import NocturneSystem
 
 struct Attach: AsyncParsableCommand {
@@ -9,7 +10,7 @@ struct Attach: AsyncParsableCommand {
         abstract: "Follow the output of a running batch until it ends; interrupting this does not interrupt the run."
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     func run() async throws {

@@ -2,6 +2,7 @@ import ArgumentParser
 import NocturneBatch
 import NocturneCluster
 import NocturneJournal
+import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
 
@@ -10,7 +11,7 @@ struct Cancel: AsyncParsableCommand {
         abstract: "Stop a run that was started elsewhere, or single items of it."
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Argument(help: "Items to stop. Default: the whole run.")

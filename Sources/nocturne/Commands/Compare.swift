@@ -16,10 +16,10 @@ struct Compare: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The output folder of the first batch.")
+    @Argument(help: "The output folder of the first batch.", completion: .batch)
     var first: String
 
-    @Argument(help: "The output folder of the second batch.")
+    @Argument(help: "The output folder of the second batch.", completion: .batch)
     var second: String
 
     @Option(help: ArgumentHelp("Write every value to this file as comma-separated values.", valueName: "file"))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import NocturneRecipes
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -6,10 +7,14 @@ struct Doctor: AsyncParsableCommand {
         discussion: "Exits with 1 if a fault would make a run fail. Warnings do not count."
     )
 
-    @Option(name: [.short, .long], help: "The output folder to check. Default: the current folder.")
+    @Option(
+        name: [.short, .long],
+        help: "The output folder to check. Default: the current folder.",
+        completion: .directory
+    )
     var output = "."
 
-    @Option(name: [.customShort("m"), .long], help: "A model package to run on one patch.")
+    @Option(name: [.customShort("m"), .long], help: "A model package to run on one patch.", completion: .model)
     var model: String?
 
     @Flag(help: "Print JSON.")

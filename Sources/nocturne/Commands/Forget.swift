@@ -14,7 +14,7 @@ struct Forget: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Argument(help: "Items, by the names of their folders.")

@@ -10,7 +10,7 @@ struct Inspect: AsyncParsableCommand {
         abstract: "Show the volumes and photos in files and folders, their geometry, and why other files are refused."
     )
 
-    @Argument(help: "Files and folders.")
+    @Argument(help: "Files and folders.", completion: .file())
     var inputs: [String]
 
     @Flag(help: "Show only how many inputs of each kind there are, and how many are refused for which reason.")

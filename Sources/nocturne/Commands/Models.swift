@@ -20,7 +20,7 @@ struct Models: ParsableCommand {
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the packages.")
 
-        @Argument(help: "More folders to search.")
+        @Argument(help: "More folders to search.", completion: .directory)
         var folders: [String] = []
 
         @Flag(help: "Print JSON.")
@@ -53,7 +53,7 @@ struct Models: ParsableCommand {
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show package details.")
 
-        @Argument(help: "A name, or a package folder.")
+        @Argument(help: "A name, or a package folder.", completion: .model)
         var model: String
 
         func run() throws {
@@ -84,7 +84,7 @@ struct Models: ParsableCommand {
                 + "synthetic patch."
         )
 
-        @Argument(help: "A name, or a package folder.")
+        @Argument(help: "A name, or a package folder.", completion: .model)
         var model: String
 
         @Option(name: .customLong("repeat"), help: "Timed runs, after one that is not timed.")
@@ -114,7 +114,7 @@ struct Models: ParsableCommand {
             abstract: "Time a network on one patch, and print the timings as JSON."
         )
 
-        @Argument(help: "An ONNX file.")
+        @Argument(help: "An ONNX file.", completion: .file(extensions: ["onnx"]))
         var network: String
 
         @Option(help: "Extents of the patch (z, y, x), separated by commas.")

@@ -17,6 +17,7 @@ struct Plan: AsyncParsableCommand {
 
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var sharding: ShardArguments
 
     @Option(name: [.short, .long], help: "Begin a divided batch in this folder, without processing anything.")

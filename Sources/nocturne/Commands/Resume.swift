@@ -13,10 +13,11 @@ struct Resume: EngineCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
     @OptionGroup var changes: ChangedOptions

@@ -16,7 +16,7 @@ struct Retry: EngineCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Option(help: "Instead of failed items, process completed ones with this verdict of a reviewer again.")
@@ -33,6 +33,7 @@ struct Retry: EngineCommand {
 
     @OptionGroup var sharding: ShardArguments
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
     @OptionGroup var changes: ChangedOptions

@@ -14,7 +14,7 @@ struct Review: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Option(

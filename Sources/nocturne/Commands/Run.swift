@@ -18,10 +18,11 @@ struct Run: EngineCommand {
 
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
+    @OptionGroup var profile: ProfileArguments
     @OptionGroup var show: OutputArguments
     @OptionGroup var consentArguments: ConsentArguments
 
-    @Option(name: [.short, .long], help: "The folder for the results.")
+    @Option(name: [.short, .long], help: "The folder for the results.", completion: .directory)
     var output: String?
 
     @Option(

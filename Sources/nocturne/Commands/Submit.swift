@@ -2,6 +2,7 @@ import ArgumentParser
 import NocturneBatch
 import NocturneCluster
 import NocturneConcurrency
+import NocturneRecipes
 import NocturneSystem
 
 struct Submit: AsyncParsableCommand {
@@ -13,7 +14,7 @@ struct Submit: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder, which all machines reach by the same path.")
+    @Argument(help: "The batch's output folder, which all machines reach by the same path.", completion: .batch)
     var output: String
 
     @Flag(help: "Submit to Slurm.")

@@ -18,7 +18,7 @@ struct Verify: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Option(help: "Items to check in parallel. Default: number of cores.", transform: ThreadCount.parse)

@@ -24,7 +24,8 @@ struct ResourceArguments: ParsableArguments {
         help: ArgumentHelp(
             "Prepare results in this folder on a local disk, such as $TMPDIR of a cluster; finished ones are copied.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var work: String?
 
@@ -72,7 +73,8 @@ struct ResourceArguments: ParsableArguments {
         help: ArgumentHelp(
             "Report values outside of the ranges in this CSV file as unusual: label, measure, low, high; optionally model.",
             valueName: "file"
-        )
+        ),
+        completion: .file(extensions: ["csv"])
     )
     var norms: String?
 
@@ -127,4 +129,13 @@ struct OutputArguments: ParsableArguments {
 
     @Flag(name: [.short, .long], help: "Print errors and failed items only, no progress.")
     var quiet = false
+
+    @Option(
+        help: ArgumentHelp(
+            "At the end write to this file when each item was in which stage, as a trace for Perfetto.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var trace: String?
 }

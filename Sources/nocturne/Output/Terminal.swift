@@ -36,6 +36,11 @@ enum Terminal {
         return ["y", "yes"].contains((readLine() ?? "").lowercased())
     }
 
+    /// Prints text for a program to standard output, unchanged.
+    static func printExactly(_ text: String) throws {
+        try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    }
+
     static func printJSON(_ value: some Encodable) throws {
         try FileHandle.standardOutput.write(contentsOf: Data(try StableJSON.encode(value)))
     }

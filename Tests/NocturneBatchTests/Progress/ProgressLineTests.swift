@@ -1,3 +1,4 @@
+import Foundation
 import NocturneBatch
 import Testing
 
@@ -31,6 +32,30 @@ struct ProgressLineTests {
         #expect(wide.hasSuffix("\(counts), 2 min so far  sub-0042_ses-20240117_acq-venous_run-01_CT 52 %"), "\(wide)")
     }
 
+    @Test("has throughput and memory where there is room, and says at any width when memory is short")
+    func memory() throws {
+        func memory(_ pressure: String) throws -> RunProgress.Memory {
+            let text =
+                #"{"residentBytes":2147483648,"leasedBytes":0,"budgetBytes":8589934592,"pressure":"\#(pressure)"}"#
+            return try JSONDecoder().decode(RunProgress.Memory.self, from: Data(text.utf8))
+        }
+        var status = status()
+        status.ended = 5
+        status.memory = try memory("normal")
+        let wide = ProgressLine.text(status, columns: 120)
+        #expect(wide.contains("2 min so far, 2.4 items/min, 2 GiB of 8 GiB  sub-"), "\(wide)")
+        #expect(!ProgressLine.text(status, columns: 100).contains("GiB"))
+        status.memory = try memory("critical")
+        for columns in [60, 80, 120] {
+            #expect(ProgressLine.text(status, columns: columns).contains("left, memory is short"))
+        }
+        status.ended = 600
+        #expect(ProgressLine.text(status, columns: 140).contains("4.8 items/s"))
+        status.ended = 1
+        status.elapsedSeconds = 1000
+        #expect(ProgressLine.text(status, columns: 140).contains("3.6 items/h"))
+    }
+
     @Test("shows the first item while none has begun its tiles, and no control sequence of a name")
     func items() {
         var status = status("bad\u{1B}[2Jname")
@@ -44,9 +69,9 @@ struct ProgressLineTests {
 
     @Test("is erased whole when the terminal became narrower")
     func erasing() {
-        #expect(ProgressLine.erasing(79, columns: 80) == "\r\u{1B}[J")
-        #expect(ProgressLine.erasing(79, columns: 40) == "\r\u{1B}[1A\u{1B}[J")
-        #expect(ProgressLine.erasing(81, columns: 40) == "\r\u{1B}[2A\u{1B}[J")
-        #expect(ProgressLine.erasing(5, columns: 0) == "\r\u{1B}[J")
+        #expect(ProgressLine.erasing(79, columns: 80) == "\r\u{1B}[K")
+        #expect(ProgressLine.erasing(79, columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K")
+        #expect(ProgressLine.erasing(81, columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K\u{1B}[A\u{1B}[K")
+        #expect(ProgressLine.erasing(5, columns: 0) == "\r\u{1B}[K")
     }
 }

@@ -1,0 +1,177 @@
+import Foundation
+package import NocturneSystem
+
+/// One entry of a trace in the format of Chrome's trace viewer, which Perfetto reads. Times are in microseconds.
+package struct TraceEntry: Encodable, Sendable, Hashable {
+    package enum Phase: String, Encodable, Sendable {
+        case slice = "X"
+        case counter = "C"
+        case instant = "i"
+        case metadata = "M"
+    }
+
+    package let name: String
+    package let cat: String
+    package let ph: Phase
+    /// Since the first event of the batch.
+    package let ts: Int
+    package var dur: Int?
+    /// The run, from 1.
+    package let pid: Int
+    /// 0 for the run itself, from 1 for the tracks of items.
+    package let tid: Int
+    package var args: [String: JSONValue]?
+    /// How far an instant's line goes: the process.
+    package var s: String?
+}
+
+/// Turns the events of a batch into a trace: a process for each run, and in it tracks on which items stand with their stages
+/// below them. An item takes the first track that is free, so that there are as many as items were active at once.
+package struct RunTrace: Sendable {
+    private struct Active: Sendable {
+        let start: Int
+        let track: Int
+    }
+
+    private var origin: Date?
+    private var last = 0
+    private var run = 0
+    private var runStart = 0
+    private var active: [String: Active] = [:]
+    private var tracks = 0
+
+    package init() {}
+
+    /// Takes the next event.
+    /// - Returns: what it completes. Nothing for an event whose time cannot be read.
+    package mutating func add(_ event: BatchEvent) -> [TraceEntry] {
+        guard let date = Date(timestamp: event.time) else { return [] }
+        let start = origin ?? date
+        origin = start
+        // Somebody may set the clock during a run.
+        last = max(last, Int((date.timeIntervalSince(start) * 1e6).rounded()))
+        switch event.event {
+        case .batchStarted: return end() + begin()
+        case .batchFinished: return end()
+        case .itemStarted: return event.item.map { begin($0) } ?? []
+        case .itemCompleted, .itemFailed, .itemInterrupted, .itemRetried, .itemCancelled, .itemQuarantined:
+            return event.item.map { end($0, event) } ?? []
+        case .heartbeat: return memory(event)
+        case .note, .pressure, .disk: return note(event)
+        case .itemSkipped: return []
+        }
+    }
+
+    /// Ends the run and the items that are still active, as those of a killed process are.
+    package mutating func end() -> [TraceEntry] {
+        var entries: [TraceEntry] = []
+        for (item, _) in active.sorted(by: { $0.value.track < $1.value.track }) {
+            entries += end(item, BatchEvent(.itemInterrupted, item: item))
+        }
+        if runStart >= 0, run > 0 {
+            entries.append(entry("run", "run", .slice, at: runStart, track: 0, duration: last - runStart))
+        }
+        runStart = -1
+        return entries
+    }
+
+    private mutating func begin() -> [TraceEntry] {
+        run += 1
+        runStart = last
+        tracks = 0
+        return [label("process_name", "run \(run)", track: 0), label("thread_name", "run", track: 0)]
+    }
+
+    private mutating func begin(_ item: String) -> [TraceEntry] {
+        let taken = Set(active.values.map(\.track))
+        let track = (1...).first { !taken.contains($0) } ?? 1
+        active[item] = Active(start: last, track: track)
+        guard track > tracks else { return [] }
+        tracks = track
+        return [label("thread_name", "items \(track)", track: track)]
+    }
+
+    private mutating func end(_ item: String, _ event: BatchEvent) -> [TraceEntry] {
+        guard let found = active.removeValue(forKey: item) else { return [] }
+        let duration = last - found.start
+        var whole = entry(item, "item", .slice, at: found.start, track: found.track, duration: duration)
+        whole.args = ["end": .string(event.event.rawValue)]
+        if let code = event.code { whole.args?["code"] = .string(code) }
+        let stages = (event.stages ?? [:]).filter { $0.value.count == 2 }.sorted { $0.value[0] < $1.value[0] }
+        // Events have milliseconds, stages more: what stands below an item must not reach beyond it.
+        func within(_ seconds: Double) -> Int { min(max(Int((seconds * 1e6).rounded()), 0), duration) }
+        return [whole]
+            + stages.map { stage, times in
+                let begin = within(times[0])
+                let length = within(times[1]) - begin
+                return entry(stage, "stage", .slice, at: found.start + begin, track: found.track, duration: length)
+            }
+    }
+
+    private func memory(_ event: BatchEvent) -> [TraceEntry] {
+        guard let resident = event.residentBytes else { return [] }
+        var counter = entry("memory", "memory", .counter, at: last, track: 0)
+        counter.args = ["resident": .number(Double(resident)), "reserved": .number(Double(event.leasedBytes ?? 0))]
+        return [counter]
+    }
+
+    private func note(_ event: BatchEvent) -> [TraceEntry] {
+        var note = entry(event.reason ?? event.event.rawValue, event.event.rawValue, .instant, at: last, track: 0)
+        note.s = "p"
+        return [note]
+    }
+
+    private func label(_ kind: String, _ name: String, track: Int) -> TraceEntry {
+        var label = entry(kind, "__metadata", .metadata, at: 0, track: track)
+        label.args = ["name": .string(name)]
+        return label
+    }
+
+    private func entry(
+        _ name: String,
+        _ category: String,
+        _ phase: TraceEntry.Phase,
+        at time: Int,
+        track: Int,
+        duration: Int? = nil
+    ) -> TraceEntry {
+        TraceEntry(name: name, cat: category, ph: phase, ts: time, dur: duration, pid: max(run, 1), tid: track)
+    }
+}
+
+extension OutputFolder {
+    /// Writes what the events say as a trace. The file takes its place when it is whole.
+    /// - Throws: `FileSystemError`.
+    package func writeTrace(to path: String) throws {
+        var lines = try LineReader(events)
+        let file = try ReplacementFile(for: path)
+        try file.write(Array("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n".utf8))
+        var trace = RunTrace()
+        var isFirst = true
+        func write(_ entries: [TraceEntry]) throws {
+            for entry in entries {
+                if !isFirst { try file.write(Array(",".utf8)) }
+                isFirst = false
+                try file.write(try StableJSON.encodeLine(entry))
+            }
+        }
+        let decoder = JSONDecoder()
+        while let line = try lines.next() {
+            // A line that a killed process has left unfinished says nothing.
+            guard let event = try? decoder.decode(BatchEvent.self, from: Data(line)) else { continue }
+            try write(trace.add(event))
+        }
+        try write(trace.end())
+        try file.write(Array("]}\n".utf8))
+        try file.putInPlace()
+    }
+}
+
+extension Date {
+    /// - Parameter timestamp: as events and the journal have it: UTC, RFC 3339, with milliseconds.
+    package init?(timestamp: String) {
+        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = try? Date(timestamp, strategy: style) else { return nil }
+        self = date
+    }
+}

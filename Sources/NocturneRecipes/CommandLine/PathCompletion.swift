@@ -1,0 +1,52 @@
+package import ArgumentParser
+import Foundation
+import NocturneBatch
+import NocturneInference
+import NocturneRecipeSupport
+import NocturneSystem
+
+extension CompletionKind {
+    /// Names of the packages on the search path, and folders.
+    package static var model: CompletionKind { .custom { _, _, prefix in PathCompletion.models(prefix) } }
+
+    /// Folders that hold a batch, or else those on the way to one.
+    package static var batch: CompletionKind { .custom { _, _, prefix in PathCompletion.batches(prefix) } }
+}
+
+/// What a shell offers for the beginning of a word.
+package enum PathCompletion {
+    /// - Parameter prefix: of a name or of a path.
+    package static func models(_ prefix: String) -> [String] {
+        let names = LoadedModels.catalog.entries().compactMap { try? $0.package.get().id }.filter {
+            $0.hasPrefix(prefix)
+        }
+        return names.isEmpty ? folders(prefix).map { $0 + "/" } : Array(Set(names)).sorted()
+    }
+
+    package static func batches(_ prefix: String) -> [String] {
+        let batches = batchFolders(prefix)
+        return batches.isEmpty ? folders(prefix).map { $0 + "/" } : batches
+    }
+
+    /// The folders that hold a batch and whose paths begin so.
+    package static func batchFolders(_ prefix: String) -> [String] {
+        folders(prefix).filter { OutputFolder(absolutePath($0)).holdsBatch }
+    }
+
+    /// The folders whose paths begin so, as they are typed. Hidden ones only for a prefix that says so.
+    private static func folders(_ prefix: String) -> [String] {
+        let parent = prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? ""
+        let start = prefix.dropFirst(parent.count)
+        let place = parent.isEmpty ? "." : parent
+        return FileSystem.entries(absolutePath(place)).sorted().filter { name in
+            name.hasPrefix(start) && (start.hasPrefix(".") || !name.hasPrefix("."))
+                && isFolder(absolutePath(place) + "/" + name)
+        }.map { parent + $0 }
+    }
+
+    /// Also for a link to one.
+    private static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+}

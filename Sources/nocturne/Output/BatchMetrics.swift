@@ -1,0 +1,104 @@
+import Foundation
+import NocturneBatch
+import NocturneCluster
+import NocturneJournal
+import NocturneSystem
+
+/// What `prom` prints: the state of a batch as metrics.
+struct BatchMetrics {
+    private let report: StatusReport
+    private let items: [JournalItem]
+    private let isActive: Bool
+
+    init(_ state: BatchState) {
+        (report, items, isActive) = (state.report, state.items, state.isActive)
+    }
+
+    var text: String {
+        var text = PrometheusText(common: [("output", report.output)])
+        addItems(&text)
+        addRun(&text)
+        if let shards = report.shards {
+            let states: [DividedBatch.Shard.State] = [.waiting, .running, .stopped, .finished]
+            text.add(
+                "nocturne_shards",
+                "Shards of the divided batch by state.",
+                by: "state",
+                states.map { state in (state.rawValue, Double(shards.count { $0.state == state })) }
+            )
+        }
+        return text.text
+    }
+
+    private func addItems(_ text: inout PrometheusText) {
+        let counts = report.counts
+        text.add(
+            "nocturne_items",
+            "Items of the batch by state.",
+            by: "state",
+            [
+                ("completed", counts.completed), ("failed", counts.failed), ("skipped", counts.skipped),
+                ("cancelled", counts.cancelled), ("quarantined", counts.quarantined),
+                ("not_reached", counts.notReached),
+            ].map { ($0.0, Double($0.1)) }
+        )
+        let codes = Dictionary(grouping: report.failures) { $0.code ?? "unknown" }.mapValues(\.count)
+        text.add(
+            "nocturne_items_not_completed",
+            "Failed, quarantined and cancelled items by the code of the reason.",
+            by: "code",
+            codes.sorted { $0.key < $1.key }.map { ($0.key, Double($0.value)) }
+        )
+        text.add("nocturne_items_active", "Items that are being processed.", Double(report.inFlight.count))
+        text.add(
+            "nocturne_last_item_end_timestamp_seconds",
+            "When an item last ended, in seconds since 1970.",
+            items.filter { $0.state != .started && $0.state != .pending }.compactMap(\.changed).max()
+                .flatMap(Self.seconds)
+        )
+    }
+
+    private func addRun(_ text: inout PrometheusText) {
+        text.add("nocturne_run_active", "Whether a run is active: 1 or 0.", isActive ? 1 : 0)
+        text.add("nocturne_run_waiting", "Whether the run waits, such as for free space: 1 or 0.", waiting)
+        guard let progress = report.progress else { return }
+        text.add("nocturne_run_elapsed_seconds", "Seconds since the run began.", progress.elapsedSeconds)
+        text.add("nocturne_run_remaining_seconds", "Seconds until the run probably ends.", progress.etaSeconds)
+        text.add("nocturne_run_queued_items", "Items that wait for their turn.", Double(progress.queued))
+        text.add(
+            "nocturne_run_items_per_second",
+            "Items that this run has completed, divided by its seconds.",
+            throughput(progress)
+        )
+        let memory = progress.memory
+        text.add(
+            "nocturne_memory_resident_bytes",
+            "Resident memory of the engine's process.",
+            memory.residentBytes.map(Double.init)
+        )
+        text.add("nocturne_memory_reserved_bytes", "Memory reserved for active items.", Double(memory.leasedBytes))
+        text.add("nocturne_memory_budget_bytes", "The memory budget of the run.", Double(memory.budgetBytes))
+        text.add(
+            "nocturne_memory_pressure",
+            "The level of memory pressure: 1 for the present one, 0 for others.",
+            by: "level",
+            ["normal", "warning", "critical"].map { ($0, $0 == memory.pressure ? 1 : 0) }
+        )
+    }
+
+    private var waiting: Double? { report.runningProcess == nil ? nil : report.waitingFor == nil ? 0 : 1 }
+
+    private func throughput(_ progress: RunProgress) -> Double? {
+        guard progress.elapsedSeconds > 0, let now = Self.seconds(progress.time) else { return nil }
+        let start = now - progress.elapsedSeconds
+        let completed = items.count {
+            $0.state == .completed && ($0.changed.flatMap(Self.seconds).map { $0 >= start } ?? false)
+        }
+        return Double(completed) / progress.elapsedSeconds
+    }
+
+    /// Seconds since 1970 of a timestamp.
+    private static func seconds(_ timestamp: String) -> Double? {
+        Date(timestamp: timestamp)?.timeIntervalSince1970
+    }
+}
