@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneJournal
 import NocturneSystem
 
 /// How long items took, for the page. Times differ between runs, while the page's own files are the same for every run: so they
@@ -21,8 +22,16 @@ enum ReviewTimes {
         guard let number = Int(file.filter(\.isNumber)), seconds.contains(where: { $0 != nil }),
             let script = try? ReviewPage.script("nocturneTimes", seconds.map(Nullable.init), prefix: "\(number), ")
         else { return }
-        try? FileSystem.makeFolder(folder)
-        try? FileSystem.replace(path, with: Array(signature.utf8) + script, flush: false)
+        try? write(Array(signature.utf8) + script, to: path, in: folder)
+    }
+
+    /// Only the owner reads what is beside the journal.
+    private static func write(_ bytes: [UInt8], to path: String, in folder: String) throws {
+        if !FileSystem.exists(folder) { try FileSystem.makeFolder(folder, mode: 0o700) }
+        let new = path + ".new"
+        FileSystem.touch(new, mode: 0o600)
+        try FileSystem.write(new, bytes)
+        try FileSystem.move(new, to: path)
     }
 
     /// Of all stages together; nil for a result without the record.

@@ -104,6 +104,25 @@ struct EditedLabelsTests {
         #expect(undone == before.filter { $0.key.hasPrefix("one/") && $0.key != "one/run.json" })
     }
 
+    @Test(
+        "An edited map whose positions differ by less than its precision gets the item's own: its surfaces are the same"
+    )
+    func positions() async throws {
+        let path = try edited { _, value in value }
+        let stored = try NIfTIReader.readLabels(at: path, scope: .serial()).labels
+        var shifted = stored.geometry.affine
+        shifted.translation.x += 3e-5
+        let moved = LabelVolume(
+            geometry: VolumeGeometry(shape: stored.geometry.shape, affine: shifted),
+            voxels: stored.voxels
+        )
+        try NIfTIWriter.writeLabels(moved, names: [], forms: nil, to: path, scope: .serial())
+        try await adopt(path)
+        let after = try bench.tree()
+        let surfaces = before.keys.filter { $0.hasSuffix(".stl") }
+        #expect(!surfaces.isEmpty && surfaces.allSatisfy { before[$0] == after[$0] })
+    }
+
     @Test("are refused with the reason when they do not fit the item")
     func refused() async throws {
         func refusal(_ path: String) -> String {

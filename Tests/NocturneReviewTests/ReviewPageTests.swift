@@ -176,10 +176,14 @@ struct ReviewPageTests {
         var items = (0..<4).map { item($0) }
         items[2].notes = [ComparisonNote.notCompared(because: "there are no reference labels for this item")]
         items[3].notes = [ComparisonNote.notCompared(with: "x.nii", because: "another grid")]
-        try write(items, folder, rows: { item in
-            item.id < 3
-                ? [Statistic(label: "liver", measure: "dice", value: 0.5 + Double(item.id) / 10, unit: "1")] : []
-        })
+        try write(
+            items,
+            folder,
+            rows: { item in
+                item.id < 3
+                    ? [Statistic(label: "liver", measure: "dice", value: 0.5 + Double(item.id) / 10, unit: "1")] : []
+            }
+        )
         let document = try data("batch.js", folder)
         let summary = try #require(document as? [String: Any])
         let agreement = try #require((summary["comparison"] as? [[String: Any]])?.first)

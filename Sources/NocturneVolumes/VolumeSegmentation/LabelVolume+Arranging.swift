@@ -11,7 +11,8 @@ extension LabelVolume {
         _ scope: ComputeScope
     ) throws -> LabelVolume {
         guard let mapping = GridMapping(of: self.geometry, in: geometry) else { return self }
-        if mapping.changesNothing, values == nil { return self }
+        // The item's own grid: files of label maps have positions in single precision.
+        if mapping.changesNothing, values == nil { return LabelVolume(geometry: geometry, voxels: voxels) }
         let table = (0...Int(UInt16.max)).map { value in
             values.map { $0[UInt16(value)] ?? 0 } ?? UInt16(value)
         }
