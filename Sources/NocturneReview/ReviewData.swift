@@ -177,7 +177,7 @@ extension ReviewData.Summary {
 }
 
 extension ReviewData.Entry {
-    private static let comparedMeasures = Set(BatchMeasure.all.map(\.name))
+    private static let shownMeasures = Set(BatchMeasure.all.map(\.name)).union(ComparisonSummary.measureNames)
 
     /// - Throws: `FileSystemError` for a result that is there and cannot be read now.
     init(
@@ -202,7 +202,7 @@ extension ReviewData.Entry {
             edited: parts?.isEdited ?? false,
             thumbnail: parts?.thumbnail,
             pictures: parts?.pictures ?? [],
-            measures: item.rows.filter { Self.comparedMeasures.contains($0.measure) },
+            measures: item.rows.filter { Self.shownMeasures.contains($0.measure) },
             labels: parts?.labels ?? [],
             objects: (parts?.objects ?? []).map { $0.with(item.texts) },
             volume: parts?.volume,

@@ -28,12 +28,14 @@ def volume_item(index, name, volumes):
     """A completed item with two kidneys."""
     measures = []
     for label, volume in zip(("kidney_right", "kidney_left"), volumes):
-        measures.append({"label": label, "measure": "volumeMm3", "value": volume, "unit": "mm3"})
-        measures.append({"label": label, "measure": "componentCount", "value": 1, "unit": ""})
+        measures.append({"label": label, "measure": "volume", "value": volume, "unit": "ml"})
+        measures.append({"label": label, "measure": "components", "value": 1, "unit": "1"})
+        sure = 0.5 if index == 5 and label == "kidney_left" else 0.9
+        measures.append({"label": label, "measure": "meanProbability", "value": sure, "unit": "1"})
     return {
         "index": index, "item": name, "state": "completed", "model": "urinary-tract-ct", "kind": "volume",
         "source": f"scans/{name}.nii.gz", "code": None, "reason": None, "notes": [], "fingerprint": f"{index:08x}",
-        "seconds": 10 + index % 17, "edited": index % 50 == 7, "thumbnail": "preview.png",
+        "edited": index % 50 == 7, "thumbnail": "preview.png",
         "pictures": [{"path": "preview.png", "alt": f"Slices and projections of {name} with its labels"}],
         "measures": measures,
         "labels": [{"value": each["value"], "name": each["name"], "color": each["color"],
@@ -47,7 +49,7 @@ def without_result(index, name, state, code, reason):
     """An item that has no result."""
     return {
         "index": index, "item": name, "state": state, "model": "urinary-tract-ct", "kind": "volume",
-        "source": f"scans/{name}.nii.gz", "code": code, "reason": reason, "notes": [], "fingerprint": None, "seconds": None,
+        "source": f"scans/{name}.nii.gz", "code": code, "reason": reason, "notes": [], "fingerprint": None,
         "edited": False, "thumbnail": None, "pictures": [], "measures": [], "labels": [], "objects": [], "volume": None,
     }
 
@@ -61,7 +63,7 @@ def photo_item(index, name):
     return {
         "index": index, "item": name, "state": "completed", "model": "shelf-books", "kind": "instances",
         "source": f"photos/{name}.jpg", "code": None, "reason": None, "notes": ["turned upright by its EXIF orientation"],
-        "fingerprint": f"{index:08x}", "seconds": 1.5, "edited": False, "thumbnail": "overlay.png", "size": [96, 72],
+        "fingerprint": f"{index:08x}", "edited": False, "thumbnail": "overlay.png", "size": [96, 72],
         "pictures": [{"path": "overlay.png", "alt": f"The photo {name} with two marked books"}],
         "measures": [], "labels": [], "objects": objects, "volume": None,
     }
@@ -86,7 +88,7 @@ def items(count, seed=1):
         elif index % 40 == 17:
             made.append(without_result(index, name, "skipped", "noModel", "no model takes this input"))
         else:
-            volumes = [round(150000 * math.exp(chance.gauss(0, 0.08)), 1) for _ in range(2)]
+            volumes = [round(150 * math.exp(chance.gauss(0, 0.08)), 4) for _ in range(2)]
             if index == 3:
                 volumes[0] *= 2.5
             made.append(volume_item(index, name, volumes))
@@ -102,7 +104,7 @@ def spreads_of(entries):
             values.setdefault(key, []).append((entry["index"], each["value"]))
     made, far = [], []
     for (model, label, measure, unit), pairs in values.items():
-        is_log = measure == "volumeMm3"
+        is_log = measure == "volume"
         numbers = [math.log(value) if is_log else value for _, value in pairs]
         median = statistics.median(numbers)
         spread = 1.4826 * statistics.median(abs(number - median) for number in numbers)
@@ -137,8 +139,8 @@ def batch_of(entries, **changes):
     }
 
 
-def write(out, entries, *, pictures=(), volumes=(), viewer=None, **changes):
-    """Writes a folder. `pictures` and `volumes` are the indices of items that get files."""
+def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=None, **changes):
+    """Writes a folder. `pictures` and `volumes` are the indices of items that get files, `times` the seconds of all items."""
     out = pathlib.Path(out)
     data = out / "review" / "data"
     data.mkdir(parents=True, exist_ok=True)
@@ -153,6 +155,11 @@ def write(out, entries, *, pictures=(), volumes=(), viewer=None, **changes):
     for page in range(math.ceil(len(entries) / PAGE_SIZE)):
         part = json.dumps(entries[page * PAGE_SIZE:(page + 1) * PAGE_SIZE], ensure_ascii=False)
         (data / f"items-{page:04d}.js").write_text(f"nocturneItems({page}, {part});\n", encoding="utf-8")
+        if times:
+            folder = out / ".nocturne" / "times"
+            folder.mkdir(parents=True, exist_ok=True)
+            own = json.dumps(times[page * PAGE_SIZE:(page + 1) * PAGE_SIZE])
+            (folder / f"items-{page:04d}.js").write_text(f"nocturneTimes({page}, {own});\n", encoding="utf-8")
     for index in pictures:
         entry = entries[index]
         if entry["thumbnail"]:

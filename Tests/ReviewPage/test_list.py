@@ -31,21 +31,63 @@ class ListTests(PageTest):
         self.browser.wait("document.querySelector('#shown').innerText.startsWith('Showing 50 of')")
         self.assertIn("unreadableFile", self.text("#only"))
 
+    CHOOSE = "(() => {{ const s = document.querySelector('#order'); s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"
+
+    def test_times_beside_the_journal_are_shown_and_sorted(self):
+        entries = folder.items(600)
+        self.open(entries, times=[10 + index % 17 if entry["fingerprint"] else None for index, entry in enumerate(entries)])
+        self.browser.wait("[...document.querySelector('#order').options].some(option => option.value === 'time')")
+        self.browser.evaluate(self.CHOOSE.format("time"))
+        self.assertIn("26 s", self.text(".card"))
+        self.browser.click("#reverse")
+        self.assertIn("10 s", self.text(".card"))
+        self.go("#item=case-00003")
+        self.assertIn("13 s", self.text("#view-item .facts"))
+
+    def test_without_times_nothing_is_sorted_by_them(self):
+        self.open(folder.items(20))
+        self.assertFalse(self.browser.evaluate(
+            "[...document.querySelector('#order').options].some(option => option.value === 'time')"))
+
+    def test_volumes_are_ordered_by_their_least_sure_label(self):
+        self.open(folder.items(100))
+        self.browser.evaluate(self.CHOOSE.format("confidence"))
+        self.assertEqual(self.names()[0], "case-00005")
+
+    def test_units_are_written_as_people_write_them(self):
+        self.open(folder.items(30))
+        self.go("#item=case-00001")
+        rows = self.text("#measures")
+        self.assertIn("mL", rows)
+        self.assertIn("mean probability\t0.9", rows)
+        self.assertNotIn("0.9 1", rows)
+
+    def test_agreement_with_references_is_shown_with_links(self):
+        agreement = [{"model": "urinary-tract-ct", "label": "kidney_left", "measure": measure, "unit": unit, "count": 28,
+                      "mean": 0.91, "median": 0.93, "worst": 0.4, "worstItems": ["case-00002", "case-00005"]}
+                     for measure, unit in (("dice", "1"), ("volumeDifference", "ml"))]
+        left = [{"item": 4, "reason": "not compared: there are no reference labels for this item"}]
+        self.open(folder.items(30), comparison=agreement, notComparedCount=1, notCompared=left)
+        self.browser.evaluate("document.querySelector('#comparison').open = true")
+        text = self.text("#comparison")
+        self.assertIn("volume difference\t28\t0.91 mL\t0.93 mL\t0.4 mL", text)
+        self.assertIn("Dice\t28\t0.91\t0.93\t0.4", text)
+        self.assertIn("1 item was not compared, for example: not compared: there are no reference labels", text)
+        self.browser.evaluate("document.querySelector('#not-compared button').click()")
+        self.assertEqual(self.names(), ["case-00004"])
+        self.browser.evaluate("document.querySelector('#comparison a').click()")
+        self.browser.wait("location.hash === '#item=case-00002'")
+
     def test_most_unusual_item_is_first_and_orders_change(self):
         self.open(folder.items(1000))
         self.assertEqual(self.names()[0], "case-00003")
         self.assertIn("Unusual: kidney right", self.text(".card[data-item=case-00003]"))
-        choose = "(() => {{ const s = document.querySelector('#order'); s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"
-        self.browser.evaluate(choose.format("name"))
+        self.browser.evaluate(self.CHOOSE.format("name"))
         self.assertEqual(self.names()[:2], ["case-00000", "case-00001"])
         self.browser.click("#reverse")
         self.assertEqual(self.names()[0], "case-00999")
-        self.browser.evaluate(choose.format("volume"))
+        self.browser.evaluate(self.CHOOSE.format("volume"))
         self.assertEqual(self.names()[0], "case-00003")
-        self.browser.evaluate(choose.format("time"))
-        self.assertIn("26 s", self.text(".card"))
-        self.browser.click("#reverse")
-        self.assertIn("10 s", self.text(".card"))
 
     def test_filters_combine_and_search_finds_reasons(self):
         entries = folder.items(1000)

@@ -44,6 +44,8 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
     ]
     private static let worstCount = 5
 
+    package static var measureNames: Set<String> { Set(measures.keys) }
+
     private struct Key: Hashable {
         let model: String
         let label: String

@@ -125,14 +125,14 @@
 
   function updateOrders() {
     const { filter } = controls;
-    const labels = [...new Set(model.batch.spreads.filter((each) => each.measure === "volumeMm3").map((each) => each.label))];
+    const labels = [...new Set(model.batch.spreads.filter((each) => each.measure === "volume").map((each) => each.label))];
     if (parts.label.options.length !== labels.length) {
       dom.replace(parts.label, labels.map((name) => dom.el("option", { value: name, text: format.label(name) })));
     }
     if (filter.label === null && labels.length > 0) filter.label = labels[0];
     const hasConfidence = model.items.some((entry) => Review.filter.confidenceOf(entry) !== null);
-    const isPossible = (order) => (order === "volume" ? labels.length > 0 : order === "confidence" ? hasConfidence
-      : true);
+    const possible = { volume: labels.length > 0, confidence: hasConfidence, time: model.hasTimes };
+    const isPossible = (order) => possible[order] !== false;
     const orders = ORDERS.filter(([order]) => isPossible(order) || order === filter.order);
     if (parts.order.options.length !== orders.length) {
       dom.replace(parts.order, orders.map(([value, text]) => dom.el("option", { value, text })));

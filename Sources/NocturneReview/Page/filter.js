@@ -24,9 +24,12 @@
     return found ? found.value : null;
   }
 
-  /* Of a classification the score of the leading class, of several objects the lowest score. */
+  const CONFIDENCES = new Set(["meanProbability", "confidenceMean"]);
+
+  /* Of a volume the mean probability of its least sure label, of a classification the score of the leading class, of
+     several objects the lowest score. */
   function confidenceOf(entry) {
-    const measures = entry.measures.filter((each) => /confidence/i.test(each.measure) && each.value !== null);
+    const measures = entry.measures.filter((each) => CONFIDENCES.has(each.measure) && each.value !== null);
     if (measures.length > 0) return Math.min(...measures.map((each) => each.value));
     const scores = entry.objects.map((object) => object.score).filter((score) => typeof score === "number");
     if (scores.length === 0) return null;
@@ -38,7 +41,7 @@
     unusual: { key: (entry) => Review.model.score(entry), isDescending: true },
     name: { key: (entry) => entry.item, isDescending: false },
     time: { key: (entry) => entry.seconds, isDescending: true },
-    volume: { key: (entry, filter) => measureOf(entry, "volumeMm3", filter.label), isDescending: true },
+    volume: { key: (entry, filter) => measureOf(entry, "volume", filter.label), isDescending: true },
     confidence: { key: confidenceOf, isDescending: false },
   };
 

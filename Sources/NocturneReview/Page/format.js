@@ -1,16 +1,27 @@
 "use strict";
 /* How values are written: numbers, measures, states, and how far a value is from the batch's median. */
 (function (Review) {
-  const UNITS = { mm: "mm", mm2: "mm²", mm3: "mm³", ml: "mL", HU: "HU", s: "s" };
+  /* A number without a unit has the unit 1; intensities of images that are not CT have no name. */
+  const UNITS = { mm: "mm", mm2: "mm²", mm3: "mm³", ml: "mL", HU: "HU", s: "s", 1: "", "image value": "" };
   const MEASURES = {
-    volumeMm3: "volume",
-    surfaceMm2: "surface area",
-    voxelCount: "voxels",
-    componentCount: "components",
-    components: "components",
-    touchesBorder: "touches the border",
-    meanHu: "mean intensity",
-    leftRightRatio: "left to right ratio",
+    meanProbability: "mean probability",
+    uncertainBoundaryShare: "uncertain share of the boundary",
+    intensityMean: "mean intensity",
+    intensityStandardDeviation: "spread of intensities",
+    largestComponentShare: "share of the largest component",
+    leftRightRatio: "ratio of left to right",
+    relativeRasX: "position to the right",
+    relativeRasY: "position to the front",
+    relativeRasZ: "position to the head",
+    confidenceMean: "mean confidence",
+    instances: "objects",
+    dice: "Dice",
+    meanSurfaceDistance: "mean surface distance",
+    hausdorff95: "95 % Hausdorff distance",
+    hausdorff: "Hausdorff distance",
+    surfaceDice: "surface Dice",
+    volumeDifference: "volume difference",
+    relativeVolumeDifference: "relative volume difference",
   };
   const STATES = {
     completed: "completed",
@@ -32,15 +43,12 @@
 
     quantity(value, unit) {
       const text = format.number(value);
-      return unit && text !== "–" ? `${text} ${UNITS[unit] || unit}` : text;
+      const shown = unit in UNITS ? UNITS[unit] : unit;
+      return shown && text !== "–" ? `${text} ${shown}` : text;
     },
 
-    /* "volumeMm3" as "volume"; measures that are not in the list above are split into words. */
-    measure(name) {
-      if (MEASURES[name]) return MEASURES[name];
-      const words = name.replace(/(Mm[23]?|Hu|Ml)$/, "").replace(/([a-z0-9])([A-Z])/g, "$1 $2");
-      return words.toLowerCase();
-    },
+    /* Measures that are not in the list above are split into words. */
+    measure: (name) => MEASURES[name] || name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase(),
 
     label: (name) => (name ? name.replace(/_/g, " ") : "whole item"),
 

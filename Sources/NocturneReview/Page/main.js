@@ -210,6 +210,6 @@
 
   model.loadScript("review/data/batch.js", () => {
     if (model.batch) start();
-    else Review.summary.problem("review/data/batch.js is missing or of another version: copy the whole output folder, or write the page again with “nocturne report”.");
+    else Review.summary.problem("review/data/batch.js is missing or of another version: copy the whole output folder, or write the page again with “nocturne review”.");
   });
 })(window.Review);

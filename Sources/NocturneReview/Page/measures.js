@@ -13,26 +13,50 @@
     return address && dom.el("li", {}, dom.el("a", { href: address, text: text || path }));
   }
 
+  /* Shown at once; the others are behind a button where there are many. */
+  const FIRST = new Set(["volume", "meanProbability", "intensityMean", "components", "dice", "volumeDifference",
+    "instances", "confidenceMean"]);
+  const MANY = 12;
+
+  function row(entry, each, hasSpreads) {
+    const spread = model.spread(entry, each);
+    const z = format.robustZ(each.value, spread);
+    const isFar = z !== null && Math.abs(z) > LIMIT;
+    return dom.el("tr", { class: isFar ? "far" : null },
+      dom.el("th", { scope: "row", text: format.label(each.label) }),
+      dom.el("td", { text: format.measure(each.measure) }),
+      dom.el("td", { class: "number", text: each.value === null ? "not measured"
+        : format.quantity(each.value, each.unit) }),
+      hasSpreads && dom.el("td", { class: "number", text: spread ? format.quantity(spread.median, each.unit) : "–" }),
+      hasSpreads && dom.el("td", { text: format.deviation(each.value, spread, each.unit)
+        + (isFar ? " (unusual in this batch)" : "") }));
+  }
+
+  function measureTable(entry, measures, id) {
+    // Too few items have no median.
+    const hasSpreads = measures.some((each) => model.spread(entry, each));
+    const names = ["Label", "Measure", "This item"];
+    return dom.el("div", { class: "scroll" }, dom.el("table", { id },
+      head(hasSpreads ? [...names, "Median of the batch", "Compared with the batch"] : names),
+      dom.el("tbody", {}, measures.map((each) => row(entry, each, hasSpreads)))));
+  }
+
+  /* Labels stay together, in the order in which they come. */
+  function byLabel(measures) {
+    const labels = [...new Set(measures.map((each) => each.label))];
+    return labels.flatMap((label) => measures.filter((each) => each.label === label));
+  }
+
   Review.measures = {
     table(entry) {
       if (entry.measures.length === 0) return null;
-      const rows = entry.measures.map((each) => {
-        const spread = model.spread(entry, each);
-        const z = format.robustZ(each.value, spread);
-        const isFar = z !== null && Math.abs(z) > LIMIT;
-        return dom.el("tr", { class: isFar ? "far" : null },
-          dom.el("th", { scope: "row", text: format.label(each.label) }),
-          dom.el("td", { text: format.measure(each.measure) }),
-          dom.el("td", { class: "number", text: each.value === null ? "not measured"
-            : format.quantity(each.value, each.unit) }),
-          dom.el("td", { class: "number", text: spread ? format.quantity(spread.median, each.unit) : "–" }),
-          dom.el("td", { text: format.deviation(each.value, spread, each.unit)
-            + (isFar ? " (unusual in this batch)" : "") }));
-      });
+      const all = byLabel(entry.measures);
+      const first = all.filter((each) => FIRST.has(each.measure));
+      const isShort = all.length <= MANY || first.length === 0;
       return dom.el("section", {}, dom.el("h3", { text: "Measures" }),
-        dom.el("div", { class: "scroll" }, dom.el("table", { id: "measures" },
-          head(["Label", "Measure", "This item", "Median of the batch", "Compared with the batch"]),
-            dom.el("tbody", {}, rows))));
+        measureTable(entry, isShort ? all : first, "measures"),
+        !isShort && dom.el("details", { id: "all-measures" }, dom.el("summary", { text: `All measures (${all.length})` }),
+          measureTable(entry, all, "measures-all")));
     },
 
     labels(entry) {

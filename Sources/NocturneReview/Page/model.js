@@ -14,6 +14,9 @@
     spreads: new Map(),
     remedies: new Map(),
     missingPages: [],
+    /* The items of each data file, and whether the times of any are known. */
+    pages: new Map(),
+    hasTimes: false,
     onItems: () => {},
 
     spreadKey: (name, label, measure) => JSON.stringify([name, label, measure]),
@@ -41,6 +44,7 @@
         if (active > 0) return;
         model.isComplete = true;
         model.onItems();
+        loadTimes([...model.pages.keys()].sort((a, b) => a - b));
       };
       const finished = (isLoaded, page) => {
         active -= 1;
@@ -75,7 +79,17 @@
   }
 
   function loadPage(page, done) {
-    model.loadScript(`review/data/items-${String(page).padStart(4, "0")}.js`, (isLoaded) => done(isLoaded, page));
+    model.loadScript(`review/data/${fileName(page)}`, (isLoaded) => done(isLoaded, page));
+  }
+
+  const fileName = (page) => `items-${String(page).padStart(4, "0")}.js`;
+
+  /* Times lie beside the journal: where the first file is missing, the results were copied without it. */
+  function loadTimes(pages) {
+    const page = pages.shift();
+    const finish = () => model.hasTimes && model.onItems();
+    if (page === undefined) return finish();
+    return model.loadScript(`.nocturne/times/${fileName(page)}`, (isLoaded) => (isLoaded ? loadTimes(pages) : finish()));
   }
 
   /* In a hidden window nothing is painted, so the wait is limited. */
@@ -115,9 +129,18 @@
   };
 
   window.nocturneItems = (page, entries) => {
+    model.pages.set(page, entries);
     for (const entry of entries) {
+      entry.seconds = null;
       model.items.push(entry);
       model.byName.set(entry.item, entry);
     }
+  };
+
+  window.nocturneTimes = (page, seconds) => {
+    (model.pages.get(page) || []).forEach((entry, place) => {
+      entry.seconds = seconds[place] === undefined ? null : seconds[place];
+      if (entry.seconds !== null) model.hasTimes = true;
+    });
   };
 })(window.Review);

@@ -8,7 +8,8 @@
       document.title = `${batch.title}: review`;
       document.getElementById("title").textContent = batch.title;
       document.getElementById("disclaimer").textContent = batch.disclaimer;
-      dom.replace(document.getElementById("summary"), counts(batch.counts), failures(batch), about(batch));
+      dom.replace(document.getElementById("summary"), counts(batch.counts), failures(batch), comparison(batch),
+        about(batch));
     },
 
     problem(text) {
@@ -40,6 +41,33 @@
     return dom.el("details", { id: "failures", open: batch.failures.length <= 8 },
       dom.el("summary", { text: `Items without a result, by cause (${total.toLocaleString("en")})` }),
       table(["Items", "Cause", "What to do"], rows));
+  }
+
+  /* The agreement with reference labels over the batch. */
+  function comparison(batch) {
+    const agreement = batch.comparison || [];
+    const left = batch.notComparedCount || 0;
+    if (agreement.length === 0 && left === 0) return null;
+    const links = (names) => names.map((name) => dom.el("a", { href: dom.itemHash(name), text: name }));
+    const rows = agreement.map((each) => dom.el("tr", {},
+      batch.models.length > 1 && dom.el("td", { text: each.model }),
+      dom.el("th", { scope: "row", text: format.label(each.label) }), dom.el("td", { text: format.measure(each.measure) }),
+      dom.el("td", { class: "number", text: each.count.toLocaleString("en") }),
+      ...[each.mean, each.median, each.worst].map((value) =>
+        dom.el("td", { class: "number", text: format.quantity(value, each.unit) })),
+      dom.el("td", { class: "links" }, links(each.worstItems))));
+    const names = ["Label", "Measure", "Items", "Mean", "Median", "Worst", "Worst items"];
+    return dom.el("details", { id: "comparison" }, dom.el("summary", { text: "Comparison with reference labels" }),
+      rows.length > 0 && table(batch.models.length > 1 ? ["Model", ...names] : names, rows),
+      left > 0 && notCompared(batch, left));
+  }
+
+  function notCompared(batch, count) {
+    const show = () => Review.controls.showOnly({ items: new Set(batch.notCompared.map((each) => each.item)),
+      text: "items that were not compared." });
+    const first = batch.notCompared[0];
+    return dom.el("p", { id: "not-compared" }, `${format.plural(count, "item was", "items were")} not compared`,
+      first ? `, for example: ${first.reason}. ` : ". ", first && dom.button("Show them", show));
   }
 
   function table(names, rows) {
