@@ -28,10 +28,15 @@ def volume_item(index, name, volumes):
     """A completed item with two kidneys."""
     measures = []
     for label, volume in zip(("kidney_right", "kidney_left"), volumes):
-        measures.append({"label": label, "measure": "volume", "value": volume, "unit": "ml"})
-        measures.append({"label": label, "measure": "components", "value": 1, "unit": "1"})
-        sure = 0.5 if index == 5 and label == "kidney_left" else 0.9
-        measures.append({"label": label, "measure": "meanProbability", "value": sure, "unit": "1"})
+        for measure, value, unit in (("volume", volume, "ml"), ("components", 1, "1"),
+                ("largestComponentShare", 1, "1"), ("meanProbability", round(0.99 - 0.01 * (index % 30), 2), "1"),
+                ("uncertainBoundaryShare", 0.05, "1"), ("intensityMean", 30.5, "image value"),
+                ("intensityStandardDeviation", 20, "image value")):
+            measures.append({"label": label, "measure": measure, "value": value, "unit": unit})
+    for label, x in (("kidney_right", 22), ("kidney_left", -22)):
+        measures.append({"label": label, "measure": "relativeRasX", "value": x, "unit": "mm"})
+    measures.append({"label": "kidney_left", "measure": "leftRightRatio", "value": volumes[1] / volumes[0],
+        "unit": "1"})
     return {
         "index": index, "item": name, "state": "completed", "model": "urinary-tract-ct", "kind": "volume",
         "source": f"scans/{name}.nii.gz", "code": None, "reason": None, "notes": [], "fingerprint": f"{index:08x}",
@@ -65,7 +70,9 @@ def photo_item(index, name):
         "source": f"photos/{name}.jpg", "code": None, "reason": None, "notes": ["turned upright by its EXIF orientation"],
         "fingerprint": f"{index:08x}", "edited": False, "thumbnail": "overlay.png", "size": [96, 72],
         "pictures": [{"path": "overlay.png", "alt": f"The photo {name} with two marked books"}],
-        "measures": [], "labels": [], "objects": objects, "volume": None,
+        "measures": [{"label": "", "measure": "instances", "value": 2, "unit": "1"},
+            {"label": "book", "measure": "confidenceMean", "value": 0.79, "unit": "1"}],
+        "labels": [], "objects": objects, "volume": None,
     }
 
 
@@ -73,7 +80,8 @@ def lesion_item(index, name):
     """A classified photo."""
     objects = [{"name": text, "score": score, "box": None, "picture": None, "text": ""}
                for text, score in (("nevus", 0.71), ("melanoma", 0.2), ("keratosis", 0.09))]
-    return {**photo_item(index, name), "model": "skin-lesion", "kind": "classification", "objects": objects}
+    return {**photo_item(index, name), "model": "skin-lesion", "kind": "classification", "objects": objects,
+        "measures": []}
 
 
 def items(count, seed=1):
@@ -104,7 +112,7 @@ def spreads_of(entries):
             values.setdefault(key, []).append((entry["index"], each["value"]))
     made, far = [], []
     for (model, label, measure, unit), pairs in values.items():
-        is_log = measure == "volume"
+        is_log = measure in ("volume", "leftRightRatio", "intensityStandardDeviation")
         numbers = [math.log(value) if is_log else value for _, value in pairs]
         median = statistics.median(numbers)
         spread = 1.4826 * statistics.median(abs(number - median) for number in numbers)
@@ -116,7 +124,7 @@ def spreads_of(entries):
             if spread > 0 and abs(number - median) / spread > 3.5:
                 far.append({"item": index, "label": label, "measure": measure, "value": value,
                             "score": abs(number - median) / spread,
-                            "text": f"volume {value / natural:.1f} times the median of this batch"})
+                            "text": f"{measure} {value / natural:.1f} times the median of this batch"})
     return made, sorted(far, key=lambda each: -each["score"])
 
 
@@ -139,8 +147,13 @@ def batch_of(entries, **changes):
     }
 
 
-def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=None, **changes):
-    """Writes a folder. `pictures` and `volumes` are the indices of items that get files, `times` the seconds of all items."""
+def seconds_of(entry):
+    """How long an item took."""
+    return 10 + entry["index"] % 17 if entry["state"] == "completed" else None
+
+
+def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=True, **changes):
+    """Writes a folder. `pictures` and `volumes` are the indices of items that get files."""
     out = pathlib.Path(out)
     data = out / "review" / "data"
     data.mkdir(parents=True, exist_ok=True)
@@ -156,10 +169,10 @@ def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=None, **c
         part = json.dumps(entries[page * PAGE_SIZE:(page + 1) * PAGE_SIZE], ensure_ascii=False)
         (data / f"items-{page:04d}.js").write_text(f"nocturneItems({page}, {part});\n", encoding="utf-8")
         if times:
-            folder = out / ".nocturne" / "times"
-            folder.mkdir(parents=True, exist_ok=True)
-            own = json.dumps(times[page * PAGE_SIZE:(page + 1) * PAGE_SIZE])
-            (folder / f"items-{page:04d}.js").write_text(f"nocturneTimes({page}, {own});\n", encoding="utf-8")
+            hidden = out / ".nocturne" / "times"
+            hidden.mkdir(parents=True, exist_ok=True)
+            seconds = [seconds_of(entry) for entry in entries[page * PAGE_SIZE:(page + 1) * PAGE_SIZE]]
+            (hidden / f"items-{page:04d}.js").write_text(f"nocturneTimes({page}, {json.dumps(seconds)});\n")
     for index in pictures:
         entry = entries[index]
         if entry["thumbnail"]:

@@ -31,63 +31,21 @@ class ListTests(PageTest):
         self.browser.wait("document.querySelector('#shown').innerText.startsWith('Showing 50 of')")
         self.assertIn("unreadableFile", self.text("#only"))
 
-    CHOOSE = "(() => {{ const s = document.querySelector('#order'); s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"
-
-    def test_times_beside_the_journal_are_shown_and_sorted(self):
-        entries = folder.items(600)
-        self.open(entries, times=[10 + index % 17 if entry["fingerprint"] else None for index, entry in enumerate(entries)])
-        self.browser.wait("[...document.querySelector('#order').options].some(option => option.value === 'time')")
-        self.browser.evaluate(self.CHOOSE.format("time"))
-        self.assertIn("26 s", self.text(".card"))
-        self.browser.click("#reverse")
-        self.assertIn("10 s", self.text(".card"))
-        self.go("#item=case-00003")
-        self.assertIn("13 s", self.text("#view-item .facts"))
-
-    def test_without_times_nothing_is_sorted_by_them(self):
-        self.open(folder.items(20))
-        self.assertFalse(self.browser.evaluate(
-            "[...document.querySelector('#order').options].some(option => option.value === 'time')"))
-
-    def test_volumes_are_ordered_by_their_least_sure_label(self):
-        self.open(folder.items(100))
-        self.browser.evaluate(self.CHOOSE.format("confidence"))
-        self.assertEqual(self.names()[0], "case-00005")
-
-    def test_units_are_written_as_people_write_them(self):
-        self.open(folder.items(30))
-        self.go("#item=case-00001")
-        rows = self.text("#measures")
-        self.assertIn("mL", rows)
-        self.assertIn("mean probability\t0.9", rows)
-        self.assertNotIn("0.9 1", rows)
-
-    def test_agreement_with_references_is_shown_with_links(self):
-        agreement = [{"model": "urinary-tract-ct", "label": "kidney_left", "measure": measure, "unit": unit, "count": 28,
-                      "mean": 0.91, "median": 0.93, "worst": 0.4, "worstItems": ["case-00002", "case-00005"]}
-                     for measure, unit in (("dice", "1"), ("volumeDifference", "ml"))]
-        left = [{"item": 4, "reason": "not compared: there are no reference labels for this item"}]
-        self.open(folder.items(30), comparison=agreement, notComparedCount=1, notCompared=left)
-        self.browser.evaluate("document.querySelector('#comparison').open = true")
-        text = self.text("#comparison")
-        self.assertIn("volume difference\t28\t0.91 mL\t0.93 mL\t0.4 mL", text)
-        self.assertIn("Dice\t28\t0.91\t0.93\t0.4", text)
-        self.assertIn("1 item was not compared, for example: not compared: there are no reference labels", text)
-        self.browser.evaluate("document.querySelector('#not-compared button').click()")
-        self.assertEqual(self.names(), ["case-00004"])
-        self.browser.evaluate("document.querySelector('#comparison a').click()")
-        self.browser.wait("location.hash === '#item=case-00002'")
-
     def test_most_unusual_item_is_first_and_orders_change(self):
         self.open(folder.items(1000))
         self.assertEqual(self.names()[0], "case-00003")
         self.assertIn("Unusual: kidney right", self.text(".card[data-item=case-00003]"))
-        self.browser.evaluate(self.CHOOSE.format("name"))
+        choose = "(() => {{ const s = document.querySelector('#order'); s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"
+        self.browser.evaluate(choose.format("name"))
         self.assertEqual(self.names()[:2], ["case-00000", "case-00001"])
         self.browser.click("#reverse")
         self.assertEqual(self.names()[0], "case-00999")
-        self.browser.evaluate(self.CHOOSE.format("volume"))
+        self.browser.evaluate(choose.format("volume"))
         self.assertEqual(self.names()[0], "case-00003")
+        self.browser.evaluate(choose.format("time"))
+        self.assertIn("26 s", self.text(".card"))
+        self.browser.click("#reverse")
+        self.assertIn("10 s", self.text(".card"))
 
     def test_filters_combine_and_search_finds_reasons(self):
         entries = folder.items(1000)
@@ -167,6 +125,106 @@ class ListTests(PageTest):
         self.browser.wait("document.body.dataset.view === 'item'")
         self.assertEqual(self.text("#item-heading"), "case-00003")
         self.assertIn("times the median", self.text("#measures tr.far"))
+
+
+class MeasureTests(PageTest):
+    """With the names and units that the program writes."""
+
+    def order(self, name):
+        self.browser.evaluate(f"""(() => {{ const s = document.querySelector('#order'); s.value = '{name}';
+            s.dispatchEvent(new Event('change')); }})()""")
+
+    def orders(self):
+        return self.browser.evaluate("[...document.querySelectorAll('#order option')].map(each => each.value)")
+
+    def test_times_are_read_from_their_own_files(self):
+        self.open(folder.items(600))
+        self.browser.wait("[...document.querySelector('#order').options].some(option => option.value === 'time')")
+        self.order("time")
+        self.assertIn("26 s", self.text(".card"))
+        self.browser.click("#layout-table")
+        self.assertIn("26", self.text("#table tbody tr td:nth-child(7)"))
+        self.go("#item=case-00516")
+        self.assertIn("16 s", self.text(".facts"))
+
+    def test_results_copied_without_times_have_none(self):
+        self.open(folder.items(20), times=False)
+        self.assertNotIn("time", self.orders())
+        self.browser.click("#layout-table")
+        self.assertEqual(self.text("#table tbody tr td:nth-child(7)"), "–")
+
+    def test_times_of_another_state_of_the_batch_do_not_count(self):
+        page = self.open(folder.items(20))
+        (self.folder / "out/.nocturne/times/items-0000.js").write_text("nocturneTimes(0, [1, 2]);")
+        self.browser.open(page)
+        self.assertNotIn("time", self.orders())
+
+    def test_lowest_confidence_and_largest_volume_of_the_programs_measures(self):
+        entries = [folder.volume_item(0, "small", (100, 100)), folder.volume_item(1, "large", (90, 150)),
+            folder.photo_item(2, "shelf"), folder.lesion_item(3, "lesion")]
+        entries[1]["measures"][3]["value"] = 0.4
+        self.open(entries)
+        self.order("confidence")
+        self.assertEqual(self.names(), ["large", "shelf", "lesion", "small"])
+        self.order("volume")
+        self.assertEqual(self.names()[:2], ["large", "small"])
+        self.browser.evaluate("""(() => { const s = document.querySelector('#order-label'); s.value = 'kidney_right';
+            s.dispatchEvent(new Event('change')); })()""")
+        self.assertEqual(self.names()[:2], ["small", "large"])
+
+    def test_measures_of_an_item_are_a_table_by_label(self):
+        self.open(folder.items(1), "#item=case-00000")
+        heads = "[...document.querySelectorAll('#{} thead th')].map(each => each.textContent)"
+        self.assertEqual(self.browser.evaluate(heads.format("measures")), ["Label", "Volume (ml)", "Mean probability",
+            "Mean intensity (values of the image)", "Components"])
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('#measures tbody tr').length"), 2)
+        self.browser.evaluate("document.querySelector('#all-measures').closest('details').open = true")
+        whole = self.text("#all-measures")
+        self.assertIn("Position to the right (mm)", whole)
+        self.assertNotIn("relative ras", whole.lower())
+        self.assertNotIn("image value", whole)
+        self.assertNotIn("0.05 1", whole)
+
+    def test_medians_have_columns_only_where_there_are_any(self):
+        heads = "document.querySelectorAll('#all-measures thead th').length"
+        self.open(folder.items(1), "#item=case-00000", spreads=[])
+        self.assertEqual(self.browser.evaluate(heads), 3)
+        self.open(folder.items(20), "#item=case-00000")
+        self.assertEqual(self.browser.evaluate(heads), 5)
+
+    def test_all_measures_of_comparison_of_an_item_are_shown(self):
+        entries = folder.items(1)
+        for measure, value, unit in (("dice", 0.91, "1"), ("surfaceDice", 0.8, "1"), ("hausdorff95", 4.5, "mm"),
+                ("volumeDifference", -3.2, "ml")):
+            entries[0]["measures"].append({"label": "kidney_left", "measure": measure, "value": value, "unit": unit})
+        self.open(entries, "#item=case-00000")
+        shown = self.text("#compared")
+        for text in ("Dice coefficient", "Surface Dice coefficient", "Hausdorff distance, 95 % (mm)",
+                "Volume difference (ml)", "0.91", "0.8", "4.5", "-3.2"):
+            self.assertIn(text, shown)
+
+
+class ComparisonTests(PageTest):
+    COMPARISON = [{"model": "urinary-tract-ct", "label": "kidney_left", "measure": "hausdorff95", "unit": "mm", "count": 17,
+        "mean": 3.25, "median": 2.5, "worst": 12.5, "worstItems": ["case-00004", "case-00002"]}]
+    MISSING = [{"item": 5, "reason": "there is no reference"}, {"item": 7, "reason": "the grids differ"},
+        {"item": 8, "reason": "there is no reference"}]
+
+    def test_agreement_with_references_is_shown_over_the_batch(self):
+        self.open(folder.items(20), comparison=self.COMPARISON, notCompared=self.MISSING)
+        row = self.text("#comparison tbody tr")
+        for text in ("kidney left", "Hausdorff distance, 95 % (mm)", "17", "3.25", "2.5", "12.5"):
+            self.assertIn(text, row)
+        self.assertIn("3 items were not compared", self.text("#comparison"))
+        self.assertIn("there is no reference 2 items", self.text("#not-compared"))
+        self.browser.evaluate("document.querySelector('#not-compared a').click()")
+        self.browser.wait("document.querySelector('#shown').innerText.startsWith('Showing 2 of 20')")
+        self.browser.evaluate("document.querySelector('#comparison tbody a').click()")
+        self.browser.wait("document.querySelector('#item-heading').innerText === 'case-00004'")
+
+    def test_batch_without_references_has_no_such_section(self):
+        self.open(folder.items(20))
+        self.assertFalse(self.browser.evaluate("Boolean(document.querySelector('#comparison'))"))
 
 
 class SpeedTests(PageTest):

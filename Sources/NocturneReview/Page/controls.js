@@ -97,7 +97,7 @@
       reorder()) } });
     parts.label = dom.el("select", {
       id: "order-label", "aria-label": "Label whose volume counts",
-      on: { change: () => ((filterNow().label = parts.label.value), parts.changed()) },
+      on: { change: () => ((filterNow().label = parts.label.value || null), parts.changed()) },
     });
     parts.reversed = dom.button("Reverse", () => ((filterNow().isReversed = !filterNow().isReversed), parts.changed()),
       { id: "reverse", "aria-pressed": String(filter.isReversed) });
@@ -125,11 +125,11 @@
 
   function updateOrders() {
     const { filter } = controls;
-    const labels = [...new Set(model.batch.spreads.filter((each) => each.measure === "volume").map((each) => each.label))];
-    if (parts.label.options.length !== labels.length) {
-      dom.replace(parts.label, labels.map((name) => dom.el("option", { value: name, text: format.label(name) })));
+    const labels = [...model.volumeLabels];
+    if (parts.label.options.length !== labels.length + 1) {
+      dom.replace(parts.label, dom.el("option", { value: "", text: "all labels together" }),
+        labels.map((name) => dom.el("option", { value: name, text: format.label(name) })));
     }
-    if (filter.label === null && labels.length > 0) filter.label = labels[0];
     const hasConfidence = model.items.some((entry) => Review.filter.confidenceOf(entry) !== null);
     const possible = { volume: labels.length > 0, confidence: hasConfidence, time: model.hasTimes };
     const isPossible = (order) => possible[order] !== false;
@@ -139,7 +139,7 @@
     }
     parts.order.value = filter.order;
     parts.label.hidden = filter.order !== "volume";
-    if (filter.label !== null) parts.label.value = filter.label;
+    parts.label.value = filter.label || "";
     parts.reversed.setAttribute("aria-pressed", String(filter.isReversed));
     parts.cards.setAttribute("aria-pressed", String(controls.layout === "cards"));
     parts.table.setAttribute("aria-pressed", String(controls.layout === "table"));

@@ -19,21 +19,27 @@
     return text;
   }
 
-  function measureOf(entry, measure, label) {
-    const found = entry.measures.find((each) => each.measure === measure && each.label === label);
-    return found ? found.value : null;
+  function valuesOf(entry, measure, label = null) {
+    return entry.measures.filter((each) => each.measure === measure && typeof each.value === "number"
+      && (label === null || each.label === label)).map((each) => each.value);
   }
 
-  const CONFIDENCES = new Set(["meanProbability", "confidenceMean"]);
+  /* The volume of a label in ml; without a label, the sum of all labels. */
+  function volumeOf(entry, label) {
+    const values = valuesOf(entry, "volume", label);
+    return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+  }
 
-  /* Of a volume the mean probability of its least sure label, of a classification the score of the leading class, of
-     several objects the lowest score. */
+  /* Of a classification the score of the leading class; of a volume the lowest mean probability of a label; of several
+     objects the lowest score, or mean score where single ones are missing. */
   function confidenceOf(entry) {
-    const measures = entry.measures.filter((each) => CONFIDENCES.has(each.measure) && each.value !== null);
-    if (measures.length > 0) return Math.min(...measures.map((each) => each.value));
     const scores = entry.objects.map((object) => object.score).filter((score) => typeof score === "number");
-    if (scores.length === 0) return null;
-    return entry.kind === "classification" ? Math.max(...scores) : Math.min(...scores);
+    const own = (measure) => (scores.length > 0 ? scores : valuesOf(entry, measure));
+    const isClasses = entry.kind === "classification";
+    const values = isClasses ? own("probability") : entry.kind === "volume" ? valuesOf(entry, "meanProbability")
+      : own("confidenceMean");
+    if (values.length === 0) return null;
+    return values.reduce((a, b) => (isClasses ? Math.max(a, b) : Math.min(a, b)));
   }
 
   /* Each order: the key of an entry, and whether the largest comes first. */
@@ -41,7 +47,7 @@
     unusual: { key: (entry) => Review.model.score(entry), isDescending: true },
     name: { key: (entry) => entry.item, isDescending: false },
     time: { key: (entry) => entry.seconds, isDescending: true },
-    volume: { key: (entry, filter) => measureOf(entry, "volume", filter.label), isDescending: true },
+    volume: { key: (entry, filter) => volumeOf(entry, filter.label), isDescending: true },
     confidence: { key: confidenceOf, isDescending: false },
   };
 
@@ -102,6 +108,6 @@
       || filter.isUnusual || filter.isEdited || filter.only),
     count,
     confidenceOf,
-    measureOf,
+    volumeOf,
   };
 })(window.Review);

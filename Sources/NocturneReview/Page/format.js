@@ -1,28 +1,34 @@
 "use strict";
 /* How values are written: numbers, measures, states, and how far a value is from the batch's median. */
 (function (Review) {
-  /* A number without a unit has the unit 1; intensities of images that are not CT have no name. */
-  const UNITS = { mm: "mm", mm2: "mm²", mm3: "mm³", ml: "mL", HU: "HU", s: "s", 1: "", "image value": "" };
+  /* Numbers without a unit, and values whose unit the file does not say, stand alone. */
+  const UNITS = { mm: "mm", mm2: "mm²", mm3: "mm³", ml: "ml", HU: "HU", s: "s", 1: "", "image value": "" };
+  /* The measures that the program writes. */
   const MEASURES = {
-    meanProbability: "mean probability",
-    uncertainBoundaryShare: "uncertain share of the boundary",
-    intensityMean: "mean intensity",
-    intensityStandardDeviation: "spread of intensities",
-    largestComponentShare: "share of the largest component",
+    volume: "volume",
     leftRightRatio: "ratio of left to right",
     relativeRasX: "position to the right",
     relativeRasY: "position to the front",
     relativeRasZ: "position to the head",
-    confidenceMean: "mean confidence",
+    components: "components",
+    largestComponentShare: "share of the largest component",
+    intensityMean: "mean intensity",
+    intensityStandardDeviation: "spread of intensities",
+    meanProbability: "mean probability",
+    uncertainBoundaryShare: "uncertain share of the boundary",
     instances: "objects",
-    dice: "Dice",
-    meanSurfaceDistance: "mean surface distance",
-    hausdorff95: "95 % Hausdorff distance",
+    confidenceMean: "mean confidence",
+    dice: "Dice coefficient",
+    surfaceDice: "surface Dice coefficient",
+    hausdorff95: "Hausdorff distance, 95 %",
     hausdorff: "Hausdorff distance",
-    surfaceDice: "surface Dice",
+    meanSurfaceDistance: "mean surface distance",
     volumeDifference: "volume difference",
     relativeVolumeDifference: "relative volume difference",
   };
+  /* Agreement with a reference. */
+  const COMPARISONS = new Set(["dice", "surfaceDice", "hausdorff95", "hausdorff", "meanSurfaceDistance",
+    "volumeDifference", "relativeVolumeDifference"]);
   const STATES = {
     completed: "completed",
     failed: "failed",
@@ -43,12 +49,23 @@
 
     quantity(value, unit) {
       const text = format.number(value);
-      const shown = unit in UNITS ? UNITS[unit] : unit;
-      return shown && text !== "–" ? `${text} ${shown}` : text;
+      const name = format.unit(unit);
+      return name && text !== "–" ? `${text} ${name}` : text;
     },
+
+    unit: (unit) => (unit in UNITS ? UNITS[unit] : unit || ""),
 
     /* Measures that are not in the list above are split into words. */
     measure: (name) => MEASURES[name] || name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase(),
+
+    /* The head of a column: "Volume (ml)", "Mean intensity (values of the image)". */
+    measureHead(name, unit) {
+      const text = format.measure(name);
+      const words = unit === "image value" ? "values of the image" : format.unit(unit);
+      return text[0].toUpperCase() + text.slice(1) + (words ? ` (${words})` : "");
+    },
+
+    isComparison: (name) => COMPARISONS.has(name),
 
     label: (name) => (name ? name.replace(/_/g, " ") : "whole item"),
 

@@ -22,7 +22,7 @@
         dom.el("div", { class: "columns" },
           dom.el("div", {}, parts.viewer, Review.objects.pictures(entry)),
           dom.el("div", {}, parts.verdicts, facts(entry), Review.objects.table(entry))),
-        Review.measures.table(entry), Review.measures.labels(entry), Review.measures.files(entry));
+        Review.measures.tables(entry), Review.measures.labels(entry), Review.measures.files(entry));
       item.showPlace(place);
       buildVerdicts(entry);
       updateVerdicts(entry);

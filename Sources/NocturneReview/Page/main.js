@@ -139,6 +139,7 @@
     const isReturn = state.view === "item" && left !== null;
     show("items");
     if (name === "code") showCode(value);
+    else if (name === "not-compared") showNotCompared(Number(value));
     else changed();
     if (isReturn) returnTo(left);
   }
@@ -170,6 +171,13 @@
   function showCode(code) {
     const failure = model.batch.failures.find((each) => each.code === code);
     if (failure) controls.showOnly({ items: new Set(failure.items), text: `items with ${code}.` });
+    else changed();
+    document.getElementById("items-heading").scrollIntoView({ block: "start" });
+  }
+
+  function showNotCompared(position) {
+    const found = Review.summary.reasons(model.batch)[position];
+    if (found) controls.showOnly({ items: found.items, text: `items that were not compared: ${found.reason}` });
     else changed();
     document.getElementById("items-heading").scrollIntoView({ block: "start" });
   }

@@ -1,8 +1,9 @@
 "use strict";
-/* Tables of an item's measures, labels and files. */
+/* Tables of an item's measures, its agreement with a reference, its labels and files. */
 (function (Review) {
   const { dom, format, model } = Review;
   const LIMIT = 3.5;
+  const FIRST = ["volume", "meanProbability", "intensityMean", "components", "instances", "confidenceMean"];
 
   function head(names) {
     return dom.el("thead", {}, dom.el("tr", {}, names.map((text) => dom.el("th", { scope: "col", text }))));
@@ -13,50 +14,68 @@
     return address && dom.el("li", {}, dom.el("a", { href: address, text: text || path }));
   }
 
-  /* Shown at once; the others are behind a button where there are many. */
-  const FIRST = new Set(["volume", "meanProbability", "intensityMean", "components", "dice", "volumeDifference",
-    "instances", "confidenceMean"]);
-  const MANY = 12;
-
-  function row(entry, each, hasSpreads) {
+  /* The value, and how far it is from the median of the batch if that is known. */
+  function judged(entry, each) {
     const spread = model.spread(entry, each);
     const z = format.robustZ(each.value, spread);
-    const isFar = z !== null && Math.abs(z) > LIMIT;
-    return dom.el("tr", { class: isFar ? "far" : null },
-      dom.el("th", { scope: "row", text: format.label(each.label) }),
-      dom.el("td", { text: format.measure(each.measure) }),
-      dom.el("td", { class: "number", text: each.value === null ? "not measured"
-        : format.quantity(each.value, each.unit) }),
-      hasSpreads && dom.el("td", { class: "number", text: spread ? format.quantity(spread.median, each.unit) : "–" }),
-      hasSpreads && dom.el("td", { text: format.deviation(each.value, spread, each.unit)
-        + (isFar ? " (unusual in this batch)" : "") }));
+    return { spread, isFar: z !== null && Math.abs(z) > LIMIT };
   }
 
-  function measureTable(entry, measures, id) {
-    // Too few items have no median.
-    const hasSpreads = measures.some((each) => model.spread(entry, each));
-    const names = ["Label", "Measure", "This item"];
+  function byLabel(entry, measures, id) {
+    const names = [...new Set(measures.map((each) => each.measure))];
+    if (id === "measures") names.sort((a, b) => FIRST.indexOf(a) - FIRST.indexOf(b));
+    const units = new Map(measures.map((each) => [each.measure, each.unit]));
+    const labels = new Map(measures.map((each) => [each.label, new Map()]));
+    for (const each of measures) labels.get(each.label).set(each.measure, each);
+    const rows = [...labels].map(([label, own]) => {
+      const found = names.map((name) => own.get(name)).map((each) => each && { each, ...judged(entry, each) });
+      return dom.el("tr", { class: found.some((one) => one && one.isFar) ? "far" : null },
+        dom.el("th", { scope: "row", text: format.label(label) }), found.map((one) => cell(one)));
+    });
     return dom.el("div", { class: "scroll" }, dom.el("table", { id },
-      head(hasSpreads ? [...names, "Median of the batch", "Compared with the batch"] : names),
-      dom.el("tbody", {}, measures.map((each) => row(entry, each, hasSpreads)))));
+      head(["Label", ...names.map((name) => format.measureHead(name, units.get(name)))]), dom.el("tbody", {}, rows)));
   }
 
-  /* Labels stay together, in the order in which they come. */
-  function byLabel(measures) {
-    const labels = [...new Set(measures.map((each) => each.label))];
-    return labels.flatMap((label) => measures.filter((each) => each.label === label));
+  function cell(found) {
+    if (!found) return dom.el("td", { class: "number", text: "–" });
+    const { each, spread, isFar } = found;
+    return dom.el("td", { class: "number" }, each.value === null ? "not measured" : format.number(each.value),
+      isFar && dom.el("div", { text: `${format.deviation(each.value, spread, each.unit)} (unusual in this batch)` }));
+  }
+
+  function allMeasures(entry) {
+    const labels = [...new Set(entry.measures.map((each) => each.label))];
+    const ordered = labels.flatMap((label) => entry.measures.filter((each) => each.label === label));
+    const hasMedians = ordered.some((each) => model.spread(entry, each));
+    const rows = ordered.map((each) => {
+      const { spread, isFar } = judged(entry, each);
+      return dom.el("tr", { class: isFar ? "far" : null },
+        dom.el("th", { scope: "row", text: format.label(each.label) }),
+        dom.el("td", { text: format.measureHead(each.measure, each.unit) }),
+        dom.el("td", { class: "number", text: each.value === null ? "not measured" : format.number(each.value) }),
+        hasMedians && dom.el("td", { class: "number", text: spread ? format.number(spread.median) : "–" }),
+        hasMedians && dom.el("td", { text: format.deviation(each.value, spread, each.unit)
+          + (isFar ? " (unusual in this batch)" : "") }));
+    });
+    return dom.el("details", {}, dom.el("summary", { text: `All measures (${rows.length})` }),
+      dom.el("div", { class: "scroll" }, dom.el("table", { id: "all-measures" },
+        head(["Label", "Measure", "This item", ...(hasMedians ? ["Median of the batch", "Compared with the batch"] : [])]),
+        dom.el("tbody", {}, rows))));
   }
 
   Review.measures = {
-    table(entry) {
+    /* Labels as rows and the first measures as columns; agreement with a reference; everything else behind a heading. */
+    tables(entry) {
       if (entry.measures.length === 0) return null;
-      const all = byLabel(entry.measures);
-      const first = all.filter((each) => FIRST.has(each.measure));
-      const isShort = all.length <= MANY || first.length === 0;
-      return dom.el("section", {}, dom.el("h3", { text: "Measures" }),
-        measureTable(entry, isShort ? all : first, "measures"),
-        !isShort && dom.el("details", { id: "all-measures" }, dom.el("summary", { text: `All measures (${all.length})` }),
-          measureTable(entry, all, "measures-all")));
+      const compared = entry.measures.filter((each) => format.isComparison(each.measure));
+      const main = entry.measures.filter((each) => FIRST.includes(each.measure));
+      const rest = entry.measures.length > main.length + compared.length || main.length === 0;
+      return dom.el("section", {},
+        main.length > 0 && dom.el("h3", { text: "Measures" }),
+        main.length > 0 && byLabel(entry, main, "measures"),
+        compared.length > 0 && dom.el("h3", { text: "Comparison with the reference" }),
+        compared.length > 0 && byLabel(entry, compared, "compared"),
+        rest && allMeasures(entry));
     },
 
     labels(entry) {

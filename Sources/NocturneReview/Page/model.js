@@ -2,6 +2,8 @@
 /* The data of the batch: receives the data files, and finds items. */
 (function (Review) {
   const PARALLEL = 2;
+  /* The items of each data file. */
+  const pages = new Map();
 
   const model = (Review.model = {
     batch: null,
@@ -14,8 +16,8 @@
     spreads: new Map(),
     remedies: new Map(),
     missingPages: [],
-    /* The items of each data file, and whether the times of any are known. */
-    pages: new Map(),
+    /* Names of labels that have a volume, in the order in which they come. */
+    volumeLabels: new Set(),
     hasTimes: false,
     onItems: () => {},
 
@@ -44,7 +46,7 @@
         if (active > 0) return;
         model.isComplete = true;
         model.onItems();
-        loadTimes([...model.pages.keys()].sort((a, b) => a - b));
+        loadTimes([...pages.keys()].sort((a, b) => a - b));
       };
       const finished = (isLoaded, page) => {
         active -= 1;
@@ -78,18 +80,18 @@
     return [...pages].filter((page) => page >= 0 && page < model.batch.pages);
   }
 
+  const fileName = (page) => `items-${String(page).padStart(4, "0")}.js`;
+
   function loadPage(page, done) {
     model.loadScript(`review/data/${fileName(page)}`, (isLoaded) => done(isLoaded, page));
   }
 
-  const fileName = (page) => `items-${String(page).padStart(4, "0")}.js`;
-
-  /* Times lie beside the journal: where the first file is missing, the results were copied without it. */
-  function loadTimes(pages) {
-    const page = pages.shift();
-    const finish = () => model.hasTimes && model.onItems();
-    if (page === undefined) return finish();
-    return model.loadScript(`.nocturne/times/${fileName(page)}`, (isLoaded) => (isLoaded ? loadTimes(pages) : finish()));
+  /* Times differ between runs, so they are in files of their own. Results may have been copied without them, and a file in
+     which no item has a time is not written. */
+  function loadTimes(waiting) {
+    const page = waiting.shift();
+    if (page !== undefined) model.loadScript(`.nocturne/times/${fileName(page)}`, () => loadTimes(waiting));
+    else if (model.hasTimes) model.onItems();
   }
 
   /* In a hidden window nothing is painted, so the wait is limited. */
@@ -129,17 +131,21 @@
   };
 
   window.nocturneItems = (page, entries) => {
-    model.pages.set(page, entries);
     for (const entry of entries) {
       entry.seconds = null;
       model.items.push(entry);
       model.byName.set(entry.item, entry);
+      for (const each of entry.measures) if (each.measure === "volume") model.volumeLabels.add(each.label);
     }
+    pages.set(page, entries);
   };
 
+  /* The seconds of each item of a data file, in its order. Those of another state of the batch do not count. */
   window.nocturneTimes = (page, seconds) => {
-    (model.pages.get(page) || []).forEach((entry, place) => {
-      entry.seconds = seconds[place] === undefined ? null : seconds[place];
+    const entries = pages.get(page);
+    if (!entries || entries.length !== seconds.length) return;
+    entries.forEach((entry, position) => {
+      entry.seconds = typeof seconds[position] === "number" ? seconds[position] : null;
       if (entry.seconds !== null) model.hasTimes = true;
     });
   };

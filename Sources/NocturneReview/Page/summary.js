@@ -8,8 +8,18 @@
       document.title = `${batch.title}: review`;
       document.getElementById("title").textContent = batch.title;
       document.getElementById("disclaimer").textContent = batch.disclaimer;
-      dom.replace(document.getElementById("summary"), counts(batch.counts), failures(batch), comparison(batch),
-        about(batch));
+      dom.replace(document.getElementById("summary"), counts(batch.counts), failures(batch),
+        comparison(batch), about(batch));
+    },
+
+    /* Why items were not compared, the most frequent reason first, each with the places of its items. */
+    reasons(batch) {
+      const found = new Map();
+      for (const { item, reason } of batch.notCompared || []) {
+        if (!found.has(reason)) found.set(reason, new Set());
+        found.get(reason).add(item);
+      }
+      return [...found].map(([reason, items]) => ({ reason, items })).sort((a, b) => b.items.size - a.items.size);
     },
 
     problem(text) {
@@ -43,31 +53,32 @@
       table(["Items", "Cause", "What to do"], rows));
   }
 
-  /* The agreement with reference labels over the batch. */
+  /* Agreement with references over the batch, a table for each model, and what was not compared. */
   function comparison(batch) {
-    const agreement = batch.comparison || [];
-    const left = batch.notComparedCount || 0;
-    if (agreement.length === 0 && left === 0) return null;
-    const links = (names) => names.map((name) => dom.el("a", { href: dom.itemHash(name), text: name }));
-    const rows = agreement.map((each) => dom.el("tr", {},
-      batch.models.length > 1 && dom.el("td", { text: each.model }),
-      dom.el("th", { scope: "row", text: format.label(each.label) }), dom.el("td", { text: format.measure(each.measure) }),
-      dom.el("td", { class: "number", text: each.count.toLocaleString("en") }),
-      ...[each.mean, each.median, each.worst].map((value) =>
-        dom.el("td", { class: "number", text: format.quantity(value, each.unit) })),
-      dom.el("td", { class: "links" }, links(each.worstItems))));
-    const names = ["Label", "Measure", "Items", "Mean", "Median", "Worst", "Worst items"];
-    return dom.el("details", { id: "comparison" }, dom.el("summary", { text: "Comparison with reference labels" }),
-      rows.length > 0 && table(batch.models.length > 1 ? ["Model", ...names] : names, rows),
-      left > 0 && notCompared(batch, left));
+    const rows = batch.comparison || [];
+    const missing = batch.notCompared || [];
+    if (rows.length === 0 && missing.length === 0) return null;
+    const models = [...new Set(rows.map((each) => each.model))];
+    return dom.el("details", { id: "comparison", open: rows.length <= 24 },
+      dom.el("summary", { text: "Comparison with references" }),
+      models.flatMap((name) => [models.length > 1 && dom.el("h2", { text: name }),
+        table(["Label", "Measure", "Items", "Mean", "Median", "Worst", "Worst items"],
+          rows.filter((each) => each.model === name).map(comparisonRow))]),
+      missing.length > 0 && dom.el("p", { text: `${format.plural(batch.notComparedCount || missing.length, "item was", "items were")} not compared${
+        batch.notComparedCount > missing.length ? `, the first ${missing.length.toLocaleString("en")} of them` : ""}:` }),
+      missing.length > 0 && dom.el("ul", { id: "not-compared" }, Review.summary.reasons(batch).map(({ reason, items }, position) =>
+        dom.el("li", {}, `${reason} `, dom.el("a", { href: `#not-compared=${position}`,
+          text: format.plural(items.size, "item", "items") })))));
   }
 
-  function notCompared(batch, count) {
-    const show = () => Review.controls.showOnly({ items: new Set(batch.notCompared.map((each) => each.item)),
-      text: "items that were not compared." });
-    const first = batch.notCompared[0];
-    return dom.el("p", { id: "not-compared" }, `${format.plural(count, "item was", "items were")} not compared`,
-      first ? `, for example: ${first.reason}. ` : ". ", first && dom.button("Show them", show));
+  function comparisonRow(each) {
+    const number = (value) => dom.el("td", { class: "number", text: format.number(value) });
+    const links = each.worstItems.slice(0, 5).flatMap((name, position) => [position > 0 && ", ",
+      dom.el("a", { href: dom.itemHash(name), text: name })]);
+    return dom.el("tr", {}, dom.el("th", { scope: "row", text: format.label(each.label) }),
+      dom.el("td", { text: format.measureHead(each.measure, each.unit) }),
+      dom.el("td", { class: "number", text: each.count.toLocaleString("en") }),
+      number(each.mean), number(each.median), number(each.worst), dom.el("td", {}, links));
   }
 
   function table(names, rows) {
