@@ -147,6 +147,12 @@ class MeasureTests(PageTest):
         self.go("#item=case-00516")
         self.assertIn("16 s", self.text(".facts"))
 
+    def test_times_that_come_later_are_shown_on_the_open_item_and_its_card(self):
+        self.open(folder.items(20), "#item=case-00003")
+        self.browser.wait("document.querySelector('#view-item .facts').innerText.includes('13 s')")
+        self.go("#items")
+        self.assertIn("13 s", self.text(".card[data-item=case-00003]"))
+
     def test_results_copied_without_times_have_none(self):
         self.open(folder.items(20), times=False)
         self.assertNotIn("time", self.orders())

@@ -193,6 +193,8 @@ class MarkTests(PageTest):
         frame = self.browser.evaluate("""(() => { const image = document.querySelector('.frame img').getBoundingClientRect();
             const box = document.querySelector('.boxes rect').getBoundingClientRect();
             return [(box.x - image.x) / image.width * 96, (box.y - image.y) / image.height * 72]; })()""")
+        # The numbers are in the picture itself.
+        self.assertEqual(self.browser.evaluate("document.querySelector('.boxes text').textContent"), "0.97")
         self.assertAlmostEqual(frame[0], 10, delta=1.5)
         self.assertAlmostEqual(frame[1], 12, delta=1.5)
         self.browser.press(" ")

@@ -13,6 +13,7 @@
       parts.verdicts = dom.el("section", { id: "verdict-panel", "aria-labelledby": "verdict-heading" });
       parts.viewer = dom.el("div", { id: "viewer" });
       parts.place = dom.el("div");
+      parts.facts = facts(entry);
       dom.replace(section, parts.place,
         dom.el("h2", { id: "item-heading", tabindex: "-1", text: entry.item }),
         dom.el("p", { class: "line" }, dom.el("span", { class: `badge ${entry.state}`,
@@ -21,7 +22,7 @@
           entry.edited && dom.el("span", { class: "badge", text: "edited" })),
         dom.el("div", { class: "columns" },
           dom.el("div", {}, parts.viewer, Review.objects.pictures(entry)),
-          dom.el("div", {}, parts.verdicts, facts(entry), Review.objects.table(entry))),
+          dom.el("div", {}, parts.verdicts, parts.facts, Review.objects.table(entry))),
         Review.measures.tables(entry), Review.measures.labels(entry), Review.measures.files(entry));
       item.showPlace(place);
       buildVerdicts(entry);
@@ -29,6 +30,13 @@
       Review.viewer.offer(entry, parts.viewer);
       document.title = `${entry.item}: review of ${model.batch.title}`;
       section.querySelector("h2").focus({ preventScroll: true });
+    },
+
+    /* Again, after more is known. */
+    showFacts() {
+      const fresh = facts(item.entry);
+      parts.facts.replaceWith(fresh);
+      parts.facts = fresh;
     },
 
     showPlace: (place) => dom.replace(parts.place, navigation(place)),

@@ -112,6 +112,13 @@
     }
   }
 
+  /* Times come after the items. */
+  function onTimes() {
+    changed();
+    if (state.layout === "cards") Review.cards.refresh();
+    if (state.view === "item" && Review.item.entry) Review.item.showFacts();
+  }
+
   function show(view) {
     if (state.view === "item" && view !== "item") document.title = `${model.batch.title}: review`;
     for (const name of ["items", "unusual", "item"]) section(name).hidden = name !== view;
@@ -212,6 +219,7 @@
     window.addEventListener("hashchange", route);
     window.addEventListener("pagehide", () => Review.item.leave());
     model.onItems = onItems;
+    model.onTimes = onTimes;
     route();
     model.load();
   }

@@ -20,6 +20,7 @@
     volumeLabels: new Set(),
     hasTimes: false,
     onItems: () => {},
+    onTimes: () => {},
 
     spreadKey: (name, label, measure) => JSON.stringify([name, label, measure]),
 
@@ -91,7 +92,7 @@
   function loadTimes(waiting) {
     const page = waiting.shift();
     if (page !== undefined) model.loadScript(`.nocturne/times/${fileName(page)}`, () => loadTimes(waiting));
-    else if (model.hasTimes) model.onItems();
+    else if (model.hasTimes) model.onTimes();
   }
 
   /* In a hidden window nothing is painted, so the wait is limited. */

@@ -33,7 +33,7 @@
     table(entry) {
       if (entry.objects.length === 0) return null;
       const isClasses = entry.kind === "classification";
-      const names = isClasses ? ["Class", "Score", "Text"] : ["Object", "Picture", "Score", "Text", "Your verdict"];
+      const names = isClasses ? ["Class", "Score"] : ["Object", "Picture", "Score", "Text", "Your verdict"];
       const rows = entry.objects.map((object) => (isClasses ? classRow(object) : objectRow(entry, object)));
       const hasBoxes = entry.objects.some((object) => object.box);
       return dom.el("section", { "aria-labelledby": "objects-heading" },
@@ -80,16 +80,23 @@
       address ? dom.el("a", { href: address, text: picture.path }) : picture.path));
   }
 
+  /* In heights of the text. */
+  const WIDTH_OF_SCORE = 2.4;
+
   function boxes(entry, boxed, [width, height]) {
     const size = Math.max(width, height) / 40;
     const overlay = svg("svg", { class: "boxes", viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true",
       preserveAspectRatio: "none" });
     for (const object of boxed) {
       const [x, y, across, down] = object.box;
-      const text = typeof object.score === "number" ? `${object.name} ${object.score.toFixed(2)}` : object.name;
-      overlay.append(svg("g", { "data-box": object.name },
+      // The numbers are in the picture. A score wider than its box is shown while its row is chosen.
+      const text = typeof object.score === "number" ? object.score.toFixed(2) : "";
+      const isNarrow = across < size * WIDTH_OF_SCORE;
+      const isAtEnd = x + size * WIDTH_OF_SCORE > width;
+      overlay.append(svg("g", { "data-box": object.name, class: isNarrow ? "narrow" : "" },
         svg("rect", { x, y, width: across, height: down }),
-        svg("text", { x: x + size * 0.3, y: Math.max(size, y - size * 0.3), "font-size": size, text })));
+        svg("text", { x: isAtEnd ? x + across : x + size * 0.2, "text-anchor": isAtEnd ? "end" : "start",
+          y: Math.max(size, y - size * 0.3), "font-size": size, text })));
     }
     if (!parts.areBoxesShown) overlay.style.display = "none";
     return overlay;
@@ -103,8 +110,7 @@
   }
 
   function classRow(object) {
-    return dom.el("tr", {}, dom.el("th", { scope: "row", text: object.name }), score(object),
-      dom.el("td", { text: object.text || "" }));
+    return dom.el("tr", {}, dom.el("th", { scope: "row", text: object.name }), score(object));
   }
 
   function objectRow(entry, object) {
