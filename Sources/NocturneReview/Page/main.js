@@ -112,10 +112,10 @@
     }
   }
 
-  /* Times come after the items. */
+  /* Times come after the items, and are shown in place: what has the focus keeps it. */
   function onTimes() {
-    changed();
-    if (state.layout === "cards") Review.cards.refresh();
+    controls.update();
+    if (state.layout !== null) Review[state.layout].refresh();
     if (state.view === "item" && Review.item.entry) Review.item.showFacts();
   }
 

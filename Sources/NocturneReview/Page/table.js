@@ -26,8 +26,8 @@
       for (const row of table.host.querySelectorAll("tr[data-item]")) {
         const own = model.byName.get(row.dataset.item);
         if (entry && own !== entry) continue;
-        const cell = row.querySelector(".verdicts");
-        dom.replace(cell, Review.verdicts.badges(own));
+        dom.replace(row.querySelector(".verdicts"), Review.verdicts.badges(own));
+        row.querySelector(".seconds").textContent = seconds(own);
       }
     },
   });
@@ -46,6 +46,8 @@
       pager("bottom"));
   }
 
+  const seconds = (entry) => (entry.seconds === null ? "–" : format.number(entry.seconds));
+
   function row(entry) {
     const outliers = model.outliers.get(entry.index) || [];
     const confidence = Review.filter.confidenceOf(entry);
@@ -57,7 +59,7 @@
       dom.el("td", { text: entry.model || "–" }),
       dom.el("td", { text: outliers.map((each) => `${format.label(each.label)}: ${each.text}`).join("; ") }),
       dom.el("td", { class: "number", text: confidence === null ? "–" : format.number(confidence) }),
-      dom.el("td", { class: "number", text: entry.seconds === null ? "–" : format.number(entry.seconds) }),
+      dom.el("td", { class: "number seconds", text: seconds(entry) }),
       dom.el("td", { class: "verdicts" }, Review.verdicts.badges(entry)),
       dom.el("td", { text: [entry.reason, ...(entry.notes || [])].filter(Boolean).join("; ") }));
   }
