@@ -319,6 +319,10 @@ struct VolumeBatchTests {
         let object = try JSONSerialization.jsonObject(with: body)
         let data = try #require(object as? [String: Any])
         #expect(data["shape"] as? [Int] == [20, 18, 24])
+        // A NIfTI file names no modality, and this model is not for CT alone: its values are not taken for Hounsfield units.
+        let windows = try #require(data["windows"] as? [[String: Any]])
+        #expect(!windows.contains { $0["name"] as? String == "soft tissue" }, "\(windows)")
+        #expect((data["window"] as? [String: Any])?["unit"] is NSNull)
         let mesh = try #require((data["meshes"] as? [[String: Any]])?.first)
         #expect(mesh["name"] as? String == "above" && mesh["label"] as? Int == 1)
         for key in ["image", "labels"] {

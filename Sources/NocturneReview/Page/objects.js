@@ -76,7 +76,7 @@
           || [image.naturalWidth, image.naturalHeight])));
       }
     }
-    return dom.el("figure", {}, frame, dom.el("figcaption", {},
+    return dom.el("figure", {}, frame, dom.el("figcaption", {}, dom.el("div", { text: picture.alt }),
       address ? dom.el("a", { href: address, text: picture.path }) : picture.path));
   }
 

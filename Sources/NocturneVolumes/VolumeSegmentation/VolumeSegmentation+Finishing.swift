@@ -109,8 +109,10 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> StagedReviewVolume? {
         guard options.review == .volumes else { return nil }
+        // A NIfTI file does not say what it is. A model for CT alone takes its values for Hounsfield units, too.
+        let isCT = inferred.source.modality.map { $0 == "CT" } ?? (model.package.modalities == ["CT"])
         let intensities = ReviewVolume.Intensities(
-            isCT: inferred.source.modality == "CT",
+            isCT: isCT,
             header: inferred.source.window,
             fallback: model.pictureWindow
         )
