@@ -36,7 +36,7 @@ struct ReviewPageParts: BatchPageParts {
             let body = try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
             try FileSystem.replace(path, with: Array(signature.utf8) + body, flush: false)
         }
-        ReviewTimes.write(items, ReviewPage.fileName(fileCount), of: batch.output)
+        ReviewTimes.write(items, fileCount, of: batch.output)
         fileCount += 1
     }
 

@@ -11,15 +11,15 @@ enum ReviewTimes {
         let seconds: [String: Double]
     }
 
-    /// Writes the times of the items of one data file, unless they are there already. A folder that cannot be written has none.
-    static func write(_ items: [ReportedItem], _ file: String, of output: OutputFolder) {
+    /// Writes the times of the items of the data file with that number, unless they are there already. A folder that cannot be written has none.
+    static func write(_ items: [ReportedItem], _ number: Int, of output: OutputFolder) {
         let folder = output.times
-        let path = folder + "/" + file
+        let path = folder + "/" + ReviewPage.fileName(number)
         let known = items.map { "\($0.item.name) \($0.item.changed ?? "")" }.joined(separator: "\n")
         let signature = "// \(ContentDigest.of(known).hex)\n"
         if (try? FileSystem.read(path).starts(with: signature.utf8)) == true { return }
         let seconds = items.map { $0.item.state == .completed ? time(of: output.item($0.item.name)) : nil }
-        guard let number = Int(file.filter(\.isNumber)), seconds.contains(where: { $0 != nil }),
+        guard seconds.contains(where: { $0 != nil }),
             let script = try? ReviewPage.script("nocturneTimes", seconds.map(Nullable.init), prefix: "\(number), ")
         else { return }
         try? write(Array(signature.utf8) + script, to: path, in: folder)

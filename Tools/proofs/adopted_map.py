@@ -30,6 +30,7 @@ from scipy import ndimage
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.differences import report
 from nocturne_tools.paths import SAMPLE_MODELS, SAMPLES
 from nocturne_tools.result_tree import differing
 
@@ -244,12 +245,7 @@ def main() -> int:
         undone = [name for name in differing(hashes(out), untouched) if not name.endswith("/run.json")]
         check.equal("files that differ after --undo", undone, [])
         call("verify", out)
-    for kind, value in check.largest.items():
-        print(f"largest difference of {kind}: {value:.3g}")
-    for fault in check.faults:
-        print(fault)
-    print(f"{len(check.faults)} faults")
-    return 1 if check.faults else 0
+    return report(check.largest, check.faults)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from scipy import ndimage
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.differences import report
 from nocturne_tools.model_package import label, recipe, write_package
 from nocturne_tools.paths import SAMPLE_MODELS, SAMPLES
 
@@ -297,12 +298,7 @@ def main() -> int:
             check.item(out, item, reference, {name: named[name] for name in ("colon", "liver", "stomach")})
             check.table(out)
     print(f"{check.compared} labels compared")
-    for name, value in check.largest.items():
-        print(f"largest difference of {name}: {value:.3g}")
-    for fault in check.faults:
-        print(fault)
-    print(f"{len(check.faults)} faults")
-    return 1 if check.faults else 0
+    return report(check.largest, check.faults)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ package struct BatchHistory: Sendable, Encodable {
         /// What was found, in a few words; empty for an item that is not completed.
         package let result: String
         /// Measures beside those of the same subject before, with the same model.
-        package let measures: [Measure]
+        package fileprivate(set) var measures: [Measure] = []
     }
 
     /// A measure of one item.
@@ -49,7 +49,7 @@ package struct BatchHistory: Sendable, Encodable {
                 let known = subjects?.entry(item: item.name, path: item.path)
                 guard subject == nil || known?.subject == subject else { continue }
                 let statistics = item.state == .completed ? contents.statistics[item.id] ?? [] : []
-                let model = item.model.isEmpty && contents.models.count == 1 ? contents.models[0].id : item.model
+                let model = contents.models.id(of: item)
                 let entry = Entry(
                     date: known?.date ?? item.changed,
                     subject: known?.subject,
@@ -57,8 +57,7 @@ package struct BatchHistory: Sendable, Encodable {
                     item: item.name,
                     state: BatchReport.name(of: item.state),
                     model: model.isEmpty ? nil : model,
-                    result: Self.result(statistics),
-                    measures: []
+                    result: Self.result(statistics)
                 )
                 found.append((entry, statistics))
             }
@@ -68,8 +67,9 @@ package struct BatchHistory: Sendable, Encodable {
         }
         var earlier: [Key: Double] = [:]
         entries = order.map { place in
-            let (entry, statistics) = found[place]
-            return entry.with(Self.measures(statistics, of: entry, after: &earlier))
+            var (entry, statistics) = found[place]
+            entry.measures = Self.measures(statistics, of: entry, after: &earlier)
+            return entry
         }
     }
 
@@ -80,6 +80,14 @@ package struct BatchHistory: Sendable, Encodable {
         let label: String
         let measure: String
         let unit: String
+
+        /// Nil for an item of no known subject.
+        init?(_ entry: Entry, _ row: (label: String, measure: String, unit: String)) {
+            guard let subject = entry.subject else { return nil }
+            self.subject = subject
+            model = entry.model
+            (label, measure, unit) = row
+        }
     }
 
     private static func measures(
@@ -89,17 +97,8 @@ package struct BatchHistory: Sendable, Encodable {
     ) -> [Measure] {
         statistics.compactMap { row in
             guard let value = row.value, value.isFinite, isFollowed(row.measure) else { return nil }
-            var previous: Double?
-            if let subject = entry.subject {
-                let key = Key(
-                    subject: subject,
-                    model: entry.model,
-                    label: row.label,
-                    measure: row.measure,
-                    unit: row.unit
-                )
-                previous = earlier.updateValue(value, forKey: key)
-            }
+            let key = Key(entry, (row.label, row.measure, row.unit))
+            let previous = key.flatMap { earlier.updateValue(value, forKey: $0) }
             let change = previous.map { ComparisonSummary.rounded(value - $0) }
             return Measure(
                 label: row.label,
@@ -131,21 +130,6 @@ package struct BatchHistory: Sendable, Encodable {
         }
         let labels = statistics.filter { $0.measure == "volume" }
         return labels.isEmpty ? "" : "\(labels.count { $0.value ?? 0 > 0 }) of \(labels.count) labels"
-    }
-}
-
-extension BatchHistory.Entry {
-    fileprivate func with(_ measures: [BatchHistory.Measure]) -> Self {
-        Self(
-            date: date,
-            subject: subject,
-            batch: batch,
-            item: item,
-            state: state,
-            model: model,
-            result: result,
-            measures: measures
-        )
     }
 }
 
@@ -183,15 +167,8 @@ extension BatchHistory {
         var order: [Key] = []
         var values: [Key: [Double]] = [:]
         for entry in entries {
-            guard let subject = entry.subject else { continue }
             for row in entry.measures {
-                let key = Key(
-                    subject: subject,
-                    model: entry.model,
-                    label: row.label,
-                    measure: row.measure,
-                    unit: row.unit
-                )
+                guard let key = Key(entry, (row.label, row.measure, row.unit)) else { continue }
                 if values[key] == nil { order.append(key) }
                 values[key, default: []].append(row.value)
             }

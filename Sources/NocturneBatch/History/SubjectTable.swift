@@ -19,12 +19,9 @@ package struct SubjectTable: Sendable {
     /// Reads a CSV file in UTF-8 with a column that names items or their files, and columns for the subject, the date or both.
     /// - Throws: ``BatchError`` that names the file and what is expected.
     package static func read(_ path: String) throws(BatchError) -> SubjectTable {
-        do {
-            return try SubjectTable(try FileSystem.read(path, limit: largestFile))
-        } catch let fault as NamedTable.Fault {
-            throw BatchError(.inputMissing, path: path, detail: "the table of subjects: \(fault.detail)")
-        } catch {
-            throw BatchError(.inputMissing, path: path, detail: "the table of subjects cannot be read: \(error)")
+        try NamedTable.read(path, limit: largestFile, called: "the table of subjects") {
+            bytes throws(NamedTable.Fault) in
+            try SubjectTable(bytes)
         }
     }
 

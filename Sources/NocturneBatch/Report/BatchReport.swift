@@ -178,7 +178,10 @@ package struct ResultAdditions: Sendable {
 
 extension BatchDescription {
     /// The id of the model that processes an item; empty for none.
-    func model(of item: JournalItem) -> String {
-        item.model.isEmpty && models.count == 1 ? models[0].id : item.model
-    }
+    func model(of item: JournalItem) -> String { models.id(of: item) }
+}
+
+extension [BatchDescription.Model] {
+    /// The id of the model that processes an item; empty for none. A batch of an earlier version names none where it has one.
+    func id(of item: JournalItem) -> String { item.model.isEmpty && count == 1 ? self[0].id : item.model }
 }

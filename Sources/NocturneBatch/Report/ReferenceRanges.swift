@@ -45,15 +45,8 @@ public enum ReferenceRanges {
     /// commas, semicolons or tabs. An empty `low` or `high` is no limit.
     /// - Throws: ``BatchError`` that names the file, the line and what is expected.
     public static func read(_ path: String) throws(BatchError) -> [ReferenceRange] {
-        do {
-            return try parse(try FileSystem.read(path, limit: limit))
-        } catch let fault as NamedTable.Fault {
-            let detail =
-                "the reference table: \(fault.detail); expected label, measure, low and high, and optionally model"
-            throw BatchError(.inputMissing, path: path, detail: detail)
-        } catch {
-            throw BatchError(.inputMissing, path: path, detail: "the reference table cannot be read: \(error)")
-        }
+        let expected = "; expected label, measure, low and high, and optionally model"
+        return try NamedTable.read(path, limit: limit, called: "the reference table", expected: expected, parse)
     }
 
     static func parse(_ bytes: [UInt8]) throws(NamedTable.Fault) -> [ReferenceRange] {

@@ -81,4 +81,25 @@ package struct NamedTable: Sendable {
         let start = text.drop(while: \.isWhitespace)
         return String(start.reversed().drop(while: \.isWhitespace).reversed())
     }
+
+    /// Reads a file and what is in it, with messages for a user.
+    /// - Parameters:
+    ///   - what: the table's name in messages, such as "the reference table".
+    ///   - expected: what follows a fault of the content; empty for nothing.
+    /// - Throws: ``BatchError`` that names the file and the fault.
+    package static func read<Content>(
+        _ path: String,
+        limit: Int,
+        called what: String,
+        expected: String = "",
+        _ parse: ([UInt8]) throws(Fault) -> Content
+    ) throws(BatchError) -> Content {
+        do {
+            return try parse(try FileSystem.read(path, limit: limit))
+        } catch let fault as Fault {
+            throw BatchError(.inputMissing, path: path, detail: "\(what): \(fault.detail)\(expected)")
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "\(what) cannot be read: \(error)")
+        }
+    }
 }

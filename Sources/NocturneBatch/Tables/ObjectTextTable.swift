@@ -18,13 +18,9 @@ public struct ObjectTextTable: Sendable {
     /// semicolons or tabs. Other columns are ignored, and so are rows with neither title nor author.
     /// - Throws: ``BatchError`` that names the file, the row and what is expected.
     public static func read(_ path: String) throws(BatchError) -> ObjectTextTable {
-        do {
-            return try ObjectTextTable(try FileSystem.read(path, limit: largestFile))
-        } catch let fault as NamedTable.Fault {
-            let detail = "the table of titles: \(fault.detail); expected item, object, title and author"
-            throw BatchError(.inputMissing, path: path, detail: detail)
-        } catch {
-            throw BatchError(.inputMissing, path: path, detail: "the table of titles cannot be read: \(error)")
+        let expected = "; expected item, object, title and author"
+        return try NamedTable.read(path, limit: largestFile, called: "the table of titles", expected: expected) {
+            bytes throws(NamedTable.Fault) in try ObjectTextTable(bytes)
         }
     }
 
