@@ -31,8 +31,9 @@ struct ExpandedCommandLine {
             return
         }
         let profile = MergedArguments.takeProfile(from: &rest) ?? environment[EnvironmentOptions.profile]
+        let plain = try MergedArguments.withoutFlagValues(rest, table: OptionTable(of: [command]))
         guard profile?.isEmpty == false || EnvironmentOptions.isUsed(environment) else {
-            (self.arguments, merged) = (Array(arguments.prefix(2)) + rest, nil)
+            (self.arguments, merged) = (Array(arguments.prefix(2)) + plain, nil)
             return
         }
         let known = OptionTable(of: Self.commands)
@@ -41,7 +42,8 @@ struct ExpandedCommandLine {
             sources.append(try Profile(path: absolutePath(profile), name: profile, known: known).options)
         }
         sources.append(try EnvironmentOptions.options(environment, known: known))
-        let merged = MergedArguments(rest, table: Self.table(command, rest), sources: sources)
+        let table = Self.table(command, rest)
+        let merged = MergedArguments(plain, given: table.given(in: rest), table: table, sources: sources)
         self.merged = merged
         self.arguments = Array(arguments.prefix(2)) + merged.arguments
     }

@@ -335,6 +335,29 @@ struct VolumeBatchTests {
         #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
     }
 
+    @Test("A model for CT alone gives the page the windows of CT, also for a NIfTI file")
+    func windowsOfCT() async throws {
+        let bench = try BatchBench { folder in
+            let package = folder("model")
+            try FileManager.default.copyItem(at: Fixtures.url("Models/threshold"), to: package)
+            let path = package.appendingPathComponent("model.json")
+            var document = try #require(JSONSerialization.jsonObject(with: Data(contentsOf: path)) as? [String: Any])
+            document["modalities"] = ["CT"]
+            try JSONSerialization.data(withJSONObject: document).write(to: path)
+            return package.path
+        }
+        try bench.addBox("one.nii")
+        #expect(try await bench.run(SegmentationOptions(review: .volumes)).counts.completed == 1)
+        let script = String(decoding: try FileSystem.read(bench.output.item("one") + "/review.js"), as: UTF8.self)
+        let body = Data(script.drop { $0 != "{" }.dropLast(3).utf8)
+        let data = try #require(JSONSerialization.jsonObject(with: body) as? [String: Any])
+        let names = try #require(data["windows"] as? [[String: Any]]).compactMap { $0["name"] as? String }
+        #expect(["soft tissue", "lung", "bone", "brain"].allSatisfy(names.contains), "\(names)")
+        let window = try #require(data["window"] as? [String: Any])
+        #expect(window["unit"] as? String == "HU")
+        #expect(window["lower"] as? Double == -1024 && window["upper"] as? Double == 1536)
+    }
+
     @Test("A reference is compared in any order of its axes and by the names in its header")
     func reorderedReference() async throws {
         let bench = try BatchBench()

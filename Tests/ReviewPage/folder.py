@@ -80,8 +80,10 @@ def lesion_item(index, name):
     """A classified photo."""
     objects = [{"name": text, "score": score, "box": None, "picture": None, "text": ""}
                for text, score in (("nevus", 0.71), ("melanoma", 0.2), ("keratosis", 0.09))]
+    pictures = [{"path": "photo.png", "alt": "The part of the photo that the model saw"},
+                {"path": "heatmap.png", "alt": "The same part with the attention map"}]
     return {**photo_item(index, name), "model": "skin-lesion", "kind": "classification", "objects": objects,
-        "measures": []}
+        "measures": [], "pictures": pictures}
 
 
 def items(count, seed=1):
@@ -178,7 +180,8 @@ def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=True, **c
         if entry["thumbnail"]:
             folder = out / entry["item"]
             folder.mkdir(exist_ok=True)
-            (folder / entry["thumbnail"]).write_bytes(phantom.preview(index))
+            for name in {entry["thumbnail"], *(picture["path"] for picture in entry["pictures"])}:
+                (folder / name).write_bytes(phantom.preview(index))
     for index in volumes:
         folder = out / entries[index]["item"]
         folder.mkdir(exist_ok=True)

@@ -203,3 +203,14 @@ class MarkTests(PageTest):
         self.assertEqual(self.browser.evaluate("document.querySelector('.boxes').style.display"), "")
         self.go("#item=mole")
         self.assertIn("not probabilities of a disease", self.text("#view-item"))
+
+    def test_the_photo_of_a_lesion_is_beside_its_attention_map_in_the_same_size(self):
+        # Wide enough for two pictures of 96 x 72 pixels at their height on the page; those of real models are square.
+        self.browser.size(1500, 900)
+        self.open([folder.lesion_item(0, "mole")], "#item=mole", pictures=[0])
+        self.browser.wait("[...document.querySelectorAll('.frame img')].filter(image => image.naturalWidth === 96).length === 2")
+        photo, map_ = self.browser.evaluate("""[...document.querySelectorAll('.frame img')].map(image => {
+            const box = image.getBoundingClientRect(); return [box.x, box.y, box.width, box.height]; })""")
+        self.assertGreater(photo[3], 200)
+        self.assertEqual(photo[1:], map_[1:])
+        self.assertGreater(map_[0], photo[0] + photo[2])

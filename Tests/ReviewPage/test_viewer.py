@@ -53,7 +53,7 @@ class ViewerTests(PageTest):
             readout = self.text("#readout")
             self.assertIn(kidney["name"].replace("_", " "), readout)
             # Stored value 185 stands for 130 HU.
-            self.assertIn("value 130 HU", readout)
+            self.assertIn("value 130 HU ·", readout)
             mm = [float(part) for part in readout.split("RAS ")[1].split(" mm")[0].split(", ")]
             for axis in range(3):
                 self.assertAlmostEqual(mm[axis], kidney["centre"][axis], delta=1.1)
@@ -112,6 +112,54 @@ class ViewerTests(PageTest):
         self.browser.evaluate("""(() => { const s = document.querySelector('#transfer-strength'); s.value = 10;
             s.dispatchEvent(new Event('input')); })()""")
         self.assertLess(brightness(), full)
+
+    def position(self):
+        """The crosshair in RAS millimetres, as the readout says."""
+        return [float(part) for part in self.text("#readout").split("RAS ")[1].split(" mm")[0].split(", ")]
+
+    def press(self, key):
+        """Presses a key with the focus on the canvas; returns how far the crosshair moved."""
+        before = self.position()
+        self.browser.evaluate("document.querySelector('#canvas').focus()")
+        self.browser.press(key)
+        return [round(after - old, 1) for after, old in zip(self.position(), before)]
+
+    def test_it_begins_at_the_centre_of_the_largest_label(self):
+        self.show()
+        found = [each for each in phantom.KIDNEYS if each["name"].replace("_", " ") in self.text("#readout")]
+        self.assertEqual(len(found), 1)
+        for axis in range(3):
+            self.assertAlmostEqual(self.position()[axis], found[0]["centre"][axis], delta=1.1)
+
+    def test_in_sagittal_slices_the_front_is_on_the_left(self):
+        self.show()
+        self.layout("sagittal")
+        front, back = (self.place([0, y, 0]) for y in (20, -20))
+        self.assertLess(front[0] + 40, back[0])
+        low, high = (self.place([0, 0, z]) for z in (-20, 20))
+        self.assertLess(high[1] + 40, low[1])
+
+    def test_arrows_follow_the_plane_on_the_screen(self):
+        self.show()
+        steps = {
+            "axial": {"ArrowRight": [-2, 0, 0], "ArrowUp": [0, 2, 0], "PageUp": [0, 0, 2]},
+            "coronal": {"ArrowRight": [-2, 0, 0], "ArrowUp": [0, 0, 2], "PageUp": [0, 2, 0]},
+            "sagittal": {"ArrowRight": [0, -2, 0], "ArrowUp": [0, 0, 2], "PageUp": [2, 0, 0]},
+        }
+        for layout, moves in steps.items():
+            self.layout(layout)
+            for key, move in moves.items():
+                self.assertEqual(self.press(key), move, (layout, key))
+
+    def test_what_has_no_effect_in_a_view_cannot_be_set_there(self):
+        self.show()
+        disabled = {"planes": [], "surfaces": ["window", "side", "opacity"], "rendering": ["window", "side"]}
+        for layout, names in disabled.items():
+            self.layout(layout)
+            for name in ("window", "side", "opacity"):
+                is_disabled = self.browser.evaluate(f"document.querySelector('#viewer-{name}').disabled")
+                self.assertEqual(is_disabled, name in names, (layout, name))
+        self.assertIn("in steps of 1.57 HU, from -160 to 240 HU", self.text("#precision").replace("−", "-"))
 
     def test_next_item_opens_in_the_viewer_and_arrows_move_the_crosshair(self):
         self.show(2)

@@ -128,6 +128,29 @@ struct CommandLineTests {
         #expect(verify.status == 3 && verify.output.contains("a/segmentation.nii.gz"))
     }
 
+    @Test("Two versions of one model run in one batch, each with results of its own")
+    func versionsOfOneModel() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii", 8, 8, 8)
+        let package = bench.folder("second")
+        try FileManager.default.copyItem(atPath: bench.model(), toPath: package.path)
+        let file = package.appendingPathComponent("model.json")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try text.replacing("\"version\": \"1.0.0\"", with: "\"version\": \"2.0.0\"").write(
+            to: file,
+            atomically: true,
+            encoding: .utf8
+        )
+        let run = try bench.run("--model", package.path)
+        #expect(run.status == 0, "\(run.errors)")
+        for version in ["1.0.0", "2.0.0"] {
+            let result = URL(fileURLWithPath: "\(bench.output)/a@threshold@\(version)/result.json")
+            let json = try JSONSerialization.jsonObject(with: Data(contentsOf: result)) as? [String: Any]
+            #expect((json?["model"] as? [String: Any])?["version"] as? String == version)
+        }
+        #expect(try Tool(["verify", bench.output]).status == 0)
+    }
+
     @Test("Nothing matched is code 4, and says so")
     func nothing() throws {
         let bench = try ToolBench()

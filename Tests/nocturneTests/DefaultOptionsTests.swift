@@ -50,6 +50,16 @@ struct DefaultOptionsTests {
         #expect(try options(bench)["isosurface"] == "0.5")
     }
 
+    @Test("do not keep a flag from being taken back on the command line")
+    func takenBack() throws {
+        let (bench, profile) = try bench("pictures\nmeshes none\n")
+        let run = try bench.run("--profile", profile, "--pictures=no")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try options(bench)["pictures"] != "yes" && options(bench)["meshes"] == "none")
+        let wrong = try bench.run("--pictures=perhaps")
+        #expect(wrong.status == 2 && wrong.errors.contains("write yes or no instead of 'perhaps'"), "\(wrong.errors)")
+    }
+
     @Test("that are wrong are named")
     func wrong() throws {
         let (bench, profile) = try bench("\nmemroy 8G\n")

@@ -9,8 +9,10 @@ package enum ProgressLine {
 
     /// Counts come first, then the time that is left, the item at work, and a bar in what is left of the line. Wide terminals
     /// also have the throughput and the memory; where memory is short, all say so.
-    /// - Parameter columns: of the terminal. The last one stays free, since some terminals wrap after it.
-    package static func text(_ status: ProgressStatus, columns: Int) -> String {
+    /// - Parameters:
+    ///   - columns: of the terminal. The last one stays free, since some terminals wrap after it.
+    ///   - namesItem: false where ``ItemLines`` show the items.
+    package static func text(_ status: ProgressStatus, columns: Int, namesItem: Bool = true) -> String {
         let space = max(columns, leastColumns) - 1
         var text = "\(status.done)/\(status.total)"
         if status.failed > 0 { text += ", \(status.failed) failed" }
@@ -24,11 +26,11 @@ package enum ProgressLine {
                 add("\(ByteCount(resident)) of \(ByteCount(memory.budgetBytes))")
             }
         }
-        if let item = itemAtWork(status) {
+        if namesItem, let item = itemAtWork(status) {
             let share = " \(Int(item.share * 100)) %"
             // A bar of some width is worth more than the end of a long name.
             let longest = space - text.count - share.count - 2 - (bars.lowerBound + 1)
-            if longest >= 6 { text += "  " + shortened(EventText.printable(item.name), to: longest) + share }
+            if longest >= 6 { text += "  " + shortened(EventText.printable(item.item), to: longest) + share }
         }
         let width = min(bars.upperBound, space - text.count - 1)
         guard width >= bars.lowerBound else { return String(text.prefix(space)) }
@@ -53,26 +55,27 @@ package enum ProgressLine {
     }
 
     /// Items are loaded ahead and written behind: the one at work is the one whose tiles have begun and not ended.
-    private static func itemAtWork(_ status: ProgressStatus) -> (name: String, share: Double)? {
+    private static func itemAtWork(_ status: ProgressStatus) -> RunProgress.Item? {
         status.running.first { $0.share > 0 && $0.share < 1 } ?? status.running.first
     }
 
-    private static func bar(_ share: Double, width: Int) -> String {
+    static func bar(_ share: Double, width: Int) -> String {
         let filled = Int(share * Double(width))
         return String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
     }
 
     /// Without its middle, where it is longer: names differ at their ends.
-    private static func shortened(_ name: String, to count: Int) -> String {
+    static func shortened(_ name: String, to count: Int) -> String {
         guard name.count > count else { return name }
         let end = count / 2
         return name.prefix(count - end - 1) + "…" + name.suffix(end)
     }
 
-    /// What removes a line of so many characters from a terminal, whose width may have changed since. Row by row: where nothing
+    /// What removes lines of so many characters from a terminal, whose width may have changed since. Row by row: where nothing
     /// stands above, tmux keeps what a clear to the end of the screen removes, and each picture would stay in its history.
-    package static func erasing(_ count: Int, columns: Int) -> String {
-        let rows = columns > 0 ? max(count - 1, 0) / columns : 0
-        return "\r\u{1B}[K" + String(repeating: "\u{1B}[A\u{1B}[K", count: rows)
+    package static func erasing(_ counts: [Int], columns: Int) -> String {
+        guard !counts.isEmpty else { return "" }
+        let rows = counts.reduce(0) { $0 + (columns > 0 ? max($1 - 1, 0) / columns : 0) + 1 }
+        return "\r\u{1B}[K" + String(repeating: "\u{1B}[A\u{1B}[K", count: rows - 1)
     }
 }

@@ -23,8 +23,8 @@ public struct ProgressStatus: Sendable {
     public var failed = 0
     /// How many skipped inputs have been shown, with the one that is shown now.
     public var skipped = 0
-    /// Active items by name, with the share of their tiles that is finished.
-    public var running: [(name: String, share: Double)] = []
+    /// Items that are worked on, the oldest first.
+    public var running: [RunProgress.Item] = []
     public var etaSeconds: Double?
     /// Since the run began.
     public var elapsedSeconds: Double?
@@ -94,6 +94,7 @@ public actor ProgressReporter {
         running[id]?.stage = stage
         running[id]?.mark(stage, at: now)
         if stage == .infer { running[id]?.inferenceStart = now }
+        refresh(at: now)
     }
 
     /// An item has ended a stage.
@@ -105,12 +106,15 @@ public actor ProgressReporter {
         stepsDone += (share - entry.share) * Double(entry.steps)
         entry.share = share
         running[id] = entry
-        let now = time.monotonic
-        if now - lastRefresh > .milliseconds(200) {
-            lastRefresh = now
-            update()
-            view.refresh(status)
-        }
+        refresh(at: time.monotonic)
+    }
+
+    /// A few times a second at most.
+    private func refresh(at now: Duration) {
+        guard now - lastRefresh > .milliseconds(200) else { return }
+        lastRefresh = now
+        update()
+        view.refresh(status)
     }
 
     func ended(_ id: Int64, _ event: BatchEvent) {
@@ -168,8 +172,7 @@ public actor ProgressReporter {
     func runProgress(_ memory: RunProgress.Memory) -> RunProgress {
         status.memory = memory
         update()
-        let now = time.monotonic
-        let items = order.compactMap { id in running[id].map { $0.progress(at: now) } }
+        let items = status.running
         return RunProgress(
             process: Int(ProcessInfo.processInfo.processIdentifier),
             time: time.wallClock.timestamp,
@@ -185,8 +188,9 @@ public actor ProgressReporter {
     }
 
     private func update() {
-        status.running = order.compactMap { id in running[id].map { ($0.name, $0.share) } }
-        let elapsed = (time.monotonic - started).inSeconds
+        let now = time.monotonic
+        status.running = order.compactMap { id in running[id].map { $0.progress(at: now) } }
+        let elapsed = (now - started).inSeconds
         status.elapsedSeconds = elapsed
         status.etaSeconds =
             stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * max(0, Double(stepsTotal) - stepsDone) : nil

@@ -56,11 +56,11 @@ public struct PlainLinesView: ProgressView {
     public func flush() async { await LineWriter.standardError.flush(patience: readerPatience) }
 }
 
-/// Lines as above, and under them one line that is redrawn: for terminals.
+/// Lines as above, and under them lines that are redrawn, for the batch and the items at work: for terminals.
 public final class BarView: ProgressView {
     private let colour: Bool
-    /// Characters of the line that is redrawn; 0 when there is none.
-    private let drawn = Mutex(0)
+    /// Characters of the lines that are redrawn; empty when there are none.
+    private let drawn = Mutex<[Int]>([])
 
     /// - Parameter colour: off when `NO_COLOR` is set or the terminal is dumb.
     public init(colour: Bool) { self.colour = colour }
@@ -79,9 +79,11 @@ public final class BarView: ProgressView {
         guard status.total > 0 else { return }
         // A picture that nobody could look at yet is not followed by another one.
         guard LineWriter.standardError.waitingBytes < 4096 else { return }
-        let text = ProgressLine.text(status, columns: BarView.columns())
-        write(erase() + text)
-        drawn.withLock { $0 = text.count }
+        let (columns, rows) = BarView.size()
+        let items = ItemLines.text(status.running, columns: columns, rows: rows)
+        let lines = [ProgressLine.text(status, columns: columns, namesItem: items.isEmpty)] + items
+        write(erase() + lines.joined(separator: "\n"))
+        drawn.withLock { $0 = lines.map(\.count) }
     }
 
     public func close() { write(erase()) }
@@ -89,15 +91,16 @@ public final class BarView: ProgressView {
 
     private func erase() -> String {
         drawn.withLock { drawn in
-            defer { drawn = 0 }
-            return drawn > 0 ? ProgressLine.erasing(drawn, columns: BarView.columns()) : ""
+            defer { drawn = [] }
+            return ProgressLine.erasing(drawn, columns: BarView.size().columns)
         }
     }
 
     /// Of the terminal, now: it may have been resized.
-    private static func columns() -> Int {
+    private static func size() -> (columns: Int, rows: Int) {
         var size = winsize()
-        return ioctl(2, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
+        guard ioctl(2, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return (80, 24) }
+        return (Int(size.ws_col), Int(size.ws_row))
     }
 
     private func write(_ text: String) { if !text.isEmpty { LineWriter.standardError.append(Array(text.utf8)) } }
@@ -138,7 +141,7 @@ public enum EventText {
         case .disk: return "disk\(reason)"
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
-            let running = status.running.map { "\($0.name) \(Int($0.share * 100)) %" }.joined(separator: ", ")
+            let running = status.running.map { "\($0.item) \(Int($0.share * 100)) %" }.joined(separator: ", ")
             return "\(count) working\(eta)\(running.isEmpty ? "" : ": \(running)")"
         case .itemStarted, .batchStarted, .batchFinished: return nil
         }

@@ -12,6 +12,14 @@ public struct RunProgress: Codable, Sendable {
         /// Since it was started, and until it probably ends; null while that is not known.
         public let elapsedSeconds: Double
         @Nullable public var etaSeconds: Double?
+
+        package init(item: String, stage: Stage, share: Double, elapsedSeconds: Double, etaSeconds: Double? = nil) {
+            self.item = item
+            self.stage = stage
+            self.share = share
+            self.elapsedSeconds = elapsedSeconds
+            self.etaSeconds = etaSeconds
+        }
     }
 
     public struct Memory: Codable, Sendable {

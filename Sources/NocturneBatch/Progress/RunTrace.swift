@@ -16,9 +16,10 @@ package struct TraceEntry: Encodable, Sendable, Hashable {
     /// Since the first event of the batch.
     package let ts: Int
     package var dur: Int?
-    /// The run, from 1.
+    /// Of the run: 1000, 2000 and so on.
     package let pid: Int
-    /// 0 for the run itself, from 1 for the tracks of items.
+    /// That of the run for the run itself, which viewers take for its main thread; the following ones for tracks of items. Viewers
+    /// take equal numbers for one thread.
     package let tid: Int
     package var args: [String: JSONValue]?
     /// How far an instant's line goes: the process.
@@ -135,7 +136,16 @@ package struct RunTrace: Sendable {
         track: Int,
         duration: Int? = nil
     ) -> TraceEntry {
-        TraceEntry(name: name, cat: category, ph: phase, ts: time, dur: duration, pid: max(run, 1), tid: track)
+        let process = max(run, 1) * 1000
+        return TraceEntry(
+            name: name,
+            cat: category,
+            ph: phase,
+            ts: time,
+            dur: duration,
+            pid: process,
+            tid: process + track
+        )
     }
 }
 

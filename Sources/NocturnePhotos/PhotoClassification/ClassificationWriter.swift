@@ -20,6 +20,9 @@ struct ClassificationWriter {
 
     static let thumbnailFile = "thumbnail.png"
 
+    /// The part of the photo that the model saw, in the size of its input and before colour constancy.
+    static let photoFile = "photo.png"
+
     /// Side of the thumbnail in pixels.
     static let thumbnailSide = 96
 
@@ -31,7 +34,8 @@ struct ClassificationWriter {
             flag: scope.flag
         )
         try PNGWriter.write(thumbnail, to: folder + "/" + Self.thumbnailFile)
-        var written = [Self.thumbnailFile]
+        try PNGWriter.write(photo.square.picture, to: folder + "/" + Self.photoFile)
+        var written = [Self.thumbnailFile, Self.photoFile]
         if let heatmap = illustrated.heatmap, let map = photo.attention {
             try PNGWriter.write(heatmap, to: folder + "/heatmap.png")
             try FileSystem.write(folder + "/attention.json", try StableJSON.encodeLine(values(of: map)))

@@ -57,11 +57,15 @@ package enum PhotoClassificationKind: RecipeKind {
 
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(PhotoClassificationResult.self, from: Data(result))
+        // Results of earlier versions have no picture but the thumbnail.
+        let hasPhoto = result.files.contains { $0.path == ClassificationWriter.photoFile }
+        let photo = hasPhoto ? ClassificationWriter.photoFile : ClassificationWriter.thumbnailFile
         let titles: KeyValuePairs = [
-            ClassificationWriter.thumbnailFile: "The part of the photo that the model saw",
+            photo: "The part of the photo that the model saw",
             "heatmap.png": "The same part with the attention map of the class with the highest score",
         ]
         var parts = ReviewParts(.classification, files: result.files, titles: titles)
+        parts.thumbnail = ClassificationWriter.thumbnailFile
         parts.objects = result.ranked.map { ReviewParts.Object(name: $0.title, score: $0.probability, text: "") }
         parts.summary = result.summary
         return parts
@@ -91,7 +95,8 @@ package struct PhotoClassificationArguments: RecipeArguments {
         help: ArgumentHelp(
             "CSV file with metadata of the people in photos, as of HAM10000 or ISIC: image, age, sex, site.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var metadata: String?
 

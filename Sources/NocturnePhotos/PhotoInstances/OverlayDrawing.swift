@@ -53,39 +53,64 @@ enum OverlayDrawing {
         let top = Int(Double(instance.box.y) * stepY)
         let right = min(Int(Double(instance.box.x + instance.box.width) * stepX) + 1, image.width)
         let bottom = min(Int(Double(instance.box.y + instance.box.height) * stepY) + 1, image.height)
-        let width = max(right - left, 1)
-        let height = max(bottom - top, 1)
-        var isInside = [Bool](repeating: false, count: width * height)
-        var column = -1
+        var area = CoveredArea(width: max(right - left, 1), height: max(bottom - top, 1))
         instance.mask.forEachRun { x, rows in
             // The overlay column whose centre lies in this column of the photo.
             let place = Int((Double(x) + 0.5) * stepX)
             let middle = Int((Double(place) + 0.5) / stepX)
             guard middle == x, place >= left, place < right else { return }
-            column = place - left
             let first = Int((Double(rows.lowerBound) * stepY + 0.5).rounded(.down))
             let last = Int((Double(rows.upperBound) * stepY + 0.5).rounded(.down))
-            for y in max(first, top)..<max(max(first, top), min(last, bottom)) {
-                isInside[(y - top) * width + column] = true
-            }
+            let from = max(first, top)
+            area.cover(column: place - left, rows: from - top..<max(from, min(last, bottom)) - top)
         }
-        for y in 0..<height {
-            for x in 0..<width where isInside[y * width + x] {
-                var isEdge = false
-                for (dx, dy) in [(-2, 0), (2, 0), (0, -2), (0, 2), (-1, 0), (1, 0), (0, -1), (0, 1)] {
-                    let (nx, ny) = (x + dx, y + dy)
-                    if nx < 0 || ny < 0 || nx >= width || ny >= height || !isInside[ny * width + nx] { isEdge = true }
-                }
-                let old = image[left + x, top + y]
-                image[left + x, top + y] = isEdge ? color : mixed(old, color)
-            }
-        }
+        area.tint(&image, left: left, top: top, with: color)
     }
 
-    /// Blends in a third of the colour.
-    private static func mixed(_ old: SIMD3<UInt8>, _ color: SIMD3<UInt8>) -> SIMD3<UInt8> {
-        let sum = SIMD3<UInt16>(truncatingIfNeeded: old) &* 2 &+ SIMD3<UInt16>(truncatingIfNeeded: color)
-        return SIMD3<UInt8>(truncatingIfNeeded: sum / 3)
+    /// The part of the overlay that an instance covers, with an empty border, so that every pixel has neighbours.
+    private struct CoveredArea {
+        private static let border = 2
+
+        let width: Int
+        let height: Int
+        private let rowLength: Int
+        private var isInside: [Bool]
+
+        init(width: Int, height: Int) {
+            (self.width, self.height) = (width, height)
+            rowLength = width + 2 * Self.border
+            isInside = [Bool](repeating: false, count: rowLength * (height + 2 * Self.border))
+        }
+
+        mutating func cover(column: Int, rows: Range<Int>) {
+            for y in rows { isInside[(y + Self.border) * rowLength + column + Self.border] = true }
+        }
+
+        /// Blends a third of the colour into the pixels, and draws the outline, two pixels wide, in the colour itself.
+        func tint(_ image: inout RGBImage, left: Int, top: Int, with color: SIMD3<UInt8>) {
+            let imageWidth = image.width
+            precondition(left >= 0 && top >= 0 && left + width <= imageWidth && top + height <= image.height)
+            isInside.withUnsafeBufferPointer { inside in
+                image.samples.withUnsafeMutableBufferPointer { samples in
+                    for y in 0..<height {
+                        for x in 0..<width {
+                            let place = (y + Self.border) * rowLength + x + Self.border
+                            guard inside[place] else { continue }
+                            let isInner =
+                                inside[place - 2] && inside[place - 1] && inside[place + 1] && inside[place + 2]
+                                && inside[place - 2 * rowLength] && inside[place - rowLength]
+                                && inside[place + rowLength] && inside[place + 2 * rowLength]
+                            let pixel = ((top + y) * imageWidth + left + x) * 3
+                            for channel in 0..<3 {
+                                let own = UInt16(color[channel])
+                                let mixed = (UInt16(samples[pixel + channel]) * 2 + own) / 3
+                                samples[pixel + channel] = UInt8(isInner ? mixed : own)
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 
     // MARK: Numbers

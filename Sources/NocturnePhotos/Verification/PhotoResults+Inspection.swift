@@ -18,6 +18,12 @@ extension PhotoClassificationResult: InspectableResult {
         if !sum.isFinite { inspection.add("result.json", "the sum of its scores is not finite") }
         let side = ClassificationWriter.thumbnailSide
         try inspection.inspectPicture(ClassificationWriter.thumbnailFile, size: (side, side), of: "a thumbnail")
+        let inputSide = preparation.inputSizePx
+        try inspection.inspectPicture(
+            ClassificationWriter.photoFile,
+            size: (inputSide, inputSide),
+            of: "the input of the model"
+        )
         try inspection.inspectPicture("heatmap.png")
         try inspection.inspect("report.pdf") { inspection, path in
             if let detail = PDFCheck.fault(at: path) { inspection.add("report.pdf", detail) }

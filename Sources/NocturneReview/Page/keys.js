@@ -54,15 +54,16 @@
   }
 
   function moveCrosshair(key) {
-    const { nv } = Review.viewer.state;
-    const right = nv && nv.opts.isRadiologicalConvention ? -1 : 1;
-    const steps = {
-      ArrowLeft: [-right, 0, 0], ArrowRight: [right, 0, 0], ArrowUp: [0, 1, 0], ArrowDown: [0, -1, 0],
-      PageUp: [0, 0, 1], PageDown: [0, 0, -1],
+    const { viewer } = Review;
+    const moves = {
+      ArrowLeft: ["right", -1], ArrowRight: ["right", 1], ArrowUp: ["up", 1], ArrowDown: ["up", -1],
+      PageUp: ["through", 1], PageDown: ["through", -1],
     };
-    if (!steps[key]) return false;
-    if (Review.viewer.isRotatable()) Review.viewer.rotate(steps[key][0] * 10 * -right, steps[key][1] * 10);
-    else Review.viewer.move(...steps[key]);
+    if (!moves[key]) return false;
+    const [direction, sign] = moves[key];
+    if (!viewer.isRotatable()) viewer.move(...viewer.directions()[direction].map((step) => step * sign));
+    else if (direction === "right") viewer.rotate(-10 * sign, 0);
+    else if (direction === "up") viewer.rotate(0, 10 * sign);
     return true;
   }
 

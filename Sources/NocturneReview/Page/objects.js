@@ -8,7 +8,7 @@
   const objects = (Review.objects = {
     /* The pictures; the boxes of objects are drawn over the first one. */
     pictures(entry) {
-      const host = dom.el("div", { class: "pictures", id: "pictures" });
+      const host = dom.el("div", { class: `pictures ${entry.kind}`, id: "pictures" });
       const list = entry.pictures.length > 0 ? entry.pictures
         : entry.thumbnail ? [{ path: entry.thumbnail, alt: `Preview of ${entry.item}` }] : [];
       const crops = new Set(entry.objects.map((object) => object.picture).filter(Boolean));

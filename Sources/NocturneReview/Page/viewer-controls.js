@@ -22,11 +22,12 @@
   const controls = (Review.viewerControls = {
     build(host, canvas, entry, data) {
       const { settings } = viewer;
-      const windows = [{ name: "whole range", lower: data.window.lower, upper: data.window.upper }, ...data.windows];
+      const windows = [{ name: "all stored values", lower: data.window.lower, upper: data.window.upper }, ...data.windows];
       const known = windows.find((each) => settings.window && each.name === settings.window.name);
       settings.window = known || data.windows[0] || windows[0];
       parts.windows = windows;
       parts.unit = data.window.unit || "";
+      parts.step = (data.window.upper - data.window.lower) / 255;
       parts.transfers = transfersFor(data);
       const kept = parts.transfers.find((each) => settings.transfer && each.name === settings.transfer.name);
       settings.transfer = { ...(kept || parts.transfers[0]) };
@@ -34,8 +35,8 @@
         `Slices and surfaces of ${entry.item}. Arrow keys, page up and page down move the crosshair; the values there are below.`);
       parts.place = dom.el("output", { id: "readout", "aria-live": "polite" });
       delete host.dataset.ready;
-      dom.replace(host, toolbar(data), dom.el("div", { class: "stage" }, canvas), parts.place, transferControls(data),
-        labelControls(entry));
+      dom.replace(host, toolbar(data), dom.el("div", { class: "stage" }, canvas), parts.place, precision(data),
+        transferControls(data), labelControls(entry));
       controls.update();
     },
 
@@ -46,6 +47,11 @@
       parts.overlay.setAttribute("aria-pressed", String(settings.isOverlayShown));
       parts.opacity.value = settings.opacity;
       parts.transfer.hidden = settings.layout !== "rendering";
+      // What has no effect in a view cannot be set there.
+      const showsPlanes = !viewer.isRotatable();
+      parts.window.disabled = !showsPlanes;
+      parts.side.disabled = !showsPlanes;
+      parts.opacity.disabled = viewer.showsSurfaces();
       for (const { label, box } of parts.labels) box.checked = !settings.hidden.has(label.name);
     },
 
@@ -65,7 +71,7 @@
       const value = location.values[0] ? location.values[0].value : null;
       const number = location.values[1] ? Math.round(location.values[1].value) : 0;
       const label = entry.labels.find((each) => each.value === number);
-      parts.place.textContent = `RAS ${millimetres([x, y, z])} mm · LPS ${millimetres([-x, -y, z])} mm · value ${format.number(value)}`
+      parts.place.textContent = `RAS ${millimetres([x, y, z])} mm · LPS ${millimetres([-x, -y, z])} mm · value ${storedValue(value)}`
         + `${parts.unit ? " " + parts.unit : ""} · ${label ? format.label(label.name) : number === 0 ? "no label" : `label ${number}`}`;
     },
   });
@@ -91,15 +97,31 @@
       settings.opacity = Number(parts.opacity.value);
       viewer.applyLabels();
     } } });
-    const side = dom.el("input", { type: "checkbox", id: "viewer-side", on: { change: () => {
-      viewer.state.nv.setRadiologicalConvention(side.checked);
+    parts.side = dom.el("input", { type: "checkbox", id: "viewer-side", on: { change: () => {
+      viewer.state.nv.setRadiologicalConvention(parts.side.checked);
     } } });
-    side.checked = !viewer.state.nv || viewer.state.nv.opts.isRadiologicalConvention;
+    parts.side.checked = !viewer.state.nv || viewer.state.nv.opts.isRadiologicalConvention;
     return dom.el("div", { class: "row", role: "group", "aria-label": "Viewer" },
       dom.el("label", { for: "viewer-layout", text: "View" }), parts.layout,
       dom.el("label", { for: "viewer-window", text: "Window" }), parts.window,
       parts.overlay, dom.el("label", { for: "viewer-opacity", text: "Opacity" }), parts.opacity,
-      dom.el("label", { class: "check" }, side, "Patient's right on the left"));
+      dom.el("label", { class: "check" }, parts.side, "Patient's right on the left"));
+  }
+
+  /* With no more digits than its steps have. */
+  function storedValue(value) {
+    if (value === null) return "–";
+    const digits = Math.min(Math.max(Math.ceil(-Math.log10(parts.step)), 0), 20);
+    // Adding 0 turns -0 into 0.
+    return (Number(value.toFixed(digits)) + 0).toLocaleString("en", { maximumFractionDigits: digits });
+  }
+
+  /* The volume of the page is smaller and coarser than the source. */
+  function precision({ window }) {
+    const unit = window.unit ? ` ${window.unit}` : "";
+    const [step, lower, upper] = [parts.step, window.lower, window.upper].map(format.number);
+    return dom.el("p", { class: "quiet", id: "precision",
+      text: `Reduced for the page: values in steps of ${step}${unit}, from ${lower} to ${upper}${unit}; means of several voxels where the source has more than 192 along an axis.` });
   }
 
   /* The transfer functions that the stored range can show. */

@@ -137,6 +137,15 @@
       if (viewer.isOpen()) state.nv.moveCrosshairInVox(x, y, z);
     },
 
+    /* The steps, as for `move`, that go right, up and forward through the slices of the plane on the screen. */
+    directions() {
+      const right = state.nv.opts.isRadiologicalConvention ? -1 : 1;
+      const { layout } = viewer.settings;
+      if (layout === "coronal") return { right: [right, 0, 0], up: [0, 0, 1], through: [0, 1, 0] };
+      if (layout === "sagittal") return { right: [0, -1, 0], up: [0, 0, 1], through: [1, 0, 0] };
+      return { right: [right, 0, 0], up: [0, 1, 0], through: [0, 0, 1] };
+    },
+
     isRotatable: () => ["surfaces", "rendering"].includes(viewer.settings.layout),
 
     rotate(azimuth, elevation) {
@@ -168,7 +177,8 @@
   async function makeViewer() {
     const canvas = dom.el("canvas", { id: "canvas", tabindex: "0", width: "800", height: "600" });
     const nv = new window.Niivue({
-      isRadiologicalConvention: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8],
+      // As in the pictures of the results: the patient's right and the front are on the left.
+      isRadiologicalConvention: true, sagittalNoseLeft: true, backColor: [0, 0, 0, 1], crosshairColor: [0.9, 0.8, 0.2, 0.8],
         crosshairWidth: 0.3,
       fontColor: [1, 1, 1, 1],
       show3Dcrosshair: true, dragAndDropEnabled: false, isColorbar: false, logLevel: "error", loadingText: "",
@@ -213,6 +223,9 @@
     nv.onLocationChange = (location) => Review.viewerControls.showLocation(location);
     nv.resizeListener();
     viewer.applyLayout();
+    const place = volume.placeToStart(labels, data);
+    nv.scene.crosshairPos = nv.mm2frac(place);
+    nv.drawScene();
     nv.createOnLocationChange();
     host.dataset.ready = entry.item;
     dom.announce(`The volume of ${entry.item} is shown.`);

@@ -74,7 +74,8 @@ package struct ExistingLabelsArguments: RecipeArguments {
             "With --existing-labels, the folder with the images of NIfTI label maps, by the same names; then every other NIfTI "
                 + "file is a label map. Default: found as in nnU-Net's labelsTr and imagesTr, and by endings such as _seg.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var labelImages: String?
 
@@ -82,7 +83,8 @@ package struct ExistingLabelsArguments: RecipeArguments {
         help: ArgumentHelp(
             "With --existing-labels, the names of labels in NIfTI label maps: a JSON file such as nnU-Net's dataset.json.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var labelNames: String?
 

@@ -62,6 +62,18 @@ struct ReviewVolume: Encodable {
         let header: HeaderWindow?
         let fallback: PictureWindow
 
+        /// - Parameters:
+        ///   - modality: as the file says; nil for NIfTI files, which do not say it.
+        ///   - modelModalities: for which the model was made. A model for CT alone takes the values of any file for Hounsfield
+        ///     units, and so do the presets.
+        ///   - header: the window stored in the file.
+        ///   - fallback: the window of the model.
+        init(modality: String?, modelModalities: [String], header: HeaderWindow?, fallback: PictureWindow) {
+            isCT = modality.map { $0 == "CT" } ?? (modelModalities == ["CT"])
+            self.header = header
+            self.fallback = fallback
+        }
+
         /// All intensities that the presets need, in steps of ten units.
         var range: PictureWindow { isCT ? .fixed(lower: -1024, upper: 1536) : .percentiles }
 

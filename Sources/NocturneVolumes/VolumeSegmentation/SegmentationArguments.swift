@@ -100,14 +100,18 @@ package struct SegmentationArguments: RecipeArguments {
     @Flag(help: "Round sums and logits to half precision where nnU-Net does, to compare with it. Slower.")
     var referenceRounding = false
 
-    @Option(help: ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file"),
+        completion: .file()
+    )
     var rois: String?
 
     @Option(
         help: ArgumentHelp(
             "Compare with reference labels: a NIfTI file or DICOM segmentation, or a folder with one per item.",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var compare: String?
 

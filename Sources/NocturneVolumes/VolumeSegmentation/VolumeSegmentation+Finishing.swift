@@ -109,10 +109,9 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> StagedReviewVolume? {
         guard options.review == .volumes else { return nil }
-        // A NIfTI file does not say what it is. A model for CT alone takes its values for Hounsfield units, too.
-        let isCT = inferred.source.modality.map { $0 == "CT" } ?? (model.package.modalities == ["CT"])
         let intensities = ReviewVolume.Intensities(
-            isCT: isCT,
+            modality: inferred.source.modality,
+            modelModalities: model.package.modalities,
             header: inferred.source.window,
             fallback: model.pictureWindow
         )

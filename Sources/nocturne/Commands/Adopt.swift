@@ -23,7 +23,7 @@ struct Adopt: EngineCommand {
     @Argument(help: "The item, by the name of its folder.")
     var item: String
 
-    @Argument(help: "The edited label map: NIfTI.")
+    @Argument(help: "The edited label map: NIfTI.", completion: .file())
     var map: String?
 
     @Flag(help: "Forget the edited map and make the model's result again.")

@@ -22,7 +22,10 @@ struct Compare: AsyncParsableCommand {
     @Argument(help: "The output folder of the second batch.", completion: .batch)
     var second: String
 
-    @Option(help: ArgumentHelp("Write every value to this file as comma-separated values.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write every value to this file as comma-separated values.", valueName: "file"),
+        completion: .file()
+    )
     var table: String?
 
     @Flag(help: "Print JSON.")

@@ -16,7 +16,7 @@ struct Enrich: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The batch's output folder.")
+    @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
 
     @Option(
@@ -24,7 +24,8 @@ struct Enrich: AsyncParsableCommand {
         help: ArgumentHelp(
             "Take over the titles and authors in this CSV file: item, object, title, author. May be repeated.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var imports: [String] = []
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneRecipes
 import NocturneSystem
 
 struct History: AsyncParsableCommand {
@@ -14,18 +15,22 @@ struct History: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The output folders of the batches.")
+    @Argument(help: "The output folders of the batches.", completion: .batch)
     var outputs: [String]
 
     @Option(
-        help: ArgumentHelp("Take subjects and dates from this CSV file: item, subject, date.", valueName: "file")
+        help: ArgumentHelp("Take subjects and dates from this CSV file: item, subject, date.", valueName: "file"),
+        completion: .file()
     )
     var subjects: String?
 
     @Option(help: ArgumentHelp("List only the items of this subject.", valueName: "name"))
     var subject: String?
 
-    @Option(help: ArgumentHelp("Write every value to this file as comma-separated values.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Write every value to this file as comma-separated values.", valueName: "file"),
+        completion: .file()
+    )
     var table: String?
 
     @Flag(help: "Print JSON.")

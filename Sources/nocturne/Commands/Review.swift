@@ -22,7 +22,8 @@ struct Review: AsyncParsableCommand {
         help: ArgumentHelp(
             "Take over the marks in this file, which the page has saved. May be repeated.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var imports: [String] = []
 
@@ -30,7 +31,8 @@ struct Review: AsyncParsableCommand {
         help: ArgumentHelp(
             "Compare values with the ranges in this CSV file from now on: label, measure, low, high; optionally model.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var norms: String?
 

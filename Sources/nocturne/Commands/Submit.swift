@@ -40,7 +40,8 @@ struct Submit: AsyncParsableCommand {
         help: ArgumentHelp(
             "Prepare results in this folder on a local disk of each machine, such as '$TMPDIR'.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var work: String?
 

@@ -4,12 +4,22 @@ import Testing
 
 @Suite("The progress line")
 struct ProgressLineTests {
+    private func item(_ name: String, _ stage: Stage, _ share: Double) -> RunProgress.Item {
+        RunProgress.Item(
+            item: name,
+            stage: stage,
+            share: share,
+            elapsedSeconds: 12,
+            etaSeconds: share == 0.52 ? 9 : nil
+        )
+    }
+
     private func status(_ name: String = "sub-0042_ses-20240117_acq-venous_run-01_CT") -> ProgressStatus {
         var status = ProgressStatus()
         status.total = 33
         status.done = 11
         status.failed = 2
-        status.running = [("written", 1), (name, 0.52), ("waiting", 0)]
+        status.running = [item("written", .write, 1), item(name, .infer, 0.52), item("waiting", .load, 0)]
         status.etaSeconds = 2640
         status.elapsedSeconds = 125
         return status
@@ -60,7 +70,7 @@ struct ProgressLineTests {
     func items() {
         var status = status("bad\u{1B}[2Jname")
         #expect(!ProgressLine.text(status, columns: 120).unicodeScalars.contains("\u{1B}"))
-        status.running = [("first", 0), ("second", 0)]
+        status.running = [item("first", .infer, 0), item("second", .load, 0)]
         #expect(ProgressLine.text(status, columns: 120).contains("first 0 %"))
         status.running = []
         status.total = 0
@@ -69,9 +79,36 @@ struct ProgressLineTests {
 
     @Test("is erased whole when the terminal became narrower")
     func erasing() {
-        #expect(ProgressLine.erasing(79, columns: 80) == "\r\u{1B}[K")
-        #expect(ProgressLine.erasing(79, columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K")
-        #expect(ProgressLine.erasing(81, columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K\u{1B}[A\u{1B}[K")
-        #expect(ProgressLine.erasing(5, columns: 0) == "\r\u{1B}[K")
+        #expect(ProgressLine.erasing([79], columns: 80) == "\r\u{1B}[K")
+        #expect(ProgressLine.erasing([79], columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K")
+        #expect(ProgressLine.erasing([81], columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K\u{1B}[A\u{1B}[K")
+        #expect(ProgressLine.erasing([5], columns: 0) == "\r\u{1B}[K")
+        #expect(ProgressLine.erasing([79, 40], columns: 40) == "\r\u{1B}[K\u{1B}[A\u{1B}[K\u{1B}[A\u{1B}[K")
+        #expect(ProgressLine.erasing([], columns: 40).isEmpty)
+    }
+
+    @Test("of a large terminal has a line for each item at work, with its stage")
+    func itemLines() {
+        let status = status("sub-0042")
+        let lines = ItemLines.text(status.running, columns: 80, rows: 24)
+        #expect(
+            lines == [
+                "  written   write                      12 s",
+                "  sub-0042  infer    █████░░░░░  52 %  12 s, about 9.0 s left",
+                "  waiting   load                       12 s",
+            ]
+        )
+        #expect(!ProgressLine.text(status, columns: 80, namesItem: false).contains("sub-0042"))
+        #expect(ItemLines.text(status.running, columns: 59, rows: 24).isEmpty)
+        #expect(ItemLines.text(status.running, columns: 80, rows: 9).isEmpty)
+    }
+
+    @Test("shows four items at most, with long names shortened, and never fills a line", arguments: 60...160)
+    func manyItems(columns: Int) {
+        let name = "sub-0042_ses-20240117_acq-venous_run-01_CT_" + String(repeating: "x", count: 80)
+        let items = [item(name, .infer, 0.52)] + (0..<5).map { item("bad\u{1B}[2J\($0)", .prepare, 0) }
+        let lines = ItemLines.text(items, columns: columns, rows: 40)
+        #expect(lines.count == 5 && lines.last == "  and 2 more")
+        #expect(lines.allSatisfy { $0.count < columns && !$0.unicodeScalars.contains("\u{1B}") })
     }
 }

@@ -39,12 +39,12 @@ struct RunTraceTests {
             try event(.itemCompleted, "04.000", item: "c"), try event(.batchFinished, "05.000"),
         ])
         func slice(_ name: String) -> TraceEntry? { found.first { $0.name == name } }
-        #expect(slice("a").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [1_000_000, 2_000_000, 1])
-        #expect(slice("b").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [1_500_000, 2_000_000, 2])
-        #expect(slice("c")?.tid == 1)
-        #expect(slice("infer").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [1_500_000, 1_250_000, 1])
+        #expect(slice("a").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [1_000_000, 2_000_000, 1001])
+        #expect(slice("b").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [1_500_000, 2_000_000, 1002])
+        #expect(slice("c")?.tid == 1001)
+        #expect(slice("infer").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [1_500_000, 1_250_000, 1001])
         #expect(slice("write").map { $0.ts + ($0.dur ?? 0) } == 3_000_000)
-        #expect(slice("run").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [0, 5_000_000, 0])
+        #expect(slice("run").map { [$0.ts, $0.dur ?? 0, $0.tid] } == [0, 5_000_000, 1000])
         #expect(slice("b")?.args?["end"] == .string("itemFailed"))
     }
 
@@ -55,7 +55,7 @@ struct RunTraceTests {
             try event(.heartbeat, "02.000"), try event(.batchStarted, "10.000"),
             try event(.itemStarted, "11.000", item: "a"), try event(.itemCompleted, "12.000", item: "a"),
         ])
-        #expect(found.filter { $0.name == "a" }.map(\.pid) == [1, 2])
+        #expect(found.filter { $0.name == "a" }.map(\.pid) == [1000, 2000])
         #expect(found.filter { $0.name == "run" }.map { $0.ts } == [0, 10_000_000])
         // The last one has not ended yet.
         #expect(found.last?.dur == 2_000_000)

@@ -68,14 +68,37 @@ struct ProfileTests {
             known: table
         )
         func merged(_ arguments: [String], _ table: OptionTable? = nil) -> [String] {
-            MergedArguments(arguments, table: table ?? self.table, sources: [profile, environment]).arguments
+            merge(arguments, table ?? self.table, [profile, environment]).arguments
         }
         #expect(
             merged(["in", "-qj4"]) == ["--memory=8G", "--model=a", "--model=b", "--window=40,400", "in", "-qj4"]
         )
         #expect(merged(["in", "-m", "x", "--memory=2G", "--", "--threads"]).first == "--threads=2")
         #expect(merged([], table.without(["memory", "model", "threads"])) == ["--window=40,400"])
-        #expect(MergedArguments(["in"], table: table, sources: []).arguments == ["in"])
+        #expect(merge(["in"], table, []).arguments == ["in"])
+    }
+
+    @Test("A flag with a value on the command line is set or not, whatever a profile says; other values are refused")
+    func flagValues() throws {
+        let profile = try profile("quiet\ndicom-seg\n")
+        #expect(try resolved(["--quiet=no", "in", "--dicom-seg=yes"]) == ["in", "--dicom-seg"])
+        #expect(
+            try resolved(["--memory=no", "--other=no", "--", "--quiet=no"]) == [
+                "--memory=no", "--other=no", "--", "--quiet=no",
+            ]
+        )
+        let given = table.given(in: ["--quiet=no", "in"])
+        let merged = MergedArguments(["in"], given: given, table: table, sources: [profile])
+        #expect(merged.arguments == ["--dicom-seg", "in"])
+        #expect(throws: ValidationError.self) { try resolved(["--quiet=please"]) }
+    }
+
+    private func resolved(_ arguments: [String]) throws -> [String] {
+        try MergedArguments.withoutFlagValues(arguments, table: table)
+    }
+
+    private func merge(_ arguments: [String], _ table: OptionTable, _ sources: [[DefaultOption]]) -> MergedArguments {
+        MergedArguments(arguments, given: table.given(in: arguments), table: table, sources: sources)
     }
 
     @Test("Several values of a variable are on lines of their own; other values of a flag than yes and no are refused")
@@ -103,7 +126,7 @@ struct ProfileTests {
 
     @Test("A message about an added option says where it is from; one about a longer name does not")
     func origins() throws {
-        let merged = MergedArguments([], table: table, sources: [try profile("memory much")])
+        let merged = merge([], table, [try profile("memory much")])
         #expect(
             merged.origins(in: "The value 'much' is invalid for '--memory=<memory>'") == [
                 "ct.profile, line 1 sets --memory."

@@ -41,7 +41,9 @@ struct PhotoBatchTests {
         #expect(values.rows[0].allSatisfy { abs($0 - Float(1 + 90.0 / 255) / 2) < 1e-6 })
         let files = try Set(FileManager.default.contentsOfDirectory(atPath: bench.output.item("red")))
         #expect(
-            files == ["result.json", "run.json", "heatmap.png", "attention.json", "report.pdf", "thumbnail.png"]
+            files == [
+                "result.json", "run.json", "heatmap.png", "attention.json", "photo.png", "report.pdf", "thumbnail.png",
+            ]
         )
     }
 
@@ -216,7 +218,7 @@ struct PhotoBatchTests {
         try await bench.run()
         let (recipe, folder) = (try bench.recipe(), bench.output.item("x"))
         let fingerprint = try bench.result("x").fingerprint
-        #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint)?.files.count == 5)
+        #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint)?.files.count == 6)
         #expect(try recipe.recognize(folder: folder, fingerprint: "other") == nil)
         let file = folder + "/thumbnail.png"
         var bytes = try FileSystem.read(file)

@@ -6,12 +6,13 @@ package struct MergedArguments: Sendable {
     package let added: [DefaultOption]
 
     /// - Parameters:
-    ///   - arguments: those after the name of the command, without `--profile`.
+    ///   - arguments: those after the name of the command, without `--profile` and values of flags.
+    ///   - given: the long names of the options that the command line has, also of flags that it takes back.
     ///   - table: the options that the command takes from elsewhere.
     ///   - sources: options from elsewhere, the sources of higher rank first. An option in one of them, repeated or not,
     ///     takes the place of what sources of lower rank say about it, and one on the command line that of all.
-    package init(_ arguments: [String], table: OptionTable, sources: [[DefaultOption]]) {
-        var given = table.given(in: arguments)
+    package init(_ arguments: [String], given: Set<String>, table: OptionTable, sources: [[DefaultOption]]) {
+        var given = given
         var added: [DefaultOption] = []
         for source in sources {
             let taken = source.filter { table[$0.option.name] != nil && !given.contains($0.option.name) }
@@ -31,6 +32,21 @@ package struct MergedArguments: Sendable {
                 return next.map { !$0.isLetter && !$0.isNumber && $0 != "-" } ?? true
             }
         }.map { "\($0.origin) sets --\($0.option.name)." }
+    }
+
+    /// Turns flags that are given with a value, such as `--dicom-seg=no`, into what the parser of the command line knows: the flag
+    /// alone, or nothing. So a flag of a profile can be taken back.
+    /// - Throws: `ValidationError` for another value than yes or no.
+    package static func withoutFlagValues(_ arguments: [String], table: OptionTable) throws -> [String] {
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let resolved = try arguments[..<end].compactMap { argument -> String? in
+            guard argument.hasPrefix("--"), let place = argument.firstIndex(of: "="),
+                let option = table[String(argument[..<place].dropFirst(2))], !option.takesValue
+            else { return argument }
+            let text = String(argument[place...].dropFirst())
+            return try DefaultOption(option, text: text, origin: argument).argument
+        }
+        return resolved + arguments[end...]
     }
 
     /// Takes `--profile FILE` out of arguments.
