@@ -16,6 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 import counts
 import doc_links
 import layers
+from nocturne_tools.coverage import ModuleCoverage, modules, table
 from nocturne_tools.package_graph import PackageGraph
 from nocturne_tools.source_text import c_functions, comments, python_functions, swift_functions, without_comments
 
@@ -120,6 +121,39 @@ class Counts(unittest.TestCase):
         code = "func a() { while x { wait() } }\nfunc b() { wait() }\n"
         self.assertTrue(counts.is_in_loop(code, code.index("wait")))
         self.assertFalse(counts.is_in_loop(code, code.rindex("wait")))
+
+
+class Coverage(unittest.TestCase):
+    def setUp(self) -> None:
+        counts = {
+            "/work/Sources/NocturneCore/Grid/Grid.swift": (40, 30),
+            "/work/Sources/NocturneCore/Voxels.swift": (10, 10),
+            "/work/Sources/NocturneCore/onnx.pb.swift": (900, 0),
+            "/work/Sources/nocturne/Nocturne.swift": (8, 4),
+            "/work/Sources/CPosix/posix.c": (20, 5),
+            "/work/Sources/CPosix/include/CPosix.h": (2, 0),
+            "/work/Tests/NocturneCoreTests/GridTests.swift": (70, 70),
+            "/work/.build/checkouts/GRDB.swift/GRDB/Row.swift": (500, 1),
+            "/usr/include/c++/12/string": (12, 0),
+        }
+        files = [
+            {"filename": name, "summary": {"lines": {"count": lines, "covered": covered, "percent": 0}}}
+            for name, (lines, covered) in counts.items()
+        ]
+        self.found = modules({"data": [{"files": files}]}, Path("/work/Sources"))
+
+    def test_only_written_sources_count(self) -> None:
+        expected = [ModuleCoverage("CPosix", 22, 5), ModuleCoverage("nocturne", 8, 4), ModuleCoverage("NocturneCore", 50, 40)]
+        self.assertEqual(self.found, expected)
+
+    def test_table(self) -> None:
+        rows = table(self.found).splitlines()[2:]
+        self.assertEqual(rows[0], "| nocturne | 8 | 4 | 50.0 |")
+        self.assertEqual(rows[2:4], ["| Swift | 58 | 44 | 75.9 |", "| CPosix | 22 | 5 | 22.7 |"])
+        self.assertEqual(rows[4:], ["| C and C++ | 22 | 5 | 22.7 |", "| total | 80 | 49 | 61.2 |"])
+
+    def test_nothing_measured(self) -> None:
+        self.assertIn("| total | 0 | 0 | 0.0 |", table([]))
 
 
 if __name__ == "__main__":

@@ -28,11 +28,13 @@ def base(release: str, cache: Path, mirror: str) -> Path:
     folder = cache / release
     if not (folder / "etc" / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        options = ["--variant=minbase"]
+        options, source = ["--variant=minbase"], []
         if mirror:
-            # A mirror of Ubuntu, whose keys Debian does not have.
+            # A mirror of Ubuntu, whose keys Debian does not have; and of its releases, Debian's debootstrap has not all
+            # by name: they all use the script `gutsy`.
             options += ["--no-check-gpg", "--components=main,universe"]
-        subprocess.run(["debootstrap", *options, release, folder, *([mirror] if mirror else [])], check=True)
+            source = [mirror, "gutsy"]
+        subprocess.run(["debootstrap", *options, release, folder, *source], check=True)
         (folder / "etc" / "complete").touch()
     return folder
 
@@ -42,6 +44,7 @@ class BareRoot:
 
     def __init__(self, below: Path, work: Path) -> None:
         self.below, self.layer, self.place = below, work / "layer", work / "root"
+        self.bound: list[Path] = []
         for folder in (self.layer, work / "work", self.place):
             folder.mkdir(parents=True)
         options = f"lowerdir={below},upperdir={self.layer},workdir={work / 'work'}"
@@ -49,11 +52,20 @@ class BareRoot:
         subprocess.run(["mount", "-t", "proc", "proc", self.place / "proc"], check=True)
         shutil.copyfile("/etc/resolv.conf", self.place / "etc" / "resolv.conf")
 
+    def bind(self, folder: Path, place: str) -> None:
+        """Shows a folder of this machine in the root, read-only; `place` is relative to the root."""
+        target = self.place / place
+        target.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "--bind", folder, target], check=True)
+        self.bound.append(target)
+        subprocess.run(["mount", "-o", "remount,bind,ro", target], check=True)
+
     def __enter__(self) -> BareRoot:
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run(["umount", self.place / "proc"], check=True)
+        for target in [*self.bound, self.place / "proc"]:
+            subprocess.run(["umount", target], check=True)
         subprocess.run(["umount", self.place], check=True)
 
     def start(self, command: str) -> subprocess.Popen[str]:
