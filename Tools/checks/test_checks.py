@@ -143,14 +143,11 @@ class Coverage(unittest.TestCase):
         self.found = modules({"data": [{"files": files}]}, Path("/work/Sources"))
 
     def test_only_written_sources_count(self) -> None:
-        expected = [ModuleCoverage("CPosix", 22, 5), ModuleCoverage("nocturne", 8, 4), ModuleCoverage("NocturneCore", 50, 40)]
-        self.assertEqual(self.found, expected)
+        self.assertEqual(self.found, [ModuleCoverage("nocturne", 8, 4), ModuleCoverage("NocturneCore", 50, 40)])
 
     def test_table(self) -> None:
-        rows = table(self.found).splitlines()[2:]
-        self.assertEqual(rows[0], "| nocturne | 8 | 4 | 50.0 |")
-        self.assertEqual(rows[2:4], ["| Swift | 58 | 44 | 75.9 |", "| CPosix | 22 | 5 | 22.7 |"])
-        self.assertEqual(rows[4:], ["| C and C++ | 22 | 5 | 22.7 |", "| total | 80 | 49 | 61.2 |"])
+        expected = ["| nocturne | 8 | 4 | 50.0 |", "| NocturneCore | 50 | 40 | 80.0 |", "| total | 58 | 44 | 75.9 |"]
+        self.assertEqual(table(self.found).splitlines()[2:], expected)
 
     def test_nothing_measured(self) -> None:
         self.assertIn("| total | 0 | 0 | 0.0 |", table([]))

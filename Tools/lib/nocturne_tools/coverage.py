@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ GENERATED = (".pb.swift",)
 
 @dataclass(frozen=True)
 class ModuleCoverage:
-    """Lines of code of one target, and how many of them ran."""
+    """Lines of Swift of one target, and how many of them ran."""
 
     name: str
     lines: int
@@ -23,14 +22,10 @@ class ModuleCoverage:
     def percent(self) -> float:
         return 100 * self.covered / self.lines if self.lines else 0.0
 
-    @property
-    def is_swift(self) -> bool:
-        """Targets of C and C++ have a C before their name."""
-        return not self.name[:2].isupper()
-
 
 def modules(export: dict[str, Any], sources: Path) -> list[ModuleCoverage]:
-    """One entry for each folder of `sources`, by name; files elsewhere (dependencies, tests) and generated ones are left out.
+    """One entry for each folder of `sources`, by name, of its Swift files; files elsewhere (dependencies, tests) and generated ones
+    are left out.
 
     `export` is the JSON of `llvm-cov export -summary-only`.
     """
@@ -38,7 +33,7 @@ def modules(export: dict[str, Any], sources: Path) -> list[ModuleCoverage]:
     for data in export["data"]:
         for file in data["files"]:
             path = Path(file["filename"])
-            if not path.is_relative_to(sources) or path.name.endswith(GENERATED):
+            if path.suffix != ".swift" or not path.is_relative_to(sources) or path.name.endswith(GENERATED):
                 continue
             name = path.relative_to(sources).parts[0]
             lines, covered = found.get(name, (0, 0))
@@ -47,16 +42,9 @@ def modules(export: dict[str, Any], sources: Path) -> list[ModuleCoverage]:
     return [ModuleCoverage(name, *counts) for name, counts in sorted(found.items(), key=lambda item: item[0].lower())]
 
 
-def total(name: str, of: Iterable[ModuleCoverage]) -> ModuleCoverage:
-    entries = list(of)
-    return ModuleCoverage(name, sum(entry.lines for entry in entries), sum(entry.covered for entry in entries))
-
-
 def table(found: list[ModuleCoverage]) -> str:
-    """Swift modules, their sum, C targets, their sum, and the sum of both, as a table of Markdown."""
-    swift = [entry for entry in found if entry.is_swift]
-    c = [entry for entry in found if not entry.is_swift]
-    rows = [*swift, total("Swift", swift), *c, total("C and C++", c), total("total", found)]
+    """A row for each module, and one for their sum, as a table of Markdown."""
+    total = ModuleCoverage("total", sum(entry.lines for entry in found), sum(entry.covered for entry in found))
     lines = ["| module | lines | covered | percent |", "| --- | ---: | ---: | ---: |"]
-    lines += [f"| {row.name} | {row.lines} | {row.covered} | {row.percent:.1f} |" for row in rows]
+    lines += [f"| {row.name} | {row.lines} | {row.covered} | {row.percent:.1f} |" for row in [*found, total]]
     return "\n".join(lines)
