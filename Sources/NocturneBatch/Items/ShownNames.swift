@@ -67,11 +67,14 @@ public struct ShownNames: Sendable, Hashable {
         by shown: (String) -> String,
         keptAfter introduction: String? = nil
     ) -> String {
-        // What is finished, and what follows it up to the next UID.
-        var (finished, result) = ("", "")
         func withoutWords(_ text: String) -> String {
             PathWords.replacing(words, in: text, isSentence: isSentence, by: Self.patientDigest)
         }
+        // Most names have too few dots for a UID.
+        let dot = UInt8(ascii: ".")
+        guard text.utf8.count(where: { $0 == dot }) >= 4 else { return withoutWords(text) }
+        // What is finished, and what follows it up to the next UID.
+        var (finished, result) = ("", "")
         var rest = Substring(text)
         while let first = rest.first {
             let run = rest.prefix { $0 == "." || ($0.isASCII && $0.isNumber) }

@@ -130,7 +130,7 @@ extension ReportedItem {
     /// item as a whole.
     fileprivate var statisticsLines: String {
         let end =
-            [verdicts, model, names.shown(item.path), Disclaimer.short].map { "," + CSVField.text($0) }
+            [verdicts, model, entry.source, Disclaimer.short].map { "," + CSVField.text($0) }
             .joined() + "\n"
         let name = CSVField.text(item.name)
         return rows.map { row in

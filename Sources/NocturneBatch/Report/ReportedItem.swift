@@ -16,6 +16,29 @@ public struct ReportedItem: Sendable {
     /// Titles and authors, by the number of the object.
     package let texts: [Int: ObjectText]
     package let names: ShownNames
+    /// In `batch.json`.
+    package let entry: Entry
+
+    init(
+        place: Int,
+        item: JournalItem,
+        model: String,
+        rows: [Statistic],
+        unusual: [UnusualValues.Value],
+        marks: [ReviewMark],
+        texts: [Int: ObjectText],
+        names: ShownNames
+    ) {
+        self.place = place
+        self.item = item
+        self.model = model
+        self.rows = rows
+        self.unusual = unusual
+        self.marks = marks
+        self.texts = texts
+        self.names = names
+        entry = Entry(item, unusual, marks, names)
+    }
 
     /// In `batch.json`.
     package struct Entry: Codable, Equatable, Sendable {
@@ -60,11 +83,18 @@ public struct ReportedItem: Sendable {
         }
     }
 
-    /// Of the reason; an item that was never started has none, and a code nevertheless.
-    private var code: FaultCode? { item.state == .completed ? nil : item.reason?.code ?? .notReached }
+}
 
-    package var entry: Entry {
-        Entry(
+extension ReportedItem.Entry {
+    fileprivate init(
+        _ item: JournalItem,
+        _ unusual: [UnusualValues.Value],
+        _ marks: [ReviewMark],
+        _ names: ShownNames
+    ) {
+        // An item that was never started has no reason, and a code nevertheless.
+        let code: FaultCode? = item.state == .completed ? nil : item.reason?.code ?? .notReached
+        self.init(
             item: item.name,
             state: BatchReport.name(of: item.state),
             source: names.shown(item.path),
@@ -75,7 +105,7 @@ public struct ReportedItem: Sendable {
             // The recipes have done the same to notes, which are in the items' own results, too.
             notes: item.notes,
             unusual: unusual.map {
-                Entry.Unusual(
+                Unusual(
                     label: $0.label,
                     measure: $0.measure,
                     value: $0.value,
@@ -84,7 +114,7 @@ public struct ReportedItem: Sendable {
                 )
             },
             marks: marks.map {
-                Entry.Mark(rater: $0.rater, object: $0.object, verdict: $0.verdict, comment: $0.comment)
+                Mark(rater: $0.rater, object: $0.object, verdict: $0.verdict, comment: $0.comment)
             }
         )
     }
