@@ -3,6 +3,7 @@ import NocturneCore
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -43,6 +44,16 @@ struct SegmentationResult: ItemResult {
         let componentsRemoved: Int
         let voxelsRemoved: Int
         let voxelsFilled: Int
+        /// Absent without rules for the label's shape, and in results of versions without such rules.
+        let morphology: MorphologyChange?
+
+        init(_ cleaning: LabelCleaning) {
+            componentsFound = cleaning.componentsFound
+            componentsRemoved = cleaning.componentsRemoved
+            voxelsRemoved = cleaning.voxelsRemoved
+            voxelsFilled = cleaning.voxelsFilled
+            morphology = cleaning.morphology
+        }
     }
 
     struct Mesh: Codable {

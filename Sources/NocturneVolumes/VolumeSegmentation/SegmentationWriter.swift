@@ -149,14 +149,7 @@ struct SegmentationWriter {
             largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
             confidence: (measured?.voxelCount ?? 0) > 0
                 ? finished.confidence[label.value].map(SegmentationResult.Confidence.init) : nil,
-            cleaning: cleaning.map {
-                .init(
-                    componentsFound: $0.componentsFound,
-                    componentsRemoved: $0.componentsRemoved,
-                    voxelsRemoved: $0.voxelsRemoved,
-                    voxelsFilled: $0.voxelsFilled
-                )
-            },
+            cleaning: cleaning.map(SegmentationResult.Cleaning.init),
             mesh: mesh
         )
     }
