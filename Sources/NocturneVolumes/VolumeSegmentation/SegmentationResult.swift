@@ -22,6 +22,8 @@ struct SegmentationResult: ItemResult {
         let orientation: String
         /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
         let affineRas: [[Double]]
+        /// Only of a volume in a file with several.
+        let timePoint: VolumeSource.TimePoint?
     }
 
     struct Intensity: Codable {
@@ -141,7 +143,7 @@ struct SegmentationResult: ItemResult {
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] {
         let unit = source.intensityUnit
-        return (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
+        return source.timeRows + (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
             + regions.flatMap { $0.statistics(intensityUnit: unit) } + (comparison?.statistics ?? [])
     }

@@ -116,7 +116,11 @@ struct SegmentationWriter {
         var forms: NIfTIForms?
         if finished.source.format == .nifti {
             forms = NIfTIForms(
-                of: try NIfTIReader.readHeader(at: finished.source.files[0], assumesOrientation: true)
+                of: try NIfTIReader.readHeader(
+                    at: finished.source.files[0],
+                    assumesOrientation: true,
+                    acceptsTimeSeries: true
+                )
             )
         }
         let names = labels.map {
