@@ -10,10 +10,11 @@ enum FuzzVolumes {
 
     static func nifti(_ bytes: UnsafeRawBufferPointer, name: String) -> Bool {
         let path = InputFile.write(bytes, name)
-        guard let header = try? NIfTIReader.readHeader(at: path), header.shape.count <= maximumCount else {
-            return true
-        }
+        guard let header = try? NIfTIReader.readHeader(at: path, acceptsTimeSeries: true),
+            header.shape.count <= maximumCount
+        else { return true }
         let scope = ComputeScope.serial()
+        if let time = header.time { _ = try? NIfTIReader.readVolume(at: path, timePoint: time.count - 1, scope: scope) }
         _ = try? NIfTIReader.readVolume(at: path, scope: scope)
         _ = try? NIfTIReader.readLabels(at: path, scope: scope)
         return true

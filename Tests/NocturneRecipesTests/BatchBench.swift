@@ -63,6 +63,35 @@ final class BatchBench: Sendable {
         return url
     }
 
+    /// Writes a file with several volumes, each with a box of its own edge and value, zeros elsewhere, as int16.
+    func addSeries(_ name: String, _ boxes: [(edge: Int, value: Float)], secondsApart: Float? = 2.5) throws {
+        let shape = VolumeShape(x: 20, y: 18, z: 24)
+        var bytes: [UInt8] = []
+        for (index, box) in boxes.enumerated() {
+            var voxels = try VoxelBuffer<Float>(count: shape.count)
+            for k in 4..<4 + box.edge {
+                for j in 4..<4 + box.edge {
+                    for i in 4..<4 + box.edge { voxels[shape.offset(i, j, k)] = box.value }
+                }
+            }
+            let one = folder("volume.nii").path
+            let forms = NIfTIForms(qformCode: 1, sformCode: 1)
+            let volume = Volume(geometry: VolumeGeometry(shape: shape, affine: .identity), voxels: voxels.frozen())
+            try NIfTIWriter.writeVolume(volume, as: .int16, forms: forms, to: one, scope: .serial())
+            let offset = try NIfTIReader.readHeader(at: one).dataOffset
+            let content = try FileSystem.read(one)
+            bytes += index == 0 ? content[...] : content[offset...]
+        }
+        func put(_ value: some FixedWidthInteger, at offset: Int) {
+            withUnsafeBytes(of: value.littleEndian) { bytes.replaceSubrange(offset..<offset + $0.count, with: $0) }
+        }
+        put(Int16(4), at: 40)
+        put(Int16(boxes.count), at: 48)
+        put((secondsApart ?? 0).bitPattern, at: 92)
+        bytes[123] = secondsApart == nil ? 2 : 2 | 8
+        try folder.write(bytes, to: "in/" + name)
+    }
+
     func description(_ options: SegmentationOptions = SegmentationOptions(), inputs: [String]? = nil) throws
         -> BatchDescription
     {

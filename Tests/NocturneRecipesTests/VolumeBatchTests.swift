@@ -503,7 +503,7 @@ struct VolumeBatchTests {
         #expect(outcome.remarks == ReportRemarks(noted: 0, unusual: 0, incomplete: 0))
     }
 
-    @Test("2-D and 4-D images are skipped as such")
+    @Test("2-D images, and 4-D images of vectors, are skipped as such")
     func otherDimensions() async throws {
         let bench = try BatchBench()
         let good = Array(try Data(contentsOf: try bench.addBox("good.nii")))
@@ -514,6 +514,8 @@ struct VolumeBatchTests {
         var series = good
         series.replaceSubrange(40..<42, with: [4, 0])
         series.replaceSubrange(46..<50, with: [12, 0, 2, 0])
+        // Intent code 1007: vectors.
+        series.replaceSubrange(68..<70, with: [0xef, 3])
         try bench.folder.write(series, to: "in/series.nii")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.skipped == 2)

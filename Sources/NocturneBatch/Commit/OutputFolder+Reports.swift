@@ -10,7 +10,7 @@ extension OutputFolder {
         ] + laterReportNames
 
     /// Names that version 0.1.0 did not use: in its output folders such a file is the user's.
-    private static let laterReportNames = ["measurements.csv", "comparison.csv", "index.html", "review"]
+    private static let laterReportNames = ["measurements.csv", "comparison.csv", "time.csv", "index.html", "review"]
 
     /// Before the first run in a folder: nothing may be there that has a name of the batch's own files, also while they are
     /// written. A folder with a journal, or with the lock that a run leaves, has passed this check before.
@@ -61,6 +61,7 @@ extension OutputFolder {
         switch name {
         case "measurements.csv": return begins(with: MeasurementTable.firstColumns, within: 200)
         case "comparison.csv": return begins(with: ReportText.comparisonHeader, within: 200)
+        case "time.csv": return begins(with: TimeTable.header, within: 300)
         case "index.html": return begins(with: "content=\"Nocturne\"", within: 1000)
         default:
             let entries = FileSystem.entries(place)

@@ -39,6 +39,8 @@ public struct OutputFolder: Sendable {
     public var measurements: String { path + "/measurements.csv" }
     /// Agreement with reference labels over the batch.
     public var comparison: String { path + "/comparison.csv" }
+    /// Measures of volumes of one file over time.
+    public var timeTable: String { path + "/time.csv" }
     public var retryList: String { path + "/retry.txt" }
     public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }
     /// The page for reviewers, and its scripts and data.

@@ -6,8 +6,9 @@ package import NocturneJournal
 /// A batch may have a million items. They are read twice, in parts: once by ``Collector`` for what is about all of them, and
 /// once by ``ReportText``, which makes the files.
 package struct BatchReport: Sendable {
-    /// Of the form of the report's files. 2 has unusual values, 3 the codes of reasons, 4 the table of measurements.
-    package static let version = 4
+    /// Of the form of the report's files. 2 has unusual values, 3 the codes of reasons, 4 the table of measurements, 5 that over
+    /// time.
+    package static let version = 5
     /// How many items are in memory at once.
     package static let itemsPerPart = 500
 
@@ -23,6 +24,8 @@ package struct BatchReport: Sendable {
     package let comparison: [ComparisonSummary]
     package let notCompared: NotCompared
     package let measurements: MeasurementTable
+    /// Whether some items are volumes of one file over time.
+    package let hasTime: Bool
     /// How the batch shows names that belong to no item.
     let names: ShownNames
     /// Of one item, by its place: the most unusual first.
@@ -42,6 +45,7 @@ package struct BatchReport: Sendable {
         var incomplete = 0
         var byNumber = 0
         var notCompared = NotCompared()
+        var hasTime = false
         /// How many items there were before, completed or not.
         var place = 0
 
@@ -91,6 +95,7 @@ package struct BatchReport: Sendable {
             if item.state == .completed {
                 numbers.add(item)
             }
+            numbers.hasTime = numbers.hasTime || TimeTable.has(statistics)
             numbers.place += 1
             words.formUnion(item.words)
             let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
@@ -127,6 +132,7 @@ package struct BatchReport: Sendable {
         self.measurements = measurements
         unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
         notCompared = numbers.completed.notCompared
+        hasTime = numbers.completed.hasTime
         remarks = ReportRemarks(
             noted: numbers.completed.noted,
             unusual: unusualOfItem.count,

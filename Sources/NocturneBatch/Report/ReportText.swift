@@ -10,9 +10,11 @@ package enum ReportFile: CaseIterable {
     case retryList
     /// There is one only if something was compared with references.
     case comparison
+    /// There is one only if there are volumes of one file over time.
+    case time
 
     /// Those that consist of lines, one or more for an item.
-    package static let lists: [ReportFile] = [.statistics, .measurements, .retryList, .comparison]
+    package static let lists: [ReportFile] = [.statistics, .measurements, .retryList, .comparison, .time]
 
     package func path(in output: OutputFolder) -> String {
         switch self {
@@ -21,6 +23,7 @@ package enum ReportFile: CaseIterable {
         case .measurements: output.measurements
         case .retryList: output.retryList
         case .comparison: output.comparison
+        case .time: output.timeTable
         }
     }
 }
@@ -69,6 +72,7 @@ package struct ReportText {
             .batch: list.beginning,
             .statistics: Array(Self.statisticsHeader.utf8),
             .measurements: Array(report.measurements.header.utf8),
+            .time: Array(TimeTable.header.utf8),
         ])
     }
 
@@ -80,6 +84,7 @@ package struct ReportText {
             .batch: try list.part(items.map(\.entry)),
             .statistics: Array(items.map(\.statisticsLines).joined().utf8),
             .measurements: Array(items.map(report.measurements.line).joined().utf8),
+            .time: Array(items.map(TimeTable.lines).joined().utf8),
             .retryList: Array(retryLines(items.map(\.item)).utf8),
         ])
     }

@@ -81,6 +81,7 @@ private struct ReportFiles: ~Copyable {
     private let measurements: ReplacementFile
     private let retryList: ReplacementFile
     private let comparison: ReplacementFile?
+    private let time: ReplacementFile?
 
     init(_ output: OutputFolder, _ report: BatchReport) throws {
         let text = try ReportText(report)
@@ -91,6 +92,7 @@ private struct ReportFiles: ~Copyable {
         let comparison =
             report.comparison.isEmpty && report.notCompared.count == 0
             ? nil : try ReplacementFile(for: output.comparison)
+        let time = report.hasTime ? try ReplacementFile(for: output.timeTable) : nil
         // No call may throw between these.
         self.text = text
         self.batch = batch
@@ -98,6 +100,7 @@ private struct ReportFiles: ~Copyable {
         self.measurements = measurements
         self.retryList = retryList
         self.comparison = comparison
+        self.time = time
     }
 
     func begin() throws { try write(text.beginning) }
@@ -111,6 +114,7 @@ private struct ReportFiles: ~Copyable {
         try measurements.putInPlace()
         try retryList.putInPlace()
         try comparison?.putInPlace()
+        try time?.putInPlace()
     }
 
     private func write(_ part: ReportText.Part) throws {
@@ -119,6 +123,7 @@ private struct ReportFiles: ~Copyable {
         try measurements.write(part[.measurements])
         try retryList.write(part[.retryList])
         try comparison?.write(part[.comparison])
+        try time?.write(part[.time])
     }
 }
 

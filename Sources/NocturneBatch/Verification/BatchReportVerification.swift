@@ -52,7 +52,13 @@ struct BatchReportVerification {
         _ expected: BatchReport,
         _ report: inout VerificationReport
     ) async throws -> Set<String> {
-        let files = ReportFile.allCases.filter { $0 != .comparison || !expected.comparison.isEmpty }
+        let files = ReportFile.allCases.filter { file in
+            switch file {
+            case .comparison: !expected.comparison.isEmpty
+            case .time: expected.hasTime
+            default: true
+            }
+        }
         var text = try ReportText(expected)
         var comparisons: [FileComparison] = []
         for file in files {

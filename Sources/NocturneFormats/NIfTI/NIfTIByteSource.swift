@@ -93,6 +93,31 @@ final class NIfTIByteSource {
         return bytes
     }
 
+    /// Passes over bytes: without reading them in an uncompressed file.
+    /// - Parameter target: a position; nothing is done when it is behind.
+    /// - Returns: whether the content reaches that far.
+    func skip(to target: Int, _ flag: CancellationFlag) throws -> Bool {
+        if !isCompressed {
+            let buffered = min(max(0, target - position), inputEnd - inputStart)
+            inputStart += buffered
+            position += buffered
+            let rest = target - position
+            guard rest > 0 else { return true }
+            guard target <= fileSize else { return false }
+            do { try file.advance(by: rest) } catch { throw NIfTIError(.unreadable, reading: error) }
+            position = target
+            return true
+        }
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { scratch.deallocate() }
+        while position < target {
+            try flag.check()
+            let wanted = min(target - position, scratch.count)
+            if try read(into: UnsafeMutableRawBufferPointer(rebasing: scratch[..<wanted])) < wanted { return false }
+        }
+        return true
+    }
+
     /// Skips the rest of the gzip member, so that zlib compares its checksum; gives up after `limit` bytes.
     func finishMember(limit: Int, _ flag: CancellationFlag) throws {
         guard isCompressed else { return }

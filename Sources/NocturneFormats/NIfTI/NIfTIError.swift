@@ -13,7 +13,7 @@ public enum NIfTIErrorCode: String, FormatErrorCode, CaseIterable {
     case truncated
     /// Complex, RGB, 128-bit and unknown voxel types are not supported.
     case unsupportedDataType
-    /// A single slice, or more than one volume.
+    /// A single slice, more than four dimensions, vectors or spectra; or a time series where one volume is expected.
     case notThreeDimensional
     /// A spacing that is zero or not finite.
     case invalidSpacing

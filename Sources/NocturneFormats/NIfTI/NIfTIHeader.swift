@@ -63,7 +63,7 @@ public struct NIfTIExtension: Hashable, Sendable {
     }
 }
 
-/// The checked header of a three-dimensional NIfTI file: its shape, spacing, affine and type are usable.
+/// The checked header of a NIfTI file with one volume or a time series: its shape, spacing, affine and type are usable.
 ///
 /// **Geometry** is determined as in nibabel: from the s-form when its code is above 0, else from the q-form when its
 /// code is above 0, else from the spacing alone: i towards the left of the patient, j forwards, k upwards, with the origin
@@ -79,6 +79,8 @@ public struct NIfTIHeader: Hashable, Sendable {
     public let scalingIntercept: Double
     /// Shape (i fastest) and the map from voxel indices to RAS+ millimetres.
     public let geometry: VolumeGeometry
+    /// The fourth axis; nil for a file with one volume.
+    public let time: NIfTITimeSeries?
     /// The field `pixdim` in millimetres along i, j and k, in single precision: ITK, and therefore nnU-Net, uses it as
     /// the spacing whatever the affine states.
     public let pixelSpacing: SIMD3<Double>
@@ -110,8 +112,11 @@ public struct NIfTIHeader: Hashable, Sendable {
 
     public var shape: VolumeShape { geometry.shape }
 
+    /// The size of the voxels of one volume in the file, before compression.
+    public var volumeByteCount: Int { shape.count * dataType.bytesPerVoxel }
+
     /// The size of the voxels in the file, before compression.
-    public var storedByteCount: Int { shape.count * dataType.bytesPerVoxel }
+    public var storedByteCount: Int { volumeByteCount * (time?.count ?? 1) }
 
     /// Whether values differ from the stored numbers.
     public var hasScaling: Bool { scalingSlope != 1 || scalingIntercept != 0 }

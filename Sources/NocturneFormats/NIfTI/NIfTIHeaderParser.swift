@@ -101,7 +101,7 @@ struct NIfTIHeaderParser {
         dataPath: String
     ) throws(NIfTIError) -> NIfTIHeader {
         let type = try dataType()
-        let shape = try shape()
+        let (shape, time) = try axes()
         let (slope, intercept) = try scaling()
         let forms = try forms(shape)
         return NIfTIHeader(
@@ -111,6 +111,7 @@ struct NIfTIHeaderParser {
             scalingSlope: slope,
             scalingIntercept: intercept,
             geometry: VolumeGeometry(shape: shape, affine: forms.chosen),
+            time: time,
             pixelSpacing: forms.spacing,
             displayRange: displayRange(),
             qformCode: fields.code(at: layout.qformCode),
@@ -140,7 +141,7 @@ struct NIfTIHeaderParser {
 
     private static let ciftiIntents = 3000..<3100
 
-    private func shape() throws(NIfTIError) -> VolumeShape {
+    private func axes() throws(NIfTIError) -> (shape: VolumeShape, time: NIfTITimeSeries?) {
         let count = fields.dimension(0)
         guard (1...7).contains(count) else {
             throw NIfTIError(.invalidDimensions, path: path, "\(count) dimensions; a NIfTI file has 1 to 7")
@@ -165,13 +166,14 @@ struct NIfTIHeaderParser {
                 "a CIFTI file (intent code \(intent)): values of brain surfaces and regions, not a volume"
             )
         }
-        guard sizes.dropFirst(3).allSatisfy({ $0 == 1 }) else {
+        guard sizes.dropFirst(4).allSatisfy({ $0 == 1 }) else {
             throw NIfTIError(
                 .notThreeDimensional,
                 path: path,
-                "\(count)-D image (\(text)): more than one volume in the file"
+                "\(count)-D image (\(text)): more than the three axes of a volume and one of time"
             )
         }
+        let time = try time(sizes, text)
         guard let shape = VolumeShape(validating: sizes[0], y: sizes[1], z: sizes[2]) else {
             throw NIfTIError(
                 .invalidDimensions,
@@ -186,7 +188,7 @@ struct NIfTIHeaderParser {
                 "2-D image (\(text)), a volume needs at least 2 slices"
             )
         }
-        return shape
+        return (shape, time)
     }
 
     /// Slope 0 means no scaling; a slope that is not finite is treated as 0, as in the reference library and nibabel.

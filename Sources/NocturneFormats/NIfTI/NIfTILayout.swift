@@ -22,6 +22,8 @@ struct NIfTILayout {
     let quaternion: Int
     let quaternionOffset: Int
     let sformRows: Int
+    /// `toffset`.
+    let timeOffset: Int
     let units: Int
     let intentCode: Int
     let intentName: Int
@@ -49,6 +51,7 @@ struct NIfTILayout {
         quaternion: 256,
         quaternionOffset: 268,
         sformRows: 280,
+        timeOffset: 136,
         units: 123,
         intentCode: 68,
         intentName: 328
@@ -72,6 +75,7 @@ struct NIfTILayout {
         quaternion: 352,
         quaternionOffset: 376,
         sformRows: 400,
+        timeOffset: 224,
         units: 500,
         intentCode: 504,
         intentName: 508

@@ -13,7 +13,8 @@ struct NIfTIOpenFile {
     /// The maximum size of all extensions that are kept.
     private static let maximumExtensionBytes = 1 << 20
 
-    init(path: String, assumesOrientation: Bool = false) throws(NIfTIError) {
+    /// - Parameter acceptsTimeSeries: whether the file may hold several volumes.
+    init(path: String, assumesOrientation: Bool = false, acceptsTimeSeries: Bool = false) throws(NIfTIError) {
         let headerPath = try NIfTIOpenFile.headerPath(of: path)
         let first = try NIfTIByteSource(path: headerPath)
         let parser = try NIfTIHeaderParser(reading: first)
@@ -26,6 +27,13 @@ struct NIfTIOpenFile {
             parser.isSingleFile
             ? first : try NIfTIByteSource(path: try NIfTIOpenFile.imagePath(of: headerPath))
         header = try parser.header(extensions: extensions, dataOffset: offset, dataPath: source.path)
+        if let time = header.time, !acceptsTimeSeries {
+            throw NIfTIError(
+                .notThreeDimensional,
+                path: path,
+                "4-D image (\(header.shape)×\(time.count)): more than one volume in the file"
+            )
+        }
         if header.hasAssumedOrientation, !assumesOrientation {
             throw NIfTIError(
                 .missingOrientation,
@@ -36,13 +44,11 @@ struct NIfTIOpenFile {
         try checkLength()
     }
 
-    /// Advances the source to the first voxel.
-    func skipToVoxels(_ flag: CancellationFlag) throws {
-        while source.position < header.dataOffset {
-            try flag.check()
-            let wanted = min(header.dataOffset - source.position, 256 << 10)
-            if try source.read(count: wanted).count < wanted { throw ended(after: 0) }
-        }
+    /// Advances the source to the first voxel of a volume.
+    /// - Parameter volume: from 0; their number for the end of the last one.
+    func skipToVoxels(of volume: Int, _ flag: CancellationFlag) throws {
+        let begin = header.dataOffset + volume * header.volumeByteCount
+        guard try source.skip(to: begin, flag) else { throw ended(after: max(0, source.position - header.dataOffset)) }
     }
 
     /// The error for a file that contains only `count` bytes of voxels.

@@ -14,7 +14,8 @@ public struct NIfTIVolume: Sendable {
 /// Reads NIfTI-1 and NIfTI-2 files: `.nii`, `.hdr` with `.img`, each uncompressed or gzipped, which is recognised by
 /// content. All integer and float types up to 64 bits, both byte orders.
 ///
-/// A file is refused with ``NIfTIError`` when it is not a scalar volume (2-D, several volumes, RGB, complex), when its
+/// A file is refused with ``NIfTIError`` when it is not a scalar volume (2-D, RGB, complex, vectors, more than four axes), when it
+/// holds several volumes where one is expected, when its
 /// spacing or affine is unusable, when it states no orientation (unless that is to be assumed), and when it is shorter than its header states; nothing is allocated before that is
 /// known. Bytes after the voxels are ignored. For the choice of the geometry see ``NIfTIHeader``.
 public enum NIfTIReader {
@@ -24,31 +25,49 @@ public enum NIfTIReader {
     /// - Parameters:
     ///   - path: a `.nii` or `.hdr` file, or the `.img` of a pair; `.gz` may follow.
     ///   - assumesOrientation: whether a file that states no orientation is read (see ``NIfTIHeader``) instead of refused.
+    ///   - acceptsTimeSeries: whether a file with several volumes is read instead of refused.
     /// - Throws: ``NIfTIError``, naming the file and the fact.
     /// - Complexity: milliseconds; at most 1 MiB of extensions is kept, the rest is skipped.
     public static func readHeader(
         at path: String,
-        assumesOrientation: Bool = false
+        assumesOrientation: Bool = false,
+        acceptsTimeSeries: Bool = false
     ) throws(NIfTIError) -> NIfTIHeader {
-        try NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation).header
+        try NIfTIOpenFile(
+            path: path,
+            assumesOrientation: assumesOrientation,
+            acceptsTimeSeries: acceptsTimeSeries
+        ).header
     }
 
     /// Reads the voxels as float32.
     ///
     /// Scaling is computed in double and rounded once. The content of a gzip file is compared with its checksum.
     ///
+    /// - Parameter timePoint: which volume of a time series, from 0; nil to refuse a file with several.
     /// - Throws: ``NIfTIError``; `CancelledError` soon after the scope's flag is raised.
-    /// - Complexity: one pass on the calling thread; 4 bytes per voxel, and less than 1 MiB besides.
+    /// - Complexity: one pass on the calling thread over the voxels, and over the whole content of a gzip file; 4 bytes per voxel of
+    ///   one volume, and less than 1 MiB besides.
     public static func readVolume(
         at path: String,
         assumesOrientation: Bool = false,
+        timePoint: Int? = nil,
         scope: ComputeScope
     ) throws -> NIfTIVolume {
-        let file = try NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation)
+        let file = try NIfTIOpenFile(
+            path: path,
+            assumesOrientation: assumesOrientation,
+            acceptsTimeSeries: timePoint != nil
+        )
         let header = file.header
+        let count = header.time?.count ?? 1
+        if let timePoint, !(0..<count).contains(timePoint) {
+            throw NIfTIError(.invalidDimensions, path: path, "has \(count) volumes, and none of number \(timePoint)")
+        }
         let convert = NIfTIVoxelConversion.toFloats(header)
         var nonFinite = 0
-        let voxels: FrozenVoxels<Float> = try fill(file, scope) { (chunk, range, target) throws(NIfTIError) in
+        let voxels: FrozenVoxels<Float> = try fill(file, volume: timePoint ?? 0, scope) {
+            (chunk, range, target) throws(NIfTIError) in
             nonFinite += convert(chunk, range.count, target + range.lowerBound)
         }
         return NIfTIVolume(
@@ -120,6 +139,7 @@ public enum NIfTIReader {
     /// Streams the stored voxels through `convert` into a new buffer.
     private static func fill<Element: BitwiseCopyable & Sendable>(
         _ file: NIfTIOpenFile,
+        volume: Int = 0,
         _ scope: ComputeScope,
         _ convert: (UnsafeRawPointer, Range<Int>, UnsafeMutablePointer<Element>) throws(NIfTIError) -> Void
     ) throws -> FrozenVoxels<Element> {
@@ -131,19 +151,22 @@ public enum NIfTIReader {
         }
         try buffer.withUnsafeMutableBufferPointer { target in
             guard let base = target.baseAddress else { return }
-            try stream(file, scope) { (chunk, range) throws(NIfTIError) in try convert(chunk, range, base) }
+            try stream(file, volume: volume, scope) { (chunk, range) throws(NIfTIError) in
+                try convert(chunk, range, base)
+            }
         }
         return buffer.frozen()
     }
 
-    /// Passes the stored voxels to `body`, a chunk at a time, and continues reading up to the checksum.
+    /// Passes the stored voxels of a volume to `body`, a chunk at a time, and continues reading up to the checksum.
     private static func stream(
         _ file: NIfTIOpenFile,
+        volume: Int = 0,
         _ scope: ComputeScope,
         _ body: (UnsafeRawPointer, Range<Int>) throws(NIfTIError) -> Void
     ) throws {
         try scope.check()
-        try file.skipToVoxels(scope.flag)
+        try file.skipToVoxels(of: volume, scope.flag)
         let count = file.header.shape.count
         let width = file.header.dataType.bytesPerVoxel
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkBytes, alignment: 64)
@@ -155,10 +178,13 @@ public enum NIfTIReader {
             let range = done..<min(count, done + chunkBytes / width)
             let wanted = range.count * width
             let got = try file.source.read(into: UnsafeMutableRawBufferPointer(rebasing: chunk[..<wanted]))
-            guard got == wanted else { throw file.ended(after: done * width + got) }
+            guard got == wanted else {
+                throw file.ended(after: volume * file.header.volumeByteCount + done * width + got)
+            }
             try body(UnsafeRawPointer(bytes), range)
             done = range.upperBound
         }
+        try file.skipToVoxels(of: file.header.time?.count ?? 1, scope.flag)
         try file.source.finishMember(limit: maximumTailBytes, scope.flag)
     }
 }

@@ -3,7 +3,14 @@ public import NocturneCore
 public import NocturneSystem
 
 extension LabelCleaner {
-    /// The peak memory in bytes of ``apply(_:to:geometry:scope:)`` besides the labels, from a fast read of every voxel.
+    /// The peak memory in bytes of ``PostprocessRules/morphology`` besides the labels, whatever they are: 4 bytes a voxel, 8 where
+    /// a step dilates several labels, 10 where one smooths several, and some planes for each thread.
+    public static func morphologyBytes(of rules: PostprocessRules, shape: VolumeShape, threads: Int) -> Int {
+        rules.morphology.map { LabelMorphology.predictedBytes(of: $0, shape: shape, threads: threads) }.max() ?? 0
+    }
+
+    /// The peak memory in bytes of ``apply(_:to:geometry:scope:)`` besides the labels, from a fast read of every voxel; without that
+    /// of ``PostprocessRules/morphology``, which has ended when the other rules begin.
     ///
     /// Proportional to the number of runs along i of the labels that the rules name; scattered single voxels need the
     /// most. Extra memory: 4 bytes per row.
@@ -15,6 +22,7 @@ extension LabelCleaner {
         scope: ComputeScope
     ) throws(CancelledError) -> Int {
         precondition(labels.count == shape.count, "voxels do not fill the shape")
+        let rules = rules.ofComponents
         guard !rules.isEmpty else { return 0 }
         let counts = try labels.withParallelReader { voxels throws(CancelledError) in
             try LabelRuns.counts(
@@ -45,22 +53,39 @@ extension LabelCleaner {
 
     /// Applies the rules like ``apply(_:to:geometry:scope:)``, with the same result, in less memory if necessary.
     ///
-    /// When all rules together would need more than `bytes`, each rule is applied separately for each label or group.
+    /// When all rules about components together would need more than `bytes`, each is applied separately for each label or group.
     /// That is slower by one read of the voxels for each, and needs the memory of the largest of them:
-    /// ``leastWorkingBytes(of:for:shape:scope:)``.
+    /// ``leastWorkingBytes(of:for:shape:scope:)``. The limit does not apply to ``PostprocessRules/morphology``, whose memory
+    /// ``morphologyBytes(of:shape:threads:)`` predicts.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised, and `AllocationError`; the labels may then be partly
+    ///   cleaned.
     public static func apply(
         _ rules: PostprocessRules,
         to labels: inout VoxelBuffer<UInt16>,
         geometry: VolumeGeometry,
         within bytes: Int,
         scope: ComputeScope
+    ) throws -> [LabelCleaning] {
+        let changes = try changeShapes(rules.morphology, in: &labels, geometry, scope)
+        let rules = rules.ofComponents
+        let fits = try workingBytes(of: rules, for: labels, shape: geometry.shape, scope: scope) <= bytes
+        var report =
+            fits
+            ? try applyToComponents(rules, to: &labels, geometry: geometry, scope: scope)
+            : try applySingly(rules, to: &labels, geometry, scope)
+        for index in report.indices { report[index].morphology = changes[report[index].value] }
+        return report
+    }
+
+    private static func applySingly(
+        _ rules: PostprocessRules,
+        to labels: inout VoxelBuffer<UInt16>,
+        _ geometry: VolumeGeometry,
+        _ scope: ComputeScope
     ) throws(CancelledError) -> [LabelCleaning] {
-        if try workingBytes(of: rules, for: labels, shape: geometry.shape, scope: scope) <= bytes {
-            return try apply(rules, to: &labels, geometry: geometry, scope: scope)
-        }
         var report: [UInt16: LabelCleaning] = [:]
         for step in singleSteps(of: rules) {
-            for entry in try apply(step, to: &labels, geometry: geometry, scope: scope) {
+            for entry in try applyToComponents(step, to: &labels, geometry: geometry, scope: scope) {
                 // The first step that names a label processes it unchanged.
                 var sum =
                     report[entry.value] ?? LabelCleaning(value: entry.value, componentsFound: entry.componentsFound)
@@ -83,7 +108,7 @@ extension LabelCleaner {
         scope: ComputeScope
     ) throws(CancelledError) -> Int {
         var most = 0
-        for step in singleSteps(of: rules) {
+        for step in singleSteps(of: rules.ofComponents) {
             most = max(most, try workingBytes(of: step, for: labels, shape: shape, scope: scope))
         }
         return most

@@ -2,12 +2,17 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Cleans label maps in place: small components, all but the largest component, cavities.
+/// Cleans label maps in place: shapes, small components, all but the largest component, cavities.
 ///
 /// Time and extra memory are those of ``ConnectedComponents``, twice when cavities are filled or a group of labels is
 /// processed together. The result does not depend on the number of threads.
 public enum LabelCleaner {
-    /// Applies the rules in this order: minimum volume, keep largest, fill holes.
+    /// Applies the rules in this order: morphology, minimum volume, keep largest, fill holes.
+    ///
+    /// The steps of ``PostprocessRules/morphology`` are applied one after another. Labels that are not named in a step never
+    /// change: labels grow into background only, and voxels that a label loses become background. In a step that dilates several
+    /// labels, the nearer one takes a voxel, the lower value at equal distances; in one that closes several, the lower value; in
+    /// one that smooths several, that with the largest share, or background if the share of all else is larger.
     ///
     /// Therefore the largest component is removed too when it is below the minimum. The groups of
     /// ``PostprocessRules/keepLargest`` are applied one after another, each to the result of the previous ones. Removed
@@ -20,8 +25,43 @@ public enum LabelCleaner {
     ///   - labels: `geometry.shape.count` labels, i fastest; changed in place.
     ///   - geometry: gives the volume of a voxel.
     /// - Returns: what was done, one element for every label that the rules name except 0, ascending.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; the labels may then be partly cleaned.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised, and `AllocationError`; the labels may then be partly
+    ///   cleaned.
     public static func apply(
+        _ rules: PostprocessRules,
+        to labels: inout VoxelBuffer<UInt16>,
+        geometry: VolumeGeometry,
+        scope: ComputeScope
+    ) throws -> [LabelCleaning] {
+        let changes = try changeShapes(rules.morphology, in: &labels, geometry, scope)
+        let report = try applyToComponents(rules.ofComponents, to: &labels, geometry: geometry, scope: scope)
+        return report.map { entry in
+            var entry = entry
+            entry.morphology = changes[entry.value]
+            return entry
+        }
+    }
+
+    /// Applies the steps one after another; the sums of what they change, by label.
+    static func changeShapes(
+        _ steps: [MorphologyStep],
+        in labels: inout VoxelBuffer<UInt16>,
+        _ geometry: VolumeGeometry,
+        _ scope: ComputeScope
+    ) throws -> [UInt16: MorphologyChange] {
+        precondition(labels.count == geometry.shape.count, "voxels do not fill the shape")
+        var changes: [UInt16: MorphologyChange] = [:]
+        let morphology = LabelMorphology(geometry: geometry, scope: scope)
+        for step in steps {
+            for (value, change) in try morphology.apply(step, to: &labels) {
+                changes[value, default: MorphologyChange()] += change
+            }
+        }
+        return changes
+    }
+
+    /// All rules but those of ``PostprocessRules/morphology``.
+    static func applyToComponents(
         _ rules: PostprocessRules,
         to labels: inout VoxelBuffer<UInt16>,
         geometry: VolumeGeometry,
@@ -81,7 +121,7 @@ public enum LabelCleaner {
         scope: ComputeScope
     ) throws(CancelledError) -> [LabelCleaning] {
         let rules = PostprocessRules(keepLargest: groups, connectivity: connectivity)
-        return try apply(rules, to: &labels, geometry: geometry, scope: scope)
+        return try applyToComponents(rules, to: &labels, geometry: geometry, scope: scope)
     }
 
     /// Removes the components of each label that are below its minimum, in mm³. A component of exactly the minimum
@@ -95,7 +135,7 @@ public enum LabelCleaner {
         scope: ComputeScope
     ) throws(CancelledError) -> [LabelCleaning] {
         let rules = PostprocessRules(minimumVolumeMm3: minimumVolumeMm3, connectivity: connectivity)
-        return try apply(rules, to: &labels, geometry: geometry, scope: scope)
+        return try applyToComponents(rules, to: &labels, geometry: geometry, scope: scope)
     }
 
     /// Fills the cavities of each label.
@@ -111,7 +151,7 @@ public enum LabelCleaner {
         geometry: VolumeGeometry,
         scope: ComputeScope
     ) throws(CancelledError) -> [LabelCleaning] {
-        try apply(PostprocessRules(fillHoles: values), to: &labels, geometry: geometry, scope: scope)
+        try applyToComponents(PostprocessRules(fillHoles: values), to: &labels, geometry: geometry, scope: scope)
     }
 
     /// The components that are not below the minimum volume of their label.

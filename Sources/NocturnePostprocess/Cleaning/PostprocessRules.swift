@@ -1,5 +1,7 @@
 /// The postprocessing that a model package requests for its label maps. Rules for label 0, the background, are ignored.
 public struct PostprocessRules: Hashable, Sendable, Codable {
+    /// Operations on the shape of labels, in this order, before all other rules.
+    public var morphology: [MorphologyStep]
     /// Groups of labels, applied in this order. The labels of a group form one mask: only the largest of its
     /// components, determined regardless of the labels in them, is kept, and on a tie all of that size. So `[[1], [2]]`
     /// keeps one component of each label, and `[[1, 2]]` one component of both together.
@@ -15,8 +17,10 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
         keepLargest: [[UInt16]] = [],
         fillHoles: [UInt16] = [],
         minimumVolumeMm3: [UInt16: Double] = [:],
-        connectivity: Connectivity = .faces
+        connectivity: Connectivity = .faces,
+        morphology: [MorphologyStep] = []
     ) {
+        self.morphology = morphology
         self.keepLargest = keepLargest
         self.fillHoles = fillHoles
         self.minimumVolumeMm3 = minimumVolumeMm3
@@ -27,7 +31,18 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
 
     /// The labels that any rule names, ascending, without repetition.
     public var labels: [UInt16] {
-        Set(keepLargest.joined()).union(fillHoles).union(minimumVolumeMm3.keys).subtracting([0]).sorted()
+        Set(keepLargest.joined()).union(fillHoles).union(minimumVolumeMm3.keys).union(morphology.flatMap(\.labels))
+            .subtracting([0]).sorted()
+    }
+
+    /// The rules about components. Those of labels that only ``morphology`` names are counted.
+    var ofComponents: PostprocessRules {
+        var rules = self
+        rules.morphology = []
+        for label in morphology.flatMap(\.labels) where label != 0 && rules.minimumVolumeMm3[label] == nil {
+            rules.minimumVolumeMm3[label] = 0
+        }
+        return rules
     }
 }
 
@@ -37,12 +52,15 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
 /// or kept as a whole, with the component of the joint mask that contains it.
 public struct LabelCleaning: Hashable, Sendable, Codable {
     public var value: UInt16
-    /// Components before anything was removed.
+    /// Components after ``morphology``, before anything else was removed.
     public var componentsFound: Int
     public var componentsRemoved: Int
     public var voxelsRemoved: Int
     public var cavitiesFilled: Int
     public var voxelsFilled: Int
+    /// The sums of all operations on the label's shape; nil when there are none. A voxel that one operation adds and another one
+    /// removes counts in both.
+    public var morphology: MorphologyChange?
 
     public init(
         value: UInt16,
@@ -50,7 +68,8 @@ public struct LabelCleaning: Hashable, Sendable, Codable {
         componentsRemoved: Int = 0,
         voxelsRemoved: Int = 0,
         cavitiesFilled: Int = 0,
-        voxelsFilled: Int = 0
+        voxelsFilled: Int = 0,
+        morphology: MorphologyChange? = nil
     ) {
         self.value = value
         self.componentsFound = componentsFound
@@ -58,7 +77,6 @@ public struct LabelCleaning: Hashable, Sendable, Codable {
         self.voxelsRemoved = voxelsRemoved
         self.cavitiesFilled = cavitiesFilled
         self.voxelsFilled = voxelsFilled
+        self.morphology = morphology
     }
-
-    public var changedAnything: Bool { voxelsRemoved > 0 || voxelsFilled > 0 }
 }

@@ -211,4 +211,13 @@ struct LowerEnvelope {
             body(place, vertices[lowest])
         }
     }
+    /// Calls `body` with each position from 0, in ascending order, and the lowest height there.
+    func forEachHeight(count: Int, _ body: (Int, Double) -> Void) {
+        var lowest = 0
+        for place in 0..<count {
+            while lowest + 1 < used, begins[lowest + 1] <= Double(place) { lowest += 1 }
+            let step = Double(place - vertices[lowest])
+            body(place, heights[lowest] + square * (step * step))
+        }
+    }
 }

@@ -119,6 +119,11 @@ public struct FileDescriptor: ~Copyable {
         return filled
     }
 
+    /// Moves the position of the next read forward.
+    public func advance(by count: Int) throws(FileSystemError) {
+        guard lseek(number, off_t(count), SEEK_CUR) >= 0 else { throw FileSystemError(.read, path: path, code: errno) }
+    }
+
     /// The next `count` bytes, or fewer at the end of the file.
     public func read(count: Int) throws(FileSystemError) -> [UInt8] {
         try filled(count) { (buffer) throws(FileSystemError) in try read(into: buffer) }

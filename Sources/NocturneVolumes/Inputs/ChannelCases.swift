@@ -21,6 +21,9 @@ struct FoundVolume: Sendable {
     /// Words of its paths by which its patient can be identified.
     var words: [String] = []
 
+    /// Of a NIfTI file with several volumes.
+    var timePoint: VolumeSource.TimePoint? { (try? volume.get())?.timePoint }
+
     /// All files that the result depends on.
     var allFiles: [FoundFile] { files + images }
 }
@@ -37,6 +40,8 @@ struct VolumeFacts: Sendable {
     var series: SeriesFacts?
     /// Notes from a NIfTI header, for the result.
     var notes: [String] = []
+    /// Of a NIfTI file with several volumes.
+    var timePoint: VolumeSource.TimePoint?
 }
 
 /// What is needed to locate a DICOM series again.
@@ -79,7 +84,13 @@ struct ChannelCases {
         var result: [FoundVolume] = []
         for volume in found {
             guard let (name, index) = Self.split(volume) else {
-                result.append(wanted == 1 ? volume : withoutNumber(volume))
+                if wanted == 1 {
+                    result.append(volume)
+                } else if let time = volume.timePoint {
+                    if time.index == 0 { result.append(timeSeries(volume, count: time.count)) }
+                } else {
+                    result.append(withoutNumber(volume))
+                }
                 continue
             }
             groups[volume.files[0].folderPath + "/" + name, default: []].append(Channel(index: index, volume: volume))
@@ -136,6 +147,18 @@ struct ChannelCases {
                 ? "\(model.id) takes \(wanted) channels (\(channelNames)); a DICOM series has only one"
                 : "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so "
                     + "on; this name has no channel number"
+        )
+    }
+
+    /// One refusal for all volumes of a file.
+    private func timeSeries(_ first: FoundVolume, count: Int) -> FoundVolume {
+        var file = first
+        (file.key, file.name, file.suffix) = ("nifti:" + first.path, VolumeDiscovery.stem(first.files[0].fileName), "")
+        return refused(
+            file,
+            "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so on; this file is "
+                + "4-D with \(count) volumes: if they are its channels, write each to a file of its own; a time series is "
+                + "for models with one channel"
         )
     }
 

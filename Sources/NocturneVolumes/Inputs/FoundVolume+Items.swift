@@ -41,8 +41,13 @@ extension FoundVolume {
         source.words = words.isEmpty ? nil : words
         source.window = facts.window
         if let series = facts.series { source.set(series, files: files) }
+        source.timePoint = facts.timePoint
+        source.part = source.part ?? facts.timePoint?.part
         return source
     }
+
+    /// What an item depends on besides the stamps of its files, in which the volumes of one file agree.
+    var ownStamp: String? { timePoint.map { "volume \($0.index)" } }
 
     /// The stamps of all files by path.
     /// - Throws: `CancelledError`.

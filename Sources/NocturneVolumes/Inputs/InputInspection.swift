@@ -141,7 +141,8 @@ public struct InputInspection: Sendable {
         do {
             let header = try NIfTIReader.readHeader(
                 at: file.path,
-                assumesOrientation: options.assumesOrientation
+                assumesOrientation: options.assumesOrientation,
+                acceptsTimeSeries: true
             )
             var details = [
                 "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), "
@@ -149,6 +150,10 @@ public struct InputInspection: Sendable {
             ]
             if header.hasScaling {
                 details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")
+            }
+            if let time = header.time {
+                let step = time.step.map { ", \(Float($0)) s apart" } ?? ", at times that the header does not state"
+                details.append("\(time.count) volumes\(step): each is an item")
             }
             return described(
                 file.path,

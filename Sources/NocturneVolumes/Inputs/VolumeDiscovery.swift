@@ -69,7 +69,7 @@ struct VolumeDiscovery {
 
     private func niftiVolumes(_ files: [FoundFile], _ request: DiscoveryRequest) throws -> [FoundVolume] {
         // The rest of a header may be large.
-        typealias Read = Result<(facts: VolumeFacts, data: String), Refusal>
+        typealias Read = Result<(facts: VolumeFacts, time: NIfTITimeSeries?, data: String), Refusal>
         let headers = Mutex([Int: Read]())
         try scope.forEach(files.count) { index in
             let result: Read
@@ -83,10 +83,11 @@ struct VolumeDiscovery {
                 let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
                     try NIfTIReader.readHeader(
                         at: files[index].path,
-                        assumesOrientation: options.assumesOrientation
+                        assumesOrientation: options.assumesOrientation,
+                        acceptsTimeSeries: true
                     )
                 }
-                result = .success((facts: VolumeFacts(header), data: header.dataPath))
+                result = .success((facts: VolumeFacts(header), time: header.time, data: header.dataPath))
             } catch {
                 let reason = ItemReason.discovered(FaultCode(of: error), error.detail + DICOMFiles.hint(error))
                 let isOtherKind = [.notThreeDimensional, .unsupportedDataType].contains(error.code)
@@ -96,13 +97,13 @@ struct VolumeDiscovery {
         }
         request.trace.end()
         return headers.withLock { headers in
-            files.indices.map { index in
+            files.indices.flatMap { index -> [FoundVolume] in
                 let file = files[index]
                 let read: Read =
                     headers[index]
                     ?? .failure(Refusal(problem: .refused(.discovered(.unreadable, "its header was not read"))))
                 let data = (try? read.get())?.data ?? file.path
-                return FoundVolume(
+                let whole = FoundVolume(
                     key: "nifti:" + file.path,
                     name: VolumeDiscovery.stem(file.fileName),
                     path: file.path,
@@ -111,6 +112,7 @@ struct VolumeDiscovery {
                     volume: read.map { $0.facts },
                     order: file.path
                 )
+                return (try? read.get())?.time.map(whole.timePoints) ?? [whole]
             }
         }
     }
@@ -203,7 +205,8 @@ struct VolumeDiscovery {
         let stamps = try FoundVolume.stamps(of: found, scope: scope)
         return models.flatMap { model in
             ChannelCases(model: model.package).cases(found).map { found in
-                let stamp = found.allFiles.map { stamps[$0.path] ?? "" }.joined(separator: "\n")
+                let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
+                let stamp = parts.joined(separator: "\n")
                 return item(found, stamp, model, identifiers)
             }
         }

@@ -58,9 +58,15 @@ struct VolumeLoader {
 
     private func channel(at path: String) throws -> NIfTIVolume {
         // Discovery has refused a file without orientation unless it is to be assumed.
-        let read = try NIfTIReader.readVolume(at: path, assumesOrientation: true, scope: scope)
+        let read = try NIfTIReader.readVolume(
+            at: path,
+            assumesOrientation: true,
+            timePoint: source.timePoint?.index,
+            scope: scope
+        )
         guard read.volume.geometry.shape == source.geometry.shape,
-            path != source.files[0] || read.volume.geometry == source.geometry
+            path != source.files[0] || read.volume.geometry == source.geometry,
+            read.header.time?.count == source.timePoint?.count
         else { throw VolumeError(code: .sourceChanged, path: path, detail: "the file changed since it was found") }
         return read
     }

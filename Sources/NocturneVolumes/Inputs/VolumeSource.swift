@@ -2,6 +2,7 @@ package import NocturneBatch
 import NocturneCore
 import NocturneFormats
 public import NocturneRecipeSupport
+import NocturneSystem
 
 /// The intensities shown as black and as white, from a header.
 struct HeaderWindow: Codable, Sendable, Hashable {
@@ -29,8 +30,10 @@ public struct VolumeSource: ItemSource {
     var window: HeaderWindow?
     /// The slices of a DICOM series in order; nil for other formats. Their paths are in ``files``.
     var slices: [Slice]?
-    /// Which part of its series it is; nil for the complete series.
+    /// Which part of its series, or volume of its file, it is; nil for all of it.
     var part: String?
+    /// Of a NIfTI file with several volumes.
+    var timePoint: TimePoint?
     /// Whether ``geometry`` is the grid the slices are resampled to.
     var isCorrected: Bool?
     /// Number of voxels before resampling.
@@ -43,6 +46,22 @@ public struct VolumeSource: ItemSource {
     package var words: [String]?
 
     package var namedFiles: [String] { files + (images ?? []) + (reference.map { [$0] } ?? []) }
+
+    /// One of several volumes in a file.
+    struct TimePoint: Codable, Sendable, Equatable {
+        /// From 0.
+        var index: Int
+        var count: Int
+        /// Nil if the header states no time.
+        @Nullable var seconds: Double?
+
+        /// Distinguishes it from the others of its file in names, which sort in the order of time.
+        var part: String {
+            let digits = max(3, String(count - 1).count)
+            let number = String(index)
+            return "t" + String(repeating: "0", count: digits - number.count) + number
+        }
+    }
 
     /// One slice: the index of its file in ``files``, and its frame in that file.
     struct Slice: Codable, Sendable, Hashable {

@@ -14,7 +14,8 @@ struct IsosurfaceDiscovery {
         let (found, walk, patients) = try discovery.volumes(request)
         let stamps = try FoundVolume.stamps(of: found, scope: scope)
         let items = found.map { found in
-            item(found, found.allFiles.map { stamps[$0.path] ?? "" }, request.identifiers)
+            let own = [found.ownStamp].compactMap(\.self)
+            return item(found, found.allFiles.map { stamps[$0.path] ?? "" } + own, request.identifiers)
         }
         return Discovery(items: items + walk.unusable(model: Isosurfaces.model), notes: walk.notes, patients: patients)
     }

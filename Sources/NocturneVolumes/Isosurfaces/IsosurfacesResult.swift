@@ -54,7 +54,7 @@ struct IsosurfacesResult: ItemResult {
     var notes: [String]
 
     /// Rows for the batch's statistics table.
-    var statistics: [Statistic] { surfaces.flatMap(\.statistics) }
+    var statistics: [Statistic] { source.timeRows + surfaces.flatMap(\.statistics) }
 
     /// Alternative texts of the pictures.
     static var pictureTitles: KeyValuePairs<String, String> {

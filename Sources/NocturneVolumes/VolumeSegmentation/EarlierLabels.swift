@@ -44,7 +44,8 @@ struct EarlierLabels: Sendable {
                     componentsFound: $0.componentsFound,
                     componentsRemoved: $0.componentsRemoved,
                     voxelsRemoved: $0.voxelsRemoved,
-                    voxelsFilled: $0.voxelsFilled
+                    voxelsFilled: $0.voxelsFilled,
+                    morphology: $0.morphology
                 )
             }
         }

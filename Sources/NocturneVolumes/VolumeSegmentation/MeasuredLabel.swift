@@ -81,6 +81,17 @@ extension SegmentationResult.Intensity {
     }
 }
 
+extension SegmentationResult.Source {
+    /// When the volume was taken, as rows of the image itself; none for a file with one volume.
+    var timeRows: [Statistic] {
+        guard let timePoint else { return [] }
+        return [
+            Statistic(label: "image", measure: TimeTable.timePoint, value: Double(timePoint.index), unit: "1"),
+            Statistic(label: "image", measure: TimeTable.time, value: timePoint.seconds, unit: "s"),
+        ]
+    }
+}
+
 /// In which units images are measured.
 enum ImageUnit {
     /// Of intensities: Hounsfield units where the header says that the image is a CT, otherwise whatever the values of the

@@ -180,7 +180,14 @@ extension PostprocessRules {
                     values[entry.key].map { ($0, entry.value) }
                 }
             ),
-            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners
+            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners,
+            morphology: settings.morphology.map { step in
+                MorphologyStep(
+                    step.operation,
+                    labels: step.labels.compactMap { values[$0] },
+                    millimetres: step.millimetres
+                )
+            }
         )
     }
 }

@@ -14,7 +14,8 @@ extension SegmentationResult.Source {
             shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
             spacingMm: [spacing.x, spacing.y, spacing.z],
             orientation: geometry.orientationCode,
-            affineRas: Array(geometry.affine.rows.prefix(3))
+            affineRas: Array(geometry.affine.rows.prefix(3)),
+            timePoint: source.timePoint
         )
     }
 }

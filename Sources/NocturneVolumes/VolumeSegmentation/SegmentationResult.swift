@@ -3,6 +3,7 @@ import NocturneCore
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -21,6 +22,8 @@ struct SegmentationResult: ItemResult {
         let orientation: String
         /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
         let affineRas: [[Double]]
+        /// Only of a volume in a file with several.
+        let timePoint: VolumeSource.TimePoint?
     }
 
     struct Intensity: Codable {
@@ -43,6 +46,16 @@ struct SegmentationResult: ItemResult {
         let componentsRemoved: Int
         let voxelsRemoved: Int
         let voxelsFilled: Int
+        /// Absent without rules for the label's shape, and in results of versions without such rules.
+        let morphology: MorphologyChange?
+
+        init(_ cleaning: LabelCleaning) {
+            componentsFound = cleaning.componentsFound
+            componentsRemoved = cleaning.componentsRemoved
+            voxelsRemoved = cleaning.voxelsRemoved
+            voxelsFilled = cleaning.voxelsFilled
+            morphology = cleaning.morphology
+        }
     }
 
     struct Mesh: Codable {
@@ -130,7 +143,7 @@ struct SegmentationResult: ItemResult {
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] {
         let unit = source.intensityUnit
-        return (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
+        return source.timeRows + (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
             + regions.flatMap { $0.statistics(intensityUnit: unit) } + (comparison?.statistics ?? [])
     }

@@ -116,7 +116,11 @@ struct SegmentationWriter {
         var forms: NIfTIForms?
         if finished.source.format == .nifti {
             forms = NIfTIForms(
-                of: try NIfTIReader.readHeader(at: finished.source.files[0], assumesOrientation: true)
+                of: try NIfTIReader.readHeader(
+                    at: finished.source.files[0],
+                    assumesOrientation: true,
+                    acceptsTimeSeries: true
+                )
             )
         }
         let names = labels.map {
@@ -149,14 +153,7 @@ struct SegmentationWriter {
             largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
             confidence: (measured?.voxelCount ?? 0) > 0
                 ? finished.confidence[label.value].map(SegmentationResult.Confidence.init) : nil,
-            cleaning: cleaning.map {
-                .init(
-                    componentsFound: $0.componentsFound,
-                    componentsRemoved: $0.componentsRemoved,
-                    voxelsRemoved: $0.voxelsRemoved,
-                    voxelsFilled: $0.voxelsFilled
-                )
-            },
+            cleaning: cleaning.map(SegmentationResult.Cleaning.init),
             mesh: mesh
         )
     }

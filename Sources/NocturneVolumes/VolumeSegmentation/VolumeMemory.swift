@@ -33,10 +33,10 @@ struct VolumeMemory {
         var largest: [PlannedBuffer] = []
         if let region = model.region {
             let part = PartModel(members: [region], labels: [:])
-            let planned = try planned([part], grid: model.settings.region?.grid, lean: lean)
+            let planned = try planned([part], grid: model.settings.region?.grid, threads: threads, lean: lean)
             (largest, steps) = planned
         }
-        let parts = try planned(model.partsInUse(options), grid: model.settings.grid, lean: lean)
+        let parts = try planned(model.partsInUse(options), grid: model.settings.grid, threads: threads, lean: lean)
         steps += parts.steps
         // One after the other.
         buffers += Self.sum(parts.buffers) > Self.sum(largest) ? parts.buffers : largest
@@ -52,6 +52,7 @@ struct VolumeMemory {
     private func planned(
         _ parts: [PartModel],
         grid settings: ProgramGridSettings?,
+        threads: Int,
         lean: Bool
     ) throws -> (buffers: [PlannedBuffer], steps: Int) {
         let grid = try settings.map { try ProgramGrid($0, of: source) }
@@ -67,7 +68,18 @@ struct VolumeMemory {
             let bytes = work.geometry.shape.count * 2
             largest.append(PlannedBuffer("merged labels", bytes: bytes, from: .infer, through: .infer))
         }
+        // Rules on the grid of the program, or of a part before its labels are merged.
+        let rules =
+            (grid == nil ? [] : [model.postprocessRules]) + (model.isProgram ? parts.map(\.postprocessRules) : [])
+        let morphology = morphologyBytes(rules, work.geometry.shape, threads)
+        if morphology > 0 {
+            largest.append(PlannedBuffer("label morphology", bytes: morphology, from: .infer, through: .infer))
+        }
         return (largest, steps)
+    }
+
+    private func morphologyBytes(_ rules: [PostprocessRules], _ shape: VolumeShape, _ threads: Int) -> Int {
+        rules.map { LabelCleaner.morphologyBytes(of: $0, shape: shape, threads: threads) }.max() ?? 0
     }
 
     private static func sum(_ buffers: [PlannedBuffer]) -> Int { buffers.reduce(0) { $0 + $1.bytes } }
@@ -117,9 +129,11 @@ struct VolumeMemory {
     /// small volume.
     static func objectBytes(_ shape: VolumeShape) -> Int { surfaceBytes(shape) + (64 << 20) }
 
-    /// Measuring follows cleaning, one measurement after the other.
+    /// Morphology comes first, and measuring follows cleaning, one measurement after the other.
     private func measuringBytes(_ threads: Int) -> Int {
         max(
+            model.settings.grid == nil
+                ? morphologyBytes([model.postprocessRules], source.geometry.shape, threads) : 0,
             LabelMeasurer.predictedBytes(threads: threads),
             ComponentCounter.predictedBytes(source.geometry.shape),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
@@ -132,7 +146,7 @@ struct VolumeMemory {
         var buffers = [
             PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
             PlannedBuffer(
-                "components, or measuring",
+                "morphology, components, or measuring",
                 bytes: max(Self.componentBytes(shape), measuringBytes(threads)),
                 from: .finish,
                 through: .finish

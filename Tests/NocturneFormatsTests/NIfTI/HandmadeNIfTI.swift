@@ -14,6 +14,8 @@ struct HandmadeNIfTI {
     var slope = 0.0
     var intercept = 0.0
     var units = 2
+    /// `toffset`.
+    var timeOffset = 0.0
     /// `cal_max` and `cal_min`.
     var displayRange: [Double] = [0, 0]
     var qformCode = 0
@@ -53,6 +55,7 @@ struct HandmadeNIfTI {
             reals([offset, slope, intercept], 108)
             bytes[123] = UInt8(units)
             reals(displayRange, 124)
+            reals([timeOffset], 136)
             put(Array(summary.utf8), 148)
             put(integer(qformCode, 2) + integer(sformCode, 2), 252)
             reals(quaternion + quaternionOffset + sform.flatMap { $0 }, 256)
@@ -65,6 +68,7 @@ struct HandmadeNIfTI {
             put(integer(Int(offset), 8), 168)
             reals([slope, intercept], 176)
             reals(displayRange, 192)
+            reals([timeOffset], 224)
             put(Array(summary.utf8), 240)
             put(integer(qformCode, 4) + integer(sformCode, 4), 344)
             reals(quaternion + quaternionOffset + sform.flatMap { $0 }, 352)

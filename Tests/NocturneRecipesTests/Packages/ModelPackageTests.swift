@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturnePostprocess
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -46,6 +47,12 @@ struct ModelPackageTests {
             #expect(settings.postprocessing.keepLargest == [["left_kidney"]])
             #expect(settings.postprocessing.fillHoles == ["bladder"])
             #expect(settings.postprocessing.minimumVolumeMm3 == ["bladder": 100])
+            #expect(
+                settings.postprocessing.morphology == [
+                    MorphologySettings(operation: .close, labels: ["bladder"], millimetres: 2.5),
+                    MorphologySettings(operation: .smooth, labels: ["left_kidney", "bladder"], millimetres: 1),
+                ]
+            )
         }
     }
 

@@ -31,7 +31,9 @@ struct PackageBuilder {
             "tileStep": 0.5, "mirroringAxes": [2, 0], "cropToNonzero": true,
             "resampling": {"image": {"order": 1, "separateZ": "never"}, "logits": {"method": "torch"}}, "networks": ["nets/network.onnx"],
             "postprocessing": {"keepLargest": ["left_kidney"], "fillHoles": ["bladder"],
-              "minimumVolumeMm3": {"bladder": 100}}}
+              "minimumVolumeMm3": {"bladder": 100},
+              "morphology": [{"operation": "close", "labels": ["bladder"], "radiusMm": 2.5},
+                {"operation": "smooth", "labels": ["left_kidney", "bladder"], "sigmaMm": 1}]}}
         }
         """
 

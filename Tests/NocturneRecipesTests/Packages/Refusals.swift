@@ -174,5 +174,53 @@ extension Refusal {
             .invalidValue,
             "\(volume).postprocessing.minimumVolumeMm3.bladder"
         ),
+        Refusal(
+            "\(volume).postprocessing.morphology.0.operation",
+            "\"grow\"",
+            .invalidValue,
+            "\(volume).postprocessing.morphology[0].operation"
+        ),
+        Refusal(
+            "\(volume).postprocessing.morphology.0.labels",
+            "[]",
+            .invalidValue,
+            "\(volume).postprocessing.morphology[0].labels"
+        ),
+        Refusal(
+            "\(volume).postprocessing.morphology.1.labels",
+            "[\"spleen\"]",
+            .unknownName,
+            "\(volume).postprocessing.morphology[1].labels"
+        ),
+        Refusal(
+            "\(volume).postprocessing.morphology.0.radiusMm",
+            "0",
+            .invalidValue,
+            "\(volume).postprocessing.morphology[0].radiusMm"
+        ),
+        Refusal(
+            "\(volume).postprocessing.morphology.0.radiusMm",
+            "100.5",
+            .invalidValue,
+            "\(volume).postprocessing.morphology[0].radiusMm"
+        ),
+        Refusal(
+            "\(volume).postprocessing.morphology.0.sigmaMm",
+            "1",
+            .invalidValue,
+            "\(volume).postprocessing.morphology[0].sigmaMm"
+        ),
+        Refusal(
+            "\(volume).postprocessing.morphology.1.radiusMm",
+            "1",
+            .invalidValue,
+            "\(volume).postprocessing.morphology[1].radiusMm"
+        ),
+        Refusal(
+            "\(volume).postprocessing.morphology.1.sigmaMm",
+            nil,
+            .missingKey,
+            "\(volume).postprocessing.morphology[1].sigmaMm"
+        ),
     ]
 }

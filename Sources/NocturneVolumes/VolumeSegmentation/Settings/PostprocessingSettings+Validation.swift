@@ -1,4 +1,5 @@
 import NocturneInference
+import NocturnePostprocess
 
 extension ModelValidation {
     /// Validates the section `postprocessing` of a task.
@@ -45,8 +46,45 @@ extension ModelValidation {
             keepLargest: groups,
             fillHoles: fillHoles,
             minimumVolumeMm3: volumes,
-            connectivity: connectivity
+            connectivity: connectivity,
+            morphology: try morphology(raw?.morphology ?? [], labels: labels, key: "\(key).morphology")
         )
+    }
+
+    /// No operation is larger: a size in mm above this is a mistake in the unit.
+    private static let maximumMorphologyMm = 100.0
+
+    private func morphology(
+        _ steps: [VolumeSegmentationSection.Morphology],
+        labels: [ModelLabel],
+        key: String
+    ) throws(ModelPackageError) -> [MorphologySettings] {
+        try checkLength(steps.count, key: key)
+        var settings: [MorphologySettings] = []
+        for (index, step) in steps.enumerated() {
+            let key = "\(key)[\(index)]"
+            guard let operation = MorphologyOperation(rawValue: step.operation) else {
+                let known = MorphologyOperation.allCases.map(\.rawValue).joined(separator: ", ")
+                throw refuse("\(key).operation", expected: "one of \(known)", found: step.operation)
+            }
+            if step.labels.isEmpty { throw refuse("\(key).labels", expected: "at least one label", found: "none") }
+            try check(step.labels, labels: labels, key: "\(key).labels")
+            let (size, other) = operation == .smooth ? ("sigmaMm", "radiusMm") : ("radiusMm", "sigmaMm")
+            if operation == .smooth ? step.radiusMm != nil : step.sigmaMm != nil {
+                throw refuse("\(key).\(other)", expected: "\(size) for \(operation.rawValue)", found: other)
+            }
+            guard let millimetres = operation == .smooth ? step.sigmaMm : step.radiusMm else {
+                throw refuse(.missingKey, "\(key).\(size)", expected: "a number of mm", found: "none")
+            }
+            guard millimetres > 0, millimetres <= Self.maximumMorphologyMm else {
+                let most = Int(Self.maximumMorphologyMm)
+                throw refuse("\(key).\(size)", expected: "above 0 and at most \(most) mm", found: millimetres)
+            }
+            settings.append(
+                MorphologySettings(operation: operation, labels: step.labels, millimetres: millimetres)
+            )
+        }
+        return settings
     }
 
     func check(_ names: [String], labels: [ModelLabel], key: String) throws(ModelPackageError) {

@@ -69,6 +69,14 @@ struct VolumeSegmentationSection: Decodable {
         let fillHoles: [String]?
         let minimumVolumeMm3: [String: Double]?
         let connectivity: WholeNumber?
+        let morphology: [Morphology]?
+    }
+
+    struct Morphology: Decodable {
+        let operation: String
+        let labels: [String]
+        let radiusMm: Double?
+        let sigmaMm: Double?
     }
 
     /// One label, or several treated as one.

@@ -1,4 +1,5 @@
 public import NocturneInference
+public import NocturnePostprocess
 
 /// How a volume model is applied.
 public struct VolumeSegmentationSettings: Hashable, Sendable {
@@ -198,15 +199,21 @@ public struct PostprocessingSettings: Hashable, Sendable {
 
     /// Which voxels count as connected: 6 (faces), 18 (edges) or 26 (corners), the default as in nnU-Net.
     public let connectivity: Int
+    /// In this order, before all other rules: operations on the shape of labels.
+    public let morphology: [MorphologySettings]
 
-    public var isEmpty: Bool { keepLargest.isEmpty && fillHoles.isEmpty && minimumVolumeMm3.isEmpty }
+    public var isEmpty: Bool {
+        keepLargest.isEmpty && fillHoles.isEmpty && minimumVolumeMm3.isEmpty && morphology.isEmpty
+    }
 
     package init(
         keepLargest: [[String]],
         fillHoles: [String],
         minimumVolumeMm3: [String: Double],
-        connectivity: Int = 26
+        connectivity: Int = 26,
+        morphology: [MorphologySettings] = []
     ) {
+        self.morphology = morphology
         self.connectivity = connectivity
         self.keepLargest = keepLargest
         self.fillHoles = fillHoles
@@ -228,4 +235,19 @@ extension VolumeSegmentationSettings {
 
     /// The ONNX files, among ``ModelPackage/files``.
     public var networks: [String] { levels.flatMap(\.networks) }
+}
+
+/// An operation on the shape of labels.
+public struct MorphologySettings: Hashable, Sendable {
+    public let operation: MorphologyOperation
+    /// At least one.
+    public let labels: [String]
+    /// mm, above 0: the radius of the ball, or the standard deviation of `smooth`.
+    public let millimetres: Double
+
+    package init(operation: MorphologyOperation, labels: [String], millimetres: Double) {
+        self.operation = operation
+        self.labels = labels
+        self.millimetres = millimetres
+    }
 }
