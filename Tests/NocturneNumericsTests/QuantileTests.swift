@@ -31,31 +31,19 @@ struct QuantileTests {
                     return !cropped || (0..<3).allSatisfy { (box.lower[$0]..<box.upper[$0]).contains(place[$0]) }
                 }.map { image[$0] }
                 for (padding, lower, upper) in [(0, 0.05, 0.95), (2000, 0.05, 0.95), (0, 0, 1), (77, 0.001, 0.5)] {
-                    let wanted = expected(seen, padding: padding, lower, upper)
-                    for numbers in try await found(image, view, padding: padding, (lower, upper)) {
-                        #expect(numbers == [wanted.shift, wanted.divisor])
+                    let found = try await resultsForWidths { scope in
+                        let map = try Normalization.quantiles(lower: lower, upper: upper).map(
+                            for: FrozenVoxels(image),
+                            view: view,
+                            padding: padding,
+                            scope: scope
+                        )
+                        return [map.shift, map.divisor]
                     }
+                    let wanted = expected(seen, padding: padding, lower, upper)
+                    for numbers in found { #expect(numbers == [wanted.shift, wanted.divisor]) }
                 }
             }
-        }
-    }
-
-    /// With any number of threads. A function of its own: as a part of the test, optimised and instrumented for coverage, the
-    /// compiler of Swift 6.3.1 makes code of it that crashes.
-    private func found(
-        _ image: [Float],
-        _ view: VoxelView,
-        padding: Int,
-        _ bounds: (lower: Double, upper: Double)
-    ) async throws -> [[Float]] {
-        try await resultsForWidths { scope in
-            let map = try Normalization.quantiles(lower: bounds.lower, upper: bounds.upper).map(
-                for: FrozenVoxels(image),
-                view: view,
-                padding: padding,
-                scope: scope
-            )
-            return [map.shift, map.divisor]
         }
     }
 
