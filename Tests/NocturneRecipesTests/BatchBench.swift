@@ -193,3 +193,17 @@ final class BatchBench: Sendable {
         try await Journal.with(path: output.journal) { try await $0.items() }.first { $0.name == item }?.state
     }
 }
+
+/// For `observe` of a bench: cancels the run as the item with that number starts, from 1. Its flag is raised before its first
+/// stage, so this item at least is not done.
+func cancelling(atStart number: Int) -> @Sendable (BatchEvent, RunControl) -> Void {
+    let seen = Mutex(0)
+    return { event, control in
+        guard event.event == .itemStarted else { return }
+        let count = seen.withLock { seen in
+            seen += 1
+            return seen
+        }
+        if count == number { control.cancel() }
+    }
+}

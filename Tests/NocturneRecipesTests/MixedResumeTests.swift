@@ -93,16 +93,7 @@ struct MixedResumeTests {
     func cancel(atStart number: Int) async throws {
         let bench = try MixedBench()
         #expect(try await bench.run(to: bench.whole, threads: 1).counts.completed == MixedBench.count)
-        let seen = Mutex(0)
-        let first = try await bench.run { event, control in
-            guard event.event == .itemStarted else { return }
-            let count = seen.withLock { seen in
-                seen += 1
-                return seen
-            }
-            // Its flag is raised before its first stage, so this item at least is not done.
-            if count == number { control.cancel() }
-        }
+        let first = try await bench.run(observe: cancelling(atStart: number))
         #expect(first.counts.completed < MixedBench.count)
         #expect(first.counts.notReached == MixedBench.count - first.counts.completed)
         let started = Mutex(0)

@@ -43,16 +43,7 @@ struct ResumeTests {
         let bench = try bench(items: 5)
         let whole = OutputFolder(bench.folder("whole").path)
         _ = try await bench.run(output: whole)
-        let seen = Mutex(0)
-        let first = try await bench.run { event, control in
-            guard event.event == .itemStarted else { return }
-            let count = seen.withLock { seen in
-                seen += 1
-                return seen
-            }
-            // Its flag is raised before its first stage, so this item at least is not done.
-            if count == number { control.cancel() }
-        }
+        let first = try await bench.run(observe: cancelling(atStart: number))
         #expect(first.counts.completed < 5)
         #expect(first.counts.notReached == 5 - first.counts.completed)
         let started = Mutex(0)

@@ -5,7 +5,6 @@ import NocturneJournal
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
-import Synchronization
 import Testing
 
 @Suite("NIfTI files with several volumes")
@@ -70,15 +69,7 @@ struct TimeSeriesTests {
         try bench.addSeries("a.nii", boxes)
         let whole = OutputFolder(bench.folder("whole").path)
         try await bench.run(output: whole)
-        let seen = Mutex(0)
-        let first = try await bench.run { event, control in
-            guard event.event == .itemStarted else { return }
-            let count = seen.withLock { seen in
-                seen += 1
-                return seen
-            }
-            if count == 2 { control.cancel() }
-        }
+        let first = try await bench.run(observe: cancelling(atStart: 2))
         #expect(first.counts.completed < 3)
         #expect(try await bench.run().counts.completed == 3)
         #expect(try bench.tree() == bench.tree(whole))

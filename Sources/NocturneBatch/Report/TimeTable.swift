@@ -33,7 +33,7 @@ package enum TimeTable {
             if values[row.label] == nil { labels.append(row.label) }
             values[row.label, default: [:]][row.measure] = row
         }
-        let first = [item.names.shown(item.item.path), item.model].map(CSVField.text)
+        let first = [item.entry.source, item.model].map(CSVField.text)
         let when = [CSVField.number(point), seconds.map(CSVField.number) ?? ""]
         let last = [item.item.name, Disclaimer.short].map(CSVField.text)
         return labels.map { label in

@@ -11,7 +11,7 @@ public enum MorphologyOperation: String, Hashable, Sendable, Codable, CaseIterab
     case dilate
     /// Removes the voxels whose balls hold a voxel that does not have the label.
     case erode
-    /// Gives each voxel to what has the largest share of its surroundings, weighted by a Gaussian function.
+    /// Gives each voxel the label, or the background, with the largest share around it, weighted by a Gaussian function.
     case smooth
 }
 
