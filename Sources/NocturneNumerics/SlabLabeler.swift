@@ -10,7 +10,8 @@ public enum LabelDecision: Hashable, Sendable {
     /// Overlapping regions: the last one with a logit above 0 (a sigmoid above one half), else background.
     case regions(labels: [UInt16])
 
-    var labels: [UInt16] {
+    /// The value written for each class.
+    package var labels: [UInt16] {
         switch self {
         case .largestLogit(let labels), .regions(let labels): labels
         }

@@ -11,6 +11,11 @@ private struct MemberLogits {
     let shape: VolumeShape
     let planes: [[Float]]
 
+    init(_ shape: VolumeShape, planes: [[Float]]) {
+        self.shape = shape
+        self.planes = planes
+    }
+
     init(_ shape: VolumeShape, classes: Int, seed: UInt64) {
         var random = SplitMix64(seed: seed)
         self.shape = shape
@@ -62,7 +67,7 @@ struct EnsembleLabelerTests {
         var tally = ConfidenceTally()
         var labeler = try EnsembleLabeler(
             members: try members.map {
-                try EnsembleLabeler.Member(
+                try EnsemblePlanes.Member(
                     model: $0.shape,
                     box: Self.box.shape,
                     rule: ResamplingRule(order: .linear),
@@ -77,8 +82,8 @@ struct EnsembleLabelerTests {
         var labels = try VoxelBuffer<UInt16>(count: Self.native.count)
         while !labeler.isFinished {
             for (index, member) in members.enumerated() {
-                while let plane = labeler.neededPlane(of: index) {
-                    try member.planes[plane].withUnsafeBufferPointer { try labeler.push($0, of: index) }
+                while let plane = labeler.planes.neededPlane(of: index) {
+                    try member.planes[plane].withUnsafeBufferPointer { try labeler.planes.push($0, of: index) }
                 }
             }
             try labeler.labelSlice(into: &labels, tally: &tally, scope: scope)
@@ -100,6 +105,97 @@ struct EnsembleLabelerTests {
             }
         }
         return sums.map { $0 / Double(members.count) }
+    }
+
+    /// The probabilities of some classes in the slices of the box, from `slice` on.
+    private func maps(
+        _ members: [MemberLogits],
+        _ probabilities: ClassProbabilities,
+        from slice: Int = 0,
+        scope: ComputeScope
+    ) throws -> [UInt8] {
+        let planes = try EnsemblePlanes(
+            members: try members.map {
+                try EnsemblePlanes.Member(
+                    model: $0.shape,
+                    box: Self.box.shape,
+                    rule: ResamplingRule(order: .linear),
+                    separateAxis: nil
+                )
+            },
+            box: Self.box.shape,
+            classes: Self.classes,
+            resumingAtSlice: slice
+        )
+        var bytes: [UInt8] = []
+        var one = try VoxelBuffer<UInt8>(count: probabilities.classes.count * Self.box.shape.sliceCount)
+        while !planes.isFinished {
+            for (index, member) in members.enumerated() {
+                while let plane = planes.neededPlane(of: index) {
+                    try member.planes[plane].withUnsafeBufferPointer { try planes.push($0, of: index) }
+                }
+            }
+            try probabilities.nextSlice(of: planes, into: &one, scope: scope)
+            bytes += one.array()
+            planes.advance()
+        }
+        return bytes
+    }
+
+    @Test("Maps hold the mean probabilities in steps of 1/255, for any number of threads", arguments: [false, true])
+    func maps(isRegions: Bool) async throws {
+        let decision: LabelDecision =
+            isRegions ? .regions(labels: [5, 6, 7, 8]) : .largestLogit(labels: [0, 3, 9, 2])
+        let probabilities = ClassProbabilities(decision, of: [3, 1])
+        let members = members
+        let found = try await resultsForWidths { try maps(members, probabilities, scope: $0) }
+        #expect(found.dropFirst().allSatisfy { $0 == found[0] })
+        let shape = Self.box.shape
+        #expect(found[0].count == shape.count * 2)
+        var worst = 0.0
+        for index in 0..<shape.count {
+            let place = SIMD3(index % shape.x, index / shape.x % shape.y, index / shape.sliceCount)
+            let expected = self.probabilities(members, place, isRegions: isRegions)
+            for (order, c) in [3, 1].enumerated() {
+                let byte = found[0][(place.z * 2 + order) * shape.sliceCount + index % shape.sliceCount]
+                worst = max(worst, abs(Double(byte) - expected[c] * 255))
+            }
+        }
+        #expect(worst > 0.4 && worst < 0.5 + 1e-3)
+        for slice in 0...shape.z {
+            let rest = try maps(members, probabilities, from: slice, scope: .serial())
+            #expect(rest[...] == found[0][(slice * 2 * shape.sliceCount)...])
+        }
+    }
+
+    @Test("Planes of probabilities are interpolated as they are", arguments: [false, true])
+    func interpolated(isRegions: Bool) throws {
+        let decision: LabelDecision =
+            isRegions ? .regions(labels: [5, 6, 7, 8]) : .largestLogit(labels: [0, 3, 9, 2])
+        let logits = MemberLogits(VolumeShape(x: 9, y: 8, z: 7), classes: Self.classes, seed: 4)
+        let converter = try PlaneProbabilities(model: logits.shape, decision: decision)
+        let planes = try logits.planes.map { plane in
+            var converted: [Float] = []
+            try plane.withUnsafeBufferPointer {
+                try converter.withProbabilities(of: $0, scope: .serial()) { converted = Array($0) }
+            }
+            return converted
+        }
+        let member = MemberLogits(logits.shape, planes: planes)
+        let found = try maps(
+            [member],
+            ClassProbabilities(decision, of: [2], form: .probabilities),
+            scope: .serial()
+        )
+        let shape = Self.box.shape
+        var worst = 0.0
+        for index in 0..<shape.count {
+            let place = SIMD3(index % shape.x, index / shape.x % shape.y, index / shape.sliceCount)
+            // The planes of regions hold one half less.
+            let expected = member.value(2, place, of: shape) + (isRegions ? 0.5 : 0)
+            worst = max(worst, abs(Double(found[index]) - expected * 255))
+        }
+        #expect(worst > 0.4 && worst < 0.5 + 1e-3)
     }
 
     private var members: [MemberLogits] {

@@ -41,6 +41,15 @@ struct SegmentationOptionsTests {
         #expect(SegmentationOptions().shown.keys.allSatisfy { !["window", "label-opacity", "planes"].contains($0) })
     }
 
+    @Test("Maps of probabilities are shown, and read back")
+    func probabilities() throws {
+        var options = SegmentationOptions()
+        #expect(options.shown["probabilities"] == nil)
+        options.writesProbabilities = true
+        #expect(options.shown["probabilities"] == "yes")
+        #expect(try SegmentationOptions(recorded: JSONValue(encoding: options)) == options)
+    }
+
     @Test(
         "A window is a name, or a finite centre and a width above 0",
         arguments: [

@@ -101,11 +101,13 @@ struct FaultTests {
         let bench = try ToolBench()
         try bench.addVolume("long.nii", 24, 24, 96)
         let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
-        for fault in ["checkpoint.write:2:kill", "checkpoint.flush:2:kill"] {
-            let tool = try Tool(command + ["--overwrite"], environment: ["NOCTURNE_FAULT": fault])
-            #expect(tool.status == 0, "\(tool.errors)")
-            #expect(tool.errors.contains("engine crashed"), "\(fault) was not reached")
-            try FileManager.default.removeItem(atPath: bench.output)
+        for options in [[], ["--probabilities"]] {
+            for fault in ["checkpoint.write:2:kill", "checkpoint.flush:2:kill"] {
+                let tool = try Tool(command + ["--overwrite"] + options, environment: ["NOCTURNE_FAULT": fault])
+                #expect(tool.status == 0, "\(tool.errors)")
+                #expect(tool.errors.contains("engine crashed"), "\(fault) was not reached")
+                try FileManager.default.removeItem(atPath: bench.output)
+            }
         }
     }
 

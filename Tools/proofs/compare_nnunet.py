@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares Nocturne's label maps voxel by voxel with those of nnU-Net v2's own predictor on the same weights.
 
-    python Tools/proofs/compare_nnunet.py NOCTURNE [--work DIR] [--reference-rounding] [--precision bfloat16]
+    python Tools/proofs/compare_nnunet.py NOCTURNE [--work DIR] [--reference-rounding] [--precision bfloat16] [--probabilities]
 
 Makes small trained folders (nnU-Net's own networks, trained briefly on ellipsoids) and volumes, predicts with
 nnUNetPredictor on the CPU and with `nocturne run` on the exported packages, each with one and with three folds, with
 and without mirroring. Prints the share of equal voxels and the lowest Dice over the labels, and exits with 1 below the limits:
 99.99 % and 0.9995; 99.9999 % with --reference-rounding; 99.9 % and 0.998 with bfloat16, counted over all runs of a
-case. Folders, volumes and nnU-Net's predictions remain in DIR and are reused.
+case. With --probabilities, the maps of probabilities are compared with nnU-Net's arrays (`save_probabilities`), in steps of
+1/255: at most 1 step in the mean of a case and 3 in any voxel. Folders, volumes and nnU-Net's predictions remain in DIR and are reused.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 warnings.filterwarnings("ignore")  # PyTorch's and nnU-Net's about themselves
@@ -76,10 +78,36 @@ def prepare(case: ProofCase, work: Path) -> Path:
     return folder
 
 
-def predict(case: ProofCase, folder: Path, folds: int, mirroring: bool) -> Path:
-    """nnU-Net's label maps, from an earlier call if there was one."""
+@dataclass
+class Steps:
+    """How far probabilities are apart, in steps of 1/255."""
+
+    voxels: int = 0
+    total: float = 0.0
+    largest: float = 0.0
+
+    def add(self, maps: Path, arrays: Path, names: dict[str, int]) -> None:
+        expected = np.load(arrays)["probabilities"]
+        for name, value in names.items():
+            found = nib.load(maps / f"{name}.nii.gz").dataobj.get_unscaled()
+            difference = np.abs(found - 255.0 * expected[value].transpose(2, 1, 0).astype(np.float64))
+            self.voxels += difference.size
+            self.total += float(difference.sum())
+            self.largest = max(self.largest, float(difference.max()))
+
+    @property
+    def mean(self) -> float:
+        return self.total / max(self.voxels, 1)
+
+    def are_fine(self) -> bool:
+        return self.mean <= 1 and self.largest <= 3
+
+
+def predict(case: ProofCase, folder: Path, folds: int, mirroring: bool, probabilities: bool) -> Path:
+    """nnU-Net's label maps and arrays of probabilities, from an earlier call if there was one."""
     out = folder / "nnunet" / f"{folds}-{mirroring}"
-    if (out / "done").exists():
+    arrays = [f"case{n}.npz" for n in range(len(case.grids))] if probabilities else []
+    if (out / "done").exists() and all((out / array).exists() for array in arrays):
         return out
     from nnunetv2.inference.predict_from_raw_data import nnUNetPredictor
 
@@ -96,11 +124,12 @@ def predict(case: ProofCase, folder: Path, folds: int, mirroring: bool) -> Path:
             predictor.predict_from_files_sequential(
                 inputs,
                 [str(stage / f"case{n}") for n in range(len(inputs))],
+                save_probabilities=probabilities,
                 folder_with_segs_from_prev_stage=None if before is None else str(before),
             )
         before = stage
-    for n in range(len(inputs)):
-        shutil.copy(before / f"case{n}.nii.gz", out)
+    for name in [f"case{n}.nii.gz" for n in range(len(inputs))] + arrays:
+        shutil.copy(before / name, out)
     (out / "done").touch()
     return out
 
@@ -133,13 +162,22 @@ def dice_of_truth(case: ProofCase, folder: Path, predicted: Path) -> float:
     return float(min(scores))
 
 
-def compare(case: ProofCase, folder: Path, command: list[str], extra: list[str]) -> tuple[Agreement, list[str], float]:
-    total, notes, truth = Agreement(), [], 1.0
+def label_values(package: Path) -> dict[str, int]:
+    """The value of each label by its name."""
+    return {label["name"]: label["value"] for label in json.loads((package / "model.json").read_text())["labels"]}
+
+
+def compare(
+    case: ProofCase, folder: Path, command: list[str], extra: list[str]
+) -> tuple[Agreement, Steps, list[str], float]:
+    total, steps, notes, truth = Agreement(), Steps(), [], 1.0
+    probabilities = "--probabilities" in extra
     for folds, mirroring in VARIANTS:
-        expected = predict(case, folder, folds, mirroring)
+        expected = predict(case, folder, folds, mirroring, probabilities)
         truth = min(truth, dice_of_truth(case, folder, expected))
         with tempfile.TemporaryDirectory() as out:
-            run = [*command, "run", str(folder / "volumes"), "--model", str(package(case, folder, folds))]
+            model = package(case, folder, folds)
+            run = [*command, "run", str(folder / "volumes"), "--model", str(model)]
             run += ["--output", out, "--meshes", "none", "--quiet", *extra, *([] if mirroring else ["--disable-tta"])]
             done = subprocess.run(run, capture_output=True, text=True)
             different: list[int] = []
@@ -157,9 +195,12 @@ def compare(case: ProofCase, folder: Path, command: list[str], extra: list[str])
                     notes.append(f"{case.name}: different grid")
                     found = np.full(labels.shape, 255, dtype=np.uint8)
                 different.append(total.add(found, labels))
+                if probabilities and files:
+                    maps = files[0].parent / "probabilities"
+                    steps.add(maps, expected / f"case{n}.npz", label_values(model))
             mirrored = "mirrored" if mirroring else "plain"
             print(f"  {case.name}, {folds} folds, {mirrored}: {sum(different)} voxels differ", flush=True)
-    return total, notes, truth
+    return total, steps, notes, truth
 
 
 def main() -> int:
@@ -167,6 +208,7 @@ def main() -> int:
     parser.add_argument("nocturne", help="the built program")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nocturne-nnunet")
     parser.add_argument("--reference-rounding", action="store_true")
+    parser.add_argument("--probabilities", action="store_true")
     parser.add_argument("--precision", default="float32")
     parser.add_argument("--engine", default="auto")
     parser.add_argument("--threads", type=int, default=2)
@@ -179,23 +221,25 @@ def main() -> int:
         extra.append("--reference-rounding")
         if options.precision != "bfloat16":
             limits.equal = 0.999999
+    if options.probabilities:
+        extra.append("--probabilities")
     rows, failures = [], 0
     for case in CASES:
         if options.cases and case.name not in options.cases:
             continue
         folder = prepare(case, options.work)
-        found, notes, truth = compare(case, folder, options.nocturne.split(), extra)
-        fine = found.equal >= limits.equal and found.dice >= limits.dice and not notes
+        found, steps, notes, truth = compare(case, folder, options.nocturne.split(), extra)
+        fine = found.equal >= limits.equal and found.dice >= limits.dice and steps.are_fine() and not notes
         failures += not fine
         rows.append(
             f"| {case.name} | {found.voxels} | {found.different} | {100 * found.equal:.5f} |"
-            f" {found.dice:.6f} | {truth:.2f} | {'yes' if fine else 'NO'} |"
+            f" {found.dice:.6f} | {truth:.2f} | {steps.mean:.3f} | {steps.largest:.3f} | {'yes' if fine else 'NO'} |"
         )
         print("\n".join(notes), end="\n" if notes else "")
     rounding = ", reference rounding" if options.reference_rounding else ""
     print(f"\n{options.precision}{rounding}: at least {100 * limits.equal:g} % and Dice {limits.dice}\n")
-    print("| case | voxels | different | equal % | lowest Dice | Dice with the truth | within limits |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("| case | voxels | different | equal % | lowest Dice | Dice with the truth | mean step | largest step | within limits |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     print("\n".join(rows))
     return 1 if failures else 0
 

@@ -178,6 +178,24 @@ void nk_label_row_mean(
 
 ptrdiff_t nk_label_row_mean_scratch(int classes);
 
+/// `form`: what planes hold: logits, or probabilities, of exclusive classes or of independent regions.
+enum {
+    /// Softmax over the classes follows.
+    NK_LOGITS_OF_CLASSES,
+    /// The logistic function follows.
+    NK_LOGITS_OF_REGIONS,
+    NK_PROBABILITIES,
+    /// Probabilities of which one half was subtracted.
+    NK_PROBABILITIES_LESS_HALF,
+};
+
+/// The mean probabilities of several networks in one native row, as whole numbers of 1/255, rounded to the nearest: that of
+/// class c in voxel i at bytes[places[c] * step + i]; classes with a negative place are left out. The planes are interpolated
+/// as by `nk_label_row`. `scratch` has `nk_label_row_mean_scratch(classes)` floats.
+void nk_row_probabilities(
+    uint8_t *bytes, ptrdiff_t step, ptrdiff_t count, const nk_label_taps *members, int member_count, int classes,
+    const int32_t *places, int form, float *scratch);
+
 /// Labels and their probabilities without interpolation: class c of voxel i is logits[c * class_step + i]. Softmax over the
 /// classes, or the logistic function of the region that is chosen. 1 for voxels without a region, and possibly for voxels
 /// of label 0.

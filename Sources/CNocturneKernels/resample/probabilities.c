@@ -148,6 +148,57 @@ NK_VARIANTS(
      const nk_label_decision *decision, float *scratch),
     (labels, probabilities, count, members, member_count, decision, scratch))
 
+/// Adds interpolated values to sums, after `values` have become probabilities as the form says.
+NK_INLINE void add_as(float *restrict sums, float *restrict values, int classes, int form, ptrdiff_t length)
+{
+    if (form == NK_LOGITS_OF_CLASSES || form == NK_LOGITS_OF_REGIONS) {
+        add_probabilities(sums, values, classes, form == NK_LOGITS_OF_REGIONS, length);
+        return;
+    }
+    const float shift = form == NK_PROBABILITIES_LESS_HALF ? 0.5f : 0.0f;
+    for (int c = 0; c < classes; c++) {
+        const float *restrict row = values + c * chunk_length;
+        float *restrict sum = sums + c * chunk_length;
+        for (ptrdiff_t i = 0; i < length; i++) sum[i] += row[i] + shift;
+    }
+}
+
+NK_INLINE void nk_row_probabilities_body(
+    uint8_t *bytes, ptrdiff_t step, ptrdiff_t count, const nk_label_taps *members, int member_count, int classes,
+    const int32_t *places, int form, float *scratch)
+{
+    float *values = scratch, *sums = scratch + (ptrdiff_t)classes * chunk_length;
+    const float scale = 255.0f / (float)member_count;
+    ptrdiff_t begin = 0;
+    while (begin < count) {
+        ptrdiff_t end = begin + chunk_length < count ? begin + chunk_length : count;
+        for (int m = 0; m < member_count; m++)
+            while (members[m].x1[end - 1] - members[m].x0[begin] >= span_length) end--;
+        const ptrdiff_t length = end - begin;
+        memset(sums, 0, sizeof(float) * (size_t)classes * chunk_length);
+        for (int m = 0; m < member_count; m++) {
+            interpolate(values, &members[m], classes, begin, length);
+            add_as(sums, values, classes, form, length);
+        }
+        for (int c = 0; c < classes; c++) {
+            if (places[c] < 0) continue;
+            const float *restrict sum = sums + c * chunk_length;
+            uint8_t *restrict to = bytes + places[c] * step + begin;
+            for (ptrdiff_t i = 0; i < length; i++) {
+                const float value = sum[i] * scale;
+                to[i] = (uint8_t)((value < 0.0f ? 0.0f : value > 255.0f ? 255.0f : value) + 0.5f);
+            }
+        }
+        begin = end;
+    }
+}
+
+NK_VARIANTS(
+    void, nk_row_probabilities,
+    (uint8_t *bytes, ptrdiff_t step, ptrdiff_t count, const nk_label_taps *members, int member_count, int classes,
+     const int32_t *places, int form, float *scratch),
+    (bytes, step, count, members, member_count, classes, places, form, scratch))
+
 /// The labels of a chunk of logits without interpolation, and the logits that decided.
 NK_INLINE void decide_logits(
     uint16_t *restrict labels, float *restrict best, const float *restrict logits, ptrdiff_t class_step,

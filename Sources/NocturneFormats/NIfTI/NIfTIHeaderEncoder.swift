@@ -6,6 +6,8 @@ struct NIfTIHeaderEncoder {
     var geometry: VolumeGeometry
     var dataType: NIfTIDataType
     var intentCode = 0
+    /// Of a stored value, to the value that it stands for.
+    var slope = 1.0
     var forms: NIfTIForms
     var extensions: [NIfTIExtension] = []
 
@@ -39,7 +41,7 @@ struct NIfTIHeaderEncoder {
         } else {
             bytes.put(Int64(dataOffset), at: layout.dataOffset)
         }
-        bytes.putReal(1, at: layout.slope)
+        bytes.putReal(slope, at: layout.slope)
         bytes.putUnits(2)
         bytes.putCode(intentCode, at: layout.intentCode)
         bytes.put(Array(NIfTIHeaderEncoder.summary.utf8), at: layout.summary)

@@ -4,9 +4,9 @@ import NocturneSystem
 
 /// Writes single `.nii` and `.nii.gz` files, little-endian.
 ///
-/// NIfTI-1, or NIfTI-2 when a dimension is above 32,767. Slope 1, intercept 0, millimetres, both forms. The same input
-/// gives the same bytes for any number of threads: gzip files contain no time and no name. A file is neither flushed to
-/// the disk nor removed after an error; the caller does both, and renames it.
+/// NIfTI-1, or NIfTI-2 when a dimension is above 32,767. Slope 1 but for probabilities, intercept 0, millimetres, both
+/// forms. The same input gives the same bytes for any number of threads: gzip files contain no time and no name. A file is
+/// neither flushed to the disk nor removed after an error; the caller does both, and renames it.
 ///
 /// Memory: at most ``compressionBytes`` besides the input. Compression uses Nocturne's own compressor
 /// (``CNocturneDeflate``), in chunks of 1 MiB on all idle threads. There are no levels. Compared with zlib's level 1,
@@ -97,6 +97,32 @@ public enum NIfTIWriter {
                     let first = source.baseAddress! + range.lowerBound
                     for index in 0..<range.count { words[index] = rounded(first[index]).littleEndian }
                 }
+            }
+        }
+    }
+
+    /// Writes probabilities as uint8 with a slope of 1/255: readers that apply it see 0 to 1.
+    ///
+    /// Parameters and errors as for labels; values above 255 are lost.
+    /// - Parameter map: whole numbers of 1/255.
+    public static func writeProbabilities(
+        _ map: LabelVolume,
+        forms: NIfTIForms?,
+        to path: String,
+        scope: ComputeScope
+    ) throws {
+        let encoder = NIfTIHeaderEncoder(
+            geometry: map.geometry,
+            dataType: .uint8,
+            slope: 1.0 / 255,
+            forms: forms ?? .scanner
+        )
+        let voxels = map.voxels
+        try write(encoder, to: path, nil, scope) { range, target in
+            voxels.withUnsafeBufferPointer { source in
+                let bytes = target.bindMemory(to: UInt8.self, capacity: range.count)
+                let first = source.baseAddress! + range.lowerBound
+                for index in 0..<range.count { bytes[index] = UInt8(truncatingIfNeeded: first[index]) }
             }
         }
     }

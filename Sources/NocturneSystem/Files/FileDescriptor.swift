@@ -11,18 +11,20 @@ public struct FileDescriptor: ~Copyable {
         var open: FaultPoint?
         var read: FaultPoint?
         var write: FaultPoint?
-        var flush: FaultPoint? = .fileFlush
+        var flush: FaultPoint?
         var close: FaultPoint?
 
         public init(
             open: FaultPoint? = nil,
             read: FaultPoint? = nil,
             write: FaultPoint? = nil,
+            flush: FaultPoint? = .fileFlush,
             close: FaultPoint? = nil
         ) {
             self.open = open
             self.read = read
             self.write = write
+            self.flush = flush
             self.close = close
         }
 
@@ -31,6 +33,8 @@ public struct FileDescriptor: ~Copyable {
         public static let input = FaultPoints(open: .inputOpen, read: .inputRead)
         /// Of a file that is part of the output.
         public static let output = FaultPoints(open: .fileCreate, write: .fileWrite, close: .fileClose)
+        /// Of a file with which an interrupted item resumes.
+        public static let checkpoint = FaultPoints(write: .checkpointWrite, flush: .checkpointFlush)
     }
 
     /// What `fstat` says of the file.
@@ -63,15 +67,22 @@ public struct FileDescriptor: ~Copyable {
         try self.init(.create, path, flags, points)
     }
 
+    /// Opens a file for reading and writing as it is, or creates an empty one that only its owner can read. A symbolic link is
+    /// refused.
+    public init(updating path: String, points: FaultPoints) throws(FileSystemError) {
+        try self.init(.create, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, points, mode: 0o600)
+    }
+
     private init(
         _ operation: FileOperation,
         _ path: String,
         _ flags: Int32,
-        _ points: FaultPoints
+        _ points: FaultPoints,
+        mode: mode_t = 0o666
     ) throws(FileSystemError) {
         self.path = path
         self.points = points
-        number = Self.call(points.open) { Glibc.open(path, flags, 0o666) }
+        number = Self.call(points.open) { Glibc.open(path, flags, mode) }
         guard number >= 0 else { throw FileSystemError(operation, path: path, code: errno) }
     }
 
@@ -131,18 +142,22 @@ public struct FileDescriptor: ~Copyable {
 
     /// The `count` bytes from `offset` on, or fewer at the end of the file.
     public func read(count: Int, at offset: Int) throws(FileSystemError) -> [UInt8] {
-        try filled(count) { (buffer) throws(FileSystemError) in
-            var filled = 0
-            while filled < buffer.count {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-                let got = try repeated(.read, points.read) {
-                    pread(number, rest.baseAddress, min(rest.count, Self.largestTransfer), off_t(offset + filled))
-                }
-                if got == 0 { break }
-                filled += got
+        try filled(count) { (buffer) throws(FileSystemError) in try read(into: buffer, at: offset) }
+    }
+
+    /// Fills the buffer from `offset` on, as far as the file reaches.
+    /// - Returns: the bytes read.
+    public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(FileSystemError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let got = try repeated(.read, points.read) {
+                pread(number, rest.baseAddress, min(rest.count, Self.largestTransfer), off_t(offset + filled))
             }
-            return filled
+            if got == 0 { break }
+            filled += got
         }
+        return filled
     }
 
     /// Everything from here to the end of the file.
@@ -179,6 +194,17 @@ public struct FileDescriptor: ~Copyable {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
             done += try repeated(.write, points.write) {
                 Glibc.write(number, rest.baseAddress, min(rest.count, Self.largestTransfer))
+            }
+        }
+    }
+
+    /// Writes all bytes at `offset`, which moves no position.
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(FileSystemError) {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            done += try repeated(.write, points.write) {
+                pwrite(number, rest.baseAddress, min(rest.count, Self.largestTransfer), off_t(offset + done))
             }
         }
     }

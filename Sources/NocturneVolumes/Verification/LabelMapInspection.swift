@@ -69,5 +69,18 @@ extension ItemInspection {
         }
     }
 
+    /// Reads the header of a map of probabilities.
+    mutating func inspectProbabilities(_ file: String, of label: String, on geometry: VolumeGeometry) throws {
+        try inspect(file) { inspection, path in
+            let header = try NIfTIReader.readHeader(at: path)
+            if header.geometry.shape != geometry.shape || !header.geometry.matches(geometry) {
+                inspection.add(file, "the grid of the probabilities of \(label) is not the one of result.json")
+            }
+            if header.dataType != .uint8 || abs(header.scalingSlope * 255 - 1) > 1e-6 {
+                inspection.add(file, "the probabilities of \(label) are not stored as uint8 with a slope of 1/255")
+            }
+        }
+    }
+
     private static func text(_ shape: [Int]) -> String { shape.map(String.init).joined(separator: "×") }
 }

@@ -26,6 +26,10 @@ extension SegmentationResult: InspectableResult {
                 margin: 2
             )
         }
+        for label in labels {
+            guard let file = label.probabilityFile else { continue }
+            try inspection.inspectProbabilities(file, of: label.name, on: recorded.geometry)
+        }
         try inspection.inspectSegmentationObject(recorded.labels, on: recorded.geometry)
         try inspection.inspectStructureSet(recorded.labels, on: recorded.geometry)
         try inspection.inspectPicture("preview.png")

@@ -18,20 +18,29 @@ struct EarlierLabels: Sendable {
     /// What the cleaning rules have done to the labels.
     let cleaning: [LabelCleaning]
     let confidence: [UInt16: LabelConfidence]
-    private let path: String
+    private let folder: String
+    private var path: String { folder + "/" + SegmentationWriter.labelFile }
 
     /// - Parameters:
     ///   - folder: the earlier result.
-    ///   - wanted: names of the labels that the new result has.
-    /// - Returns: nil when the labels depend on something that has changed, when the result has not all wanted labels or was
-    ///   edited, and when its label map is not the one that was written.
-    /// - Complexity: reads `result.json` and the label map once.
-    init?(in folder: String, for source: VolumeSource, wanted: some Sequence<String>) {
-        guard let result = Self.result(in: folder, for: source, wanted: wanted),
-            let file = result.files.first(where: { $0.path == SegmentationWriter.labelFile })
+    ///   - wanted: the labels that the new result has.
+    ///   - hasProbabilities: whether it has maps of their probabilities too.
+    /// - Returns: nil when the labels depend on something that has changed, when the result has not all that is wanted or was
+    ///   edited, and when a map is not the one that was written.
+    /// - Complexity: reads `result.json` and the maps once.
+    init?(in folder: String, for source: VolumeSource, wanted: [ModelLabel], hasProbabilities: Bool) {
+        guard
+            let result = Self.result(in: folder, for: source, wanted: wanted, hasProbabilities: hasProbabilities)
         else { return nil }
-        path = folder + "/" + file.path
-        guard let digest = try? FileSystem.digest(path), digest.digest.hex == file.sha256 else { return nil }
+        let maps = [SegmentationWriter.labelFile] + (hasProbabilities ? wanted.map(ProbabilityMaps.file) : [])
+        let areIntact = maps.allSatisfy { map in
+            guard let file = result.files.first(where: { $0.path == map }),
+                let digest = try? FileSystem.digest(folder + "/" + map)
+            else { return false }
+            return digest.digest.hex == file.sha256
+        }
+        guard areIntact else { return nil }
+        self.folder = folder
         engine = result.engine
         let known = result.labels.compactMap { label in
             label.confidence.map { (UInt16(label.value), LabelConfidence($0)) }
@@ -51,20 +60,26 @@ struct EarlierLabels: Sendable {
         }
     }
 
-    /// The earlier result; nil as above, but for its label map, which is not read.
+    /// The earlier result; nil as above, but for its maps, which are not read.
     static func result(
         in folder: String,
         for source: VolumeSource,
-        wanted: some Sequence<String>
+        wanted: [ModelLabel],
+        hasProbabilities: Bool
     ) -> SegmentationResult? {
         guard let fingerprint = source.labelsFingerprint,
             let bytes = try? FileSystem.read(folder + "/result.json"),
             let result = try? JSONDecoder().decode(SegmentationResult.self, from: Data(bytes)),
             result.labelsFingerprint == fingerprint, result.edited == nil,
-            Set(wanted).isSubset(of: result.labels.map(\.name))
+            Set(wanted.map(\.name)).isSubset(of: result.labels.map(\.name)),
+            !hasProbabilities
+                || Set(wanted.map(ProbabilityMaps.file)).isSubset(of: result.labels.compactMap(\.probabilityFile))
         else { return nil }
         return result
     }
+
+    /// Copies a file of the result.
+    func copy(_ file: String, to path: String) throws { try FileSystem.copy(folder + "/" + file, to: path) }
 
     /// - Throws: `NIfTIError`, ``VolumeError`` when the file was replaced meanwhile, `CancelledError`.
     func read(on geometry: VolumeGeometry, _ scope: ComputeScope) throws -> LabelVolume {

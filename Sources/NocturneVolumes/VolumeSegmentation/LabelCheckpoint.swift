@@ -6,10 +6,6 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Finished label slices of an item in progress, stored in staging so that a long volume resumes at its last slab.
 ///
 /// `labels0.u16` holds the slices of the first level; `checkpoint0.json` records how many are valid and what they
@@ -21,11 +17,15 @@ struct LabelCheckpoint {
         var parts: [Part]
         /// Of these slices, and possibly of later ones, which are inferred again.
         var confidence: ConfidenceTally
+        /// The classes whose probabilities are saved; nil without any.
+        var probabilityClasses: [Int]?
 
         /// The slices of one save, starting where the previous save ended.
         struct Part: Codable {
             var end: Int
             var sha256: String
+            /// Of the part's probabilities, in a file of their own.
+            var probabilities: String?
         }
     }
 
@@ -67,9 +67,11 @@ struct LabelCheckpoint {
     private var statePath: String { folder + "/checkpoint\(level).json" }
 
     /// Fills in the slices of an earlier attempt; ignores slices that are damaged or belong to another item.
+    /// - Parameter probabilities: continues after the restored slices.
     /// - Returns: the number of restored slices, and the confidence in their labels.
     mutating func restore(
         into labels: inout VoxelBuffer<UInt16>,
+        _ probabilities: StagedProbabilities?,
         scope: ComputeScope
     ) throws -> (slices: Int, confidence: ConfidenceTally) {
         guard let text = try? FileSystem.read(statePath, limit: Self.maximumStateBytes),
@@ -77,37 +79,43 @@ struct LabelCheckpoint {
             state.fingerprint == fingerprint, state.instructionSet == instructionSet,
             let slices = state.parts.last?.end, slices <= shape.z,
             zip([0] + state.parts.map(\.end), state.parts).allSatisfy({ $0 < $1.end }),
-            let descriptor = Optional(open(labelsPath, O_RDONLY | O_CLOEXEC)), descriptor >= 0
+            state.probabilityClasses == probabilities?.classes.classes
         else { return (0, ConfidenceTally()) }
-        defer { close(descriptor) }
-        let intact = try labels.withUnsafeMutableBufferPointer { labels throws -> Bool in
-            let bytes = UnsafeMutableRawBufferPointer(labels)
-            var offset = 0
-            for part in state.parts {
-                let end = part.end * shape.sliceCount * 2
-                var digester = ContentDigester()
-                while offset < end {
-                    try scope.check()
-                    let count = pread(
-                        descriptor,
-                        bytes.baseAddress! + offset,
-                        min(1 << 22, end - offset),
-                        off_t(offset)
-                    )
-                    if count <= 0 { return false }
-                    digester.update(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
-                    offset += count
-                }
-                guard digester.finish().hex == part.sha256 else { return false }
-            }
-            return true
-        }
-        guard intact else {
+        guard try restoreLabels(state.parts, into: &labels, scope: scope),
+            try probabilities?.restore(state.parts.map { ($0.end, $0.probabilities ?? "") }, scope: scope) ?? true
+        else {
             labels.clear()
             return (0, ConfidenceTally())
         }
         parts = state.parts
         return (slices, state.confidence)
+    }
+
+    /// - Returns: false for slices that are not those which were saved.
+    private func restoreLabels(
+        _ parts: [State.Part],
+        into labels: inout VoxelBuffer<UInt16>,
+        scope: ComputeScope
+    ) throws -> Bool {
+        guard let file = try? FileDescriptor(reading: labelsPath) else { return false }
+        return try labels.withUnsafeMutableBufferPointer { labels throws -> Bool in
+            let bytes = UnsafeMutableRawBufferPointer(labels)
+            var offset = 0
+            for part in parts {
+                let end = part.end * shape.sliceCount * 2
+                var digester = ContentDigester()
+                while offset < end {
+                    try scope.check()
+                    let piece = bytes[offset..<min(offset + 1 << 22, end)]
+                    let count = try? file.read(into: UnsafeMutableRawBufferPointer(rebasing: piece), at: offset)
+                    guard count == piece.count else { return false }
+                    digester.update(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[piece.indices]))
+                    offset = piece.endIndex
+                }
+                guard digester.finish().hex == part.sha256 else { return false }
+            }
+            return true
+        }
     }
 
     /// Whether twice as much is free as all slices take.
@@ -120,6 +128,7 @@ struct LabelCheckpoint {
     mutating func save(
         _ labels: borrowing VoxelBuffer<UInt16>,
         _ confidence: ConfidenceTally,
+        _ probabilities: StagedProbabilities?,
         finishedSlices: Int,
         force: Bool,
         of total: Int
@@ -131,37 +140,25 @@ struct LabelCheckpoint {
             lastSave = time.monotonic
             return
         }
-        let descriptor = open(labelsPath, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw FileSystemError(operation: "create", path: labelsPath, code: errno) }
-        defer { close(descriptor) }
-        let end = finishedSlices * shape.sliceCount * 2
+        let file = try FileDescriptor(updating: labelsPath, points: .checkpoint)
         let start = saved * shape.sliceCount * 2
+        let end = finishedSlices * shape.sliceCount * 2
         let digest = try labels.withUnsafeBufferPointer { labels throws -> ContentDigest in
-            let bytes = UnsafeRawBufferPointer(labels)
-            var offset = start
-            while offset < end {
-                let count = FaultPoint.checkpointWrite.call {
-                    pwrite(descriptor, bytes.baseAddress! + offset, end - offset, off_t(offset))
-                }
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    throw FileSystemError(operation: "write", path: labelsPath, code: errno)
-                }
-                offset += count
-            }
+            let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(labels)[start..<end])
+            try file.write(bytes, at: start)
             var digester = ContentDigester()
-            digester.update(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            digester.update(bytes)
             return digester.finish()
         }
-        guard FaultPoint.checkpointFlush.call({ fsync(descriptor) }) == 0 else {
-            throw FileSystemError(operation: "flush", path: labelsPath, code: errno)
-        }
-        parts.append(State.Part(end: finishedSlices, sha256: digest.hex))
+        try file.flush()
+        let own = try probabilities?.save(finishedSlices: finishedSlices)
+        parts.append(State.Part(end: finishedSlices, sha256: digest.hex, probabilities: own?.hex))
         let state = State(
             fingerprint: fingerprint,
             instructionSet: instructionSet,
             parts: parts,
-            confidence: confidence
+            confidence: confidence,
+            probabilityClasses: probabilities?.classes.classes
         )
         try FileSystem.replace(statePath, with: try StableJSON.encode(state))
         lastSave = time.monotonic

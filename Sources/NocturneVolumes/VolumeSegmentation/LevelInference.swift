@@ -21,6 +21,9 @@ protocol LabelInference: AnyObject {
     /// By label of the networks, on their own grid, before any cleaning. Complete when all tiles are done.
     var confidence: [UInt16: LabelConfidence] { get }
 
+    /// Complete when all tiles are done; nil if none were asked for.
+    var probabilities: StagedProbabilities? { get }
+
     /// The labels in stored order. Call once.
     func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16>
 }
@@ -31,20 +34,29 @@ struct LabelSlices: ~Copyable {
     /// Of the planes so far.
     var tally: ConfidenceTally
     private var checkpoint: LabelCheckpoint
+    /// Of the same slices; nil if none were asked for.
+    let probabilities: StagedProbabilities?
     private let grid: ModelGrid
     /// Slices that were saved before.
     let resumed: Int
 
-    init(_ grid: ModelGrid, _ checkpoint: LabelCheckpoint, scope: ComputeScope) throws {
+    init(
+        _ grid: ModelGrid,
+        _ checkpoint: LabelCheckpoint,
+        _ probabilities: StagedProbabilities?,
+        scope: ComputeScope
+    ) throws {
         var checkpoint = checkpoint
         var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
-        (resumed, tally) = try checkpoint.restore(into: &labels, scope: scope)
+        (resumed, tally) = try checkpoint.restore(into: &labels, probabilities, scope: scope)
+        self.probabilities = probabilities
         self.labels = labels
         self.checkpoint = checkpoint
         self.grid = grid
     }
 
     mutating func labelSlice(by labeler: inout EnsembleLabeler, scope: ComputeScope) throws {
+        try probabilities?.addSlice(of: labeler.planes, scope: scope)
         try labeler.labelSlice(into: &labels, tally: &tally, scope: scope)
     }
 
@@ -52,6 +64,7 @@ struct LabelSlices: ~Copyable {
         try checkpoint.save(
             labels,
             tally,
+            probabilities,
             finishedSlices: finishedSlices,
             force: force,
             of: isIntermediate ? grid.native.z + 1 : grid.native.z
@@ -75,7 +88,9 @@ final class LevelInference: LabelInference {
     private let meter: LogitConfidence
     private var slices: LabelSlices
     /// Of planes whose probabilities are resampled; nil if logits are.
-    private var probabilities: PlaneProbabilities?
+    private var planeProbabilities: PlaneProbabilities?
+    /// What probabilities are made from; nil if none were asked for.
+    private var planes: EnsemblePlanes?
 
     /// - Parameters:
     ///   - decision: the label value for each network output.
@@ -84,12 +99,13 @@ final class LevelInference: LabelInference {
         _ level: PreparedLevel,
         decision: LabelDecision,
         checkpoint: LabelCheckpoint,
+        probabilities: StagedProbabilities?,
         sessions: LevelSessions,
         options: SegmentationOptions,
         context: StageContext
     ) throws {
         let grid = level.grid
-        let slices = try LabelSlices(grid, checkpoint, scope: context.scope)
+        let slices = try LabelSlices(grid, checkpoint, probabilities, scope: context.scope)
         let labeler = try SlabLabeler(
             model: grid.shape,
             native: grid.native,
@@ -109,13 +125,22 @@ final class LevelInference: LabelInference {
         )
         meter = LogitConfidence(decision, width: grid.shape.x, height: grid.shape.y)
         if level.resamplesProbabilities {
-            probabilities = try PlaneProbabilities(model: grid.shape, decision: decision)
+            planeProbabilities = try PlaneProbabilities(model: grid.shape, decision: decision)
+        }
+        if probabilities != nil {
+            planes = try EnsemblePlanes(
+                members: [try EnsemblePlanes.Member(of: grid, box: grid.box.shape)],
+                box: grid.box.shape,
+                classes: decision.labels.count,
+                resumingAtSlice: slices.resumed - grid.box.lower.z
+            )
         }
         self.slices = slices
         self.labeler = labeler
     }
 
     var confidence: [UInt16: LabelConfidence] { slices.tally.confidence }
+    var probabilities: StagedProbabilities? { slices.probabilities }
     var stepCount: Int { tiles.stepCount }
     var stepsDone: Int { tiles.stepsDone }
     var isFinished: Bool { stepsDone == stepCount }
@@ -124,13 +149,22 @@ final class LevelInference: LabelInference {
         for plane in try tiles.step(context.scope) {
             try tiles.withPlane(plane) { logits in
                 try meter.add(logits, plane: plane, to: &slices.tally, scope: context.scope)
-                guard let probabilities else { return try push(logits, context.scope) }
-                try probabilities.withProbabilities(of: logits, scope: context.scope) { try push($0, context.scope) }
+                guard let planeProbabilities else { return try push(logits, context.scope) }
+                try planeProbabilities.withProbabilities(of: logits, scope: context.scope) {
+                    try push($0, context.scope)
+                }
             }
         }
     }
 
     private func push(_ plane: UnsafeBufferPointer<Float>, _ scope: ComputeScope) throws {
+        if let planes, !planes.isFinished {
+            try planes.push(plane, of: 0)
+            while !planes.isFinished, planes.neededPlane(of: 0) == nil {
+                try probabilities?.addSlice(of: planes, scope: scope)
+                planes.advance()
+            }
+        }
         _ = try labeler.push(plane, into: &slices.labels, scope: scope)
     }
 

@@ -100,6 +100,14 @@ package struct SegmentationArguments: RecipeArguments {
     @Flag(help: "Round sums and logits to half precision where nnU-Net does, to compare with it. Slower.")
     var referenceRounding = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Also write the probability of each label (probabilities/LABEL.nii.gz): uint8, with a slope that scales it to 0 "
+                + "to 1."
+        )
+    )
+    var probabilities = false
+
     @Option(
         help: ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file"),
         completion: .file()
@@ -148,7 +156,8 @@ package struct SegmentationArguments: RecipeArguments {
         let names = [
             (labels != nil, "--labels"), (pictures, "--pictures"), (planes != .acquired, "--planes"),
             (stepSize != nil, "--step-size"),
-            (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"), (rois != nil, "--rois"),
+            (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"),
+            (probabilities, "--probabilities"), (rois != nil, "--rois"),
             (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
             (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
@@ -180,6 +189,7 @@ package struct SegmentationArguments: RecipeArguments {
             rendering: rendering
         )
         options.planes = planes
+        options.writesProbabilities = probabilities
         options.pictures = surfaces.pictures
         return options
     }

@@ -78,6 +78,11 @@ public final class SegmentationModel: Sendable {
         return used.isEmpty ? Array(parts[..<1]) : used
     }
 
+    /// The labels of results: all, or those that were asked for.
+    func wantedLabels(_ options: SegmentationOptions) -> [ModelLabel] {
+        package.labels.filter { options.labels?.contains($0.name) ?? true }
+    }
+
     /// What runs first: the network of the region, or the first part.
     func firstPart(_ options: SegmentationOptions) -> PartModel {
         region.map { PartModel(members: [$0], labels: [:]) } ?? partsInUse(options)[0]
@@ -114,6 +119,14 @@ final class PartModel: Sendable {
         guard members.count == 1 else { return PostprocessRules() }
         let member = members[0].member
         return PostprocessRules(member.settings.postprocessing, of: member.package.labels)
+    }
+
+    /// The members' classes of these labels of the result, with their labels.
+    func mappedClasses(_ labels: Set<UInt16>) -> [(index: Int, label: UInt16)] {
+        members[0].decision.labels.enumerated().compactMap { index, value in
+            guard value != 0, let label = self.labels[value], labels.contains(label) else { return nil }
+            return (index, label)
+        }
     }
 
     /// Whether labels keep their values, and none is left out.

@@ -43,6 +43,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var drawsSlices: Bool
     /// The planes of these slices.
     public var planes = SlicePlanes.acquired
+    /// Whether a map of each label's probability is written.
+    public var writesProbabilities = false
     /// How pictures are drawn.
     public var pictures = PictureOptions()
     /// What a rendering of the volume shows.
@@ -118,6 +120,7 @@ extension SegmentationOptions: RecipeOptions {
         if review != .pictures { shown["review"] = review.rawValue }
         if preview != .full { shown["preview"] = preview.rawValue }
         if drawsSlices { shown["pictures"] = "yes" }
+        if writesProbabilities { shown["probabilities"] = "yes" }
         if planes != .acquired { shown["planes"] = planes.rawValue }
         shown.merge(pictures.shown) { $1 }
         if rendering != .none { shown["rendering"] = rendering.rawValue }

@@ -87,6 +87,8 @@ struct SegmentationResult: ItemResult {
         let largestComponentShare: Double?
         /// Absent where no network has decided: edited labels, labels that are not there, results of 0.1.0.
         let confidence: Confidence?
+        /// The map of the label's probability; absent unless it was asked for.
+        let probabilityFile: String?
         @Nullable var cleaning: Cleaning?
         @Nullable var mesh: Mesh?
 

@@ -55,6 +55,8 @@ struct SegmentationWriter {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.fileNames
         }
+        let probabilities = try writeProbabilities(into: folder, scope: scope)
+        written += probabilities.values.sorted()
         if let review = finished.review {
             try review.write(into: folder, item: item.name, surfaces: reviewSurfaces)
             written.append(ReviewParts.volumeFile)
@@ -77,7 +79,9 @@ struct SegmentationWriter {
                 ),
             options: options.shownInResults(of: finished.source),
             edited: edited,
-            labels: labels.map { entry(for: $0, mesh: meshed.meshes[$0.value]) },
+            labels: labels.map {
+                entry(for: $0, mesh: meshed.meshes[$0.value], probabilityFile: probabilities[$0.value])
+            },
             regions: finished.regions.map(SegmentationResult.Region.init),
             comparison: finished.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
             files: files,
@@ -113,25 +117,55 @@ struct SegmentationWriter {
     // MARK: Files
 
     private func writeLabels(to path: String, scope: ComputeScope) throws {
-        var forms: NIfTIForms?
-        if finished.source.format == .nifti {
-            forms = NIfTIForms(
-                of: try NIfTIReader.readHeader(
-                    at: finished.source.files[0],
-                    assumesOrientation: true,
-                    acceptsTimeSeries: true
-                )
-            )
-        }
         let names = labels.map {
             NIfTILabel(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
         }
-        try NIfTIWriter.writeLabels(finished.labels, names: names, forms: forms, to: path, scope: scope)
+        try NIfTIWriter.writeLabels(finished.labels, names: names, forms: try forms(), to: path, scope: scope)
+    }
+
+    /// Those of a NIfTI source.
+    private func forms() throws -> NIfTIForms? {
+        guard finished.source.format == .nifti else { return nil }
+        return NIfTIForms(
+            of: try NIfTIReader.readHeader(
+                at: finished.source.files[0],
+                assumesOrientation: true,
+                acceptsTimeSeries: true
+            )
+        )
+    }
+
+    /// - Returns: the files, by label; empty where none were asked for.
+    private func writeProbabilities(into folder: String, scope: ComputeScope) throws -> [UInt16: String] {
+        guard options.writesProbabilities, item.edit == nil else { return [:] }
+        try FileSystem.makeFolder(folder + "/" + ProbabilityMaps.folder)
+        let (geometry, forms) = (finished.labels.geometry, try forms())
+        var files: [UInt16: String] = [:]
+        for label in labels {
+            let file = ProbabilityMaps.file(label)
+            if let earlier = finished.earlier {
+                try earlier.copy(file, to: folder + "/" + file)
+            } else if let maps = finished.probabilities {
+                let map = try maps.map(of: label.value, stored: geometry.shape, scope: scope)
+                try NIfTIWriter.writeProbabilities(
+                    LabelVolume(geometry: geometry, voxels: map),
+                    forms: forms,
+                    to: folder + "/" + file,
+                    scope: scope
+                )
+            }
+            files[label.value] = file
+        }
+        return files
     }
 
     // MARK: The result
 
-    private func entry(for label: ModelLabel, mesh: SegmentationResult.Mesh?) -> SegmentationResult.Label {
+    private func entry(
+        for label: ModelLabel,
+        mesh: SegmentationResult.Mesh?,
+        probabilityFile: String?
+    ) -> SegmentationResult.Label {
         let measured = finished.measurements.first { $0.value == label.value }
         let cleaning = finished.cleaning.first { $0.value == label.value }
         return SegmentationResult.Label(
@@ -153,6 +187,7 @@ struct SegmentationWriter {
             largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
             confidence: (measured?.voxelCount ?? 0) > 0
                 ? finished.confidence[label.value].map(SegmentationResult.Confidence.init) : nil,
+            probabilityFile: probabilityFile,
             cleaning: cleaning.map(SegmentationResult.Cleaning.init),
             mesh: mesh
         )
@@ -162,6 +197,9 @@ struct SegmentationWriter {
         var notes = finished.notes + meshed.notes
         if let edited {
             notes.insert("the labels were edited by a person; the model's are in \(edited.original)", at: 0)
+            if options.writesProbabilities {
+                notes.insert("no maps of probabilities, since no network has decided on these labels", at: 1)
+            }
         }
         let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
         if !absent.isEmpty { notes.append("not found: " + absent.map(\.name).joined(separator: ", ")) }

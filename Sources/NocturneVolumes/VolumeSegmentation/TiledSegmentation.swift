@@ -41,6 +41,8 @@ public struct LabelledVolume: Sendable {
     let cleaning: [LabelCleaning]?
     /// By label; empty for labels that a person has drawn.
     let confidence: [UInt16: LabelConfidence]
+    /// In staging; nil where no network has run.
+    let probabilities: ProbabilityMaps?
     let notes: [String]
 }
 
@@ -68,7 +70,8 @@ public final class TiledSegmentation: InferenceRun {
             options: options,
             sessions: sessions,
             item: item,
-            instructionSet: model.instructionSet
+            instructionSet: model.instructionSet,
+            mappedLabels: options.writesProbabilities ? Set(model.wantedLabels(options).map(\.value)) : []
         )
         program = try ProgramRun(model, input, resources: resources)
         try reportingModel { try program?.begin(context) }
@@ -110,6 +113,7 @@ public final class TiledSegmentation: InferenceRun {
             earlier: prepared.earlier,
             cleaning: prepared.earlier?.cleaning ?? program?.cleaning,
             confidence: item.edit == nil ? prepared.earlier?.confidence ?? program?.confidence ?? [:] : [:],
+            probabilities: item.edit == nil && prepared.earlier == nil ? program?.maps : nil,
             notes: notes
         )
     }

@@ -16,6 +16,9 @@ struct VolumeMemory {
     var regions: RegionMeasures? = nil
 
     private var voxels: Int { source.geometry.shape.count }
+    private var mappedLabels: Set<UInt16> {
+        options.writesProbabilities ? Set(model.wantedLabels(options).map(\.value)) : []
+    }
 
     /// - Parameter lean: whether the sums of tiles are kept in a file.
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
@@ -59,7 +62,13 @@ struct VolumeMemory {
         let work = grid?.source(of: source) ?? source
         var (steps, largest): (Int, [PlannedBuffer]) = (0, [])
         for part in parts {
-            let memory = try PartMemory(part: part, source: work, options: options, lean: lean).plan()
+            let memory = try PartMemory(
+                part: part,
+                source: work,
+                options: options,
+                lean: lean,
+                mappedLabels: mappedLabels
+            ).plan()
             steps += memory.steps
             if Self.sum(memory.buffers) > Self.sum(largest) { largest = memory.buffers }
         }
@@ -114,7 +123,15 @@ struct VolumeMemory {
         let pictures = options.drawsSlices ? voxels / 4 * (options.planes == .all ? 3 : 1) : 0
         let review = options.review == .volumes ? ReviewVolume.workingBytes(shape) : 0
         let rendering = options.rendering == .none ? 0 : RenderingWriter.diskBytes
-        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + (lean ? voxels * 8 : 0)
+        let probabilities = mappedLabels.count * (voxelsOfNetworks + voxels / 4)
+        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + probabilities
+            + (lean ? voxels * 8 : 0)
+    }
+
+    /// The grid on which labels are made: the program's or the volume's own.
+    private var voxelsOfNetworks: Int {
+        let grid = try? model.settings.grid.map { try ProgramGrid($0, of: source) }
+        return grid?.shape.count ?? voxels
     }
 
     /// The mean cross-section of the grid in voxels.
@@ -174,6 +191,10 @@ struct VolumeMemory {
         }
         if !model.settings.postprocessing.isEmpty || options.labels != nil {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
+        }
+        if !mappedLabels.isEmpty {
+            let bytes = 4 * (voxels + voxelsOfNetworks)
+            buffers.append(PlannedBuffer("map of probabilities", bytes: bytes, from: .write, through: .write))
         }
         if options.writesSegmentationObject || options.writesStructureSet {
             // One after the other.

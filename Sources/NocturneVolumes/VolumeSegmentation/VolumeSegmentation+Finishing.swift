@@ -21,6 +21,7 @@ extension VolumeSegmentation {
         let measurements: [LabelMeasurement]
         let cleaning: [LabelCleaning]
         let confidence: [UInt16: LabelConfidence]
+        let probabilities: ProbabilityMaps?
         let earlier: EarlierLabels?
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
@@ -90,6 +91,7 @@ extension VolumeSegmentation {
             measurements: measurements,
             cleaning: inferred.cleaning ?? cleaning,
             confidence: inferred.confidence,
+            probabilities: inferred.probabilities,
             earlier: inferred.earlier,
             regions: regions.measurements,
             comparison: compared.outcome,
@@ -215,7 +217,5 @@ extension VolumeSegmentation {
 
     // MARK: Settings from the package and the options
 
-    func wantedLabels(of model: SegmentationModel) -> [ModelLabel] {
-        model.package.labels.filter { options.labels?.contains($0.name) ?? true }
-    }
+    func wantedLabels(of model: SegmentationModel) -> [ModelLabel] { model.wantedLabels(options) }
 }

@@ -80,6 +80,11 @@ extension VolumeSegmentation {
 
     private func earlierLabels(_ item: RecipeItem, _ source: VolumeSource) throws -> EarlierLabels? {
         guard item.edit == nil, let folder = item.earlierResult else { return nil }
-        return EarlierLabels(in: folder, for: source, wanted: wantedLabels(of: try model(source.model)).map(\.name))
+        return EarlierLabels(
+            in: folder,
+            for: source,
+            wanted: wantedLabels(of: try model(source.model)),
+            hasProbabilities: options.writesProbabilities
+        )
     }
 }

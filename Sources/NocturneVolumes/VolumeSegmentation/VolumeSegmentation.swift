@@ -71,8 +71,9 @@ public struct VolumeSegmentation: Recipe {
 
     /// The label map itself is not looked at.
     public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool {
-        let wanted = wantedLabels(of: try model(source.model)).map(\.name)
-        return EarlierLabels.result(in: folder, for: source, wanted: wanted) != nil
+        let wanted = wantedLabels(of: try model(source.model))
+        let hasProbabilities = options.writesProbabilities
+        return EarlierLabels.result(in: folder, for: source, wanted: wanted, hasProbabilities: hasProbabilities) != nil
     }
 
     // MARK: Stages, recognizing results

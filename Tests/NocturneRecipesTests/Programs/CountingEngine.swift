@@ -6,6 +6,10 @@ import Synchronization
 final class CountingEngine: InferenceEngine {
     private let base = BuiltinEngine()
     private let count = Mutex(0)
+    private let onRun: @Sendable (Int) -> Void
+
+    /// - Parameter onRun: gets the number of each run, from 1, before it.
+    init(onRun: @escaping @Sendable (Int) -> Void = { _ in }) { self.onRun = onRun }
 
     var runs: Int { count.withLock { $0 } }
     var name: String { base.name }
@@ -13,7 +17,11 @@ final class CountingEngine: InferenceEngine {
 
     func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
         CountingNetwork(base: try base.load(onnx: path, precision: precision)) { [self] in
-            count.withLock { $0 += 1 }
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            onRun(number)
         }
     }
 }

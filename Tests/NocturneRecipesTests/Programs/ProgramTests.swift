@@ -12,43 +12,6 @@ import NocturneVolumes
 import Synchronization
 import Testing
 
-/// A volume with values in boxes, which later boxes replace.
-private struct Boxes {
-    var shape = VolumeShape(x: 40, y: 36, z: 44)
-    var boxes: [(VoxelBox, Float)]
-    var affine = Affine.identity
-
-    static func cube(_ lower: Int, _ upper: Int) -> VoxelBox {
-        VoxelBox(lower: SIMD3(repeating: lower), upper: SIMD3(repeating: upper))
-    }
-
-    /// A large box of ones with a small one of nines inside, and another of ones far away.
-    static let standard = Boxes(boxes: [(cube(4, 14), 1), (cube(7, 10), 9), (cube(25, 33), 1)])
-
-    func value(_ i: Int, _ j: Int, _ k: Int) -> Float {
-        boxes.last { box, _ in
-            let place = [i, j, k]
-            return (0..<3).allSatisfy { (box.lower[$0]..<box.upper[$0]).contains(place[$0]) }
-        }?.1 ?? 0
-    }
-
-    var values: [Float] {
-        (0..<shape.count).map { value($0 % shape.x, $0 / shape.x % shape.y, $0 / shape.sliceCount) }
-    }
-
-    func write(to bench: BatchBench, as name: String = "one.nii.gz") throws {
-        let geometry = VolumeGeometry(shape: shape, affine: affine)
-        let volume = Volume(geometry: geometry, voxels: try FrozenVoxels(values))
-        try NIfTIWriter.writeVolume(
-            volume,
-            as: .int16,
-            forms: NIfTIForms(qformCode: 1, sformCode: 1),
-            to: bench.folder("in/\(name)").path,
-            scope: .serial()
-        )
-    }
-}
-
 private func notes(_ output: OutputFolder, _ item: String = "one") throws -> [String] {
     let data = try Data(contentsOf: URL(fileURLWithPath: output.item(item) + "/result.json"))
     return (try JSONSerialization.jsonObject(with: data) as? [String: Any])?["notes"] as? [String] ?? []

@@ -24,24 +24,15 @@ final class EnsembleInference: LabelInference {
         _ levels: [PreparedLevel],
         decision: LabelDecision,
         checkpoint: LabelCheckpoint,
+        probabilities: StagedProbabilities?,
         sessions: LevelSessions,
         options: SegmentationOptions,
         context: StageContext
     ) throws {
         let grid = levels[0].grid
-        let slices = try LabelSlices(grid, checkpoint, scope: context.scope)
+        let slices = try LabelSlices(grid, checkpoint, probabilities, scope: context.scope)
         let labeler = try EnsembleLabeler(
-            members: try levels.map { level in
-                try EnsembleLabeler.Member(
-                    model: level.grid.shape,
-                    box: grid.box.shape,
-                    rule: level.grid.logits,
-                    separateAxis: level.grid.logits.separateAxis(
-                        current: level.grid.spacing,
-                        new: level.grid.nativeSpacing
-                    )
-                )
-            },
+            members: try levels.map { try EnsemblePlanes.Member(of: $0.grid, box: grid.box.shape) },
             native: grid.native,
             box: grid.box,
             decision: decision,
@@ -54,7 +45,7 @@ final class EnsembleInference: LabelInference {
                     level,
                     options: options,
                     sessions: sessions,
-                    resumingAtPlane: labeler.nextPlane(of: index),
+                    resumingAtPlane: labeler.planes.nextPlane(of: index),
                     context: context
                 )
             )
@@ -66,6 +57,7 @@ final class EnsembleInference: LabelInference {
     }
 
     var confidence: [UInt16: LabelConfidence] { slices.tally.confidence }
+    var probabilities: StagedProbabilities? { slices.probabilities }
     var stepCount: Int { members.reduce(0) { $0 + $1.stepCount } }
     var stepsDone: Int { isFinished ? stepCount : members.reduce(0) { $0 + $1.stepsDone } }
     var isFinished: Bool { labeler.isFinished }
@@ -81,7 +73,7 @@ final class EnsembleInference: LabelInference {
     }
 
     private func lacksPlane(_ index: Int) -> Bool {
-        guard let plane = labeler.neededPlane(of: index) else { return false }
+        guard let plane = labeler.planes.neededPlane(of: index) else { return false }
         return !planes[index].contains(plane)
     }
 
@@ -90,12 +82,12 @@ final class EnsembleInference: LabelInference {
     private func pushPlanes() throws -> Bool {
         var isComplete = true
         for index in members.indices {
-            while let plane = labeler.neededPlane(of: index) {
+            while let plane = labeler.planes.neededPlane(of: index) {
                 guard planes[index].contains(plane) else {
                     isComplete = false
                     break
                 }
-                try members[index].withPlane(plane) { try labeler.push($0, of: index) }
+                try members[index].withPlane(plane) { try labeler.planes.push($0, of: index) }
             }
         }
         return isComplete
@@ -108,5 +100,17 @@ final class EnsembleInference: LabelInference {
     func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {
         precondition(labeler.isFinished, "a volume is finished when all its slices are")
         return try slices.take(stored: stored, scope: context.scope)
+    }
+}
+
+extension EnsemblePlanes.Member {
+    /// The logits of networks on their grid, for a box of the native one.
+    init(of grid: ModelGrid, box: VolumeShape) throws(NumericsError) {
+        try self.init(
+            model: grid.shape,
+            box: box,
+            rule: grid.logits,
+            separateAxis: grid.logits.separateAxis(current: grid.spacing, new: grid.nativeSpacing)
+        )
     }
 }

@@ -12,6 +12,8 @@ struct PartMemory {
     let options: SegmentationOptions
     /// Whether the sums of tiles are kept in a file.
     let lean: Bool
+    /// The labels whose probabilities are written.
+    let mappedLabels: Set<UInt16>
 
     private var voxels: Int { source.geometry.shape.count }
 
@@ -25,6 +27,7 @@ struct PartMemory {
                 steps += tiles.tileCount
                 buffers += try preparing(level, grid, isFirst: index == 0)
                 buffers += inferring(level, grid, tiles)
+                if index == member.levels.count - 1 { buffers += probabilities(level, grid) }
             }
         }
         return (buffers, steps)
@@ -67,6 +70,17 @@ struct PartMemory {
             )
         }
         return buffers
+    }
+
+    /// Of the last level: a slice, and the planes around it.
+    private func probabilities(_ level: LevelModel, _ grid: ModelGrid) -> [PlannedBuffer] {
+        let classes = part.mappedClasses(mappedLabels).count
+        guard classes > 0 else { return [] }
+        let planes =
+            part.members.count > 1
+            ? 0 : EnsemblePlanes.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
+        let bytes = planes + StagedProbabilities.sliceBytes(classes: classes, box: grid.box.shape)
+        return [PlannedBuffer("probabilities of a slice", bytes: bytes, from: .infer, through: .infer)]
     }
 
     private func inferring(_ level: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan) -> [PlannedBuffer] {

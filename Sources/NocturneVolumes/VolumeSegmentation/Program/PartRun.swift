@@ -12,6 +12,8 @@ struct InferenceResources {
     let sessions: LevelSessions
     let item: RecipeItem
     let instructionSet: String
+    /// Labels whose probabilities are wanted, by their values in the result.
+    let mappedLabels: Set<UInt16>
 }
 
 /// The grids of a part's levels for one volume, for each member.
@@ -68,6 +70,9 @@ final class PartRun {
     let stepCount: Int
     /// By label of the members, once the labels were taken.
     private(set) var confidence: [UInt16: LabelConfidence] = [:]
+    /// By label of the result, once the labels were taken.
+    private(set) var probabilities: [UInt16: [LabelProbabilities]] = [:]
+    private var mapped: [(index: Int, label: UInt16)] { part.mappedClasses(resources.mappedLabels) }
 
     /// - Parameters:
     ///   - firstImage: the input of the first level, if it has been prepared already.
@@ -143,6 +148,7 @@ final class PartRun {
             shape: levels[0].grid.native,
             time: context.scope.time
         )
+        let probabilities = try isLast ? staged(levels[0], decision, context) : nil
         nextRun += 1
         let (sessions, options) = (resources.sessions, resources.options)
         if levels.count > 1 {
@@ -150,6 +156,7 @@ final class PartRun {
                 levels,
                 decision: decision,
                 checkpoint: checkpoint,
+                probabilities: probabilities,
                 sessions: sessions,
                 options: options,
                 context: context
@@ -159,9 +166,27 @@ final class PartRun {
             levels[0],
             decision: decision,
             checkpoint: checkpoint,
+            probabilities: probabilities,
             sessions: sessions,
             options: options,
             context: context
+        )
+    }
+
+    /// Where the last levels write their probabilities.
+    private func staged(
+        _ level: PreparedLevel,
+        _ decision: LabelDecision,
+        _ context: StageContext
+    ) throws -> StagedProbabilities? {
+        let classes = mapped.map(\.index)
+        guard !classes.isEmpty else { return nil }
+        let form = level.resamplesProbabilities ? ClassProbabilities.Form.probabilities : .logits
+        return try StagedProbabilities(
+            ClassProbabilities(decision, of: classes, form: form),
+            box: level.grid.box,
+            run: nextRun,
+            in: context.staging
         )
     }
 
@@ -189,6 +214,12 @@ final class PartRun {
         guard let run = current else { preconditionFailure("the labels of a part can be taken once") }
         current = nil
         confidence = run.confidence
+        if let staged = run.probabilities {
+            let grid = grids.grids[0][part.members[0].levels.count - 1]
+            for (place, one) in mapped.enumerated() {
+                probabilities[one.label, default: []].append(LabelProbabilities(staged, place: place, grid))
+            }
+        }
         return try run.finish(stored: volume.source.geometry.shape, context)
     }
 }

@@ -34,6 +34,8 @@ final class ProgramRun {
     private(set) var cleaning: [LabelCleaning]?
     /// Of the networks in the labels of the program, before any cleaning.
     private(set) var confidence: [UInt16: LabelConfidence] = [:]
+    /// Of the parts so far, on the grid of ``place``.
+    private var probabilities: [UInt16: [LabelProbabilities]] = [:]
     private(set) var isFinished = false
 
     init(_ model: SegmentationModel, _ input: PreparedVolume.NetworkInput, resources: InferenceResources) throws {
@@ -94,6 +96,7 @@ final class ProgramRun {
                 for (value, found) in run.confidence {
                     if let label = parts[part].labels[value] { confidence[label] = found }
                 }
+                probabilities.merge(run.probabilities) { $0 + $1 }
                 try merge(labels, of: parts[part], context.scope)
                 try startPart(after: part, context)
             } else {
@@ -133,6 +136,8 @@ final class ProgramRun {
         merged = .empty
         found = nil
         confidence = [:]
+        for file in Set(probabilities.values.joined().map(\.path)) { FileSystem.remove(file) }
+        probabilities = [:]
         try startPart(after: -1, context)
     }
 
@@ -201,6 +206,11 @@ final class ProgramRun {
         guard let labels = found else { return try VoxelBuffer<UInt16>(count: shape.count).frozen() }
         found = nil
         return try LabelMerge.placed(labels, in: place.box, of: shape, scope: context.scope)
+    }
+
+    /// The probabilities that were asked for, once all steps are done.
+    var maps: ProbabilityMaps {
+        ProbabilityMaps(labels: probabilities, box: place.box, grid: place.grid, shape: place.shape)
     }
 
     /// The labels after the program's rules, which apply on its grid.

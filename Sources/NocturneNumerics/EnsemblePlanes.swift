@@ -1,0 +1,191 @@
+internal import CNocturneKernels
+import NocturneConcurrency
+public import NocturneCore
+import NocturneSystem
+
+/// The planes of logits of one or more networks around the next slice of the native grid.
+///
+/// All networks work on the same box of the same native grid, each on a grid of its own. Logits are interpolated in float32,
+/// as by ``SlabLabeler`` with single rounding.
+///
+/// **Order.** For each slice, push the planes of every network that ``neededPlane(of:)`` names, use them, and call
+/// ``advance()``.
+///
+/// **Memory.** Two planes of logits per network.
+public final class EnsemblePlanes {
+    /// The logits of one network: their grid, and how they are resampled.
+    public struct Member: Sendable {
+        let model: VolumeShape
+        let x: LabelTaps
+        let y: LabelTaps
+        let z: LabelTaps
+
+        /// - Parameters:
+        ///   - model: the shape of the logits.
+        ///   - box: the part of the native grid that they cover.
+        ///   - rule: of order 0 or 1.
+        ///   - separateAxis: the result of ``ResamplingRule/separateAxis(current:new:)`` from the model's spacing to the native.
+        /// - Throws: ``NumericsError``, also for a rule of order 3.
+        public init(
+            model: VolumeShape,
+            box: VolumeShape,
+            rule: ResamplingRule,
+            separateAxis: Int?
+        ) throws(NumericsError) {
+            try rule.checkIsNotCubic("logits", from: model, to: box, separateAxis: separateAxis)
+            self.model = model
+            let rule = rule.changesNothing(from: model, to: box) ? ResamplingRule(order: .nearest) : rule
+            func taps(_ axis: Int) -> LabelTaps {
+                LabelTaps(
+                    inputs: model[axis],
+                    outputs: box[axis],
+                    axis: axis,
+                    rule: rule,
+                    isSeparate: separateAxis == axis
+                )
+            }
+            (x, y, z) = (taps(0), taps(1), taps(2))
+        }
+    }
+
+    /// The part of the native grid that all members cover.
+    public let box: VolumeShape
+    public let classes: Int
+    private let members: [Member]
+    /// The plane that each member pushes next.
+    private var nextPlanes: [Int]
+    /// Counted from the lower end of the box; the depth of the box when all slices are done.
+    public private(set) var nextSlice: Int
+    /// The last two planes of each member: plane p is in half p % 2.
+    private var planes: VoxelBuffer<Float>
+    /// Where the planes of each member begin.
+    private let origins: [Int]
+
+    /// - Parameters:
+    ///   - box: the shape of the part of the native grid that all members cover.
+    ///   - slice: the first slice of the box that is still to be made.
+    /// - Throws: `AllocationError`.
+    public init(
+        members: [Member],
+        box: VolumeShape,
+        classes: Int,
+        resumingAtSlice slice: Int = 0
+    ) throws(AllocationError) {
+        var origins = [0]
+        for member in members { origins.append(origins[origins.count - 1] + 2 * classes * member.model.sliceCount) }
+        planes = try VoxelBuffer<Float>(count: origins[members.count])
+        self.box = box
+        self.classes = classes
+        self.members = members
+        self.origins = origins
+        nextSlice = min(max(slice, 0), box.z)
+        nextPlanes = []
+        nextPlanes = members.map { nextSlice < box.z ? Int($0.z.first[nextSlice]) : $0.model.z }
+    }
+
+    /// Bytes of the planes of a member.
+    public static func predictedBytes(model: VolumeShape, box: VolumeShape, classes: Int) -> Int {
+        (box.x + box.y + box.z) * 32 + 2 * classes * model.sliceCount * MemoryLayout<Float>.stride
+    }
+
+    public var isFinished: Bool { nextSlice == box.z }
+
+    /// The plane that a member must push before the next slice can be made; nil when it has pushed enough.
+    public func neededPlane(of member: Int) -> Int? {
+        guard !isFinished else { return nil }
+        let next = nextPlanes[member]
+        return next <= Int(members[member].z.second[nextSlice]) ? next : nil
+    }
+
+    /// The plane with which a member resumes.
+    public func nextPlane(of member: Int) -> Int { nextPlanes[member] }
+
+    /// Accepts the plane of a member that ``neededPlane(of:)`` names: `[class][y][x]`, all values finite.
+    public func push(_ plane: UnsafeBufferPointer<Float>, of member: Int) throws(NumericsError) {
+        let count = classes * members[member].model.sliceCount
+        guard plane.count == count else {
+            throw NumericsError.count("plane of logits", expected: count, found: plane.count)
+        }
+        let start = origins[member] + nextPlanes[member] % 2 * count
+        planes.withUnsafeMutableBufferPointer { planes in
+            guard let to = planes.baseAddress, let from = plane.baseAddress else { return }
+            (to + start).update(from: from, count: count)
+        }
+        nextPlanes[member] += 1
+    }
+
+    /// Continues with the next slice.
+    public func advance() { nextSlice = min(nextSlice + 1, box.z) }
+
+    /// Calls `body` for ranges of rows of the next slice, in parallel, with what gives the taps of a row: one entry for each
+    /// member, in their order.
+    func forEachRange(
+        _ scope: ComputeScope,
+        _ body: @Sendable (Range<Int>, EnsembleRows) -> Void
+    ) throws(CancelledError) {
+        precondition(members.indices.allSatisfy { neededPlane(of: $0) == nil } && !isFinished, "its planes were pushed")
+        try planes.withParallelReader { (planes) throws(CancelledError) in
+            let rows = EnsembleRows(
+                members: members,
+                origins: origins,
+                slice: nextSlice,
+                classes: classes,
+                planes: planes
+            )
+            try scope.forEachRange(of: box.y, by: 8) { body($0, rows) }
+        }
+    }
+}
+
+/// The rows of logits around a row of native voxels, of every member.
+struct EnsembleRows: Sendable {
+    let members: [EnsemblePlanes.Member]
+    let origins: [Int]
+    let slice: Int
+    let classes: Int
+    let planes: ParallelReader<Float>
+
+    /// Calls `body` with the taps of row `j`, one entry for each member.
+    func withTaps(
+        _ j: Int,
+        _ body: (UnsafeBufferPointer<nk_label_taps>) -> Void
+    ) {
+        collect(members.indices[...], j, [], body)
+    }
+
+    /// Pins the tables of one member after another.
+    private func collect(
+        _ rest: Range<Int>,
+        _ j: Int,
+        _ taps: [nk_label_taps],
+        _ body: (UnsafeBufferPointer<nk_label_taps>) -> Void
+    ) {
+        guard let index = rest.first else { return taps.withUnsafeBufferPointer(body) }
+        let member = members[index]
+        let count = classes * member.model.sliceCount
+        let below = planes.base + origins[index] + Int(member.z.first[slice]) % 2 * count
+        let above = planes.base + origins[index] + Int(member.z.second[slice]) % 2 * count
+        let front = Int(member.y.first[j]) * member.model.x
+        let back = Int(member.y.second[j]) * member.model.x
+        member.x.withIndices { x0, x1 in
+            member.x.withSingleWeights { wx0, wx1 in
+                let own = nk_label_taps(
+                    z0y0: below + front,
+                    z0y1: below + back,
+                    z1y0: above + front,
+                    z1y1: above + back,
+                    class_step: member.model.sliceCount,
+                    wz0: member.z.firstSingle[slice],
+                    wz1: member.z.secondSingle[slice],
+                    wy0: member.y.firstSingle[j],
+                    wy1: member.y.secondSingle[j],
+                    x0: x0,
+                    x1: x1,
+                    wx0: wx0,
+                    wx1: wx1
+                )
+                collect(rest.dropFirst(), j, taps + [own], body)
+            }
+        }
+    }
+}
