@@ -5,10 +5,13 @@ public struct LabelConfidence: Hashable, Sendable {
     /// The share of the label's boundary where its probability is below ``ConfidenceTally/uncertain``, 0 to 1. The boundary
     /// is the voxels with a neighbour of another label in the same plane; nil without any.
     public var uncertainBoundaryShare: Double?
+    /// The share of the label's voxels on which several networks and mirrored passes agree, 0 to 1; nil for a single pass.
+    public var passAgreement: Double?
 
-    public init(meanProbability: Double, uncertainBoundaryShare: Double?) {
+    public init(meanProbability: Double, uncertainBoundaryShare: Double?, passAgreement: Double? = nil) {
         self.meanProbability = meanProbability
         self.uncertainBoundaryShare = uncertainBoundaryShare
+        self.passAgreement = passAgreement
     }
 }
 
@@ -95,6 +98,15 @@ public struct ConfidenceTally: Hashable, Sendable, Codable {
     }
 
     /// The figures of every label that has a voxel.
+    /// - Parameter tallies: of the passes of each network or ensemble member.
+    public func confidence(agreement tallies: [AgreementTally]) -> [UInt16: LabelConfidence] {
+        let shares = AgreementTally.shares(tallies)
+        var found = confidence
+        for label in found.keys { found[label]?.passAgreement = shares[label] }
+        return found
+    }
+
+    /// The figures of every label that has a voxel, without the agreement of passes.
     public var confidence: [UInt16: LabelConfidence] {
         var sums: [Int: Sums] = [:]
         for plane in planes.values {

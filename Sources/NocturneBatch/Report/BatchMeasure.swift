@@ -56,6 +56,7 @@ package struct BatchMeasure: Sendable {
             leastSpread: 0.05,
             title: "uncertain share of the boundary"
         ),
+        BatchMeasure(name: "passAgreement", scale: .linear, leastSpread: 0.05, title: "agreement of passes"),
         BatchMeasure(name: "dice", scale: .linear, leastSpread: 0.02, title: "Dice coefficient"),
         BatchMeasure(name: "instances", scale: .linear, leastSpread: 1, title: "number of objects"),
         BatchMeasure(name: "confidenceMean", scale: .linear, leastSpread: 0.03, title: "mean confidence"),

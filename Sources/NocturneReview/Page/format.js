@@ -16,6 +16,7 @@
     intensityStandardDeviation: "spread of intensities",
     meanProbability: "mean probability",
     uncertainBoundaryShare: "uncertain share of the boundary",
+    passAgreement: "agreement of passes",
     instances: "objects",
     confidenceMean: "mean confidence",
     dice: "Dice coefficient",

@@ -17,6 +17,8 @@ struct LabelCheckpoint {
         var parts: [Part]
         /// Of these slices, and possibly of later ones, which are inferred again.
         var confidence: ConfidenceTally
+        /// Of each member; nil in files of versions without it.
+        var agreement: [AgreementTally]?
         /// The classes whose probabilities are saved; nil without any.
         var probabilityClasses: [Int]?
 
@@ -68,27 +70,27 @@ struct LabelCheckpoint {
 
     /// Fills in the slices of an earlier attempt; ignores slices that are damaged or belong to another item.
     /// - Parameter probabilities: continues after the restored slices.
-    /// - Returns: the number of restored slices, and the confidence in their labels.
+    /// - Returns: the number of restored slices, the confidence in their labels, and the agreement of passes by member.
     mutating func restore(
         into labels: inout VoxelBuffer<UInt16>,
         _ probabilities: StagedProbabilities?,
         scope: ComputeScope
-    ) throws -> (slices: Int, confidence: ConfidenceTally) {
+    ) throws -> (slices: Int, confidence: ConfidenceTally, agreement: [AgreementTally]) {
         guard let text = try? FileSystem.read(statePath, limit: Self.maximumStateBytes),
             let state = try? JSONDecoder().decode(State.self, from: Data(text)),
             state.fingerprint == fingerprint, state.instructionSet == instructionSet,
             let slices = state.parts.last?.end, slices <= shape.z,
             zip([0] + state.parts.map(\.end), state.parts).allSatisfy({ $0 < $1.end }),
             state.probabilityClasses == probabilities?.classes.classes
-        else { return (0, ConfidenceTally()) }
+        else { return (0, ConfidenceTally(), []) }
         guard try restoreLabels(state.parts, into: &labels, scope: scope),
             try probabilities?.restore(state.parts.map { ($0.end, $0.probabilities ?? "") }, scope: scope) ?? true
         else {
             labels.clear()
-            return (0, ConfidenceTally())
+            return (0, ConfidenceTally(), [])
         }
         parts = state.parts
-        return (slices, state.confidence)
+        return (slices, state.confidence, state.agreement ?? [])
     }
 
     /// - Returns: false for slices that are not those which were saved.
@@ -128,6 +130,7 @@ struct LabelCheckpoint {
     mutating func save(
         _ labels: borrowing VoxelBuffer<UInt16>,
         _ confidence: ConfidenceTally,
+        _ agreement: [AgreementTally],
         _ probabilities: StagedProbabilities?,
         finishedSlices: Int,
         force: Bool,
@@ -158,6 +161,7 @@ struct LabelCheckpoint {
             instructionSet: instructionSet,
             parts: parts,
             confidence: confidence,
+            agreement: agreement,
             probabilityClasses: probabilities?.classes.classes
         )
         try FileSystem.replace(statePath, with: try StableJSON.encode(state))

@@ -33,6 +33,8 @@ struct LabelSlices: ~Copyable {
     var labels: VoxelBuffer<UInt16>
     /// Of the planes so far.
     var tally: ConfidenceTally
+    /// Of each member before an interruption; empty without one.
+    let agreement: [AgreementTally]
     private var checkpoint: LabelCheckpoint
     /// Of the same slices; nil if none were asked for.
     let probabilities: StagedProbabilities?
@@ -48,7 +50,8 @@ struct LabelSlices: ~Copyable {
     ) throws {
         var checkpoint = checkpoint
         var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
-        (resumed, tally) = try checkpoint.restore(into: &labels, probabilities, scope: scope)
+        let restored = try checkpoint.restore(into: &labels, probabilities, scope: scope)
+        (resumed, tally, agreement) = (restored.slices, restored.confidence, restored.agreement)
         self.probabilities = probabilities
         self.labels = labels
         self.checkpoint = checkpoint
@@ -60,10 +63,17 @@ struct LabelSlices: ~Copyable {
         try labeler.labelSlice(into: &labels, tally: &tally, scope: scope)
     }
 
-    mutating func save(finishedSlices: Int, force: Bool, isIntermediate: Bool) throws {
+    /// - Parameter agreement: of each member.
+    mutating func save(
+        _ agreement: [AgreementTally],
+        finishedSlices: Int,
+        force: Bool,
+        isIntermediate: Bool
+    ) throws {
         try checkpoint.save(
             labels,
             tally,
+            agreement,
             probabilities,
             finishedSlices: finishedSlices,
             force: force,
@@ -118,9 +128,11 @@ final class LevelInference: LabelInference {
         )
         tiles = try TileBlending(
             level,
+            decision: decision,
             options: options,
             sessions: sessions,
             resumingAtPlane: labeler.nextPlane,
+            agreement: slices.agreement.first ?? AgreementTally(),
             context: context
         )
         meter = LogitConfidence(decision, width: grid.shape.x, height: grid.shape.y)
@@ -139,7 +151,7 @@ final class LevelInference: LabelInference {
         self.labeler = labeler
     }
 
-    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence }
+    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence(agreement: [tiles.agreement]) }
     var probabilities: StagedProbabilities? { slices.probabilities }
     var stepCount: Int { tiles.stepCount }
     var stepsDone: Int { tiles.stepsDone }
@@ -169,7 +181,12 @@ final class LevelInference: LabelInference {
     }
 
     func checkpoint(force: Bool, isIntermediate: Bool) throws {
-        try slices.save(finishedSlices: labeler.finishedSlices, force: force, isIntermediate: isIntermediate)
+        try slices.save(
+            [tiles.agreement],
+            finishedSlices: labeler.finishedSlices,
+            force: force,
+            isIntermediate: isIntermediate
+        )
     }
 
     func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {

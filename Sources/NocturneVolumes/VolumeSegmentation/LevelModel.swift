@@ -61,12 +61,14 @@ final class LevelModel: Sendable {
         let shared = networks.allSatisfy(\.sharesMemory)
         let sessions = shared ? own.max() ?? 0 : own.reduce(0, +)
         let constants = ConstantTile.floats(self) * accumulatorCount(options)
-        let buffers = (SessionSet.floats(self, averages: averages(options)) + constants) * 4
+        let buffers =
+            (SessionSet.floats(self, averages: averages(options)) + constants) * 4
+            + (averages(options) ? PassAgreement.bytes(patch) : 0)
         return weights + sessions + buffers + ImportanceMap.predictedBytes(patch: patch)
     }
 
     /// Whether several passes are averaged.
-    fileprivate func averages(_ options: SegmentationOptions) -> Bool {
+    func averages(_ options: SegmentationOptions) -> Bool {
         passes(options).count > 1 || (networks.count > 1 && accumulatorCount(options) == 1)
     }
 }

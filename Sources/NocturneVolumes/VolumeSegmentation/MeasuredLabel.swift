@@ -29,6 +29,9 @@ extension MeasuredLabel {
 
     private var certainty: [Statistic] {
         guard let confidence else { return [] }
+        let agreement = confidence.passAgreement.map {
+            Statistic(label: name, measure: "passAgreement", value: $0, unit: "1")
+        }
         return [
             Statistic(label: name, measure: "meanProbability", value: confidence.meanProbability, unit: "1"),
             Statistic(
@@ -37,7 +40,7 @@ extension MeasuredLabel {
                 value: confidence.uncertainBoundaryShare,
                 unit: "1"
             ),
-        ]
+        ] + [agreement].compactMap(\.self)
     }
 
     /// Its rows in the batch's statistics table.

@@ -99,10 +99,13 @@ struct SegmentationResult: ItemResult {
     struct Confidence: Codable {
         let meanProbability: Double
         let uncertainBoundaryShare: Double?
+        /// Absent for a single pass, and in results of versions without it.
+        let passAgreement: Double?
 
         init(_ found: LabelConfidence) {
             meanProbability = SegmentationResult.rounded(found.meanProbability)
             uncertainBoundaryShare = found.uncertainBoundaryShare.map(SegmentationResult.rounded)
+            passAgreement = found.passAgreement.map(SegmentationResult.rounded)
         }
     }
 
@@ -155,7 +158,8 @@ extension LabelConfidence {
     init(_ recorded: SegmentationResult.Confidence) {
         self.init(
             meanProbability: recorded.meanProbability,
-            uncertainBoundaryShare: recorded.uncertainBoundaryShare
+            uncertainBoundaryShare: recorded.uncertainBoundaryShare,
+            passAgreement: recorded.passAgreement
         )
     }
 }

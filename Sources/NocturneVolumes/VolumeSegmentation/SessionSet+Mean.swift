@@ -1,18 +1,22 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
 /// The mean of the logits of several networks and several mirrored passes for one tile.
 extension SessionSet {
     /// Runs the tile in ``input`` through `sessions` and stores the mean of their logits in ``sum``.
+    /// - Parameter agreement: compares the passes, if there are several.
+    /// - Returns: on how many voxels the passes agree; empty for a single pass.
     func infer(
         _ sessions: ArraySlice<any NetworkSession>,
         _ passes: MirrorPasses,
         _ model: LevelModel,
+        _ agreement: PassAgreement?,
         _ scope: ComputeScope
-    ) throws {
+    ) throws -> [UInt16: AgreementTally.Counts] {
         let runs = sessions.count * passes.count
         if runs == 1, let session = sessions.first {
             try input.withUnsafeBufferPointer { input in
@@ -20,11 +24,12 @@ extension SessionSet {
                     try session.run(input: input, output: sum, scope: scope)
                 }
             }
-            return
+            return [:]
         }
+        agreement?.begin()
         sum.withUnsafeMutableBufferPointer { $0.update(repeating: 0) }
         for session in sessions {
-            for axes in passes.flips { try add(session, axes, model, scope) }
+            for axes in passes.flips { try add(session, axes, model, agreement, scope) }
         }
         let count = sum.count
         try sum.withParallelBuffer { sum in
@@ -32,9 +37,16 @@ extension SessionSet {
                 for index in range { sum[index] /= Float(runs) }
             }
         }
+        return try agreement?.finish(sum, scope: scope) ?? [:]
     }
 
-    private func add(_ session: any NetworkSession, _ axes: [Int], _ model: LevelModel, _ scope: ComputeScope) throws {
+    private func add(
+        _ session: any NetworkSession,
+        _ axes: [Int],
+        _ model: LevelModel,
+        _ agreement: PassAgreement?,
+        _ scope: ComputeScope
+    ) throws {
         let voxels = model.patch.count
         try input.withParallelReader { input in
             try flipped.withParallelBuffer { flipped in
@@ -55,6 +67,7 @@ extension SessionSet {
                 }
             }
         }
+        try agreement?.add(logits, flippedAlong: axes, scope: scope)
         try logits.withParallelReader { logits in
             try sum.withParallelBuffer { sum in
                 try scope.forEach(model.classes) { output in

@@ -18,22 +18,32 @@ final class TileBlending {
     private let sessions: SessionSet
     /// One for all networks, or one per network with nnU-Net's rounding.
     private var accumulators: [AccumulatorBox] = []
+    /// Of the tiles so far, and of those before an interruption. With nnU-Net's rounding, networks are run one by one, and only
+    /// the mirrored passes of each are compared.
+    private(set) var agreement: AgreementTally
+    /// Nil if there is a single pass.
+    private let compared: PassAgreement?
 
     /// - Parameters:
     ///   - image: `[channel][z][y][x]` in the grid's shape.
     ///   - plane: the first plane of logits that is needed.
+    ///   - agreement: of the passes before an interruption.
     init(
         _ level: PreparedLevel,
+        decision: LabelDecision,
         options: SegmentationOptions,
         sessions: LevelSessions,
         resumingAtPlane plane: Int,
+        agreement: AgreementTally,
         context: StageContext
     ) throws {
+        self.agreement = agreement
         model = level.model
         grid = level.grid
         image = level.image
         plan = try grid.tiles(model, options)
         passes = model.passes(options)
+        compared = model.averages(options) ? try PassAgreement(decision, patch: model.patch) : nil
         if context.isLean { try FileSystem.makeFolder(context.staging) }
         let set = try sessions.set(of: model, width: context.scope.width, options: options)
         self.sessions = set
@@ -56,6 +66,8 @@ final class TileBlending {
     /// - Returns: the planes that became finished; often none.
     func step(_ scope: ComputeScope) throws -> Range<Int> {
         let tile = stepsDone
+        let row = plan.row(ofTile: tile)
+        if tile == plan.tiles(inRow: row).lowerBound { agreement.begin(row: row) }
         let set = sessions
         image.withUnsafeBufferPointer { image in
             set.input.withUnsafeMutableBufferPointer { input in
@@ -68,7 +80,9 @@ final class TileBlending {
         for (index, accumulator) in accumulators.enumerated() {
             let sessions = accumulators.count == 1 ? set.sessions[...] : set.sessions[index...index]
             if !set.knows(constant, index) {
-                try set.infer(sessions, passes, model, scope)
+                let counts = try set.infer(sessions, passes, model, compared, scope)
+                // How often a tile of one value runs depends on where a run was interrupted.
+                if constant == nil { agreement.add(counts, row: row) }
                 try set.keep(constant, index)
             }
             try set.sum.withUnsafeBufferPointer { logits in

@@ -17,6 +17,11 @@ struct Boxes {
     /// A large box of ones with a small one of nines inside, and another of ones far away.
     static let standard = Boxes(boxes: [(cube(4, 14), 1), (cube(7, 10), 9), (cube(25, 33), 1)])
 
+    /// Planes of different values along x, so that no tile has a single value.
+    static let ramp = Boxes(
+        boxes: (0..<40).map { (VoxelBox(lower: SIMD3($0, 0, 0), upper: SIMD3($0 + 1, 36, 44)), Float($0 % 7)) }
+    )
+
     func value(_ i: Int, _ j: Int, _ k: Int) -> Float {
         boxes.last { box, _ in
             let place = [i, j, k]

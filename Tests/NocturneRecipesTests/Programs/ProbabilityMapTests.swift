@@ -124,16 +124,10 @@ struct ProbabilityMapTests {
         #expect(wrong == 0 && Set(labels) == [0, 1, 2])
     }
 
-    /// Volumes whose tiles all differ, so that each of them runs.
-    private func ramp(_ bench: BatchBench) throws {
-        let boxes = (0..<40).map { (VoxelBox(lower: SIMD3($0, 0, 0), upper: SIMD3($0 + 1, 36, 44)), Float($0 % 7)) }
-        try Boxes(boxes: boxes).write(to: bench)
-    }
-
     @Test("A volume that is cancelled among its tiles continues; the maps are those of an undisturbed run")
     func resuming() async throws {
         let bench = try bench()
-        try ramp(bench)
+        try Boxes.ramp.write(to: bench)
         let whole = OutputFolder(bench.folder("whole").path)
         let undisturbed = CountingEngine()
         try await bench.run(Self.options, output: whole, engine: undisturbed)
@@ -150,7 +144,7 @@ struct ProbabilityMapTests {
     @Test("A volume whose saved probabilities are damaged or missing begins again", arguments: [true, false])
     func damage(isMissing: Bool) async throws {
         let bench = try bench()
-        try ramp(bench)
+        try Boxes.ramp.write(to: bench)
         let whole = OutputFolder(bench.folder("whole").path)
         let undisturbed = CountingEngine()
         try await bench.run(Self.options, output: whole, engine: undisturbed)

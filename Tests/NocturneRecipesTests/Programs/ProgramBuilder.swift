@@ -7,6 +7,8 @@ struct ProgramBuilder {
     /// The members: the logits of the network of `name` are 0.5 and x minus `shift`, so that its label is where voxels are
     /// above 0.5 plus `shift`.
     var shifts: [(name: String, shift: Double)] = [("low", 0), ("high", 4.5)]
+    /// Of the members (0 = z, 1 = y, 2 = x).
+    var mirroringAxes: [Int] = []
     var labels = [(value: 1, name: "outer"), (value: 2, name: "inner")]
     /// The section `volumeProgram`.
     var section: String
@@ -30,6 +32,7 @@ struct ProgramBuilder {
             else { continue }
             // Whatever grid it gets, without resampling.
             level["spacing"] = NSNull()
+            level["mirroringAxes"] = mirroringAxes
             document["volumeSegmentation"] = level
             let normalization: [String: Any] = [
                 "scheme": "ct", "lowerBound": -1000, "upperBound": 1000, "mean": shift, "standardDeviation": 1,

@@ -43,9 +43,11 @@ final class EnsembleInference: LabelInference {
             members.append(
                 try TileBlending(
                     level,
+                    decision: decision,
                     options: options,
                     sessions: sessions,
                     resumingAtPlane: labeler.planes.nextPlane(of: index),
+                    agreement: index < slices.agreement.count ? slices.agreement[index] : AgreementTally(),
                     context: context
                 )
             )
@@ -56,7 +58,8 @@ final class EnsembleInference: LabelInference {
         self.labeler = labeler
     }
 
-    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence }
+    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence(agreement: agreement) }
+    private var agreement: [AgreementTally] { members.map(\.agreement) }
     var probabilities: StagedProbabilities? { slices.probabilities }
     var stepCount: Int { members.reduce(0) { $0 + $1.stepCount } }
     var stepsDone: Int { isFinished ? stepCount : members.reduce(0) { $0 + $1.stepsDone } }
@@ -94,7 +97,12 @@ final class EnsembleInference: LabelInference {
     }
 
     func checkpoint(force: Bool, isIntermediate: Bool) throws {
-        try slices.save(finishedSlices: labeler.finishedSlices, force: force, isIntermediate: isIntermediate)
+        try slices.save(
+            agreement,
+            finishedSlices: labeler.finishedSlices,
+            force: force,
+            isIntermediate: isIntermediate
+        )
     }
 
     func finish(stored: VolumeShape, _ context: StageContext) throws -> FrozenVoxels<UInt16> {
