@@ -2,10 +2,11 @@
 
    Five families, each a folder with a header: conv/ (convolution), ops/ (the other operators of networks), resample/
    (resampling, labelling and blending), project/ (projections along the axes of a volume) and render/ (rays through a
-   volume). */
+   volume). peak/ has the loops that measure what a processor can do at most. */
 #pragma once
 #include "nk_conv.h"
 #include "nk_ops.h"
+#include "nk_peak.h"
 #include "nk_project.h"
 #include "nk_rays.h"
 #include "nk_resample.h"

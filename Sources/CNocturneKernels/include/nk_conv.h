@@ -131,6 +131,33 @@ int32_t nk_conv_plan_isa(const nk_conv_plan *plan);
 /// Multiplications and additions of one run, including borders.
 double nk_conv_plan_operations(const nk_conv_plan *plan);
 
+/// The operands of products, which decide how many a processor computes in a cycle.
+enum {
+    NK_CONV_PRODUCTS_FLOAT32 = 0,
+    NK_CONV_PRODUCTS_BFLOAT16 = 1,
+    /// bfloat16 on matrix tiles.
+    NK_CONV_PRODUCTS_TILES = 2,
+};
+
+/// The operations that the kernels of a plan compute in one run. A multiply-add counts as two.
+typedef struct nk_conv_work {
+    /// Products and their sums, as they are computed: of channels padded to whole vectors, of the taps that read zeros
+    /// beyond the border, of tiles of minimal filtering that reach beyond the output, and of rows of folded taps with
+    /// their border. Voxels that register tiles compute twice, and empty rows of matrix tiles, are not counted.
+    double products;
+    /// Transforms of minimal filtering, of inputs and of outputs; the input is transformed for each range of units.
+    double transforms;
+    /// One of NK_CONV_PRODUCTS_*.
+    int32_t operands;
+} nk_conv_work;
+
+/// The operations of a plan as its kernels compute them. nk_conv_plan_operations is what the direct method needs.
+nk_conv_work nk_conv_plan_work(const nk_conv_plan *plan);
+
+/// The method of a plan: "direct", "folded", "depthwise", "minimal 2x2" or "minimal 2x4" (outputs of a tile along y and
+/// x), "matrix tiles", or "gathered" for products of gathered rows.
+const char *nk_conv_plan_method(const nk_conv_plan *plan);
+
 /// Bytes of scratch memory that any running chunk needs, without alignment requirements. Its content is not used after
 /// the chunk.
 size_t nk_conv_scratch_bytes(const nk_conv_plan *plan);

@@ -7,7 +7,7 @@ final class BuiltinNetwork: LoadedNetwork {
     private static let rememberedPlans = 3
 
     private let graph: NetworkGraph
-    private let arithmetic: ConvolutionArithmetic
+    let arithmetic: ConvolutionArithmetic
     /// Oldest first.
     private let plans = Mutex<[(shapes: [String: [Int]], plan: ExecutionPlan)]>([])
     let instructionSet: String

@@ -11,7 +11,11 @@ final class BuiltinSession: NetworkSession {
     var stepSeconds: [Double]?
 
     var stepTitles: [String] { plan.steps.map(\.title) }
-    var convolutionOperations: Double { plan.steps.reduce(0) { $0 + $1.operations } }
+    var stepWorks: [StepWork] { plan.steps.map(\.work) }
+    /// Operations of the direct method for convolutions and linear layers.
+    var convolutionOperations: Double {
+        stepWorks.reduce(0) { $1.kind.isConvolution ? $0 + $1.operations : $0 }
+    }
 
     init(plan: ExecutionPlan, width: Int, path: String, memory: SessionMemory) throws {
         self.plan = plan

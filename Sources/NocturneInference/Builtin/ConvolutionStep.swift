@@ -6,12 +6,15 @@ import NocturneSystem
 final class ConvolutionPlan: @unchecked Sendable {
     // Unchecked: the kernels guarantee that a plan does not change after its creation.
     let handle: OpaquePointer
+    let kind: StepKind
     let chunkCount: Int
     let scratchBytes: Int
     let packedBytes: Int
 
+    /// - Parameter kind: what the layer is called; nil for the kind of convolution that the parameters describe.
     init(
         _ parameters: ConvolutionParameters,
+        kind: StepKind? = nil,
         input: [Int],
         output: [Int],
         arithmetic: ConvolutionArithmetic,
@@ -63,12 +66,36 @@ final class ConvolutionPlan: @unchecked Sendable {
             )
         }
         self.handle = handle
+        self.kind = kind ?? Self.kind(of: parameters)
         chunkCount = Int(nk_conv_chunk_count(handle))
         scratchBytes = nk_conv_scratch_bytes(handle)
         packedBytes = nk_conv_plan_bytes(handle)
     }
 
     deinit { nk_conv_plan_destroy(handle) }
+
+    private static func kind(of parameters: ConvolutionParameters) -> StepKind {
+        if parameters.transposed { return .transposedConvolution }
+        let groups = parameters.groups
+        let isDepthwise = groups > 1 && groups == parameters.inputChannels && groups == parameters.outputChannels
+        return isDepthwise ? .depthwiseConvolution : .convolution
+    }
+
+    /// The operations of `batch` runs.
+    func work(batch: Int) -> StepWork {
+        let counts = nk_conv_plan_work(handle)
+        var work = StepWork(kind, method: String(cString: nk_conv_plan_method(handle)))
+        work.operations = Double(batch) * nk_conv_plan_operations(handle)
+        work.products = Double(batch) * counts.products
+        work.transforms = Double(batch) * counts.transforms
+        work.operands =
+            switch counts.operands {
+            case Int32(NK_CONV_PRODUCTS_BFLOAT16): .bfloat16
+            case Int32(NK_CONV_PRODUCTS_TILES): .tiles
+            default: .float32
+            }
+        return work
+    }
 }
 
 /// A convolution with its fused operations: reading several sources with their scale, shift and slope; adding a
@@ -98,7 +125,16 @@ struct ConvolutionStep: Step {
     // Slots start on a cache line boundary.
     var scratchBytes: Int { (plan.scratchBytes + 63) / 64 * 64 }
     var packedBytes: Int { plan.packedBytes }
-    var operations: Double { nk_conv_plan_operations(plan.handle) }
+    var work: StepWork {
+        var work = plan.work(batch: outputShape[0])
+        work.bytes = StepWork.convolutionBytes(
+            input: inputShape,
+            output: outputShape,
+            hasResidual: residual != nil,
+            packedBytes: packedBytes
+        )
+        return work
+    }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let inputVoxels = inputShape[2...].reduce(1, *)

@@ -21,6 +21,15 @@ struct IndexedStep: Step {
 
     var reads: [Int] { sources }
     var writes: [Int] { [target] }
+    var work: StepWork {
+        let counts = shapes.map { $0.reduce(1, *) }
+        let written = shape.reduce(1, *)
+        switch kind {
+        // One element is read for each that is written.
+        case .gatherElements, .gatherSlices: return .traffic(.indexing, elements: counts[1] + 2 * written)
+        case .scatterElements, .scatterSlices: return .traffic(.indexing, elements: counts.reduce(written, +))
+        }
+    }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let data = ParallelBuffer(run.floats(sources[0]))

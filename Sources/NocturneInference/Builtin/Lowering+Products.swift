@@ -70,6 +70,7 @@ extension Lowering {
         )
         let plan = try ConvolutionPlan(
             convolution,
+            kind: .linearLayer,
             input: tokens,
             output: tokens,
             arithmetic: arithmetic,

@@ -28,6 +28,8 @@ public enum NetworkBenchmark {
         public var weightBytes: Int
         /// The fastest time of every step, in execution order; titles are those of the graph.
         public var steps: [Step]
+        /// Where the time goes, if that was asked for.
+        public var profile: NetworkProfile?
     }
 
     public struct Step: Sendable, Codable {
@@ -42,15 +44,18 @@ public enum NetworkBenchmark {
     ///   - precision: the precision requested from the engine.
     ///   - threads: width of the pool that is created for it.
     ///   - repeats: number of runs; at least one is made.
+    ///   - profiles: whether to measure the peak of the machine after the runs, for ``Timings/profile``: takes about
+    ///     three seconds, and 512 MiB of memory at most.
     ///   - environment: the engine's configuration; see ``BuiltinEngine/init(environment:)``. `NOCTURNE_BENCH_OUTPUT`
     ///     is a file to which the values of the first output are written, as float32 in the machine's byte order.
-    /// - Throws: ``ModelFormatError``, `CancelledError`.
+    /// - Throws: ``ModelFormatError``, `CancelledError`, `AllocationError`.
     public static func run(
         onnx path: String,
         patch: [Int],
         precision: InferencePrecision = .float32,
         threads: Int,
         repeats: Int,
+        profiles: Bool = false,
         environment: [String: String] = [:],
         flag: CancellationFlag = CancellationFlag()
     ) async throws -> Timings {
@@ -65,6 +70,7 @@ public enum NetworkBenchmark {
                 patch: patch,
                 precision: precision,
                 repeats: max(repeats, 1),
+                profiles: profiles,
                 scope: scope
             )
             if let file = environment["NOCTURNE_BENCH_OUTPUT"] {
@@ -90,6 +96,7 @@ public enum NetworkBenchmark {
         patch: [Int],
         precision: InferencePrecision,
         repeats: Int,
+        profiles: Bool,
         scope: ComputeScope
     ) throws -> (timings: Timings, output: FrozenVoxels<Float>?) {
         let clock = ContinuousClock()
@@ -125,9 +132,26 @@ public enum NetworkBenchmark {
             gigaflopsPerSecond: best > 0 ? builtin.convolutionOperations / best / 1e9 : 0,
             workspaceBytes: session.workspaceBytes,
             weightBytes: network.weightBytes,
-            steps: runs.steps
+            steps: runs.steps,
+            profile: profiles ? try profile(of: builtin, runs.steps, network, scope) : nil
         )
         return (timings, runs.output)
+    }
+
+    private static func profile(
+        of session: BuiltinSession,
+        _ steps: [Step],
+        _ network: any LoadedNetwork,
+        _ scope: ComputeScope
+    ) throws -> NetworkProfile {
+        let works = session.stepWorks
+        let peak = try MachinePeak.measure(
+            instructions: (network as? BuiltinNetwork)?.arithmetic.instructions ?? 0,
+            bfloat16: works.contains { $0.operands == .bfloat16 },
+            effort: .usual,
+            scope: scope
+        )
+        return NetworkProfile(titles: steps.map(\.title), works: works, seconds: steps.map(\.seconds), peak: peak)
     }
 
     /// The measurements of several runs.

@@ -12,6 +12,7 @@ struct ChannelSumsStep: Step {
     var title: String { "channel sums" }
     var reads: [Int] { [source] }
     var writes: [Int] { [chunks, merged] }
+    var work: StepWork { .traffic(.normalisation, elements: shape.reduce(1, *)) }
 
     private static func stride(_ channels: Int) -> Int { max(16, (1 << 16) / channels) }
 
@@ -53,6 +54,8 @@ struct NormalisationStep: Step {
 
     var reads: [Int] { [statistics] }
     var writes: [Int] { [affine] }
+    /// Two doubles and two floats for each channel.
+    var work: StepWork { .traffic(.normalisation, elements: 6 * shape[0] * shape[1]) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let channels = shape[1]
@@ -91,6 +94,8 @@ struct MeanStep: Step {
 
     var reads: [Int] { [statistics] }
     var writes: [Int] { [target] }
+    /// A double and a float for each channel.
+    var work: StepWork { .traffic(.reduction, elements: 3 * shape[0] * shape[1]) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let channels = shape[1]
@@ -120,6 +125,7 @@ struct AffineStep: Step {
     var title: String { "normalise" }
     var reads: [Int] { [piece.stored.buffer] + (piece.affine.map { [$0] } ?? []) }
     var writes: [Int] { [output] }
+    var work: StepWork { .traffic(.normalisation, elements: 2 * shape.reduce(1, *)) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let channels = shape[1]
@@ -163,6 +169,7 @@ struct SumStep: Step {
 
     var reads: [Int] { [a, b].flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } }
     var writes: [Int] { [output] }
+    var work: StepWork { .traffic(.elementwise, elements: 3 * shape.reduce(1, *)) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         if a.affine == nil, b.affine == nil, a.slope == 1, b.slope == 1 {

@@ -80,6 +80,16 @@ struct ProductStep: Step {
 
     var reads: [Int] { [a.buffer, b.buffer] }
     var writes: [Int] { [target] }
+    var work: StepWork {
+        .matrixProducts(
+            m: m,
+            n: n,
+            k: k,
+            count: starts.count,
+            lefts: a.batch.reduce(1, *),
+            rights: b.batch.reduce(1, *)
+        )
+    }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let left = ParallelBuffer(run.floats(a.buffer))
@@ -121,9 +131,12 @@ struct AttentionStep: Step {
         let row: Int
         let column: Int
         let starts: [Int]
+        /// Elements of the tensor.
+        let count: Int
 
         init(_ stored: Lowering.Stored, _ shape: [Int], broadcastTo full: [Int]) {
             buffer = stored.buffer
+            count = shape.reduce(1, *)
             let strides = Extents.broadcastStrides(shape, stored.strides, to: full)
             row = strides[full.count - 2]
             column = strides[full.count - 1]
@@ -169,6 +182,16 @@ struct AttentionStep: Step {
 
     var reads: [Int] { operands.map(\.buffer) + addends.map(\.buffer) }
     var writes: [Int] { [target] }
+    var work: StepWork {
+        .attention(
+            queries: queries,
+            keys: keys,
+            depth: depth,
+            columns: columns,
+            count: starts[3].count,
+            added: addends.reduce(0) { $0 + $1.count }
+        )
+    }
     var scratchBytes: Int { (blockRows * (min(keys, NK_ATTENTION_KEYS) + 4) * 4 + 63) / 64 * 64 }
 
     func run(_ run: PlanRun) throws(CancelledError) {

@@ -28,6 +28,20 @@ struct RowsStep: Step {
 
     var reads: [Int] { [rows.stored.buffer] }
     var writes: [Int] { [target] }
+    var work: StepWork {
+        let positions = rows.positions
+        let written =
+            switch function {
+            case .reduce, .argument: positions
+            case .topK(let parameters): positions * parameters.count
+            case .softmax, .normalise, .runningSum: positions * rows.n
+            }
+        return .traffic(kind, elements: positions * rows.n + written)
+    }
+    private var kind: StepKind {
+        if case .normalise = function { return .normalisation }
+        return .reduction
+    }
     var scratchBytes: Int {
         if case .topK = function { return (8 * rows.n + 63) / 64 * 64 }
         return 0

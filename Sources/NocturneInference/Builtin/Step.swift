@@ -13,8 +13,8 @@ protocol Step: Sendable {
     var scratchBytes: Int { get }
     /// Bytes of weights that were packed for the step.
     var packedBytes: Int { get }
-    /// Number of multiplications and additions, for convolutions.
-    var operations: Double { get }
+    /// The operations and the memory traffic of a run.
+    var work: StepWork { get }
     var title: String { get }
 
     func run(_ run: PlanRun) throws(CancelledError)
@@ -23,7 +23,6 @@ protocol Step: Sendable {
 extension Step {
     var scratchBytes: Int { 0 }
     var packedBytes: Int { 0 }
-    var operations: Double { 0 }
 }
 
 /// Where the content of a buffer is stored.

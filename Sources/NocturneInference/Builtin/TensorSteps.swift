@@ -20,6 +20,7 @@ struct UnaryStep: Step {
 
     var reads: [Int] { [source] }
     var writes: [Int] { [target] }
+    var work: StepWork { .traffic(.elementwise, elements: 2 * count) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let from = ParallelBuffer(run.floats(source))
@@ -63,6 +64,10 @@ struct BinaryStep: Step {
 
     var reads: [Int] { buffers }
     var writes: [Int] { [target] }
+    var work: StepWork {
+        let read = strides.reduce(0) { $0 + StepWork.elementsRead(dims: dims, strides: $1) }
+        return .traffic(.elementwise, elements: read + dims.reduce(1, *))
+    }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let a = ParallelBuffer(run.floats(buffers[0]))

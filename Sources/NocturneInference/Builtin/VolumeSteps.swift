@@ -60,6 +60,10 @@ struct MoveStep: Step {
 
     var reads: [Int] { [source] }
     var writes: [Int] { [target] }
+    var work: StepWork {
+        let read = StepWork.elementsRead(dims: dims, strides: sourceStrides, tabled: tables.map { $0 != nil })
+        return .traffic(.copy, elements: read + dims.reduce(1, *))
+    }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let from = ParallelReader(UnsafePointer(run.floats(source) + sourceOffset))
@@ -108,6 +112,7 @@ struct TransposeStep: Step {
 
     var reads: [Int] { [source] }
     var writes: [Int] { [target] }
+    var work: StepWork { .traffic(.copy, elements: 2 * batch * rows * columns) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         for item in 0..<batch {
@@ -157,6 +162,7 @@ struct PoolStep: Step {
 
     var reads: [Int] { [source] }
     var writes: [Int] { [target] }
+    var work: StepWork { .traffic(.pooling, elements: batch * (inputCount + outputCount)) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let rows = Int(desc.out.0) * Int(desc.out.1)
@@ -197,6 +203,10 @@ struct InterpolationStep: Step {
 
     var reads: [Int] { [source] }
     var writes: [Int] { [target] }
+    var work: StepWork {
+        let voxels = [input, output].reduce(0) { $0 + $1.reduce(1) { $0 * Int($1) } }
+        return .traffic(.interpolation, elements: batch * channels * voxels)
+    }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let (inputCount, outputCount) = (

@@ -111,7 +111,13 @@ struct Models: ParsableCommand {
 
     struct Bench: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Time a network on one patch, and print the timings as JSON."
+            abstract: "Time a network on one patch, and print the timings as JSON.",
+            discussion:
+                "With --profile: every step of the network with its time, its operations and its memory traffic, "
+                + "against the highest rates of this machine, which are measured in about three seconds. Effective "
+                + "operations are those of the direct method, 2 for a multiply-add; real ones are those that are "
+                + "computed. Memory traffic counts inputs, outputs and weights once each; where they fit in the caches, "
+                + "it can exceed the rate of copies. Other work on the machine affects all figures."
         )
 
         @Argument(help: "An ONNX file.", completion: .file(extensions: ["onnx"]))
@@ -126,19 +132,31 @@ struct Models: ParsableCommand {
         @Option(name: .customLong("repeat"), help: "Timed runs, after one that is not timed.")
         var repeats = 5
 
+        @Flag(help: "Print a table of every step against the peak of this machine.")
+        var profile = false
+
+        @Flag(help: "With --profile, print JSON.")
+        var json = false
+
         @OptionGroup var resources: ResourceArguments
 
         func run() async throws {
             guard repeats > 0 else { throw ValidationError("--repeat takes a number above 0") }
+            guard profile || !json else { throw ValidationError("--json goes with --profile; the timings are JSON") }
             let timings = try await NetworkBenchmark.run(
                 onnx: network,
                 patch: patch.extents,
                 precision: precision,
                 threads: resources.width(),
                 repeats: repeats,
+                profiles: profile,
                 environment: ProcessInfo.processInfo.environment
             )
-            try Terminal.printJSON(timings)
+            if let profile = timings.profile, !json {
+                Terminal.printResult(profile.text(of: timings))
+            } else {
+                try Terminal.printJSON(timings)
+            }
         }
     }
 }

@@ -142,5 +142,27 @@ struct BuiltinEngineTests {
         #expect(passes.isEmpty)
         #expect(timings.seconds.count == 2)
         #expect(timings.convolutionOperations > 0)
+        #expect(timings.profile == nil)
+    }
+
+    @Test("profiles every step of a network, and adds up its kinds")
+    func profile() async throws {
+        let timings = try await NetworkBenchmark.run(
+            onnx: ONNXFixtures.path("unet3d-plain"),
+            patch: [12, 16, 16],
+            threads: 2,
+            repeats: 1,
+            profiles: true
+        )
+        let profile = try #require(timings.profile)
+        #expect(profile.steps.map(\.title) == timings.steps.map(\.title))
+        #expect(profile.steps.map(\.figures.seconds) == timings.steps.map(\.seconds))
+        #expect(profile.steps.allSatisfy { $0.figures.bytes > 0 })
+        #expect(profile.kinds.reduce(0) { $0 + $1.steps } == timings.steps.count)
+        #expect(profile.kinds.contains { $0.kind == .transposedConvolution })
+        #expect(profile.total.effectiveOperations == timings.convolutionOperations)
+        #expect(profile.steps.allSatisfy { ($0.method != nil) == $0.kind.isConvolution })
+        #expect(profile.steps.allSatisfy { ($0.figures.arithmeticShare != nil) == $0.kind.isConvolution })
+        #expect(abs(profile.steps.reduce(0) { $0 + $1.figures.timeShare } - 1) < 1e-9)
     }
 }

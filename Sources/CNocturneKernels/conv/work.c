@@ -1,0 +1,88 @@
+// The operations that the kernels of a plan compute.
+
+#include "internal.h"
+
+/// Operations of the transforms of minimal filtering for one tile of one channel, as written in minimal_template.h: from
+/// four values to the points of two outputs 4, from six values to those of four outputs 20; back 4 and 13.
+static double input_operations(int columns) { return columns == 2 ? 4 * 4 + 4 * 4 : 6 * 4 + 4 * 20; }
+static double output_operations(int columns) { return columns == 2 ? 4 * 4 + 2 * 4 : 4 * 13 + 4 * 4; }
+
+/// The sum over all boxes and sub-grids along an axis of the tiles that cover a box, each with so many points, plus
+/// `border` for every box.
+static double tiles_along(const nk_conv_plan *plan, int axis, int each, int border) {
+    double sum = 0;
+    for (int place = 0; place < plan->spacing[axis]; place++) {
+        const int points = ceil_div(plan->out[axis] - place, plan->spacing[axis]);
+        for (int first = 0; first < points; first += plan->box[axis]) {
+            sum += ceil_div(min_int(plan->box[axis], points - first), each) + border;
+        }
+    }
+    return sum;
+}
+
+/// The planes of input that are transformed, over all boxes and sub-grids along z.
+static double planes_transformed(const nk_conv_plan *plan) {
+    double sum = 0;
+    for (int place = 0; place < plan->spacing[Z]; place++) {
+        const int points = ceil_div(plan->out[Z] - place, plan->spacing[Z]);
+        for (int first = 0; first < points; first += plan->box[Z]) {
+            const int planes = nk_conv_minimal_planes(plan, min_int(plan->box[Z], points - first));
+            for (int z = 0; z < planes; z++) sum += plan->reads[Z][z % plan->in_stride[Z]];
+        }
+    }
+    return sum;
+}
+
+/// Output channels of a unit as they are computed.
+static double width_of(const nk_conv_plan *plan, const conv_unit *unit) {
+    if (!plan->kernels) return unit->channels;
+    if (plan->depthwise) return (double)round_up((size_t)unit->channels, (size_t)plan->kernels->lanes);
+    return (double)unit->vectors * plan->kernels->lanes;
+}
+
+/// Products for one point, one tap and one output channel.
+static double depth_of(const nk_conv_plan *plan) {
+    if (plan->depthwise) return 1;
+    return (double)words_of(plan) * (plan->pairs ? 2 : 1) * (plan->split ? 3 : 1);
+}
+
+static nk_conv_work work_of_minimal(const nk_conv_plan *plan) {
+    const double tiles = tiles_along(plan, Y, MINIMAL_Y, 0) * tiles_along(plan, X, plan->minimal_x, 0);
+    const double planes = tiles_along(plan, Z, 1, 0), points = nk_conv_minimal_points(plan);
+    double width = 0;
+    for (int u = 0; u < plan->unit_count; u++) width += width_of(plan, &plan->units[u]);
+    const double channels = (double)ceil_div(plan->desc.cin, CONV_BLOCK) * CONV_BLOCK;
+    return (nk_conv_work){
+        .products = 2 * points * planes * tiles * plan->desc.kz * depth_of(plan) * width,
+        .transforms = planes_transformed(plan) * tiles * channels * plan->ranges * input_operations(plan->minimal_x) +
+            planes * tiles * width * output_operations(plan->minimal_x),
+    };
+}
+
+static nk_conv_work work_of_direct(const nk_conv_plan *plan) {
+    nk_conv_work work = {.products = 0};
+    for (int u = 0; u < plan->unit_count; u++) {
+        const conv_phase *phase = &plan->phases[plan->units[u].phase];
+        const double row = plan->fold > 1 ? tiles_along(plan, X, 1, plan->span[X] - 1) : phase->count[X];
+        const double points = row * phase->count[Z] * phase->count[Y];
+        work.products += 2 * points * phase->tap_count * depth_of(plan) * width_of(plan, &plan->units[u]);
+    }
+    return work;
+}
+
+nk_conv_work nk_conv_plan_work(const nk_conv_plan *plan) {
+    nk_conv_work work = plan->minimal_x ? work_of_minimal(plan) : work_of_direct(plan);
+    const bool tiles = plan->kernels && plan->kernels->matrix;
+    work.operands = !plan->pairs ? NK_CONV_PRODUCTS_FLOAT32
+        : tiles                  ? NK_CONV_PRODUCTS_TILES
+                                 : NK_CONV_PRODUCTS_BFLOAT16;
+    return work;
+}
+
+const char *nk_conv_plan_method(const nk_conv_plan *plan) {
+    if (plan->depthwise) return "depthwise";
+    if (!plan->kernels) return "gathered";
+    if (plan->minimal_x) return plan->minimal_x == 2 ? "minimal 2x2" : "minimal 2x4";
+    if (plan->fold > 1) return "folded";
+    return plan->kernels->matrix ? "matrix tiles" : "direct";
+}

@@ -1,0 +1,61 @@
+import Foundation
+import NocturneInference
+
+extension NetworkProfile {
+    /// The profile as text: the peak, the steps in order, and the sums of kinds.
+    func text(of timings: NetworkBenchmark.Timings) -> String {
+        let patch = timings.patch.map(String.init).joined(separator: "×")
+        let best = String(format: "%.4f s", timings.bestSeconds)
+        let threads = peak.threads == 1 ? "1 thread" : "\(peak.threads) threads"
+        return [
+            "patch \(patch), \(timings.precision.rawValue) on \(timings.instructionSet), \(threads): \(best)",
+            "peak: \(peakRates), \(threads)",
+            "",
+            Self.table(
+                steps.map { ($0.figures, [$0.kind.description, $0.method ?? "-", $0.title]) },
+                headings: ["kind", "method", "step"]
+            ),
+            "",
+            Self.table(
+                kinds.map { ($0.figures, ["\($0.steps)", $0.kind.description]) } + [
+                    (total, ["\(steps.count)", "all"])
+                ],
+                headings: ["steps", "kind"]
+            ),
+        ].joined(separator: "\n")
+    }
+
+    private var peakRates: String {
+        var rates = [String(format: "%.1f GFLOP/s in float32 (\(peak.instructionSet))", peak.gigaflopsPerSecond)]
+        if let pairs = peak.bfloat16GigaflopsPerSecond {
+            rates.append(String(format: "%.1f GFLOP/s in bfloat16", pairs))
+        }
+        rates.append(String(format: "%.1f GB/s of copies", peak.gigabytesPerSecond))
+        return rates.joined(separator: ", ")
+    }
+
+    private static func table(_ rows: [(Figures, [String])], headings: [String]) -> String {
+        let numbers = ["ms", "time", "effective GFLOP/s", "real GFLOP/s", "of peak", "MB", "GB/s", "of peak"]
+        let rates: [[String]] = [numbers] + rows.map { cells(of: $0.0) }
+        let widths: [Int] = numbers.indices.map { column in rates.map { $0[column].count }.max() ?? 0 }
+        let words: [[String]] = [headings] + rows.map(\.1)
+        let lines: [[String]] = zip(rates, words).map { rates, words in
+            let aligned = zip(rates, widths).map { cell, width in
+                String(repeating: " ", count: width - cell.count) + cell
+            }
+            return aligned + words
+        }
+        return Terminal.table(lines)
+    }
+
+    private static func cells(of figures: Figures) -> [String] {
+        func rate(_ value: Double) -> String { figures.realOperations > 0 ? String(format: "%.1f", value) : "-" }
+        func share(_ value: Double?) -> String { value.map { String(format: "%.1f %%", 100 * $0) } ?? "-" }
+        return [
+            String(format: "%.3f", 1000 * figures.seconds), share(figures.timeShare),
+            rate(figures.effectiveGigaflopsPerSecond), rate(figures.realGigaflopsPerSecond),
+            share(figures.arithmeticShare), String(format: "%.2f", figures.bytes / 1e6),
+            String(format: "%.1f", figures.gigabytesPerSecond), share(figures.memoryShare),
+        ]
+    }
+}
