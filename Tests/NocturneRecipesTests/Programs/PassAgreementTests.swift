@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneFormats
 import NocturneInference
 import NocturneNumerics
 import NocturneRecipes
