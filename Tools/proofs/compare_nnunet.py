@@ -86,10 +86,14 @@ class Steps:
     total: float = 0.0
     largest: float = 0.0
 
-    def add(self, maps: Path, arrays: Path, names: dict[str, int]) -> None:
+    def add(self, maps: Path, arrays: Path, names: dict[str, int], reoriented: bool) -> None:
+        """`reoriented`: the arrays are in the orientation that nnU-Net's reader turned the image to (RAS)."""
         expected = np.load(arrays)["probabilities"]
         for name, value in names.items():
-            found = nib.load(maps / f"{name}.nii.gz").dataobj.get_unscaled()
+            image = nib.load(maps / f"{name}.nii.gz")
+            found = image.dataobj.get_unscaled()
+            if reoriented:
+                found = nib.orientations.apply_orientation(found, nib.io_orientation(image.affine))
             difference = np.abs(found - 255.0 * expected[value].transpose(2, 1, 0).astype(np.float64))
             self.voxels += difference.size
             self.total += float(difference.sum())
@@ -197,7 +201,8 @@ def compare(
                 different.append(total.add(found, labels))
                 if probabilities and files:
                     maps = files[0].parent / "probabilities"
-                    steps.add(maps, expected / f"case{n}.npz", label_values(model))
+                    reoriented = case.spec.reader.endswith("WithReorient")
+                    steps.add(maps, expected / f"case{n}.npz", label_values(model), reoriented)
             mirrored = "mirrored" if mirroring else "plain"
             print(f"  {case.name}, {folds} folds, {mirrored}: {sum(different)} voxels differ", flush=True)
     return total, steps, notes, truth
