@@ -58,7 +58,7 @@ struct FaultTests {
         #expect(tool.status == 3, "\(tool.errors)")
         let items = try account(bench)["items"] as? [[String: Any]] ?? []
         let reasons = items.filter { $0["state"] as? String != "completed" }.map { $0["reason"] as? String ?? "" }
-        #expect(reasons == ["took longer than the 4.0 s that an item may take (stage load)"])
+        #expect(reasons == ["took longer than the 1.0 s that an item may take (stage load)"])
         #expect(items.count == 3)
     }
 
