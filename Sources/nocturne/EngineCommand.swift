@@ -65,6 +65,10 @@ extension EngineCommand {
         case .stopped(let signal):
             engineEnded(with: NocturneExit(stoppedBy: signal))
             throw NocturneExit(stoppedBy: signal)
+        case .engineHangs:
+            Terminal.printUrgently("once it has ended, continue with: nocturne resume \(folder.path)")
+            engineEnded(with: .stoppedEarly)
+            throw NocturneExit.stoppedEarly
         case .failed: throw NocturneExit.internalError
         }
     }

@@ -73,7 +73,7 @@ struct EngineProcess {
             note: { text in Task { await progress.note(text) } },
             leave: { signal, reason in
                 if let reason { Terminal.printUrgently(reason) }
-                _exit(NocturneExit(stoppedBy: signal).rawValue)
+                EngineHandover.exit(NocturneExit(stoppedBy: signal).rawValue)
             }
         )
     }
@@ -169,7 +169,7 @@ struct EngineProcess {
         rules.stall = request.resources.stallPolicy { reason in
             // The exit code tells the supervisor the reason; it starts another engine.
             Terminal.printUrgently(reason)
-            _exit(EngineEnd.stalledCode)
+            EngineHandover.exit(EngineEnd.stalledCode)
         }
         return rules
     }

@@ -72,7 +72,9 @@ struct SupervisorStateMachineTests {
             var machine = running()
             #expect(machine.received(signal) == [.forward(signal: signal), .limitWait(Machine.stopPatience)])
             #expect(machine.received(SIGINT) == [.forward(signal: SIGINT)])
-            #expect(machine.waitedTooLong().last == .killEngine)
+            #expect(
+                machine.waitedTooLong(isExiting: false).suffix(2) == [.killEngine, .limitWait(Machine.exitPatience)]
+            )
             #expect(
                 machine.engineEnded(.crashed(signal: SIGKILL, outOfMemoryKills: 0), after: .seconds(40))
                     == [.end(.stopped(signal: signal))]
@@ -83,7 +85,36 @@ struct SupervisorStateMachineTests {
         for signal in [SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXFSZ, SIGSTKFLT, SIGWINCH] {
             #expect(machine.received(signal).isEmpty)
         }
-        #expect(machine.waitedTooLong().isEmpty)
+        #expect(machine.waitedTooLong(isExiting: false).isEmpty)
+    }
+
+    @Test("An engine that is killed and does not end is left, with a report")
+    func hangs() {
+        var machine = running()
+        _ = machine.received(SIGTERM)
+        _ = machine.waitedTooLong(isExiting: false)
+        let actions = machine.waitedTooLong(isExiting: false)
+        guard case .report(let text) = actions.first else {
+            Issue.record("nothing is reported")
+            return
+        }
+        #expect(text.contains("system call") && actions.last == .end(.engineHangs))
+    }
+
+    @Test("An engine that says that it ends itself is left if the kernel cannot end it, and else waited for")
+    func exitsItself() {
+        var machine = running()
+        #expect(machine.engineExits() == [.limitWait(Machine.exitPatience)])
+        #expect(machine.engineExits().isEmpty)
+        #expect(machine.waitedTooLong(isExiting: true).last == .end(.engineHangs))
+
+        machine = running()
+        _ = machine.engineExits()
+        #expect(machine.waitedTooLong(isExiting: false).isEmpty)
+        #expect(
+            machine.engineEnded(.exited(EngineEnd.stalledCode), after: .seconds(60)).last
+                == .spawn(previousEnd: "no progress")
+        )
     }
 
     @Test("An engine that a terminal has stopped before it listened is not restarted", arguments: [SIGINT, SIGTERM])
@@ -127,7 +158,8 @@ struct SupervisorStateMachineTests {
 /// A supervisor with an engine that may do anything, and an observer of what is done.
 private struct SupervisorWorld: SmallWorld {
     enum Move: Hashable {
-        case started, spawnFailed, exits(Int32), crashes(Int32), slowCrash, signal(Int32), tooLong, waitFails
+        case started, spawnFailed, exits(Int32), crashes(Int32), slowCrash, signal(Int32), saysExit, waitFails
+        case tooLong(isExiting: Bool)
     }
 
     struct Key: Hashable {
@@ -160,8 +192,8 @@ private struct SupervisorWorld: SmallWorld {
             let ends: [Move] = [
                 .exits(0), .exits(3), .exits(EngineEnd.stalledCode), .crashes(SIGKILL), .crashes(SIGTERM), .slowCrash,
             ]
-            return ends + signals + [.tooLong, .waitFails]
-        case .killed: return [.crashes(SIGKILL)] + signals
+            return ends + signals + [.saysExit, .tooLong(isExiting: false), .tooLong(isExiting: true), .waitFails]
+        case .killed: return [.crashes(SIGKILL), .tooLong(isExiting: true)] + signals
         }
     }
 
@@ -187,13 +219,15 @@ private struct SupervisorWorld: SmallWorld {
         case .signal(let signal):
             if SignalMeaning.of(signal) == .stop { stop = stop ?? signal }
             perform(machine.received(signal))
-        case .tooLong: perform(machine.waitedTooLong())
+        case .saysExit: perform(machine.engineExits())
+        case .tooLong(let isExiting): perform(machine.waitedTooLong(isExiting: isExiting))
         case .waitFails: perform(machine.waitFailed(ECHILD))
         }
         if end == nil, engine == .none { return "there is neither an engine nor an end" }
         if case .exits(let code) = move, code != EngineEnd.stalledCode, end != .engineExited(code) {
             return "the exit code \(code) is not passed on"
         }
+        if end == .engineHangs, move != .tooLong(isExiting: true) { return "an engine is left that may yet end" }
         if case .crashes = move, let stop, end != .stopped(signal: stop) {
             return "an engine follows a request to stop"
         }

@@ -8,6 +8,7 @@ private struct ScriptedProcess: SupervisorProcess {
 
     var monotonic = Duration.zero
     var outOfMemoryKills: Int? = 0
+    var isEngineExiting = false
     var script: [Step]
     let log = Log()
 
@@ -62,6 +63,21 @@ struct SupervisorTests {
         var supervisor = Supervisor(process)
         #expect(supervisor.run() == .stopped(signal: SIGTERM))
         #expect(process.log.lines.prefix(2) == ["spawn", "forward 15"] && process.log.lines.last == "kill")
+    }
+
+    @Test("An engine that cannot be ended is left")
+    func hangs() {
+        let later = Duration.seconds(100)
+        for isExiting in [false, true] {
+            let end: [ScriptedProcess.Step] =
+                isExiting ? [.event(.exits)] : [.event(.signal(SIGTERM)), .event(.exited(0), after: later)]
+            var process = ScriptedProcess(end + [.event(.exited(0), after: later)])
+            process.isEngineExiting = isExiting
+            var supervisor = Supervisor(process)
+            #expect(supervisor.run() == .engineHangs)
+            #expect(process.log.lines.last?.hasPrefix("the engine hangs") == true)
+            #expect(process.log.lines.contains("kill") == !isExiting)
+        }
     }
 
     @Test("A signal in the meantime does not extend the time to stop")

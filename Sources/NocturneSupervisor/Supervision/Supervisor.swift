@@ -15,6 +15,8 @@ package protocol SupervisorProcess: Sendable {
     func forward(_ signal: Int32)
     /// Ends the engine.
     func killEngine()
+    /// Whether the kernel is ending the engine, and waits for one of its threads.
+    var isEngineExiting: Bool { get }
     /// Keeps the output folder locked from now on.
     mutating func keepLock()
     /// Shows a message. Must not block: a terminal that nobody reads cannot hold up a request to stop.
@@ -24,6 +26,8 @@ package protocol SupervisorProcess: Sendable {
 /// What happens to a supervisor.
 package enum SupervisorEvent: Sendable, Hashable {
     case signal(Int32)
+    /// The engine says that it ends itself.
+    case exits
     case exited(Int32)
     case crashed(signal: Int32)
     case timeout
@@ -74,6 +78,7 @@ package struct Supervisor<Process: SupervisorProcess> {
     private mutating func wait() -> [SupervisorStateMachine.Action] {
         switch process.nextEvent(within: deadline.map { max(.zero, $0 - process.monotonic) }) {
         case .signal(let number): return machine.received(number)
+        case .exits: return machine.engineExits()
         case .exited(let code): return machine.engineEnded(.exited(code), after: process.monotonic - engineStart)
         case .crashed(let signal):
             let kills = killsAtStart.flatMap { before in process.outOfMemoryKills.map { $0 - before } } ?? 0
@@ -83,7 +88,7 @@ package struct Supervisor<Process: SupervisorProcess> {
             )
         case .timeout:
             deadline = nil
-            return machine.waitedTooLong()
+            return machine.waitedTooLong(isExiting: process.isEngineExiting)
         case .waitFailed(let code): return machine.waitFailed(code)
         }
     }

@@ -22,6 +22,9 @@ public enum SupervisorEnd: Sendable, Hashable {
     case engineExited(Int32)
     /// By a request to stop, while there was no engine to pass it to.
     case stopped(signal: Int32)
+    /// Without its engine, which hangs in a system call that nothing interrupts. The engine ends when the call returns, and
+    /// keeps the output folder locked until then.
+    case engineHangs
     /// It could not go on; it has said why.
     case failed
 }
@@ -47,13 +50,28 @@ public struct SupervisorStateMachine: Sendable, Hashable {
 
     private enum Phase: Hashable { case idle, starting, running, ended }
 
+    /// What the engine is given a limited time for.
+    private enum Wait: Hashable {
+        case none
+        /// To act on a request to stop.
+        case stopping
+        /// To end, after it has said that it ends itself.
+        case exiting
+        /// To end, after it was killed.
+        case killed
+    }
+
     /// Crashes in a row, each within ``quick`` of the start, after which the engine itself must be at fault.
     package static let mostQuickCrashes = 40
     package static let quick = Duration.seconds(5)
     /// For the engine to end after a request to stop. It ends itself earlier, unless it cannot.
     package static let stopPatience = Duration.seconds(30)
+    /// For the kernel to end an engine: it frees its memory, which takes a second or two, unless a thread hangs in a system
+    /// call that nothing interrupts, as a write to a frozen file system.
+    package static let exitPatience = Duration.seconds(15)
 
     private var phase = Phase.idle
+    private var wait = Wait.none
     private var stop: Int32?
     private var drains = false
     private var quickCrashes = 0
@@ -78,6 +96,7 @@ public struct SupervisorStateMachine: Sendable, Hashable {
     public mutating func engineStarted() -> [Action] {
         guard phase == .starting else { return [] }
         phase = .running
+        wait = stop == nil ? .none : .stopping
         // Requests that came while there was no engine. A drain was the request to another one.
         var actions: [Action] = drains ? [.forward(signal: SIGUSR1)] : []
         if let stop { actions += [.forward(signal: stop), .limitWait(SupervisorStateMachine.stopPatience)] }
@@ -99,13 +118,41 @@ public struct SupervisorStateMachine: Sendable, Hashable {
         let isFirstStop = meaning == .stop && stop == nil
         if meaning == .stop { stop = stop ?? signal }
         guard phase == .running else { return [] }
-        return [.forward(signal: signal)] + (isFirstStop ? [.limitWait(SupervisorStateMachine.stopPatience)] : [])
+        guard isFirstStop else { return [.forward(signal: signal)] }
+        wait = .stopping
+        return [.forward(signal: signal), .limitWait(SupervisorStateMachine.stopPatience)]
     }
 
-    /// The time that was given to the engine to stop is over.
-    public mutating func waitedTooLong() -> [Action] {
-        guard phase == .running, stop != nil else { return [] }
-        return [.report("the engine did not stop in time and is ended. The journal is consistent."), .killEngine]
+    /// The engine says that it ends itself.
+    public mutating func engineExits() -> [Action] {
+        guard phase == .running, wait == .none else { return [] }
+        wait = .exiting
+        return [.limitWait(SupervisorStateMachine.exitPatience)]
+    }
+
+    /// The time that was given to the engine is over.
+    /// - Parameter isExiting: whether the kernel is ending the engine, and waits for one of its threads.
+    public mutating func waitedTooLong(isExiting: Bool) -> [Action] {
+        guard phase == .running else { return [] }
+        switch wait {
+        case .none: return []
+        case .stopping:
+            wait = .killed
+            return [
+                .report("the engine did not stop in time and is ended. The journal is consistent."), .killEngine,
+                .limitWait(SupervisorStateMachine.exitPatience),
+            ]
+        case .exiting where !isExiting:
+            wait = .none
+            return []
+        case .exiting, .killed:
+            return end(
+                .engineHangs,
+                "the engine hangs in a system call that cannot be interrupted, and cannot be ended. It ends when the call "
+                    + "returns, for example when the disk or server answers again, and keeps the output folder locked until "
+                    + "then. The journal is consistent."
+            )
+        }
     }
 
     /// The engine has ended.

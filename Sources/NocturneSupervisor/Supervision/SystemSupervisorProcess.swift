@@ -36,7 +36,8 @@ struct SystemSupervisorProcess: SupervisorProcess {
         self.time = time
         self.show = show
         SignalListener.ignoreOthers(ignoresHangUp: handover.ignoresHangUp)
-        signals = try SignalSource(SignalMeaning.heard(ignoresHangUp: handover.ignoresHangUp) + [SIGCHLD])
+        let heard = SignalMeaning.heard(ignoresHangUp: handover.ignoresHangUp)
+        signals = try SignalSource(heard + [SIGCHLD, ProcessHandover.exitSignal])
     }
 
     var monotonic: Duration { time.monotonic }
@@ -63,6 +64,7 @@ struct SystemSupervisorProcess: SupervisorProcess {
             do {
                 switch try signals.next(within: deadline.map { $0 - time.monotonic }) {
                 case .signal(SIGCHLD): continue
+                case .signal(ProcessHandover.exitSignal): return .exits
                 case .signal(let number): return .signal(number)
                 case .timeout: return .timeout
                 }
@@ -90,6 +92,8 @@ struct SystemSupervisorProcess: SupervisorProcess {
     func killEngine() {
         if engine > 0 { kill(engine, SIGKILL) }
     }
+
+    var isEngineExiting: Bool { ProcessStatus(of: engine)?.isExiting ?? false }
 
     mutating func keepLock() {
         // The engine is gone and has released it; somebody who asks about it holds it for an instant.
