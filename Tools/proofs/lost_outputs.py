@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs batches whose output folder becomes read-only, moves or disappears, and checks that no item is marked as failed.
+"""Runs batches whose output folder becomes read-only, moves, disappears or hangs, and checks that no item is marked as failed.
 
     Tools/proofs/lost_outputs.py NOCTURNE [--only "read-only|moved"]
 
@@ -12,15 +12,19 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools import interface
-from nocturne_tools.batch_harness import NOBODY, Situation, Workspace, expect, main
+from nocturne_tools.batch_harness import NOBODY, Situation, Workspace, expect, main, wait_until
 
 SLOW = interface.delayed_stages(150)
 Change = Callable[[Path], object]
@@ -53,15 +57,56 @@ def read_only(workspace: Workspace) -> str:
     return lost(workspace, spoil, workspace.unmount, "Read-only", out=place / "out")
 
 
-def disk_error(workspace: Workspace) -> str:
-    """A file system that the kernel makes read-only because of an error of its disk."""
-    image, place = workspace.folder / "image", workspace.folder / "disk"
-    image.write_bytes(b"")
-    os.truncate(image, 64 << 20)
-    place.mkdir(exist_ok=True)
+def ext4(workspace: Workspace) -> tuple[Path, Path]:
+    """A file with a file system, and where it is mounted."""
+    # A new file each time: the kernel keeps what it knows of one that was unmounted lazily.
+    descriptor, name = tempfile.mkstemp(prefix="oimage", dir=workspace.folder)
+    os.truncate(descriptor, 64 << 20)
+    os.close(descriptor)
+    image, place = Path(name), workspace.folder / "odisk"
+    place.mkdir()
     subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
     subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
     workspace.mounts.append(place)
+    return image, place
+
+
+def has_ended(process: int) -> bool:
+    """Whether no thread of a process is left; its number stays until its parent has noticed."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return True
+    return fields[0] == "Z" and fields[17] in ("0", "1")
+
+
+def frozen(workspace: Workspace, *options: str, stop: bool) -> str:
+    """Writes to a frozen file system hang, and a process that hangs in one cannot be killed."""
+    _, place = ext4(workspace)
+    out = place / "out"
+    run = workspace.start(out, *options, fault=SLOW)
+    run.completes(2)
+    engine = run.children()[0]
+    subprocess.run(["fsfreeze", "--freeze", str(place)], check=True)
+    try:
+        start = time.monotonic()
+        if stop:
+            run.process.send_signal(signal.SIGTERM)
+        run.ends(75, 120)
+        took = time.monotonic() - start
+        expect(interface.ENGINE_HANGS in run.output, run.output[-300:])
+        expect(not has_ended(engine), "the engine has ended")
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", str(place)], check=True)
+    wait_until("the engine has ended", lambda: has_ended(engine))
+    workspace.start(out, verb="resume").ends(0)
+    workspace.expect_same(out)
+    return f"75 after {took:.0f} s; the engine ends when the disk answers; resume 0, same tree"
+
+
+def disk_error(workspace: Workspace) -> str:
+    """A file system that the kernel makes read-only because of an error of its disk."""
+    image, place = ext4(workspace)
 
     def repair(_: Path) -> None:
         subprocess.run(["umount", str(place)], check=True)
@@ -167,6 +212,8 @@ SITUATIONS: dict[str, Situation] = {
     "output read-only from the start": read_only_from_the_start,
     "output made read-only": read_only,
     "error of the output's disk (ext4 abort)": disk_error,
+    "output frozen, SIGTERM": partial(frozen, stop=True),
+    "output frozen, --stall-limit": lambda workspace: frozen(workspace, "--stall-limit", "10", stop=False),
     "results on a read-only disk": results_on_read_only_disk,
     "output moved away": moved,
     "output deleted": deleted,

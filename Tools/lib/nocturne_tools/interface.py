@@ -35,6 +35,7 @@ BUDGET = "budget"
 
 # The engine process.
 ENGINE_DIED = "engine crashed"
+ENGINE_HANGS = "the engine hangs in a system call"
 ENGINE_KILLED = "the engine crashed: signal 9"
 SCAN_CRASHED_TWICE = "crashed twice while reading it"
 OUT_OF_MEMORY = "memory ran out"
