@@ -2,6 +2,7 @@
 
     python Tools/train/train_book_spines.py                 # draws, trains, then exports
     python Tools/train/train_book_spines.py --export-only   # exports the last checkpoint again
+    python Tools/train/train_book_spines.py --start Samples/Models/book-spines/network.onnx --rate 1e-3 --round 4
 
 A small U-Net whose outputs are foreground, boundary and centre maps of a picture with a long side of 640 pixels, the size
 in which the shelves are drawn. Inside it works at half that size and, at its lowest level, at a 64th. Every shelf is
@@ -18,8 +19,10 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
+from onnx import numpy_helper
 from scipy import ndimage
 from torch import Tensor, nn
 from torch.nn import functional
@@ -81,6 +84,42 @@ class Maps(nn.Module):
 
     def forward(self, image: Tensor) -> Tensor:
         return torch.sigmoid(self.network(image))
+
+
+def load_network(model: SpineNet, path: Path, samples: Tensor) -> None:
+    """Loads weights of a checkpoint, or of an exported network, whose normalisations are part of its convolutions: there
+    each normalisation gets the statistics of its input on the samples, and the scale and shift that keep its output."""
+    if path.suffix != ".onnx":
+        model.load_state_dict(torch.load(path, weights_only=True))
+        return
+    graph = onnx.load(path).graph
+    values = {v.name: torch.from_numpy(numpy_helper.to_array(v).copy()) for v in graph.initializer}
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ConvTranspose2d):
+            module.load_state_dict({part: values[f"network.{name}.{part}"] for part in ("weight", "bias")})
+    folded = [(values[node.input[1]], values[node.input[2]]) for node in graph.node if node.op_type == "Conv"]
+    blocks = [model.stem, model.first, *model.down, *reversed(model.merge)]
+    layers = [layer for block in blocks for layer in block]
+    convolutions = [layer for layer in layers if isinstance(layer, nn.Conv2d)]
+    normalisations = [layer for layer in layers if isinstance(layer, nn.BatchNorm2d)]
+
+    def settle(layer: nn.BatchNorm2d, inputs: tuple[Tensor]) -> None:
+        mean, variance = inputs[0].mean((0, 2, 3)), inputs[0].var((0, 2, 3))
+        layer.running_mean.copy_(mean)
+        layer.running_var.copy_(variance)
+        layer.bias.copy_(layer.bias + mean)
+        layer.weight.copy_((variance + layer.eps).sqrt())
+
+    hooks = [layer.register_forward_pre_hook(settle) for layer in normalisations]
+    model.eval()
+    with torch.no_grad():
+        for convolution, normalisation, (weight, bias) in zip(convolutions, normalisations, folded, strict=True):
+            convolution.weight.copy_(weight)
+            normalisation.bias.copy_(bias)
+        model(samples)
+    for hook in hooks:
+        hook.remove()
+    model.train()
 
 
 def books_of(seed: int) -> int:
@@ -169,7 +208,8 @@ def train(options: argparse.Namespace) -> None:
     print(f"{options.shelves} shelves in {time.monotonic() - started:.0f} s", flush=True)
     model = SpineNet().to(memory_format=torch.channels_last)
     if options.start is not None:
-        model.load_state_dict(torch.load(options.start, weights_only=True))
+        samples = [training_crop(np.load(paths[n], mmap_mode="r"), rng)[0] for n in range(16)]
+        load_network(model, options.start, torch.stack(samples).permute(0, 3, 1, 2))
     mean = torch.optim.swa_utils.AveragedModel(
         model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99), use_buffers=True
     )
@@ -226,7 +266,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=3e-3, help="highest learning rate; falls to zero at the end")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--checkpoint", type=Path, default=Path(tempfile.gettempdir()) / "book-spines.pt")
-    parser.add_argument("--start", type=Path, help="weights to continue from")
+    parser.add_argument("--start", type=Path, help="a checkpoint or an exported network to continue from")
     parser.add_argument("--round", type=int, default=3, help="another number draws other shelves and crops")
     parser.add_argument("--export-only", action="store_true")
     options = parser.parse_args()
