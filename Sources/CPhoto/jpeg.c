@@ -74,7 +74,9 @@ static void on_error(j_common_ptr info)
     case JERR_NO_BACKING_STORE: fail_with_message(info, CPHOTO_TOO_LARGE);
     case JERR_BAD_PRECISION:
     case JERR_SOF_UNSUPPORTED:
+#if JPEG_LIB_VERSION < 70 // later interfaces, as Ubuntu's, always know arithmetic coding
     case JERR_ARITH_NOTIMPL:
+#endif
     case JERR_CCIR601_NOTIMPL:
     case JERR_NOT_COMPILED:
     case JERR_CONVERSION_NOTIMPL:

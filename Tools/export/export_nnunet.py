@@ -4,9 +4,10 @@
     python Tools/export/export_nnunet.py MODEL_FOLDER OUT --folds 0 1 2 3 4 --id liver-ct --name "Liver (CT)" --licence MIT
     python Tools/export/export_nnunet.py CASCADE_FOLDER OUT                  # with the previous stage's folder beside it
     python Tools/export/export_nnunet.py TOTALSEGMENTATOR_FOLDER OUT --tile-step 0.8
+    python Tools/export/export_nnunet.py Dataset123_Organs.zip OUT           # as nnU-Net and MOOSE distribute models
 
 Reads plans.json, dataset.json, fold_*/checkpoint_final.pth and postprocessing.json (or .pkl). 2d, 3d_fullres,
-3d_lowres, cascades and configurations that inherit from them; plain and residual-encoder U-Nets; several folds,
+3d_lowres, cascades and configurations that inherit from them; plain and residual-encoder U-Nets and Primus; several folds,
 regions, channels, mirroring axes, normalisation and resampling as trained. Every exported fold is compared with PyTorch
 on a random patch. Anything unknown is refused by name with exit code 2, and nothing is written.
 
@@ -28,13 +29,15 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.nnunet.archive import unpacked
 from nocturne_tools.nnunet.package import Options, write
 from nocturne_tools.nnunet.refusal import Refusal
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model_folder", type=Path, help="<Trainer>__<Plans>__<Configuration>")
+    parser.add_argument("model_folder", type=Path, help="<Trainer>__<Plans>__<Configuration>, or a ZIP archive with it")
+    parser.add_argument("--configuration", help="of a ZIP archive with several, such as 3d_fullres")
     parser.add_argument("out", type=Path, help="folder of the package, written completely or not at all")
     parser.add_argument("--folds", nargs="+", default=[], help="numbers, or all for fold_all; default: numbers found")
     parser.add_argument("--checkpoint", default="checkpoint_final.pth")
@@ -60,9 +63,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     given = vars(parse(arguments))
     torch.set_num_threads(given.pop("threads"))
-    model, out = given.pop("model_folder"), given.pop("out")
+    model, out, configuration = given.pop("model_folder"), given.pop("out"), given.pop("configuration")
     try:
-        full = write(model, out, Options(**given), print)
+        with unpacked(model, configuration) as folder:
+            full = write(folder, out, Options(**given), print)
     except Refusal as refusal:
         print(f"refused: {refusal}", file=sys.stderr)
         return 2

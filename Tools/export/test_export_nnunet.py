@@ -15,6 +15,7 @@ import pickle
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,16 @@ REFUSED: list[tuple[Change, list[str], str]] = [
     (checkpoint(lambda content: content.update(init_args={})), [], "init_args.configuration is missing"),
     (checkpoint(lambda content: content.update(more=Hostile())), [], "--trust-checkpoint"),
     (checkpoint(lambda content: content.update(inference_allowed_mirroring_axes=(0, 3))), [], "is [0, 3]"),
-    (checkpoint(lambda content: content.update(trainer_name="nnUNet_Primus_M_Trainer")), [], "builds one of its own"),
+    (checkpoint(lambda content: content.update(trainer_name="nnUNet_Primus_XXL_Trainer")), [], "installed nnU-Net for Primus"),
+    (checkpoint(lambda content: content.update(trainer_name="nnUNet_Primus_S_Trainer")), [], "weights missing"),
+    (
+        both(
+            checkpoint(lambda content: content.update(trainer_name="nnUNet_Primus_S_Trainer")),
+            plan("patch_size", value=[16, 12, 16]),
+        ),
+        [],
+        "multiples of 8",
+    ),
     (write("postprocessing.pkl", pickle.dumps(([Hostile()], [{}]))), [], "it names builtins.print"),
     (write("postprocessing.json", '{"postprocessing_fns": ["f"], "postprocessing_kwargs": [{}]}'), [], "function 'f'"),
 ]
@@ -226,6 +236,38 @@ ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], An
 ]
 
 
+def archives(made: Path, place: Path) -> list[str]:
+    """What is wrong with the export of ZIP archives."""
+
+    def export(name: str, folders: list[str], *arguments: str) -> tuple[int, str]:
+        path, out = place / f"{name}.zip", place / name
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for folder in folders:
+                for file in (file for file in made.rglob("*") if file.is_file()):
+                    archive.write(file, f"{folder}/{file.relative_to(made)}")
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            code = export_nnunet.main([str(path), str(out), "--threads", "2", *arguments])
+        return code, output.getvalue()
+
+    place.mkdir()
+    full, low = f"Dataset999_Shapes/{NAME}", "Dataset999_Shapes/nnUNetTrainer__nnUNetPlans__3d_lowres"
+    tries = {
+        "one": (export("one", [full]), 0, "1 networks"),
+        "several": (export("several", [full, low]), 2, "choose one with --configuration"),
+        "chosen": (export("chosen", [full, low], "--configuration", "3d_fullres"), 0, "1 networks"),
+        "none": (export("none", ["elsewhere"]), 2, "contains no folder"),
+        "outside": (export("outside", [f"../{NAME}"]), 2, "contains no folder"),
+        "other": (export("other", [full], "--configuration", "2d"), 2, "of the configuration 2d"),
+    }
+    (place / "short.zip").write_bytes((place / "one.zip").read_bytes()[:5000])
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output):
+        code = export_nnunet.main([str(place / "short.zip"), str(place / "short")])
+    tries["short"] = ((code, output.getvalue()), 2, "neither a folder nor a ZIP archive")
+    return [name for name, (found, code, fact) in tries.items() if found[0] != code or fact not in found[1]]
+
+
 def main() -> int:
     torch.set_num_threads(2)
     failures = 0
@@ -257,7 +299,11 @@ def main() -> int:
             if full is None or found(full) != expected or left != ["out"]:
                 failures += 1
                 print(f"FAILED {title}: {full and found(full)}, expected {expected}\n{output[-2000:]}")
-    print(f"{len(REFUSED)} refusals and {len(ACCEPTED)} accepted changes, {failures} failures")
+        wrong = archives(made, Path(scratch) / "archives")
+        if wrong:
+            failures += len(wrong)
+            print(f"FAILED archives: {', '.join(wrong)}")
+    print(f"{len(REFUSED)} refusals, {len(ACCEPTED)} accepted changes and 7 archives, {failures} failures")
     return 1 if failures else 0
 
 

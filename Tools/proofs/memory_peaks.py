@@ -79,6 +79,7 @@ def volume_cases(inputs: Inputs) -> list[Case]:
         Case("volume 256, slices drawn", inputs.volume(MIDDLE), [SAMPLE], ["--pictures"]),
         Case("volume 256, regions", inputs.volume(MIDDLE), [SAMPLE], regions),
         Case("volume 256, no meshes", inputs.volume(MIDDLE), [SAMPLE], no_meshes, quick=True),
+        Case("volume 256, probabilities", inputs.volume(MIDDLE), [SAMPLE], [*no_meshes, "--probabilities"]),
     ]
     for precision in ("exact", "bfloat16"):
         options = ["--precision", precision, *no_meshes]
@@ -103,6 +104,8 @@ def package_cases(inputs: Inputs) -> list[Case]:
     body, four = inputs.body_package(), inputs.package(4, channels=4)
     return found + [
         Case("64 classes at native spacing, 256", inputs.volume(MIDDLE), [inputs.package(64, native=True)]),
+        Case("64 classes, 128, probabilities", inputs.volume(SMALL), [inputs.package(64)], ["--probabilities"]),
+        Case("4 classes, 256, mirrored", inputs.volume(MIDDLE), [inputs.package(4, mirrored=True)]),
         Case("64 classes, 128, lean", inputs.volume(SMALL), [inputs.package(64)], budget=0.97),
         Case("the body's surface, 256", inputs.volume(MIDDLE), [body]),
         Case("the body's surface, 512x300", inputs.volume(LARGE), [body]),

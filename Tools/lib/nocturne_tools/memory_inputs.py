@@ -113,7 +113,9 @@ class Inputs:
 
         return lambda: self._once(self.folder / f"photo-{megapixels}{suffix.replace('.', '-')}", write)
 
-    def package(self, classes: int, patch: int = 64, channels: int = 1, native: bool = False) -> Maker:
+    def package(
+        self, classes: int, patch: int = 64, channels: int = 1, native: bool = False, mirrored: bool = False
+    ) -> Maker:
         """A small U-shaped network with random weights: memory does not depend on what the classes mean."""
 
         def write(folder: Path) -> None:
@@ -127,9 +129,10 @@ class Inputs:
                 torch.nn.ConvTranspose3d(8, 16, 2, stride=2),
                 torch.nn.Conv3d(16, classes, 1),
             ).eval()
-            self._write_classes(folder, network, classes, (1, channels, patch, patch, patch), native)
+            self._write_classes(folder, network, classes, (1, channels, patch, patch, patch), native, mirrored)
 
-        return lambda: self._once(self.folder / f"package-{classes}-{patch}-{channels}-{native}", write)
+        name = f"package-{classes}-{patch}-{channels}-{native}{'-mirrored' if mirrored else ''}"
+        return lambda: self._once(self.folder / name, write)
 
     def body_package(self, patch: int = 64) -> Maker:
         """A network that finds the body, the largest surface there is."""
@@ -146,9 +149,17 @@ class Inputs:
         return lambda: self._once(self.folder / f"package-body-{patch}", write)
 
     def _write_classes(
-        self, folder: Path, network: torch.nn.Module, classes: int, shape: tuple[int, ...], native: bool
+        self,
+        folder: Path,
+        network: torch.nn.Module,
+        classes: int,
+        shape: tuple[int, ...],
+        native: bool,
+        mirrored: bool = False,
     ) -> None:
         entry = recipe("stored", None if native else [1.5] * 3, list(shape[2:]))
+        if mirrored:
+            entry["mirroringAxes"] = [0, 1, 2]
         entry["resampling"] = {"image": spline(3, 0, "auto"), "logits": spline(1, 0, "auto")}
         channels = [{**CT, "name": f"channel_{index}"} for index in range(shape[1])]
         manifest = {"id": f"classes-{classes}", "name": "Classes", "labels": class_labels(classes)}

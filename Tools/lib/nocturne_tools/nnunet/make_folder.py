@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from nnunetv2.preprocessing.preprocessors.default_preprocessor import DefaultPreprocessor
+from nnunetv2.training.nnUNetTrainer.primus import primus_trainers
 from nnunetv2.utilities.get_network_from_plans import get_network_from_plans
 from nnunetv2.utilities.plans_handling.plans_handler import PlansManager
 from torch import Tensor, nn
@@ -48,6 +49,8 @@ class FolderSpec:
     previous_stage: str | None = None
     size: float = 60  # of the body, mm
     training_patch: list[int] | None = None  # smaller than the patch, to train faster
+    trainer: str = "nnUNetTrainer"  # or one of nnU-Net's for Primus, which builds the network
+    rate: float = 6e-3  # the highest of the schedule
 
     def architecture(self) -> dict[str, Any]:
         dimension, stages = len(self.patch), len(self.features)
@@ -159,7 +162,7 @@ def make_folder(path: Path, spec: FolderSpec, seed: int = 1) -> None:
             )
         _train(network, spec, volumes, spec.steps if fold == 0 else spec.steps // 3, seed * 100 + fold)
         weights = {name: value.clone() for name, value in network.state_dict().items()}
-        save_checkpoint(path / f"fold_{fold}", spec, weights, "nnUNetTrainer")
+        save_checkpoint(path / f"fold_{fold}", spec, weights, spec.trainer)
 
 
 def save_checkpoint(folder: Path, spec: FolderSpec, weights: dict[str, Tensor], trainer: str) -> None:
@@ -189,6 +192,11 @@ def build_network(spec: FolderSpec, plans: dict[str, Any], dataset: dict[str, An
     manager = PlansManager(plans).get_label_manager(dataset)
     architecture = spec.architecture()
     extra = len(manager.foreground_labels) if spec.previous_stage is not None else 0
+    if spec.trainer != "nnUNetTrainer":
+        plan = PlansManager(plans)
+        return getattr(primus_trainers, spec.trainer).build_network_architecture(
+            plan, plan.get_configuration(spec.configuration), len(spec.contrasts) + extra, manager.num_segmentation_heads, False
+        )
     return get_network_from_plans(
         architecture["network_class_name"],
         architecture["arch_kwargs"],
@@ -269,8 +277,8 @@ def _loss(spec: FolderSpec, logits: Tensor, truth: Tensor) -> Tensor:
 def _train(network: nn.Module, spec: FolderSpec, volumes: list[tuple[Tensor, Tensor]], steps: int, seed: int) -> None:
     """A few dozen steps of Adam; mirrored at random along the axes that prediction mirrors."""
     rng = np.random.default_rng(seed)
-    optimizer = torch.optim.Adam(network.parameters(), lr=6e-3)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 6e-3, total_steps=max(steps, 2))
+    optimizer = torch.optim.Adam(network.parameters(), lr=spec.rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, spec.rate, total_steps=max(steps, 2))
     network.train()
     for _ in range(steps):
         picks = [_patch(spec, *volumes[rng.integers(0, len(volumes))], rng) for _ in range(2)]

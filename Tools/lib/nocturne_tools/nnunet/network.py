@@ -9,7 +9,7 @@ from copy import deepcopy
 
 from nnunetv2.training.nnUNetTrainer.nnUNetTrainer import nnUNetTrainer
 from nnunetv2.utilities.get_network_from_plans import get_network_from_plans
-from nnunetv2.utilities.plans_handling.plans_handler import ConfigurationManager
+from nnunetv2.utilities.plans_handling.plans_handler import ConfigurationManager, PlansManager
 from torch import nn
 
 from nocturne_tools.onnx_export import LARGEST_DIFFERENCE, compare, export
@@ -25,13 +25,14 @@ KNOWN_PARTS = ("Conv2d", "Conv3d", "InstanceNorm2d", "InstanceNorm3d", "BatchNor
 KNOWN_PARTS += ("ReLU", "Dropout", "Dropout2d", "Dropout3d")
 # nnU-Net's trainers whose networks differ from the plans.
 BATCH_NORM_TRAINERS = ("nnUNetTrainerBN",)
-OTHER_NETWORK_TRAINERS = ("Primus", "Primus_")
+PRIMUS_TRAINERS = "nnunetv2.training.nnUNetTrainer.primus."  # these build networks of their own; the module's name
+PRIMUS_STEP = 8  # voxels of a token along each axis
 
 
 def build(configuration: Configuration, trainer: str, inputs: int, outputs: int) -> nn.Module:
     """The network of a configuration, without deep supervision, with random weights."""
-    if any(name.lower() in trainer.lower() for name in OTHER_NETWORK_TRAINERS):
-        raise configuration.refusal(f"unknown network: trainer {trainer} builds one of its own")
+    if "primus" in trainer.lower():
+        return _build_primus(configuration, trainer, inputs, outputs)
     values = deepcopy(configuration.values)
     try:
         with warnings.catch_warnings():
@@ -58,6 +59,25 @@ def build(configuration: Configuration, trainer: str, inputs: int, outputs: int)
             network = get_network_from_plans(name, arguments, required, inputs, outputs, False, False)
     except Exception as error:  # the constructors' own checks are assertions
         raise configuration.refusal(f"{name} cannot be built ({type(error).__name__}: {error})") from None
+    return network.eval()
+
+
+def _build_primus(configuration: Configuration, trainer: str, inputs: int, outputs: int) -> nn.Module:
+    """The network of one of nnU-Net's trainers for Primus, which take only the patch size from the plans."""
+    trainers = {known.__name__: known for known in _trainers(nnUNetTrainer) if known.__module__.startswith(PRIMUS_TRAINERS)}
+    if trainer not in trainers:
+        names = listed(sorted(name for name in trainers if not name.startswith("Abstract")))
+        raise configuration.refusal(f"unknown network: trainer {trainer}; those of the installed nnU-Net for Primus: {names}")
+    if any(side % PRIMUS_STEP for side in configuration.patch):
+        raise configuration.refusal(f"patch_size {configuration.patch}; Primus takes multiples of {PRIMUS_STEP}")
+    values = ConfigurationManager(deepcopy(configuration.values))
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            network = trainers[trainer].build_network_architecture(
+                PlansManager(configuration.plans), values, inputs, outputs, False
+            )
+    except Exception as error:  # the constructors' own checks are assertions
+        raise configuration.refusal(f"the network of {trainer} cannot be built ({type(error).__name__}: {error})") from None
     return network.eval()
 
 

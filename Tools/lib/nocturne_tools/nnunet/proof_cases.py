@@ -74,4 +74,9 @@ CASES = [
         replace(FULL, torch_resampling=True),
         [Grid((64, 60, 56), (1.0, 1.1, 1.2))],
     ),
+    ProofCase(
+        "primus",
+        replace(FULL, trainer="nnUNet_Primus_S_Trainer", rate=5e-4, steps=400),
+        [Grid((66, 62, 58), (1.0, 1.0, 1.0))],
+    ),
 ]
