@@ -34,6 +34,9 @@ cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *f
 // The code after a message of the library: a damaged file, or a read error of the system.
 cphoto_code ctiff_library_failure(ctiff_decoder *decoder);
 
+// Directs the library's messages in this thread to a decoder; to none for NULL. Called before the library is.
+void ctiff_listen(ctiff_decoder *decoder);
+
 // Converts samples of 1 to 32 bits to bytes `step` apart: scaled, or unchanged for palette indices.
 void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_index, uint8_t *target, size_t step);
 

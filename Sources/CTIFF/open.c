@@ -20,18 +20,14 @@ static void keep_message(ctiff_decoder *decoder, const char *format, va_list arg
     decoder->has_message = 1;
 }
 
-static int on_error(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
+static void on_error(ctiff_decoder *decoder, const char *format, va_list arguments)
 {
-    (void)tiff;
-    (void)module;
-    ctiff_decoder *decoder = owner;
     // The library's own read function preserves the errno, and its message says only that reading failed.
     int number = errno;
     if (!decoder->has_message && (number == EIO || number == ESTALE || number == ETIMEDOUT)) {
         decoder->system_code = number;
     }
     keep_message(decoder, format, arguments);
-    return 1;
 }
 
 // For a truncated or damaged picture the library may only warn, and continue without the pixels or the palette.
@@ -43,17 +39,84 @@ static int indicates_loss(const char *module, const char *text)
     return (strstr(text, "remature end") || strstr(text, "Corrupt")) && !strstr(text, "extraneous");
 }
 
-static int on_warning(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
+static void on_warning(ctiff_decoder *decoder, const char *module, const char *format, va_list arguments)
 {
-    (void)tiff;
     char text[200];
     va_list copy;
     va_copy(copy, arguments);
     vsnprintf(text, sizeof text, format, copy);
     va_end(copy);
-    if (indicates_loss(module, text)) keep_message(owner, format, arguments);
+    if (indicates_loss(module, text)) keep_message(decoder, format, arguments);
+}
+
+#if TIFFLIB_VERSION >= 20221213 // 4.5
+
+static int handle_error(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
+{
+    (void)tiff;
+    (void)module;
+    on_error(owner, format, arguments);
     return 1;
 }
+
+static int handle_warning(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
+{
+    (void)tiff;
+    on_warning(owner, module, format, arguments);
+    return 1;
+}
+
+static int open_file(ctiff_decoder *decoder, const char *path, size_t memory)
+{
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (!options) return 0;
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)memory);
+    TIFFOpenOptionsSetErrorHandlerExtR(options, handle_error, decoder);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, handle_warning, decoder);
+    errno = 0;
+    decoder->tiff = TIFFOpenExt(path, "rm", options);
+    int reason = errno;
+    TIFFOpenOptionsFree(options);
+    errno = reason;
+    return 1;
+}
+
+void ctiff_listen(ctiff_decoder *decoder) { (void)decoder; }
+
+#else // One handler for all files of the process: messages go to the decoder at work in the calling thread.
+
+static _Thread_local ctiff_decoder *listener;
+
+void ctiff_listen(ctiff_decoder *decoder) { listener = decoder; }
+
+static void handle_error(thandle_t file, const char *module, const char *format, va_list arguments)
+{
+    (void)file;
+    (void)module;
+    if (listener) on_error(listener, format, arguments);
+}
+
+static void handle_warning(thandle_t file, const char *module, const char *format, va_list arguments)
+{
+    (void)file;
+    if (listener) on_warning(listener, module, format, arguments);
+}
+
+// This version has no limit of its own for a single allocation.
+static int open_file(ctiff_decoder *decoder, const char *path, size_t memory)
+{
+    (void)memory;
+    TIFFSetErrorHandler(NULL);
+    TIFFSetWarningHandler(NULL);
+    TIFFSetErrorHandlerExt(handle_error);
+    TIFFSetWarningHandlerExt(handle_warning);
+    ctiff_listen(decoder);
+    errno = 0;
+    decoder->tiff = TIFFOpen(path, "rm");
+    return 1;
+}
+
+#endif
 
 cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *format, ...)
 {
@@ -196,15 +259,8 @@ cphoto_code ctiff_open(
     ctiff_decoder *decoder = calloc(1, sizeof *decoder);
     *made = decoder;
     if (!decoder) return CPHOTO_NO_MEMORY;
-    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
-    if (!options) return CPHOTO_NO_MEMORY;
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)memory);
-    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, decoder);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, decoder);
-    errno = 0;
-    decoder->tiff = TIFFOpenExt(path, "rm", options);
+    if (!open_file(decoder, path, memory)) return CPHOTO_NO_MEMORY;
     int reason = errno;
-    TIFFOpenOptionsFree(options);
     if (!decoder->tiff) {
         if (reason == ENOENT || reason == EACCES || reason == EISDIR) {
             decoder->system_code = reason;

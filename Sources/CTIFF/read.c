@@ -7,6 +7,7 @@
 void ctiff_close(ctiff_decoder *decoder)
 {
     if (!decoder) return;
+    ctiff_listen(NULL);
     if (decoder->tiff) TIFFClose(decoder->tiff);
     free(decoder->band);
     free(decoder->raw);
@@ -44,6 +45,7 @@ cphoto_code ctiff_start(ctiff_decoder *decoder, cphoto_stop stop, const void *co
     decoder->stop = stop;
     decoder->context = context;
     decoder->has_message = 0;
+    ctiff_listen(decoder);
     errno = 0;
     if (decoder->way == ctiff_by_library) return start_library(decoder);
     decoder->raw = calloc(1, (size_t)decoder->raw_size);
@@ -126,6 +128,7 @@ static void convert_raster_row(const ctiff_decoder *decoder, uint8_t *rgb)
 
 cphoto_code ctiff_rows(ctiff_decoder *decoder, uint8_t *rgb, size_t count)
 {
+    ctiff_listen(decoder);
     errno = 0;
     for (size_t i = 0; i < count && decoder->next_row < decoder->height; i++, decoder->next_row++) {
         if (i % 16 == 0 && is_stopped(decoder)) return CPHOTO_STOPPED;
