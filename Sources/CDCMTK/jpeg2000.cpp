@@ -1,6 +1,10 @@
 #include "codecs.hpp"
 
+#if __has_include(<openjpeg-2.5/openjpeg.h>)
 #include <openjpeg-2.5/openjpeg.h>
+#else // Ubuntu 22.04
+#include <openjpeg-2.4/openjpeg.h>
+#endif
 
 #include <cstring>
 #include <memory>
