@@ -17,6 +17,8 @@
     meanProbability: "mean probability",
     uncertainBoundaryShare: "uncertain share of the boundary",
     passAgreement: "agreement of passes",
+    secondImageMean: "mean of the second image",
+    secondImageMaximum: "maximum of the second image",
     instances: "objects",
     confidenceMean: "mean confidence",
     dice: "Dice coefficient",

@@ -91,6 +91,8 @@ struct SegmentationResult: ItemResult {
         let probabilityFile: String?
         @Nullable var cleaning: Cleaning?
         @Nullable var mesh: Mesh?
+        /// On the voxels of the second image; absent where none was measured.
+        let secondImage: SecondMeasurement?
 
         var cutByBorder: Bool? { voxelCount > 0 ? touchesBorder : nil }
     }
@@ -139,6 +141,8 @@ struct SegmentationResult: ItemResult {
     /// The regions that apply to this item.
     let regions: [Region]
     @Nullable var comparison: Comparison?
+    /// Absent where none was measured.
+    let secondImage: SecondImage?
     let files: [ItemFile]
     var notes: [String]
 
@@ -150,7 +154,8 @@ struct SegmentationResult: ItemResult {
         let unit = source.intensityUnit
         return source.timeRows + (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
-            + regions.flatMap { $0.statistics(intensityUnit: unit) } + (comparison?.statistics ?? [])
+            + regions.flatMap { $0.statistics(intensityUnit: unit) } + secondImageStatistics
+            + (comparison?.statistics ?? [])
     }
 }
 

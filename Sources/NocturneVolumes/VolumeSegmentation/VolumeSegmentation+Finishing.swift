@@ -25,6 +25,7 @@ extension VolumeSegmentation {
         let earlier: EarlierLabels?
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
+        let secondImage: SecondImageMeasurement.Outcome?
         /// Drawn while the source image is still in memory; nil if it was not requested.
         let preview: RGBImage?
         /// The files of animated slices and of measured regions in staging, drawn then too.
@@ -61,6 +62,11 @@ extension VolumeSegmentation {
             named: wantedLabels(of: model),
             scope: context.scope
         )
+        let second = try SecondImageMeasurement(inferred.source).measure(
+            labels,
+            values: wantedLabels(of: model).map(\.value),
+            scope: context.scope
+        )
         var pictures = Preview(
             volume: inferred.volume,
             labels: labels,
@@ -95,11 +101,12 @@ extension VolumeSegmentation {
             earlier: inferred.earlier,
             regions: regions.measurements,
             comparison: compared.outcome,
+            secondImage: second.outcome,
             preview: preview,
             pictures: files,
             renderings: renderings,
             review: try review(of: inferred, labels, model, context),
-            notes: inferred.notes + regions.notes + compared.notes + [refusal].compactMap { $0 }
+            notes: inferred.notes + regions.notes + compared.notes + second.notes + [refusal].compactMap { $0 }
                 + (options.preview == .none ? [] : [regions.pictureNote].compactMap { $0 })
         )
     }
