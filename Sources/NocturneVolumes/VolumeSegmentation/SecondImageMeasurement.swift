@@ -15,6 +15,7 @@ struct SecondImageMeasurement {
         /// Its path relative to the folder given.
         let name: String
         let image: VolumeSource
+        let unit: MeasuredUnit
         /// Of the labels, in the order asked for; nil where the image lies beside the label map.
         let measurements: [LabelMeasurement]?
     }
@@ -53,12 +54,13 @@ struct SecondImageMeasurement {
         } catch let error as NIfTIError where error.code != .outOfMemory {
             return (nil, ["second image\(shown) not measured: \(error.detail)"])
         }
-        var notes = (read.notes + [frameNote(image)].compactMap { $0 }).map(note)
+        let unit = try MeasuredUnit(of: image, scope: scope)
+        var notes = (read.notes + [frameNote(image)].compactMap { $0 } + unit.notes).map(note)
         if let (_, count) = read.nonFinite { notes.append(note("\(count) voxels are NaN or infinite and left out")) }
         let placed = try LabelsOnGrid(labels, on: read.channels[0].geometry, scope: scope)
         guard placed.voxelsInside > 0 else {
             notes.append(note("no voxel of it lies in the label map, so that nothing is measured"))
-            return (Outcome(name: name, image: image, measurements: nil), notes)
+            return (Outcome(name: name, image: image, unit: unit, measurements: nil), notes)
         }
         let measurements = try LabelMeasurer.measure(
             labels: placed.labels,
@@ -66,7 +68,8 @@ struct SecondImageMeasurement {
             values: values,
             scope: scope
         )
-        return (Outcome(name: name, image: image, measurements: measurements), notes)
+        let inUnit = measurements.map { unit.applied(to: $0) }
+        return (Outcome(name: name, image: image, unit: unit, measurements: inUnit), notes)
     }
 
     /// What is said where the headers of two DICOM series state different frames of reference: positions in them need not

@@ -13,6 +13,8 @@ extension SegmentationResult {
         let format: String
         @Nullable var modality: String?
         let intensityUnit: String
+        /// Only of a PET whose intensities are SUV.
+        let suv: SUV?
         let shape: [Int]
         let spacingMm: [Double]
         let orientation: String
@@ -22,7 +24,8 @@ extension SegmentationResult {
             name = names.shown(outcome.name)
             format = image.format.rawValue
             modality = image.modality
-            intensityUnit = ImageUnit.name(modality: image.modality)
+            intensityUnit = outcome.unit.name
+            suv = outcome.unit.suv.map(SUV.init)
             shape = [geometry.shape.x, geometry.shape.y, geometry.shape.z]
             spacingMm = [geometry.spacing.x, geometry.spacing.y, geometry.spacing.z]
             orientation = geometry.orientationCode

@@ -17,6 +17,8 @@ struct SegmentationResult: ItemResult {
         @Nullable var modality: String?
         /// Of measured intensities: ``ImageUnit``. Absent in results of 0.1.0.
         let intensityUnit: String?
+        /// Only of a PET whose intensities are SUV.
+        let suv: SUV?
         let shape: [Int]
         let spacingMm: [Double]
         let orientation: String

@@ -69,7 +69,7 @@ struct SegmentationWriter {
             item: item.name,
             fingerprint: item.fingerprint,
             labelsFingerprint: item.edit == nil ? finished.source.labelsFingerprint : nil,
-            source: SegmentationResult.Source(finished.source),
+            source: SegmentationResult.Source(finished.source, unit: finished.unit),
             model: ResultModel(model.package),
             engine: finished.earlier?.engine
                 ?? ResultEngine(
