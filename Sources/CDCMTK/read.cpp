@@ -40,3 +40,16 @@ extern "C" cdicom_code cdcmtk_read_object(const char *path, cdicom_header *heade
         return frames && count ? cdicom::copy_frames(object.set, frames, count, error) : CDICOM_OK;
     });
 }
+
+extern "C" cdicom_code cdcmtk_read_pet(const char *path, cdicom_pet *pet, cdicom_error *error) {
+    return cdicom::guarded(error, [=]() -> cdicom_code {
+        std::memset(pet, 0, sizeof *pet);
+        cdicom_code code = cdcmtk::prepare(error);
+        if (code != CDICOM_OK) return code;
+        cdicom::Object object;
+        code = cdcmtk::read_object(path, true, object, error);
+        if (code != CDICOM_OK) return code;
+        cdicom::fill_pet(object, *pet);
+        return CDICOM_OK;
+    });
+}

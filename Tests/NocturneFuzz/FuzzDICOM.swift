@@ -25,6 +25,7 @@ enum FuzzDICOM {
                 rules: DICOMSeriesRules(correctsStacks: true)
             )
         else { return true }
+        _ = (try? PETHeader(path: path)).map { try? SUVFactor($0) }
         for series in scan.series.prefix(4) {
             for slice in series.slices.prefix(2) {
                 guard let rows = slice.rows, let columns = slice.columns, (1...2048).contains(rows),

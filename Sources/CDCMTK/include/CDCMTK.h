@@ -37,6 +37,9 @@ typedef struct {
 cdicom_code cdcmtk_read_object(const char *path, cdicom_header *header, cdcmtk_names *names, cdicom_frame **frames,
                                size_t *count, cdicom_error *error);
 
+/* Reads what the header of a PET image states about activity, in the same way. */
+cdicom_code cdcmtk_read_pet(const char *path, cdicom_pet *pet, cdicom_error *error);
+
 /*
  * Calls `visit` with each ReferencedFileID (0004,1500) of a DICOMDIR, in the order of its records, components joined by
  * backslashes as stored. The text comes from the file and must not be trusted. A call that returns a nonzero value

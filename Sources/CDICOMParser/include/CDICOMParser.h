@@ -19,7 +19,7 @@
  * - Pixels stay in the file until a frame is requested, and one frame is read at a time. Pixel data with a wrong or
  *   missing offset table, a wrong length or no end marker is still read where that is safe.
  * - Only the elements listed in kept.cpp are stored. Of the elements about the patient these are name, identifier and
- *   birth date, which are compared with the file's path and then forgotten.
+ *   birth date, which are compared with the file's path and then forgotten, and the weight, for uptake values of PET.
  *
  * A data set whose representation (explicit or implicit) is not the one that its transfer syntax states is read as it
  * is, if all of it is then understood.
@@ -147,6 +147,25 @@ typedef struct {
     char patient_id[72];
     char birth_date[24];
 } cdicom_header;
+
+/*
+ * What the header of a PET image states about activity. Texts are as stored, empty when missing; numbers are NaN when
+ * missing.
+ */
+typedef struct {
+    char units[24];                  /* of the values */
+    char suv_type[24];
+    char decay_correction[24];
+    char corrected_image[160];       /* values joined by backslashes */
+    char series_date[24], acquisition_date[24];
+    char start_date_time[40];        /* of the injection */
+    double series_time, acquisition_time, start_time; /* seconds of the day; the last one is that of the injection */
+    double weight;                   /* kg */
+    double total_dose;               /* Bq */
+    double half_life;                /* s */
+    double philips_suv_factor, philips_activity_factor;
+    int32_t radiopharmaceuticals;    /* the items of the sequence; the values are those of the first one */
+} cdicom_pet;
 
 #define CDICOM_MOST_DIMENSIONS 16
 

@@ -57,6 +57,8 @@ package struct BatchMeasure: Sendable {
             title: "uncertain share of the boundary"
         ),
         BatchMeasure(name: "passAgreement", scale: .linear, leastSpread: 0.05, title: "agreement of passes"),
+        BatchMeasure(name: "secondImageMean", scale: .log, leastSpread: 0.05, title: "mean of the second image"),
+        BatchMeasure(name: "secondImageMaximum", scale: .log, leastSpread: 0.05, title: "maximum of the second image"),
         BatchMeasure(name: "dice", scale: .linear, leastSpread: 0.02, title: "Dice coefficient"),
         BatchMeasure(name: "instances", scale: .linear, leastSpread: 1, title: "number of objects"),
         BatchMeasure(name: "confidenceMean", scale: .linear, leastSpread: 0.03, title: "mean confidence"),

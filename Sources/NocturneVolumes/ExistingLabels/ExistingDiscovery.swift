@@ -107,7 +107,8 @@ struct ExistingDiscovery {
             source.identifiers = shown.policy
             source.words = shown.words.isEmpty ? nil : shown.words
             let slices = found.series?.files.compactMap { byPath[$0] } ?? []
-            if let series = found.series { source.image = image(series, slices) }
+            source.image = found.series.flatMap { VolumeSource($0, files: slices, model: ExistingLabels.model) }
+            source.image?.notes = nil
             let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let stamps = [file.stamp] + slices.map(\.stamp)
             item.fingerprint = ContentDigest.of(
@@ -122,31 +123,6 @@ struct ExistingDiscovery {
             item.problem = error.code == .otherObject ? .setAside(reason) : .refused(reason)
         }
         return item
-    }
-
-    private func image(_ series: DICOMSeries, _ files: [FoundFile]) -> VolumeSource? {
-        guard let geometry = series.geometry else { return nil }
-        var source = VolumeSource(
-            format: .dicom,
-            model: ExistingLabels.model,
-            files: files.map(\.path),
-            name: "",
-            geometry: geometry,
-            spacing: geometry.spacing,
-            modality: series.modality,
-            seriesInstanceUID: series.seriesInstanceUID
-        )
-        source.window = HeaderWindow(series)
-        source.set(
-            SeriesFacts(
-                part: series.part,
-                names: series.slices.map(DICOMSliceName.init),
-                storedVoxels: nil,
-                notes: []
-            ),
-            files: files
-        )
-        return source
     }
 
     private typealias Found = (source: ExistingSource, series: DICOMSeries?)

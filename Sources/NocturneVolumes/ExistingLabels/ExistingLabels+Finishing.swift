@@ -17,6 +17,8 @@ extension ExistingLabels {
         /// In the order of the labels.
         let measurements: [LabelMeasurement]
         let hasIntensities: Bool
+        /// Of the intensities.
+        let unit: MeasuredUnit
         /// Drawn while the source images are still in memory; nil if it was not requested.
         let preview: RGBImage?
     }
@@ -28,6 +30,8 @@ extension ExistingLabels {
     ) throws -> MeasuredLabels {
         let scope = context.scope
         let labels = inferred.labels
+        let image = inferred.image == nil ? nil : inferred.source.image
+        let unit = try image.map { try MeasuredUnit(of: $0, scope: scope) } ?? MeasuredUnit(modality: nil)
         var found: [Int: LabelMeasurement] = [:]
         for (place, volume) in inferred.volumes.enumerated() {
             let own = labels.indices.filter { labels[$0].volume == place }
@@ -38,7 +42,7 @@ extension ExistingLabels {
                 connectivity: .corners,
                 scope: scope
             )
-            for (index, measurement) in zip(own, measured) { found[index] = measurement }
+            for (index, measurement) in zip(own, measured) { found[index] = unit.applied(to: measurement) }
         }
         let measurements = labels.indices.compactMap { found[$0] }
         guard measurements.count == labels.count else {
@@ -56,10 +60,11 @@ extension ExistingLabels {
                 volumes: inferred.volumes,
                 image: nil,
                 contours: inferred.contours,
-                notes: inferred.notes
+                notes: inferred.notes + unit.notes
             ),
             measurements: measurements,
             hasIntensities: inferred.image != nil,
+            unit: unit,
             preview: preview
         )
     }

@@ -23,6 +23,8 @@ struct ExistingLabelsResult: ItemResult {
     struct Image: Codable {
         let modality: String
         let files: Int
+        /// Only of a PET whose intensities are SUV.
+        let suv: SegmentationResult.SUV?
     }
 
     struct Label: Codable, MeasuredLabel {

@@ -53,10 +53,13 @@ struct ExistingLabelsWriter {
                 shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
                 spacingMm: [spacing.x, spacing.y, spacing.z],
                 orientation: geometry.orientationCode,
-                intensityUnit: ImageUnit.name(modality: image?.modality),
+                intensityUnit: meshed.measured.unit.name,
                 affineRas: Array(geometry.affine.rows.prefix(3))
             ),
-            image: image.map { .init(modality: $0.modality ?? "", files: $0.files.count) },
+            image: image.map {
+                let suv = meshed.measured.unit.suv.map(SegmentationResult.SUV.init)
+                return ExistingLabelsResult.Image(modality: $0.modality ?? "", files: $0.files.count, suv: suv)
+            },
             options: options.shownInResults,
             labels: maps.labels.indices.map(entry),
             files: try written.map { try ItemFile($0, in: folder) },

@@ -52,7 +52,14 @@ extension FoundVolume {
     /// The stamps of all files by path.
     /// - Throws: `CancelledError`.
     static func stamps(of found: [FoundVolume], scope: ComputeScope) throws -> [String: String] {
-        let files = Array(Set(found.flatMap(\.allFiles)))
+        try FoundFile.stamps(of: Array(Set(found.flatMap(\.allFiles))), scope: scope)
+    }
+}
+
+extension FoundFile {
+    /// The stamps of files by path.
+    /// - Throws: `CancelledError`.
+    static func stamps(of files: [FoundFile], scope: ComputeScope) throws -> [String: String] {
         let stamps = Mutex([String: String]())
         try scope.forEach(files.count) { index in
             let stamp = files[index].stamp

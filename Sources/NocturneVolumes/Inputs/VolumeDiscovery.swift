@@ -203,11 +203,13 @@ struct VolumeDiscovery {
 
     private func items(_ found: [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
         let stamps = try FoundVolume.stamps(of: found, scope: scope)
-        return models.flatMap { model in
-            ChannelCases(model: model.package).cases(found).map { found in
+        var seconds = SecondImageFinder(options, scope: scope)
+        return try models.flatMap { model in
+            try ChannelCases(model: model.package).cases(found).map { found in
                 let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
                 let stamp = parts.joined(separator: "\n")
-                return item(found, stamp, model, identifiers)
+                let second = try seconds.find(for: found.inputName, item: found.name)
+                return item(found, stamp, model, (second, identifiers))
             }
         }
     }
@@ -216,9 +218,9 @@ struct VolumeDiscovery {
         _ found: FoundVolume,
         _ stamp: String,
         _ model: SegmentationModel,
-        _ identifiers: IdentifierPolicy
+        _ beside: (second: SecondImageFinder.Found?, identifiers: IdentifierPolicy)
     ) -> DiscoveredItem {
-        let id = model.package.id
+        let (id, second, identifiers) = (model.package.id, beside.second, beside.identifiers)
         let (name, names) = (found.inputName, found.names(identifiers))
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
         var source = (try? found.volume.get()).map { found.source($0, model: id, identifiers) }
@@ -227,7 +229,8 @@ struct VolumeDiscovery {
         let text = [
             "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineName, model.precision.rawValue,
             optionText,
-            stamp + (reference.map { "\nreference \($0.stamp)" } ?? ""),
+            stamp + (reference.map { "\nreference \($0.stamp)" } ?? "")
+                + (second.map { "\nsecond image \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
             key: found.key,
@@ -236,7 +239,8 @@ struct VolumeDiscovery {
             source: "{}",
             path: found.path,
             fingerprint: ContentDigest.of(text),
-            inputs: (found.allFiles + (reference.map { [$0] } ?? [])).map { InputStamp($0.path) }
+            inputs: (found.allFiles + (reference.map { [$0] } ?? []) + (second?.files ?? []))
+                .map { InputStamp($0.path) }
         )
         (item.words, item.suffix) = (found.words, found.suffix)
         switch found.volume {
@@ -250,6 +254,7 @@ struct VolumeDiscovery {
                 item.problem = .refused(FoundVolume.singleSlice)
             }
             source?.reference = reference?.path
+            source?.secondImage = second?.image
             source?.setLabelsFingerprint(stamp, model, options)
             if let source { item.record(source) }
         }

@@ -45,7 +45,9 @@ public struct VolumeSource: ItemSource {
     package var identifiers: IdentifierPolicy?
     package var words: [String]?
 
-    package var namedFiles: [String] { files + (images ?? []) + (reference.map { [$0] } ?? []) }
+    package var namedFiles: [String] {
+        files + (images ?? []) + (reference.map { [$0] } ?? []) + (secondImage?.image?.namedFiles ?? [])
+    }
 
     /// One of several volumes in a file.
     struct TimePoint: Codable, Sendable, Equatable {
@@ -121,6 +123,8 @@ public struct VolumeSource: ItemSource {
     }
     /// The file of reference labels.
     var reference: String?
+    /// The image of `--measure`; nil where none was asked for.
+    var secondImage: SecondImage?
     /// See ``setLabelsFingerprint(_:_:_:)``.
     var labelsFingerprint: String?
 

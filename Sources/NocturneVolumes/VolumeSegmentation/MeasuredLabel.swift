@@ -97,9 +97,16 @@ extension SegmentationResult.Source {
 
 /// In which units images are measured.
 enum ImageUnit {
-    /// Of intensities: Hounsfield units where the header says that the image is a CT, otherwise whatever the values of the
-    /// image mean after the header's scaling.
-    static func name(modality: String?) -> String { modality == "CT" ? "HU" : "image value" }
+    /// Of intensities of images other than PET: Hounsfield units where the header says that the image is a CT, otherwise
+    /// whatever the values of the image mean after the header's scaling. For PET see ``MeasuredUnit``.
+    static func name(modality: String?) -> String { modality == "CT" ? "HU" : unknown }
+
+    /// Where a header does not state it.
+    static let unknown = "image value"
+    /// Of standardized uptake values.
+    static let suv = "g/ml"
+    /// Of activity concentrations, of which there is no standardized uptake value.
+    static let activity = "Bq/ml"
 
     /// The spacing of the voxels as rows of the image itself, along its first, second and third axis.
     static func spacingRows(_ spacing: [Double]) -> [Statistic] {

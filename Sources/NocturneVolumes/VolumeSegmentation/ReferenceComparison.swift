@@ -45,15 +45,12 @@ struct ReferenceComparison {
 
     // MARK: Finding references
 
-    /// Whether a file lies among the inputs but is not an input: the regions file and the references, unless an input
-    /// given is the references' folder or lies in it.
+    /// Whether a file lies among the inputs but is not an input: the regions file, the references and the second images,
+    /// unless an input given is their folder or lies in it.
     static func excludedFromInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
-        func isWithin(_ path: String, _ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
         let regions = options.regions?.path
-        let references = options.comparePath.flatMap { folder in
-            inputs.contains { isWithin($0, folder) } ? nil : folder
-        }
-        return { path in path == regions || (references.map { isWithin(path, $0) } ?? false) }
+        let isExcluded = FilePerItem.excluded([options.comparePath, options.measurePath].compactMap { $0 }, inputs)
+        return { path in path == regions || isExcluded(path) }
     }
 
     /// The reference of an item: the file given, or the first existing one of `folder/path/item.nii.gz` (the input's
@@ -62,16 +59,9 @@ struct ReferenceComparison {
     ///   - name: the input's path relative to the input as given.
     ///   - item: its name, without path and extension.
     static func file(for name: String, item: String, _ options: SegmentationOptions) -> FoundFile? {
-        guard let root = options.comparePath else { return nil }
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder) else { return nil }
-        let rootName = (root as NSString).lastPathComponent
-        guard isFolder.boolValue else { return FoundFile(path: root, name: rootName, root: "") }
-        let folder = (name as NSString).deletingLastPathComponent
-        let stems = folder.isEmpty ? [item] : [folder + "/" + item, item]
-        let names = stems.flatMap { stem in [".nii.gz", ".nii", ".dcm"].map { stem + $0 } }
-        return names.first { FileSystem.exists(root + "/" + $0) }
-            .map { FoundFile(path: root + "/" + $0, name: $0, root: rootName) }
+        options.comparePath.flatMap {
+            FilePerItem(root: $0, endings: [".nii.gz", ".nii", ".dcm"]).file(for: name, item: item)
+        }
     }
 
     // MARK: Comparing

@@ -132,6 +132,16 @@ package struct SegmentationArguments: RecipeArguments {
     )
     var surfaceTolerance: Double?
 
+    @Option(
+        help: ArgumentHelp(
+            "Also measure a second image, such as a PET, on the labels: a NIfTI file or a DICOM series, or a folder with one "
+                + "per item.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var measure: String?
+
     @Flag(
         name: .customLong("dicom-seg"),
         help: "For DICOM sources, also write a DICOM segmentation (segmentation.dcm)."
@@ -159,6 +169,7 @@ package struct SegmentationArguments: RecipeArguments {
             (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"),
             (probabilities, "--probabilities"), (rois != nil, "--rois"),
             (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
+            (measure != nil, "--measure"),
             (dicomSegmentation, "--dicom-seg"),
             (rtstruct, "--rtstruct"), (review != .pictures, "--review"),
             (rendering != .none, "--rendering"),
@@ -188,6 +199,7 @@ package struct SegmentationArguments: RecipeArguments {
             drawsSlices: pictures,
             rendering: rendering
         )
+        options.measurePath = try measure.map { try ReferenceInstruction.checked(absolutePath($0), "second images") }
         options.planes = planes
         options.writesProbabilities = probabilities
         options.pictures = surfaces.pictures

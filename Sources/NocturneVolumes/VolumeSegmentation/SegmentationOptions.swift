@@ -28,6 +28,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     public var regions: RegionInstruction?
     /// Reference labels to compare with: a file, or a folder with one file per item.
     public var comparePath: String?
+    /// Second images to measure the labels on: a file, a DICOM series, or a folder with one per item.
+    public var measurePath: String?
     /// mm. Within it, surfaces count as the same in comparisons; nil for ``LabelComparer/standardTolerance``.
     public var surfaceTolerance: Double?
 
@@ -98,7 +100,8 @@ public struct SegmentationOptions: Sendable, Hashable {
     /// What a result of a source and its fingerprint contain: no local path, and only what concerns the source.
     /// - Parameter source: nil for one that is refused.
     func shownInResults(of source: VolumeSource?) -> [String: String] {
-        OptionScope.concerning(source, shown).filter { !["rois-path", "compare-path"].contains($0.key) }
+        let paths = ["rois-path", "compare-path", "measure-path"]
+        return OptionScope.concerning(source, shown).filter { !paths.contains($0.key) }
     }
 }
 
@@ -114,6 +117,7 @@ extension SegmentationOptions: RecipeOptions {
         if assumesOrientation { shown["assume-orientation"] = "yes" }
         if let regions { shown.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
         if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
+        if let measurePath { shown.merge(["measure": "yes", "measure-path": measurePath]) { $1 } }
         if let surfaceTolerance { shown["surface-tolerance"] = "\(surfaceTolerance)" }
         if writesSegmentationObject { shown["dicom-seg"] = "yes" }
         if writesStructureSet { shown["rtstruct"] = "yes" }

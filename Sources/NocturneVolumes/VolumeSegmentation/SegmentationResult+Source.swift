@@ -2,7 +2,8 @@ import NocturneCore
 
 extension SegmentationResult.Source {
     /// A volume as results describe it.
-    init(_ source: VolumeSource) {
+    /// - Parameter unit: of its measured intensities; nil for that of its modality.
+    init(_ source: VolumeSource, unit: MeasuredUnit? = nil) {
         let geometry = source.geometry
         let spacing = geometry.spacing
         self.init(
@@ -10,7 +11,8 @@ extension SegmentationResult.Source {
             name: source.name,
             files: source.files.count,
             modality: source.modality,
-            intensityUnit: ImageUnit.name(modality: source.modality),
+            intensityUnit: unit?.name ?? ImageUnit.name(modality: source.modality),
+            suv: unit?.suv.map(SegmentationResult.SUV.init),
             shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
             spacingMm: [spacing.x, spacing.y, spacing.z],
             orientation: geometry.orientationCode,

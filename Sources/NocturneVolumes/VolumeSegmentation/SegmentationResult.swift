@@ -17,6 +17,8 @@ struct SegmentationResult: ItemResult {
         @Nullable var modality: String?
         /// Of measured intensities: ``ImageUnit``. Absent in results of 0.1.0.
         let intensityUnit: String?
+        /// Only of a PET whose intensities are SUV.
+        let suv: SUV?
         let shape: [Int]
         let spacingMm: [Double]
         let orientation: String
@@ -91,6 +93,8 @@ struct SegmentationResult: ItemResult {
         let probabilityFile: String?
         @Nullable var cleaning: Cleaning?
         @Nullable var mesh: Mesh?
+        /// On the voxels of the second image; absent where none was measured.
+        let secondImage: SecondMeasurement?
 
         var cutByBorder: Bool? { voxelCount > 0 ? touchesBorder : nil }
     }
@@ -139,6 +143,8 @@ struct SegmentationResult: ItemResult {
     /// The regions that apply to this item.
     let regions: [Region]
     @Nullable var comparison: Comparison?
+    /// Absent where none was measured.
+    let secondImage: SecondImage?
     let files: [ItemFile]
     var notes: [String]
 
@@ -150,7 +156,8 @@ struct SegmentationResult: ItemResult {
         let unit = source.intensityUnit
         return source.timeRows + (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
-            + regions.flatMap { $0.statistics(intensityUnit: unit) } + (comparison?.statistics ?? [])
+            + regions.flatMap { $0.statistics(intensityUnit: unit) } + secondImageStatistics
+            + (comparison?.statistics ?? [])
     }
 }
 

@@ -69,7 +69,7 @@ struct SegmentationWriter {
             item: item.name,
             fingerprint: item.fingerprint,
             labelsFingerprint: item.edit == nil ? finished.source.labelsFingerprint : nil,
-            source: SegmentationResult.Source(finished.source),
+            source: SegmentationResult.Source(finished.source, unit: finished.unit),
             model: ResultModel(model.package),
             engine: finished.earlier?.engine
                 ?? ResultEngine(
@@ -84,6 +84,7 @@ struct SegmentationWriter {
             },
             regions: finished.regions.map(SegmentationResult.Region.init),
             comparison: finished.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
+            secondImage: finished.secondImage.map { .init($0, finished.source.shownNames) },
             files: files,
             notes: notes
         )
@@ -189,7 +190,10 @@ struct SegmentationWriter {
                 ? finished.confidence[label.value].map(SegmentationResult.Confidence.init) : nil,
             probabilityFile: probabilityFile,
             cleaning: cleaning.map(SegmentationResult.Cleaning.init),
-            mesh: mesh
+            mesh: mesh,
+            secondImage: finished.secondImage.map { second in
+                .init(second.measurements?.first { $0.value == label.value })
+            }
         )
     }
 

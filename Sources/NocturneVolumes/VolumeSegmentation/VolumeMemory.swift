@@ -154,7 +154,8 @@ struct VolumeMemory {
             LabelMeasurer.predictedBytes(threads: threads),
             ComponentCounter.predictedBytes(source.geometry.shape),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
-            ReferenceComparison(options, source).predictedBytes(threads: threads)
+            ReferenceComparison(options, source).predictedBytes(threads: threads),
+            SecondImageMeasurement(source).predictedBytes(threads: threads)
         )
     }
 

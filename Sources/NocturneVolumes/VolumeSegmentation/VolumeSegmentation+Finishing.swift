@@ -18,13 +18,16 @@ extension VolumeSegmentation {
     public struct FinishedVolume: Sendable {
         let source: VolumeSource
         let labels: LabelVolume
+        /// In ``unit``, as ``regions``.
         let measurements: [LabelMeasurement]
+        let unit: MeasuredUnit
         let cleaning: [LabelCleaning]
         let confidence: [UInt16: LabelConfidence]
         let probabilities: ProbabilityMaps?
         let earlier: EarlierLabels?
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
+        let secondImage: SecondImageMeasurement.Outcome?
         /// Drawn while the source image is still in memory; nil if it was not requested.
         let preview: RGBImage?
         /// The files of animated slices and of measured regions in staging, drawn then too.
@@ -46,21 +49,7 @@ extension VolumeSegmentation {
         let isFinal = item.edit != nil || inferred.cleaning != nil
         let rules = isFinal ? PostprocessRules() : model.postprocessRules
         let (labels, cleaning) = try cleaned(inferred.labels, rules, of: model, scope: context.scope)
-        let measurements = try LabelMeasurer.measure(
-            labels: labels,
-            image: inferred.volume,
-            values: wantedLabels(of: model).map(\.value),
-            connectivity: .corners,
-            scope: context.scope
-        )
-        let regions =
-            try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: context.scope)
-            ?? MeasuredRegions()
-        let compared = try ReferenceComparison(options, inferred.source).compare(
-            labels,
-            named: wantedLabels(of: model),
-            scope: context.scope
-        )
+        let found = try measures(inferred, labels, item, context)
         var pictures = Preview(
             volume: inferred.volume,
             labels: labels,
@@ -71,15 +60,14 @@ extension VolumeSegmentation {
             ),
             window: options.pictures.window?.pictureWindow ?? inferred.source.window.flatMap(PictureWindow.init)
                 ?? model.pictureWindow,
-            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox)),
+            labelled: VoxelBox(around: found.labels.compactMap(\.boundingBox)),
             drawsSurface: options.preview == .full
         )
         pictures.labelOpacity = options.pictures.labelOpacity
         let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
         var files = options.drawsSlices ? try SliceWriter.write(pictures, options.planes, into: context) : []
         if options.preview != .none {
-            let unit = inferred.source.modality == "CT" ? "HU" : nil
-            files += try [regions.writePicture(pictures, unit: unit, into: context)].compactMap { $0 }
+            files += try [found.regions.writePicture(pictures, unit: found.unit.shown, into: context)].compactMap { $0 }
         }
         let preset = options.rendering.preset
         let refusal = preset.flatMap { RenderingWriter.refusal($0, modality: inferred.source.modality) }
@@ -88,19 +76,71 @@ extension VolumeSegmentation {
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
-            measurements: measurements,
+            measurements: found.labels,
+            unit: found.unit,
             cleaning: inferred.cleaning ?? cleaning,
             confidence: inferred.confidence,
             probabilities: inferred.probabilities,
             earlier: inferred.earlier,
-            regions: regions.measurements,
-            comparison: compared.outcome,
+            regions: found.regions.measurements,
+            comparison: found.comparison,
+            secondImage: found.secondImage,
             preview: preview,
             pictures: files,
             renderings: renderings,
             review: try review(of: inferred, labels, model, context),
-            notes: inferred.notes + regions.notes + compared.notes + [refusal].compactMap { $0 }
-                + (options.preview == .none ? [] : [regions.pictureNote].compactMap { $0 })
+            notes: inferred.notes + found.notes + [refusal].compactMap { $0 }
+                + (options.preview == .none ? [] : [found.regions.pictureNote].compactMap { $0 })
+        )
+    }
+
+    /// What was measured on the labels and regions.
+    private struct Measures {
+        let labels: [LabelMeasurement]
+        let regions: MeasuredRegions
+        let unit: MeasuredUnit
+        let comparison: ReferenceComparison.Outcome?
+        let secondImage: SecondImageMeasurement.Outcome?
+        let notes: [String]
+    }
+
+    private func measures(
+        _ inferred: LabelledVolume,
+        _ labels: LabelVolume,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> Measures {
+        let scope = context.scope
+        let values = wantedLabels(of: try model(inferred.source.model)).map(\.value)
+        let unit = try MeasuredUnit(of: inferred.source, scope: scope)
+        let measurements = try LabelMeasurer.measure(
+            labels: labels,
+            image: inferred.volume,
+            values: values,
+            connectivity: .corners,
+            scope: scope
+        ).map { unit.applied(to: $0) }
+        let regions = unit.applied(
+            to: try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: scope)
+                ?? MeasuredRegions()
+        )
+        let compared = try ReferenceComparison(options, inferred.source).compare(
+            labels,
+            named: wantedLabels(of: try model(inferred.source.model)),
+            scope: scope
+        )
+        let second = try SecondImageMeasurement(inferred.source).measure(
+            labels,
+            values: values,
+            scope: scope
+        )
+        return Measures(
+            labels: measurements,
+            regions: regions,
+            unit: unit,
+            comparison: compared.outcome,
+            secondImage: second.outcome,
+            notes: unit.notes + regions.notes + compared.notes + second.notes
         )
     }
 

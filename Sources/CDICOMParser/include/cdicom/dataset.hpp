@@ -96,6 +96,9 @@ bool is_united_imaging(const Node &set);
 /// Fills the caller's header from an object.
 void fill_header(const Object &object, cdicom_header &header);
 
+/// Fills in what a PET image states about activity.
+void fill_pet(const Object &object, cdicom_pet &pet);
+
 /// The frames of a multi-frame object, which the caller must pass to free(); none of any other object.
 cdicom_code copy_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error);
 

@@ -15,7 +15,10 @@ constexpr uint32_t TransferSyntaxUID = 0x00020010;
 constexpr uint32_t ImageType = 0x00080008;
 constexpr uint32_t SOPClassUID = 0x00080016;
 constexpr uint32_t SOPInstanceUID = 0x00080018;
+constexpr uint32_t SeriesDate = 0x00080021;
+constexpr uint32_t AcquisitionDate = 0x00080022;
 constexpr uint32_t AcquisitionDateTime = 0x0008002A;
+constexpr uint32_t SeriesTime = 0x00080031;
 constexpr uint32_t AcquisitionTime = 0x00080032;
 constexpr uint32_t ContentTime = 0x00080033;
 constexpr uint32_t Modality = 0x00080060;
@@ -23,10 +26,11 @@ constexpr uint32_t Manufacturer = 0x00080070;
 constexpr uint32_t SeriesDescription = 0x0008103E;
 constexpr uint32_t FrameType = 0x00089007;
 
-// The patient: what file names may repeat.
+// The patient: what file names may repeat, and what standardized uptake values are relative to.
 constexpr uint32_t PatientName = 0x00100010;
 constexpr uint32_t PatientID = 0x00100020;
 constexpr uint32_t PatientBirthDate = 0x00100030;
+constexpr uint32_t PatientWeight = 0x00101030;
 constexpr uint32_t PatientIdentityRemoved = 0x00120062;
 
 // Acquisition.
@@ -35,6 +39,10 @@ constexpr uint32_t EchoTime = 0x00180081;
 constexpr uint32_t EchoNumbers = 0x00180086;
 constexpr uint32_t SpacingBetweenSlices = 0x00180088;
 constexpr uint32_t TriggerTime = 0x00181060;
+constexpr uint32_t RadiopharmaceuticalStartTime = 0x00181072;
+constexpr uint32_t RadionuclideTotalDose = 0x00181074;
+constexpr uint32_t RadionuclideHalfLife = 0x00181075;
+constexpr uint32_t RadiopharmaceuticalStartDateTime = 0x00181078;
 constexpr uint32_t GantryDetectorTilt = 0x00181120;
 constexpr uint32_t AcquisitionMatrix = 0x00181310;
 constexpr uint32_t FrameAcquisitionDateTime = 0x00189074;
@@ -87,6 +95,7 @@ constexpr uint32_t NumberOfFrames = 0x00280008;
 constexpr uint32_t Rows = 0x00280010;
 constexpr uint32_t Columns = 0x00280011;
 constexpr uint32_t PixelSpacing = 0x00280030;
+constexpr uint32_t CorrectedImage = 0x00280051;
 constexpr uint32_t BitsAllocated = 0x00280100;
 constexpr uint32_t BitsStored = 0x00280101;
 constexpr uint32_t HighBit = 0x00280102;
@@ -111,13 +120,20 @@ constexpr uint32_t FrameVOILUTSequence = 0x00289132;
 constexpr uint32_t PixelValueTransformationSequence = 0x00289145;
 
 // Nuclear medicine, and functional groups of multi-frame objects.
+constexpr uint32_t RadiopharmaceuticalInformationSequence = 0x00540016;
 constexpr uint32_t Units = 0x00541001;
+constexpr uint32_t SUVType = 0x00541006;
+constexpr uint32_t DecayCorrection = 0x00541102;
 // United Imaging: the private block of group 0065.
 constexpr uint32_t PrivateCreator0065 = 0x00650010;
 constexpr uint32_t UnitedImagingSlicesInGrid = 0x00651050;
 constexpr uint32_t UnitedImagingFrameSequence = 0x00651051;
 constexpr uint32_t SharedFunctionalGroupsSequence = 0x52009229;
 constexpr uint32_t PerFrameFunctionalGroupsSequence = 0x52009230;
+// Philips: the private block of group 7053.
+constexpr uint32_t PrivateCreator7053 = 0x70530010;
+constexpr uint32_t PhilipsSUVFactor = 0x70531000;
+constexpr uint32_t PhilipsActivityConcentrationFactor = 0x70531009;
 
 // Pixels.
 constexpr uint32_t ExtendedOffsetTable = 0x7FE00001;

@@ -1,0 +1,165 @@
+import NocturneSystem
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
+
+/// The factor from the values of a PET image to standardized uptake values by body weight (SUVbw), in g/ml.
+///
+/// The computation is QIBA's vendor-neutral one. Activity concentrations (BQML) are divided by the dose per gram of body
+/// weight. With the decay correction START, the values are those at the start of the scan, and the dose is decayed from the
+/// injection to that time; with ADMIN, both are those at the injection.
+///
+/// The scan starts at the time of the series, or at that of the slice acquired first where the series' time is later, as in
+/// series that were made afterwards.
+public struct SUVFactor: Sendable, Hashable {
+    /// Multiplies the values of the image.
+    public let value: Double
+    /// s; nil where the factor does not depend on it.
+    public let halfLife: Double?
+    /// The units of the image: "BQML", "GML" or "CNTS".
+    public let units: String
+
+    /// - Throws: why there is no factor.
+    public init(_ header: PETHeader) throws(Refusal) {
+        guard let units = header.units else { throw .unitsMissing }
+        guard header.isConsistent else { throw .slicesDiffer }
+        let found = try Self.found(header, units)
+        guard Self.plausible.contains(found.factor) else { throw .implausible }
+        self.units = units
+        value = found.factor
+        halfLife = found.halfLife
+    }
+
+    /// Far more than scanners and doses give; other factors come from damaged headers.
+    private static let plausible = 1e-9...1e6
+
+    private typealias Found = (factor: Double, halfLife: Double?)
+
+    private static func found(_ header: PETHeader, _ units: String) throws(Refusal) -> Found {
+        switch units {
+        case "GML":
+            if let type = header.suvType, type != "BW" { throw .otherType(type) }
+            return (1, nil)
+        case "BQML": return try perActivity(header)
+        case "CNTS":
+            if let factor = header.philipsSUVFactor, factor > 0 { return (factor, nil) }
+            guard let factor = header.philipsActivityFactor, factor > 0 else { throw .countsWithoutFactor }
+            let found = try perActivity(header)
+            return (factor * found.factor, found.halfLife)
+        default: throw .otherUnits(units)
+        }
+    }
+
+    /// The factor from Bq/ml, and the half-life if it was needed.
+    private static func perActivity(_ header: PETHeader) throws(Refusal) -> Found {
+        let missing = ["ATTN", "DECY"].filter { !header.corrections.contains($0) }
+        guard missing.isEmpty else { throw .notCorrected(missing) }
+        guard let weight = header.weight, weight > 0 else { throw .weightMissing }
+        guard header.radiopharmaceuticals <= 1 else { throw .severalRadiopharmaceuticals }
+        guard let dose = header.totalDose, dose > 0 else { throw .doseMissing }
+        guard dose >= leastDose else { throw .doseTooSmall }
+        let grams = weight * 1000
+        switch header.decayCorrection {
+        case "ADMIN": return (grams / dose, nil)
+        case "START":
+            guard let halfLife = header.halfLife, halfLife > 0 else { throw .halfLifeMissing }
+            guard let injection = header.injection else { throw .injectionTimeMissing }
+            guard let start = scanStart(header) else { throw .scanTimeMissing }
+            let elapsed = try interval(from: injection, to: start, halfLife: halfLife)
+            return (grams / (dose * exp2(-elapsed / halfLife)), halfLife)
+        default: throw .otherDecayCorrection(header.decayCorrection)
+        }
+    }
+
+    /// Bq. Less is no dose of a person; the header may state MBq, which the standard does not allow.
+    private static let leastDose = 1e5
+
+    /// The start of the scan, to which the values of START are corrected.
+    private static func scanStart(_ header: PETHeader) -> PETHeader.Moment? {
+        guard let series = header.series, let acquisition = header.acquisition else {
+            return header.series ?? header.acquisition
+        }
+        let isLater =
+            if let day = series.day, let other = acquisition.day {
+                (day, series.seconds) > (other, acquisition.seconds)
+            } else { series.seconds > acquisition.seconds }
+        return isLater ? acquisition : series
+    }
+
+    private static let day = 86_400.0
+
+    /// Seconds from the injection to the scan.
+    ///
+    /// Where the injection or the scan has no date, the injection is on the day of the scan, or on the day before if the scan
+    /// then starts at most twelve hours later: otherwise one of the times is wrong.
+    private static func interval(
+        from injection: PETHeader.Moment,
+        to start: PETHeader.Moment,
+        halfLife: Double
+    ) throws(Refusal) -> Double {
+        let seconds = start.seconds - injection.seconds
+        guard let first = injection.day, let last = start.day else {
+            if seconds >= 0 { return seconds }
+            guard seconds + day <= day / 2 else { throw .injectionAfterScan }
+            return seconds + day
+        }
+        let elapsed = Double(last - first) * day + seconds
+        guard elapsed >= 0 else { throw .injectionAfterScan }
+        // Days are usual for zirconium-89 and iodine-124.
+        guard elapsed <= max(day, 10 * halfLife) else { throw .injectionTooEarly }
+        return elapsed
+    }
+}
+
+extension SUVFactor {
+    /// Why there is no factor.
+    public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        case unitsMissing
+        case otherUnits(String)
+        /// Values that are SUV already, but by something else than body weight.
+        case otherType(String)
+        case countsWithoutFactor
+        case slicesDiffer
+        case notCorrected([String])
+        case otherDecayCorrection(String?)
+        case weightMissing
+        case severalRadiopharmaceuticals
+        case doseMissing
+        case doseTooSmall
+        case halfLifeMissing
+        case injectionTimeMissing
+        case scanTimeMissing
+        case injectionAfterScan
+        case injectionTooEarly
+        case implausible
+
+        /// What is missing, with the elements that would be needed; no value of them that identifies a patient.
+        public var description: String {
+            switch self {
+            case .unitsMissing: "Units (0054,1001) is missing"
+            case .otherUnits(let units): "Units (0054,1001) is \(units); BQML, GML, or CNTS of Philips is needed"
+            case .otherType(let type): "the values are SUV by \(type) (SUVType 0054,1006), not by body weight"
+            case .countsWithoutFactor:
+                "Units (0054,1001) is CNTS, and the factor of Philips (7053,1000) or (7053,1009) is missing or 0"
+            case .slicesDiffer: "the headers of the slices contradict each other"
+            case .notCorrected(let missing):
+                "CorrectedImage (0028,0051) does not have " + missing.joined(separator: " and ")
+            case .otherDecayCorrection(let found):
+                "DecayCorrection (0054,1102) is \(found ?? "missing"); START or ADMIN is needed"
+            case .weightMissing: "PatientWeight (0010,1030) is missing or 0"
+            case .severalRadiopharmaceuticals: "several radiopharmaceuticals (0054,0016) are stated"
+            case .doseMissing: "RadionuclideTotalDose (0018,1074) is missing or 0"
+            case .doseTooSmall: "RadionuclideTotalDose (0018,1074) is below 100 kBq; it may be stated in MBq"
+            case .halfLifeMissing: "RadionuclideHalfLife (0018,1075) is missing or 0"
+            case .injectionTimeMissing:
+                "RadiopharmaceuticalStartTime (0018,1072) or RadiopharmaceuticalStartDateTime (0018,1078) is missing"
+            case .scanTimeMissing: "SeriesTime (0008,0031) and AcquisitionTime (0008,0032) are missing"
+            case .injectionAfterScan: "the injection (0018,1072 or 0018,1078) is after the start of the scan"
+            case .injectionTooEarly:
+                "the injection (0018,1078) is more than a day and ten half-lives before the start of the scan"
+            case .implausible: "weight (0010,1030), dose (0018,1074) and half-life (0018,1075) give no plausible factor"
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePostprocess
+import NocturneSystem
+
+/// The unit in which intensities of an image are given, and the factor from the image's values to it.
+struct MeasuredUnit: Sendable {
+    let name: String
+    /// Of a PET image whose header says enough.
+    var suv: SUVFactor?
+    /// Why values of a PET image are not given as SUV.
+    var notes: [String] = []
+
+    init(modality: String?) { name = ImageUnit.name(modality: modality) }
+
+    private init(_ name: String, _ suv: SUVFactor?, _ notes: [String]) {
+        self.name = name
+        self.suv = suv
+        self.notes = notes
+    }
+
+    /// Reads the headers of a PET series again. Of other images only the modality counts.
+    /// - Throws: `CancelledError`. What cannot be read is a note.
+    init(of image: VolumeSource, scope: ComputeScope) throws {
+        guard image.format == .dicom, image.modality == "PT" else {
+            self.init(modality: image.modality)
+            return
+        }
+        let header: PETHeader
+        do {
+            header = try PETHeader(paths: image.files, scope: scope)
+        } catch let error as DICOMReadError {
+            self.init(ImageUnit.unknown, nil, ["no SUV: a header cannot be read again: \(error.detail)"])
+            return
+        }
+        switch Result(catching: { () throws(SUVFactor.Refusal) in try SUVFactor(header) }) {
+        case .success(let factor): self.init(ImageUnit.suv, factor, [])
+        case .failure(let refusal):
+            let isActivity = header.units == "BQML" && header.isConsistent
+            let meaning = isActivity ? "in Bq/ml" : "as stored"
+            let note = "no SUV, intensities are \(meaning): \(refusal)"
+            self.init(isActivity ? ImageUnit.activity : ImageUnit.unknown, nil, [note])
+        }
+    }
+
+    /// The unit for a person; nil where it is not known.
+    var shown: String? { name == ImageUnit.unknown ? nil : name }
+
+    /// An intensity of the image in this unit.
+    func applied(to summary: IntensitySummary) -> IntensitySummary {
+        guard let factor = suv?.value else { return summary }
+        func scaled(_ value: Double) -> Double { SegmentationResult.rounded(value * factor) }
+        var summary = summary
+        summary.mean = scaled(summary.mean)
+        summary.standardDeviation = scaled(summary.standardDeviation)
+        summary.minimum = scaled(summary.minimum)
+        summary.maximum = scaled(summary.maximum)
+        summary.median = scaled(summary.median)
+        summary.histogram.lower = scaled(summary.histogram.lower)
+        summary.histogram.upper = scaled(summary.histogram.upper)
+        return summary
+    }
+
+    func applied(to measurement: LabelMeasurement) -> LabelMeasurement {
+        var measurement = measurement
+        measurement.intensity = measurement.intensity.map { applied(to: $0) }
+        return measurement
+    }
+
+    func applied(to regions: MeasuredRegions) -> MeasuredRegions {
+        var regions = regions
+        for place in regions.regions.indices {
+            regions.regions[place].1.intensity = regions.regions[place].1.intensity.map { applied(to: $0) }
+        }
+        return regions
+    }
+}
+
+extension SegmentationResult {
+    /// How values of a PET image became standardized uptake values.
+    struct SUV: Codable {
+        let kind: String
+        /// From the values of the image to g/ml.
+        let factor: Double
+        /// Units (0054,1001) of the image.
+        let storedUnits: String
+        /// Of the radionuclide; absent where the factor does not depend on it.
+        let halfLifeSeconds: Double?
+
+        init(_ factor: SUVFactor) {
+            kind = "body weight"
+            self.factor = factor.value
+            storedUnits = factor.units
+            halfLifeSeconds = factor.halfLife
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The image of `--measure` for an item, as the journal keeps it.
+struct SecondImage: Codable, Sendable {
+    /// Its path relative to the folder given; nil where there is none for the item.
+    var name: String?
+    /// Why it cannot be measured; nil where it can.
+    var problem: String?
+    /// The image, if it can be measured: an array, since a value cannot contain another one of its own type.
+    private var images: [VolumeSource]
+
+    init(name: String?, problem: String) {
+        self.name = name
+        self.problem = problem
+        images = []
+    }
+
+    init(name: String, image: VolumeSource) {
+        self.name = name
+        images = [image]
+    }
+
+    var image: VolumeSource? { images.first }
+}
+
+/// Finds the second images of items. Each file or series is read once, however many items share it.
+struct SecondImageFinder {
+    struct Found {
+        let image: SecondImage
+        let files: [FoundFile]
+        /// Of the files.
+        let stamp: String
+    }
+
+    private let options: SegmentationOptions
+    private let scope: ComputeScope
+    private var known: [String: Found] = [:]
+
+    init(_ options: SegmentationOptions, scope: ComputeScope) {
+        self.options = options
+        self.scope = scope
+    }
+
+    /// The endings of second images: NIfTI files, DICOM files, and folders with a DICOM series.
+    private static let endings = [".nii.gz", ".nii", ".dcm", ""]
+
+    /// - Parameters:
+    ///   - name: the input's path relative to the input as given.
+    ///   - item: its name, without path and extension.
+    /// - Returns: nil if no second images were asked for.
+    /// - Throws: `CancelledError`. What is wrong with an image is part of the result.
+    mutating func find(for name: String, item: String) throws -> Found? {
+        guard let root = options.measurePath else { return nil }
+        if let file = FilePerItem(root: root, endings: Self.endings).file(for: name, item: item) {
+            return try found(file)
+        }
+        if let found = try seriesForAll(root) { return found }
+        let none = SecondImage(name: nil, problem: "there is none for this item")
+        return Found(image: none, files: [], stamp: "none")
+    }
+
+    /// The series that the folder itself holds, in the files directly in it. A single file is that of one item.
+    private mutating func seriesForAll(_ root: String) throws -> Found? {
+        let found = try found(FoundFile(path: root, name: (root as NSString).lastPathComponent, root: ""))
+        return found.files.count > 1 ? found : nil
+    }
+
+    private mutating func found(_ file: FoundFile) throws -> Found {
+        if let found = known[file.path] { return found }
+        let found = VolumeDiscovery.isNIfTIName(file.fileName) ? try nifti(file) : try dicom(file)
+        known[file.path] = found
+        return found
+    }
+
+    private func made(_ image: SecondImage, _ files: [FoundFile]) throws -> Found {
+        let stamps = try FoundFile.stamps(of: files, scope: scope)
+        let texts = files.map { stamps[$0.path] ?? "" } + [image.problem].compactMap { $0 }
+        return Found(image: image, files: files, stamp: texts.joined(separator: "\n"))
+    }
+
+    private func nifti(_ file: FoundFile) throws -> Found {
+        do {
+            let header = try NIfTIReader.readHeader(at: file.path, assumesOrientation: options.assumesOrientation)
+            let images = header.dataPath == file.path ? [] : [header.dataPath]
+            let image = VolumeSource(
+                format: .nifti,
+                model: "",
+                files: [file.path],
+                name: file.name,
+                images: images,
+                geometry: header.geometry,
+                spacing: header.pixelSpacing,
+                notes: header.notes
+            )
+            let files = [file] + images.map { file.neighbour(at: $0) }
+            return try made(SecondImage(name: file.name, image: image), files)
+        } catch let error as NIfTIError {
+            return try made(SecondImage(name: file.name, problem: error.detail + DICOMFiles.hint(error)), [file])
+        }
+    }
+
+    private func dicom(_ place: FoundFile) throws -> Found {
+        var isFolder: ObjCBool = false
+        _ = FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder)
+        let files = isFolder.boolValue ? Self.files(directlyIn: place) : [place]
+        let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.seriesRules)
+        switch Self.choice(scan) {
+        case .failure(let fault): return try made(SecondImage(name: place.name, problem: fault.detail), [])
+        case .success(let series):
+            let known = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
+            let own = series.files.compactMap { known[$0] }
+            guard let image = VolumeSource(series, files: own, model: "") else {
+                return try made(SecondImage(name: place.name, problem: "the series has no geometry"), own)
+            }
+            return try made(SecondImage(name: place.name, image: image), own)
+        }
+    }
+
+    private static func files(directlyIn folder: FoundFile) -> [FoundFile] {
+        FileSystem.entries(folder.path).sorted().compactMap { entry in
+            let path = folder.path + "/" + entry
+            var isFolder: ObjCBool = false
+            guard !entry.hasPrefix("."), FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+                !isFolder.boolValue
+            else { return nil }
+            return FoundFile(path: path, name: folder.name + "/" + entry, root: folder.root)
+        }
+    }
+
+    private struct Fault: Error {
+        let detail: String
+    }
+
+    /// The series to measure: the only one that is a volume, or the only PET among several.
+    private static func choice(_ scan: DICOMScan) -> Result<DICOMSeries, Fault> {
+        let volumes = scan.series.filter { $0.problem == nil && $0.geometry != nil }
+        let emission = volumes.filter { $0.modality == "PT" }
+        if let only = volumes.count == 1 ? volumes.first : emission.count == 1 ? emission.first : nil {
+            return .success(only)
+        }
+        if !volumes.isEmpty {
+            let detail = emission.isEmpty ? "none of them a PET" : "\(emission.count) of them PET"
+            return .failure(Fault(detail: "it holds \(volumes.count) series, \(detail), so that none can be chosen"))
+        }
+        guard let series = scan.series.first, let problem = series.problem else {
+            let reason = scan.rejectedFiles.first.map { IdentifierPolicy.marking([$0.path], in: $0.reason.detail) }
+            return .failure(Fault(detail: reason ?? "it is neither a NIfTI file nor a DICOM series"))
+        }
+        let detail = IdentifierPolicy.marking(series.files, in: problem.detail) + DICOMFiles.hint(series)
+        return .failure(Fault(detail: detail))
+    }
+}
+
+extension VolumeSource {
+    /// A DICOM series that is a volume; nil for others.
+    /// - Parameter files: those of its slices.
+    init?(_ series: DICOMSeries, files: [FoundFile], model: String) {
+        guard let geometry = series.geometry else { return nil }
+        self.init(
+            format: .dicom,
+            model: model,
+            files: files.map(\.path),
+            name: "",
+            geometry: geometry,
+            spacing: geometry.spacing,
+            modality: series.modality,
+            seriesInstanceUID: series.seriesInstanceUID
+        )
+        window = HeaderWindow(series)
+        let facts = SeriesFacts(
+            part: series.part,
+            names: series.slices.map(DICOMSliceName.init),
+            storedVoxels: series.correction?.storedShape.count,
+            notes: series.notes
+        )
+        set(facts, files: files)
+    }
+}

@@ -1,0 +1,90 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// Measures an item's labels on its second image.
+///
+/// The image is measured on its own voxels and is not interpolated: a voxel belongs to the label in which its centre lies.
+/// A fault of the image becomes a note of the item, since the item's labels do not depend on it.
+struct SecondImageMeasurement {
+    struct Outcome: Sendable {
+        /// Its path relative to the folder given.
+        let name: String
+        let image: VolumeSource
+        let unit: MeasuredUnit
+        /// Of the labels, in the order asked for; nil where the image lies beside the label map.
+        let measurements: [LabelMeasurement]?
+    }
+
+    private let source: VolumeSource
+
+    init(_ source: VolumeSource) { self.source = source }
+
+    /// Bytes of the image and of the labels on its grid.
+    func predictedBytes(threads: Int) -> Int {
+        guard let image = source.secondImage?.image else { return 0 }
+        return image.geometry.shape.count * (4 + 2) + (image.storedVoxels ?? 0) * 4 + image.decoderBytes * threads
+            + LabelMeasurer.predictedBytes(threads: threads)
+    }
+
+    /// - Parameter values: the labels to measure.
+    /// - Returns: nil where nothing could be measured, and why.
+    /// - Throws: ``VolumeError`` for an image that has changed since it was found; `CancelledError`; `AllocationError`, or a
+    ///   reader's error if memory cannot be allocated.
+    func measure(
+        _ labels: LabelVolume,
+        values: [UInt16],
+        scope: ComputeScope
+    ) throws -> (outcome: Outcome?, notes: [String]) {
+        guard let second = source.secondImage else { return (nil, []) }
+        let shown = second.name.map { " " + IdentifierPolicy.mark($0) } ?? ""
+        func note(_ detail: String) -> String { "second image\(shown): \(detail)" }
+        guard let image = second.image, let name = second.name else {
+            return (nil, ["second image\(shown) not measured: \(second.problem ?? "")"])
+        }
+        let read: VolumeLoader.Loaded
+        do {
+            read = try VolumeLoader(source: image, path: image.files.first ?? "", scope: scope).load()
+        } catch let error as DICOMReadError where error.code != .tooLarge {
+            return (nil, ["second image\(shown) not measured: \(error.detail)"])
+        } catch let error as NIfTIError where error.code != .outOfMemory {
+            return (nil, ["second image\(shown) not measured: \(error.detail)"])
+        }
+        let unit = try MeasuredUnit(of: image, scope: scope)
+        var notes = (read.notes + [frameNote(image)].compactMap { $0 } + unit.notes).map(note)
+        if let (_, count) = read.nonFinite { notes.append(note("\(count) voxels are NaN or infinite and left out")) }
+        let placed = try LabelsOnGrid(labels, on: read.channels[0].geometry, scope: scope)
+        guard placed.voxelsInside > 0 else {
+            notes.append(note("no voxel of it lies in the label map, so that nothing is measured"))
+            return (Outcome(name: name, image: image, unit: unit, measurements: nil), notes)
+        }
+        let measurements = try LabelMeasurer.measure(
+            labels: placed.labels,
+            image: read.channels[0],
+            values: values,
+            scope: scope
+        )
+        let inUnit = measurements.map { unit.applied(to: $0) }
+        return (Outcome(name: name, image: image, unit: unit, measurements: inUnit), notes)
+    }
+
+    /// What is said where the headers of two DICOM series state different frames of reference: positions in them need not
+    /// agree.
+    private func frameNote(_ image: VolumeSource) -> String? {
+        guard let own = frameOfReference(of: source), let other = frameOfReference(of: image), own != other else {
+            return nil
+        }
+        return "its frame of reference is not that of the item, so that positions may not agree; measured all the same"
+    }
+
+    private func frameOfReference(of source: VolumeSource) -> String? {
+        guard source.format == .dicom, let path = source.files.first,
+            let object = try? DICOMObject.readHeader(path: path), !object.frameOfReferenceUID.isEmpty
+        else { return nil }
+        return object.frameOfReferenceUID
+    }
+}

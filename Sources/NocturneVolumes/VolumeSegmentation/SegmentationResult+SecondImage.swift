@@ -1,0 +1,68 @@
+import NocturneBatch
+import NocturneCore
+import NocturneJournal
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+extension SegmentationResult {
+    /// The image of `--measure`.
+    struct SecondImage: Codable {
+        /// Its path relative to the folder given.
+        let name: String
+        let format: String
+        @Nullable var modality: String?
+        let intensityUnit: String
+        /// Only of a PET whose intensities are SUV.
+        let suv: SUV?
+        let shape: [Int]
+        let spacingMm: [Double]
+        let orientation: String
+
+        init(_ outcome: SecondImageMeasurement.Outcome, _ names: ShownNames) {
+            let (image, geometry) = (outcome.image, outcome.image.geometry)
+            name = names.shown(outcome.name)
+            format = image.format.rawValue
+            modality = image.modality
+            intensityUnit = outcome.unit.name
+            suv = outcome.unit.suv.map(SUV.init)
+            shape = [geometry.shape.x, geometry.shape.y, geometry.shape.z]
+            spacingMm = [geometry.spacing.x, geometry.spacing.y, geometry.spacing.z]
+            orientation = geometry.orientationCode
+        }
+    }
+
+    /// A label on the voxels of the second image; everything is null where that lies beside the label map.
+    struct SecondMeasurement: Codable {
+        @Nullable var voxelCount: Int?
+        @Nullable var volumeMl: Double?
+        @Nullable var intensity: Intensity?
+
+        init(_ measured: LabelMeasurement?) {
+            voxelCount = measured?.voxelCount
+            volumeMl = measured.map { SegmentationResult.rounded($0.volumeMl) }
+            intensity = measured?.intensity.map(Intensity.init)
+        }
+    }
+
+    /// Rows for the batch's statistics table.
+    var secondImageStatistics: [Statistic] {
+        guard let unit = secondImage?.intensityUnit else { return [] }
+        return labels.flatMap { label -> [Statistic] in
+            guard let second = label.secondImage else { return [] }
+            func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
+                Statistic(label: label.name, measure: "secondImage" + measure, value: value, unit: unit)
+            }
+            let intensity = second.intensity
+            return [
+                row("VoxelCount", second.voxelCount.map(Double.init), "1"),
+                row("Volume", second.volumeMl, "ml"),
+                row("Mean", intensity?.mean, unit),
+                row("StandardDeviation", intensity?.standardDeviation, unit),
+                row("Minimum", intensity?.minimum, unit),
+                row("Maximum", intensity?.maximum, unit),
+                row("Median", intensity?.median, unit),
+            ]
+        }
+    }
+}
