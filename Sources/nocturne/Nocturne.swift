@@ -9,7 +9,7 @@ import NocturneSystem
 /// The command line: parsing and printing only.
 @main
 struct Nocturne: AsyncParsableCommand {
-    static let version = "0.1.0"
+    static let version = "0.2.0"
     /// The system clocks; no other code of the executable names them.
     static let time: any TimeSource = SystemTime()
 
