@@ -14,7 +14,9 @@ package enum StartText {
             (counts.cancelled, "cancelled"), (counts.quarantined, "quarantined"),
         ]
         let rest = others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        return "\(queued) of \(counts.inputs) inputs are to be processed\(rest.isEmpty ? "" : " (\(rest))"), "
+        let inputs = counts.inputs == 1 ? "1 input" : "\(counts.inputs) inputs"
+        let verb = queued == 1 ? "is" : "are"
+        return "\(queued) of \(inputs) \(verb) to be processed\(rest.isEmpty ? "" : " (\(rest))"), "
             + "with \(threads) \(threads == 1 ? "thread" : "threads") and \(ByteCount(memoryBytes)) of memory."
     }
 

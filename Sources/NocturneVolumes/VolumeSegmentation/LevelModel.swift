@@ -55,16 +55,19 @@ final class LevelModel: Sendable {
         options.usesReferenceRounding ? networks.count : 1
     }
 
-    func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
-        let weights = networks.reduce(0) { $0 + $1.weightBytes }
+    /// What the level takes while networks run.
+    func memory(threads: Int, options: SegmentationOptions) throws -> LevelMemory {
         let own = try networks.map { try $0.workspaceBytes(inputShape: inputShape, width: threads) }
-        let shared = networks.allSatisfy(\.sharesMemory)
-        let sessions = shared ? own.max() ?? 0 : own.reduce(0, +)
-        let constants = ConstantTile.floats(self) * accumulatorCount(options)
-        let buffers =
-            (SessionSet.floats(self, averages: averages(options)) + constants) * 4
-            + (averages(options) ? PassAgreement.bytes(patch) : 0)
-        return weights + sessions + buffers + ImportanceMap.predictedBytes(patch: patch)
+        let isShared = networks.allSatisfy(\.sharesMemory)
+        let averages = averages(options)
+        return LevelMemory(
+            kept: networks.reduce(0) { $0 + $1.weightBytes }
+                + ConstantTile.floats(self) * accumulatorCount(options) * 4
+                + (isShared ? 0 : own.reduce(0, +)),
+            workspace: isShared ? own.max() ?? 0 : 0,
+            buffers: SessionSet.floats(self, averages: averages) * 4
+                + (averages ? PassAgreement.bytes(patch) : 0) + ImportanceMap.predictedBytes(patch: patch)
+        )
     }
 
     /// Whether several passes are averaged.
@@ -73,19 +76,44 @@ final class LevelModel: Sendable {
     }
 }
 
-/// The sessions of all levels in use, created on first use and reused across items. The inference stage owns them.
+/// What a level takes while networks run, in bytes.
+package struct LevelMemory {
+    /// All the time: weights, known logits, and the workspaces of an engine that manages its own memory.
+    package var kept: Int
+    /// The largest workspace of a session, in the memory that all levels share.
+    package var workspace: Int
+    /// While its tiles are run: patch-sized buffers and the weights of tiles.
+    package var buffers: Int
+}
+
+/// The sessions of the levels in use, created on first use and reused across items. The inference stage owns them: no two
+/// run at the same time, so that all of them share one memory for activations.
 final class LevelSessions {
+    private let memory = SessionMemory()
     private var sets: [ObjectIdentifier: SessionSet] = [:]
+    /// Of all levels that have been in use.
+    private var constants: [ObjectIdentifier: [ConstantTile]] = [:]
+
+    /// Frees the buffers of levels other than these, whose tiles come next. What is known of constant tiles is kept.
+    func free(except levels: [LevelModel]) {
+        let kept = Set(levels.map { ObjectIdentifier($0) })
+        sets = sets.filter { kept.contains($0.key) }
+    }
 
     func set(of level: LevelModel, width: Int, options: SegmentationOptions) throws -> SessionSet {
-        if let made = sets[ObjectIdentifier(level)] { return made }
+        let id = ObjectIdentifier(level)
+        if let made = sets[id] { return made }
+        let known = constants[id] ?? level.networks.map { _ in ConstantTile() }
+        constants[id] = known
         let set = try SessionSet(
             model: level,
             width: width,
             averages: level.averages(options),
-            precision: options.usesReferenceRounding ? .half : .single
+            precision: options.usesReferenceRounding ? .half : .single,
+            memory: memory,
+            constants: known
         )
-        sets[ObjectIdentifier(level)] = set
+        sets[id] = set
         return set
     }
 }
@@ -105,8 +133,15 @@ final class SessionSet {
     /// The results for the last tile whose channels were constant: one, or one per network with nnU-Net's rounding.
     let constants: [ConstantTile]
 
-    init(model: LevelModel, width: Int, averages: Bool, precision: ImportanceMap.Precision) throws {
-        let memory = SessionMemory()
+    /// - Parameter constants: one per network.
+    init(
+        model: LevelModel,
+        width: Int,
+        averages: Bool,
+        precision: ImportanceMap.Precision,
+        memory: SessionMemory,
+        constants: [ConstantTile]
+    ) throws {
         sessions = try model.networks.map {
             try $0.makeSession(inputShape: model.inputShape, width: width, memory: memory)
         }
@@ -117,7 +152,7 @@ final class SessionSet {
         flipped = try VoxelBuffer(count: averages ? voxels * channels : 0)
         logits = try VoxelBuffer(count: averages ? voxels * model.classes : 0)
         sum = try VoxelBuffer(count: voxels * model.classes)
-        constants = model.networks.map { _ in ConstantTile() }
+        self.constants = constants
     }
 
     static func floats(_ model: LevelModel, averages: Bool) -> Int {

@@ -97,9 +97,21 @@ public final class SegmentationModel: Sendable {
     /// Number of image channels of a case.
     var channelCount: Int { package.channels.count }
 
-    /// Bytes held while the model is in use: weights, workspaces, patch buffers, importance maps.
-    func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
-        try levels.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
+    /// What the model takes while it is in use. Of its levels, only those that run together have buffers: an earlier level of
+    /// a cascade alone, and the last levels of an ensemble.
+    package func memory(threads: Int, options: SegmentationOptions) throws -> LevelMemory {
+        let needs = try levels.map { (level: $0, memory: try $0.memory(threads: threads, options: options)) }
+        func buffers(_ levels: [LevelModel]) -> Int {
+            levels.reduce(0) { sum, level in sum + (needs.first { $0.level === level }?.memory.buffers ?? 0) }
+        }
+        let together = (region.map { [[$0]] } ?? []) + parts.map(\.members)
+        let last = together.map { $0.compactMap(\.levels.last) }
+        let earlier = members.flatMap { $0.levels.dropLast().map { [$0] } }
+        return LevelMemory(
+            kept: needs.reduce(0) { $0 + $1.memory.kept },
+            workspace: needs.map(\.memory.workspace).max() ?? 0,
+            buffers: (last + earlier).map(buffers).max() ?? 0
+        )
     }
 }
 

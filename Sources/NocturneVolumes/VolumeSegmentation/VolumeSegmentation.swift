@@ -39,7 +39,9 @@ public struct VolumeSegmentation: Recipe {
     }
 
     public func sharedBytes(threads: Int) throws -> Int {
-        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads, options: options)) }
+        let needs = try models.map { try $0.memory(threads: threads, options: options) }
+        let active = (needs.map(\.workspace).max() ?? 0) + (needs.map(\.buffers).max() ?? 0)
+        return needs.reduce(active) { $0 + $1.kept }
     }
 
     public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
@@ -56,6 +58,7 @@ public struct VolumeSegmentation: Recipe {
     }
 
     private func seconds(of level: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
+        sessions.free(except: [level])
         let set = try sessions.set(of: level, width: scope.width, options: options)
         let start = scope.time.monotonic
         for session in set.sessions {

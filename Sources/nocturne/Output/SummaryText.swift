@@ -20,7 +20,8 @@ enum SummaryText {
             parts.append("\(count) \(word)")
         }
         let time = seconds.map { " in \(EventText.duration($0))" } ?? ""
-        let text = "\(counts.inputs) inputs: \(parts.joined(separator: ", "))\(time)."
+        let inputs = counts.inputs == 1 ? "1 input" : "\(counts.inputs) inputs"
+        let text = "\(inputs): \(parts.joined(separator: ", "))\(time)."
         let lines = [text, remarks.flatMap(self.text)].compactMap(\.self)
         return (lines + (isRunning ? [] : files(counts, output))).joined(separator: "\n")
     }

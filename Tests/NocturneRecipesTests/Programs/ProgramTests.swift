@@ -76,6 +76,30 @@ struct ProgramTests {
         }
     }
 
+    @Test("Networks need one workspace, and buffers only if they run together")
+    func memory() throws {
+        func memory(_ section: String, labels: [(value: Int, name: String)]) throws -> LevelMemory {
+            let folder = try TemporaryFolder()
+            let path = try ProgramBuilder(labels: labels, section: section).write(into: folder)
+            let package = try ModelPackage.load(folder: path)
+            let model = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+            return try model.memory(threads: 2, options: SegmentationOptions())
+        }
+        let outer = [(value: 1, name: "outer")]
+        let one = try memory(#"{"parts": [{"packages": ["parts/low"], "labels": {"1": 1}}]}"#, labels: outer)
+        #expect(one.kept > 0 && one.workspace > 0 && one.buffers > 0)
+        let merged = try memory(ProgramBuilder.merged, labels: outer + [(2, "inner")])
+        #expect(merged.kept == 2 * one.kept)
+        #expect(merged.workspace == one.workspace && merged.buffers == one.buffers)
+        let region = try memory(ProgramBuilder.region, labels: outer)
+        #expect(region.kept == 2 * one.kept && region.buffers == one.buffers)
+        let ensemble = try memory(
+            #"{"parts": [{"packages": ["parts/low", "parts/high"], "labels": {"1": 1}}]}"#,
+            labels: outer
+        )
+        #expect(ensemble.workspace == one.workspace && ensemble.buffers == 2 * one.buffers)
+    }
+
     private func regionBench(_ section: String = ProgramBuilder.region) throws -> BatchBench {
         try BatchBench { try ProgramBuilder(labels: [(1, "outer")], section: section).write(into: $0) }
     }

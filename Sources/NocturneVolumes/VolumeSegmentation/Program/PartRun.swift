@@ -151,6 +151,7 @@ final class PartRun {
         let probabilities = try isLast ? staged(levels[0], decision, context) : nil
         nextRun += 1
         let (sessions, options) = (resources.sessions, resources.options)
+        sessions.free(except: levels.map(\.model))
         if levels.count > 1 {
             return try EnsembleInference(
                 levels,
