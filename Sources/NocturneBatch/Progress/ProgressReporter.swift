@@ -1,5 +1,6 @@
 import Foundation
 public import NocturneSystem
+import Synchronization
 
 /// Where a run shows what it does.
 public protocol ProgressView: Sendable {
@@ -38,6 +39,8 @@ public struct ProgressStatus: Sendable {
 
 /// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has. Nothing here waits for the file
 /// or for whoever reads the terminal.
+///
+/// Stages say where their items are through ``moves``, without a change of threads; the actor takes them from there.
 public actor ProgressReporter {
     private let view: any ProgressView
     private let file: EventLog?
@@ -59,7 +62,7 @@ public actor ProgressReporter {
     private var stepsDone = 0.0
     private let time: any TimeSource
     private let started: Duration
-    private var lastRefresh: Duration
+    private nonisolated let moves: Mutex<ItemMoves>
 
     /// - Parameters:
     ///   - path: of `events.jsonl`; nil for no file.
@@ -68,7 +71,7 @@ public actor ProgressReporter {
         self.view = view
         self.time = time
         started = time.monotonic
-        lastRefresh = started
+        moves = Mutex(ItemMoves(since: started))
         file = path.map(EventLog.init)
     }
 
@@ -89,35 +92,45 @@ public actor ProgressReporter {
     }
 
     /// An item has come to a stage.
-    func entered(_ id: Int64, _ stage: Stage) {
-        let now = time.monotonic
-        running[id]?.stage = stage
-        running[id]?.mark(stage, at: now)
-        if stage == .infer { running[id]?.inferenceStart = now }
-        refresh(at: now)
-    }
+    nonisolated(nonsending) func entered(_ id: Int64, _ stage: Stage) async { await note(.entered(stage), of: id) }
 
     /// An item has ended a stage.
-    func left(_ id: Int64, _ stage: Stage) { running[id]?.mark(stage, at: time.monotonic) }
+    nonisolated(nonsending) func left(_ id: Int64, _ stage: Stage) async { await note(.left(stage), of: id) }
 
-    func stepped(_ id: Int64, done: Int, of count: Int) {
-        guard var entry = running[id] else { return }
-        let share = count > 0 ? Double(done) / Double(count) : 1
-        stepsDone += (share - entry.share) * Double(entry.steps)
-        entry.share = share
-        running[id] = entry
-        refresh(at: time.monotonic)
+    nonisolated(nonsending) func stepped(_ id: Int64, done: Int, of count: Int) async {
+        await note(.stepped(share: count > 0 ? Double(done) / Double(count) : 1), of: id)
     }
 
-    /// A few times a second at most.
-    private func refresh(at now: Duration) {
-        guard now - lastRefresh > .milliseconds(200) else { return }
-        lastRefresh = now
+    private nonisolated(nonsending) func note(_ change: ItemMoves.Change, of id: Int64) async {
+        let now = time.monotonic
+        if moves.withLock({ $0.add(ItemMoves.Move(id: id, change: change, time: now)) }) { await refresh() }
+    }
+
+    private func refresh() {
         update()
         view.refresh(status)
     }
 
+    /// Takes what the stages have said.
+    private func takeMoves() {
+        for move in moves.withLock({ $0.take() }) {
+            guard var entry = running[move.id] else { continue }
+            switch move.change {
+            case .entered(let stage):
+                entry.stage = stage
+                entry.mark(stage, at: move.time)
+                if stage == .infer { entry.inferenceStart = move.time }
+            case .left(let stage): entry.mark(stage, at: move.time)
+            case .stepped(let share):
+                stepsDone += (share - entry.share) * Double(entry.steps)
+                entry.share = share
+            }
+            running[move.id] = entry
+        }
+    }
+
     func ended(_ id: Int64, _ event: BatchEvent) {
+        takeMoves()
         var event = event
         if let entry = running.removeValue(forKey: id) {
             order.removeAll { $0 == id }
@@ -134,6 +147,7 @@ public actor ProgressReporter {
 
     /// A retry puts the item's tiles back.
     func putBack(_ id: Int64, _ event: BatchEvent) {
+        takeMoves()
         var event = event
         if let entry = running.removeValue(forKey: id) {
             order.removeAll { $0 == id }
@@ -188,6 +202,7 @@ public actor ProgressReporter {
     }
 
     private func update() {
+        takeMoves()
         let now = time.monotonic
         status.running = order.compactMap { id in running[id].map { $0.progress(at: now) } }
         let elapsed = (now - started).inSeconds

@@ -31,7 +31,7 @@ struct OutputHealth: Sendable {
 
     /// Returns while the folder is this run's: at once, unless the process was silent for long.
     /// - Throws: `CancelledError` when another run has it, and nothing more may be written.
-    func checkHold() async throws(CancelledError) {
+    nonisolated(nonsending) func checkHold() async throws(CancelledError) {
         let isHeld = if let isHeld = lock.holdsFolderForNow { isHeld } else { await probes.run { lock.holdsFolder } }
         if !isHeld { throw CancelledError() }
     }

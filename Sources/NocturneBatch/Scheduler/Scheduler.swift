@@ -113,6 +113,11 @@ actor Scheduler: ItemEndReceiver {
 
     // MARK: Items on their way
 
+    nonisolated var mayPostpone: Bool {
+        usesStepTimes || context.options.rules.hours.window != nil || context.control.mode != .running
+    }
+    nonisolated var usesStepTimes: Bool { deadline != nil }
+
     func postponement(of id: Int64) -> Postponement? { machine.postponement(of: id, conditions) }
 
     func stepTimed(_ id: Int64, seconds: Double) { machine.stepTimed(id, seconds: seconds) }

@@ -27,6 +27,10 @@ package struct ItemEnd: Sendable {
 
 /// Hears how items end. A direct call, so that cancellation of the caller's task loses nothing.
 protocol ItemEndReceiver: Sendable {
+    /// Whether there is anything that could postpone an item now: hours, a deadline, or a request to stop.
+    nonisolated var mayPostpone: Bool { get }
+    /// Whether the time of tiles is of use: there is a deadline.
+    nonisolated var usesStepTimes: Bool { get }
     /// Why an item whose inference has not begun must not continue; nil when it may.
     func postponement(of id: Int64) async -> Postponement?
     /// One of the first tiles of an item took so long.

@@ -55,7 +55,9 @@ extension StageActor {
             await environment.end(item, .interrupted, seconds: message.seconds)
             return nil
         }
-        if link.stage <= .infer, let postponement = await environment.receiver.postponement(of: item.id) {
+        if link.stage <= .infer, environment.receiver.mayPostpone,
+            let postponement = await environment.receiver.postponement(of: item.id)
+        {
             await environment.end(item, .postponed(postponement), seconds: message.seconds)
             return nil
         }
@@ -98,8 +100,9 @@ struct StageLink<Input: Sendable, Output: Sendable>: Sendable {
     let stage: Stage
     let input: BoundedChannel<StageMessage<Input>>
     let environment: StageEnvironment
-    /// Hands an item on; returns once the next one may come.
-    let send: @Sendable (StageMessage<Output>) async throws -> Void
+    /// Hands an item on; returns once the next one may come. Runs where the stage runs: a change of threads for each item
+    /// and stage costs more than small items do.
+    let send: nonisolated(nonsending) @Sendable (StageMessage<Output>) async throws -> Void
     /// Says that nothing more will come.
     let finish: @Sendable () -> Void
 

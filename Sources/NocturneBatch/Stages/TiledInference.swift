@@ -56,7 +56,7 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
         try FaultPoint.tile.pass()
         let (begin, before) = (environment.time.monotonic, run.stepsDone)
         try run.step(item.context)
-        if before < Self.timedSteps {
+        if before < Self.timedSteps, environment.receiver.usesStepTimes {
             let seconds = (environment.time.monotonic - begin).inSeconds
             await environment.receiver.stepTimed(item.id, seconds: seconds / Double(max(run.stepsDone - before, 1)))
         }
