@@ -32,12 +32,18 @@ from nocturne_tools.slurm_cluster import SlurmCluster, Task
 from nocturne_tools.small_volumes import tiny_volume
 
 # Tasks run the program with every stage of an item slowed down, so that there is time to disturb them. One node allows only
-# the lowest instruction set.
+# the lowest instruction set. The task that is to reach its time limit, of a minute at least, is slowed down more, once.
+LIMITED_SHARD = 1
+LIMITED_DELAY = 6000
 WRAPPER = """\
 #!/bin/bash
 if [ "$SLURMD_NODENAME" = night3 ]; then export NOCTURNE_ISA=baseline; fi
 if [ "$1" = run ]; then
-    export NOCTURNE_FAULT=item.stage:1+:delay-{delay}
+    delay={delay}
+    if [ "$SLURM_ARRAY_TASK_ID" = {limited} ] && [ "$SLURMD_NODENAME" != night3 ] && mkdir {marker} 2>/dev/null; then
+        delay={limited_delay}
+    fi
+    export NOCTURNE_FAULT=item.stage:1+:delay-$delay
     exec {program} "$@" --fault-injection
 fi
 exec {program} "$@"
@@ -47,7 +53,7 @@ exec {program} "$@"
 class Proof:
     """A temporary folder with the inputs, the tree of one machine, and the divided batch."""
 
-    def __init__(self, program: str, items: int, shards: int, delay: int) -> None:
+    def __init__(self, program: str, items: int, shards: int, is_short: bool) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-shards-"))
         self.program = str(Path(program).resolve())
         self.shards = shards
@@ -56,8 +62,16 @@ class Proof:
         inputs.mkdir()
         for item in range(items):
             (inputs / f"volume{item:03}.nii").write_bytes(tiny_volume(item, 16 + item % 5))
-        self.wrapper = self.folder / "wrapper"
-        self.wrapper.write_text(WRAPPER.format(program=self.program, delay=delay))
+        self.wrapper, self.slowed = self.folder / "wrapper", self.folder / "slowed"
+        self.wrapper.write_text(
+            WRAPPER.format(
+                program=self.program,
+                delay=60 if is_short else 350,
+                limited=0 if is_short else LIMITED_SHARD,
+                limited_delay=LIMITED_DELAY,
+                marker=self.slowed,
+            )
+        )
         self.wrapper.chmod(0o755)
         self.one, self.out = self.folder / "one", self.folder / "out"
         batch = [str(inputs), "--model", str(THRESHOLD_MODEL), "--preview", "none"]
@@ -124,8 +138,21 @@ def active_task(proof: Proof, cluster: SlurmCluster, busy: set[int], node: str |
     return task
 
 
+def limited_task(proof: Proof, cluster: SlurmCluster) -> Task:
+    """The one that is slowed down more, while it is."""
+
+    def find() -> Task | None:
+        cluster.start_requeued_tasks()
+        active = (task for task in cluster.tasks() if task.state == "RUNNING" and task.index == LIMITED_SHARD)
+        return next(active, None) if proof.slowed.exists() else None
+
+    task = wait_for("the slow task is active", find, 240)
+    assert isinstance(task, Task)
+    return task
+
+
 def disturb(proof: Proof, cluster: SlurmCluster, is_short: bool) -> None:
-    busy: set[int] = set()
+    busy: set[int] = set() if is_short else {LIMITED_SHARD}
     task = active_task(proof, cluster, busy)
     print(f"shard {task.index} is put back into the queue", flush=True)
     cluster.run("scontrol", "requeue", f"{task.array}_{task.index}")
@@ -139,7 +166,7 @@ def disturb(proof: Proof, cluster: SlurmCluster, is_short: bool) -> None:
     text = proof.nocturne("run", str(proof.out), "--shard", f"{task.index}/{proof.shards}", codes=(75,))
     if "is working on this batch" not in text:
         proof.fault(f"the second start says: {text[-300:]}")
-    task = active_task(proof, cluster, busy)
+    task = limited_task(proof, cluster)
     print(f"shard {task.index} reaches its time limit", flush=True)
     cluster.run("scontrol", "update", f"JobId={task.array}_{task.index}", "TimeLimit=1")
     task = active_task(proof, cluster, busy)
@@ -216,7 +243,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="only two of the seven disturbances")
     arguments = parser.parse_args()
     start = time.monotonic()
-    proof = Proof(arguments.nocturne, arguments.items, arguments.shards, 60 if arguments.short else 350)
+    proof = Proof(arguments.nocturne, arguments.items, arguments.shards, arguments.short)
     print(f"{proof.folder}: {arguments.items} items in {arguments.shards} shards", flush=True)
     with SlurmCluster(proof.folder / "cluster") as cluster:
         dry = proof.nocturne("submit", str(proof.out), "--slurm", "--dry-run", environment=cluster.environment)
