@@ -97,9 +97,8 @@ struct Submit: AsyncParsableCommand {
     private func submit(_ job: SlurmJob) async throws {
         let slurm = Slurm(time: Nocturne.time)
         let array = try await slurm.submit(job.script, sbatch)
-        Terminal.printResult(
-            "Job \(array) processes \(job.shards.count) shards; their logs are in \(job.output.taskLogs)."
-        )
+        let shards = job.shards.count == 1 ? "1 shard" : "\(job.shards.count) shards"
+        Terminal.printResult("Job \(array) processes \(shards). Logs: \(job.output.taskLogs)")
         // Whatever becomes of the tasks: after a failure the other dependencies would never be met.
         let merge = try await slurm.submit(job.mergeScript, ["--dependency=afterany:\(array)"])
         Terminal.printResult(
