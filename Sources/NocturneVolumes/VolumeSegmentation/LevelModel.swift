@@ -1,7 +1,9 @@
+import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
 import NocturneRecipeSupport
+import NocturneSystem
 import Synchronization
 
 /// The networks of one cascade level.
@@ -65,6 +67,24 @@ final class LevelModel: Sendable {
             (SessionSet.floats(self, averages: averages(options)) + constants) * 4
             + (averages(options) ? PassAgreement.bytes(patch) : 0)
         return weights + sessions + buffers + ImportanceMap.predictedBytes(patch: patch)
+    }
+
+    /// Runs one tile of zeros through all networks: the time that a tile with all its passes takes here and now.
+    func secondsPerTile(
+        _ sessions: LevelSessions,
+        _ options: SegmentationOptions,
+        scope: ComputeScope
+    ) throws -> Double {
+        let set = try sessions.set(of: self, width: scope.width, options: options)
+        let start = scope.time.monotonic
+        for session in set.sessions {
+            try set.input.withUnsafeBufferPointer { input in
+                try set.sum.withUnsafeMutableBufferPointer { sum in
+                    try session.run(input: input, output: sum, scope: scope)
+                }
+            }
+        }
+        return (scope.time.monotonic - start).inSeconds * Double(passes(options).count)
     }
 
     /// Whether several passes are averaged.

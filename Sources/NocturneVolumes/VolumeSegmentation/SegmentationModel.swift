@@ -26,11 +26,21 @@ public final class SegmentationModel: Sendable {
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
-    public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
+    public convenience init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         guard VolumeSegmentationKind.packageTasks.contains(package.task) else {
             throw SegmentationModelError(package: package.id, detail: "is for \(package.task), not for volumes")
         }
-        let settings = try VolumeModelSettings(package)
+        try self.init(try VolumeModelSettings(package), of: package, engine: engine, precision: precision)
+    }
+
+    /// - Parameter settings: of a package of any task.
+    /// - Throws: ``SegmentationModelError``, `ModelFormatError`.
+    init(
+        _ settings: VolumeModelSettings,
+        of package: ModelPackage,
+        engine: any InferenceEngine,
+        precision: InferencePrecision
+    ) throws {
         let members = try settings.members.map { try MemberModel($0, engine: engine, precision: precision) }
         func model(of member: ProgramMember) throws -> MemberModel {
             guard let model = members.first(where: { $0.member == member }) else {
@@ -96,6 +106,15 @@ public final class SegmentationModel: Sendable {
 
     /// Number of image channels of a case.
     var channelCount: Int { package.channels.count }
+
+    /// Names the package in an error about the outputs of its networks.
+    func reporting(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let fault as NonFiniteLogits {
+            throw SegmentationModelError(package: package.id, detail: "\(fault)")
+        }
+    }
 
     /// Bytes held while the model is in use: weights, workspaces, patch buffers, importance maps.
     func residentBytes(threads: Int, options: SegmentationOptions) throws -> Int {
