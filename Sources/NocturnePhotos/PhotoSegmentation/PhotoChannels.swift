@@ -22,10 +22,11 @@ enum PhotoChannels {
                     for first in stride(from: 0, to: plane.count, by: rowsAtOnce * image.width) {
                         try flag.check()
                         for pixel in first..<min(first + rowsAtOnce * image.width, plane.count) {
-                            switch input {
-                            case .grey: plane[pixel] = grey(samples[3 * pixel], samples[3 * pixel + 1], samples[3 * pixel + 2])
-                            case .colors: plane[pixel] = Float(samples[3 * pixel + channel])
-                            }
+                            let place = 3 * pixel
+                            plane[pixel] =
+                                input == .grey
+                                ? grey(samples[place], samples[place + 1], samples[place + 2])
+                                : Float(samples[place + channel])
                         }
                     }
                 }

@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneFormats
+import NocturneInference
 import NocturneRecipeSupport
 import NocturneVolumes
 

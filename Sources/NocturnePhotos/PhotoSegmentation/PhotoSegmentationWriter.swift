@@ -8,6 +8,7 @@ import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
+import NocturneVolumes
 
 /// Writes the result files of a photo's label map.
 struct PhotoSegmentationWriter {

@@ -67,7 +67,8 @@ package final class PlaneInference {
     package func checkpoint(force: Bool) throws { try program.checkpoint(force: force) }
 
     /// The labels before cleaning, and the confidence in them by label. Call once, when all tiles are done.
-    package func finish(_ context: StageContext) throws -> (labels: LabelVolume, confidence: [UInt16: LabelConfidence]) {
+    package func finish(_ context: StageContext) throws -> (labels: LabelVolume, confidence: [UInt16: LabelConfidence])
+    {
         let labels = LabelVolume(geometry: geometry, voxels: try program.finish(context))
         return (labels, program.confidence)
     }
