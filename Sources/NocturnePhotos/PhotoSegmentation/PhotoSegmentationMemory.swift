@@ -10,14 +10,9 @@ struct PhotoSegmentationMemory {
     let model: PhotoSegmentationModel
     let options: PhotoSegmentationOptions
 
-    /// - Parameter lean: whether the sums of tiles are kept in a file.
+    /// - Parameter lean: ignored; photos have no lean plan.
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
-        let networks = try model.plane.plan(
-            width: record.width,
-            height: record.height,
-            threads: threads,
-            lean: lean
-        )
+        let networks = try model.plane.plan(width: record.width, height: record.height, threads: threads)
         let pixels = record.width * record.height
         let overlay = LabelOverlay.size(
             width: record.width,
@@ -35,7 +30,7 @@ struct PhotoSegmentationMemory {
             ),
             PlannedBuffer(
                 "overlay",
-                bytes: overlay.width * overlay.height * 8 + 3 * overlay.width * record.height + (1 << 20),
+                bytes: overlay.width * overlay.height * 8 + 3 * overlay.width * record.height + (8 << 20),
                 from: .render,
                 through: .write
             ),
@@ -51,7 +46,7 @@ struct PhotoSegmentationMemory {
             buffers: own + networks.buffers,
             steps: networks.steps,
             isLean: lean,
-            diskBytes: networks.diskBytes + pixels * bits / 8 + overlay.width * overlay.height * 3 + (1 << 20)
+            diskBytes: pixels * bits / 8 + overlay.width * overlay.height * 3 + (1 << 20)
         )
     }
 }

@@ -150,7 +150,7 @@ struct PhotoSegmentationTests {
         #expect(try notes("png-grey-alpha-8").contains("placed on white"))
     }
 
-    @Test("The same bytes for any number of threads, in little memory, and after an interruption")
+    @Test("The same bytes for any number of threads, after an interruption, and in the memory that is planned")
     func sameBytes() async throws {
         let bench = try Bench()
         try bench.add("a.png", Drawing(width: 101, height: 67, Self.shapes))
@@ -172,16 +172,16 @@ struct PhotoSegmentationTests {
         #expect(second.counts.completed == 2)
         #expect(try ShelfBench.tree(output, items: ["a", "b"]) == expected)
 
+        // Just what is planned is enough, and less refuses the larger photo alone.
         let recipe = try bench.recipe()
-        let item = try #require(try bench.sources(of: recipe)["b"])
-        let (ordinary, lean) = (
-            try recipe.plan(source: item, threads: 2, within: .max).peak(),
-            try recipe.plan(PhotoSegmentation.source(from: item), threads: 2, lean: true).peak()
-        )
-        let spared = (ordinary + lean) / 2 + (try recipe.sharedBytes(threads: 2))
-        let (little, small) = try await bench.run(to: "little", memoryBytes: Bench.processBytes + spared)
-        #expect(little.counts.completed == 2)
+        let source = try #require(try bench.sources(of: recipe)["b"])
+        let needed = try recipe.plan(source: source, threads: 2, within: .max).peak()
+        let most = Bench.processBytes + needed + (try recipe.sharedBytes(threads: 2))
+        let (enough, small) = try await bench.run(to: "enough", memoryBytes: most + (1 << 20))
+        #expect(enough.counts.completed == 2)
         #expect(try ShelfBench.tree(small, items: ["a", "b"]) == expected)
+        let (less, _) = try await bench.run(to: "less", memoryBytes: most - (4 << 20))
+        #expect(less.counts.completed == 1 && less.counts.failed == 1)
     }
 
     @Test("What is no picture is set aside, broken photos and outputs that are not numbers fail, others go on")

@@ -102,22 +102,17 @@ package struct PlaneModel: Sendable {
 
     // MARK: Planning
 
-    /// Plans the buffers of the networks and of the labels of one plane.
-    /// - Parameter lean: whether the sums of tiles are kept in a file.
-    /// - Returns: buffers, the number of tiles, and the bytes of the sums on the disk.
-    package func plan(
-        width: Int,
-        height: Int,
-        threads: Int,
-        lean: Bool
-    ) throws -> (buffers: [PlannedBuffer], steps: Int, diskBytes: Int) {
+    /// Plans the buffers of the networks and of the labels of one plane. There is no lean plan: the sums of a plane's tiles are all
+    /// needed when its last tile is done, so that a file would spare nothing.
+    /// - Returns: buffers, and the number of tiles.
+    package func plan(width: Int, height: Int, threads: Int) throws -> (buffers: [PlannedBuffer], steps: Int) {
         let source = source(width: width, height: height)
         let shape = source.geometry.shape
         let part = try PartMemory(
             part: model.parts[0],
             source: source,
             options: options,
-            lean: lean,
+            lean: false,
             mappedLabels: []
         ).plan()
         let measuring = max(
@@ -134,12 +129,7 @@ package struct PlaneModel: Sendable {
             let bytes = shape.count * 2
             buffers.append(PlannedBuffer("labels before cleaning", bytes: bytes, from: .finish, through: .finish))
         }
-        let sums = try model.levels.reduce(0) { sum, level in
-            let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
-            let bytes = RollingAccumulator.predictedBytes(plan: try grid.tiles(level, options), classes: level.classes)
-            return sum + bytes * level.accumulatorCount(options)
-        }
-        return (buffers + part.buffers, part.steps, lean ? sums : 0)
+        return (buffers + part.buffers, part.steps)
     }
 }
 
