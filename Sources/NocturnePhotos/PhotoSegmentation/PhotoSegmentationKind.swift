@@ -60,12 +60,12 @@ package enum PhotoSegmentationKind: RecipeKind {
         ).plane.networks.map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
     }
 
-    /// The labels that were found are the objects; the legend of the overlay tells their colours.
+    /// The labels that were found are the objects; the legend of the overlay tells their colours. The label map itself is nearly
+    /// black.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(PhotoSegmentationResult.self, from: Data(result))
         let titles: KeyValuePairs = [
-            PhotoSegmentationWriter.overlayFile: "The photo with the areas of the labels found",
-            PhotoSegmentationWriter.labelFile: "The label map: a pixel's grey is the value of its label",
+            PhotoSegmentationWriter.overlayFile: "The photo with the areas of the labels found"
         ]
         var parts = ReviewParts(.instances, files: result.files, titles: titles)
         parts.size = [result.source.width, result.source.height]

@@ -2,7 +2,6 @@ package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneCore
 package import NocturneInference
-import NocturneNumerics
 package import NocturnePostprocess
 import NocturneRecipeSupport
 
