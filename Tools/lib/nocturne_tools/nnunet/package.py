@@ -65,21 +65,18 @@ class Stage:
     def recipe(self) -> dict[str, Any]:
         """`volumeSegmentation` or `photoSegmentation` without networks, output and postprocessing."""
         configuration = self.configuration
-        tiles = {
+        recipe = {
+            "orientation": configuration.orientation,
             "transpose": configuration.transpose,
+            "spacing": configuration.spacing,
             "patchSize": configuration.patch,
             "tileStep": self._options.tile_step,
             "mirroringAxes": sorted(self.mirroring) if self._mirrors else [],
             "cropToNonzero": True,
         }
         if configuration.takes_photos:
-            return tiles
-        return {
-            "orientation": configuration.orientation,
-            **tiles,
-            "spacing": configuration.spacing,
-            "resampling": configuration.resampling(),
-        }
+            return {key: value for key, value in recipe.items() if key not in ("orientation", "spacing")}
+        return {**recipe, "resampling": configuration.resampling()}
 
     def write_networks(self, out: Path, prefix: str) -> list[str]:
         """Exports and checks every fold; the files' names."""
