@@ -163,9 +163,10 @@ let package = Package(
                 "NocturneJournal", "NocturneBatch", argumentParser,
             ]
         ),
-        // Recipes tie formats, models and algorithms together: those for volumes, and those for photos.
+        // Recipes tie formats, models and algorithms together: those for volumes, and those for photos, which segment a
+        // photo as a volume of one slice.
         module("NocturneVolumes", recipe + ["NocturneMesh", "NocturnePictures"], embedded: "Schemas"),
-        module("NocturnePhotos", recipe, embedded: "Schemas"),
+        module("NocturnePhotos", recipe + ["NocturneVolumes"], embedded: "Schemas"),
         // The only list of recipes.
         module(
             "NocturneRecipes",

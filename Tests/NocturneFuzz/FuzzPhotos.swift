@@ -30,7 +30,9 @@ enum FuzzPhotos {
             for index in 0..<4 { file[place + 8 + length + index] = UInt8(sum >> (24 - 8 * index) & 255) }
             place += 12 + length
         }
-        return read(InputFile.write(file, "input.png"))
+        let path = InputFile.write(file, "input.png")
+        _ = try? LabelPNG.read(path, pixels: limits.storedPixels)
+        return read(path)
     }
 
     private static func read(_ path: String) -> Bool {

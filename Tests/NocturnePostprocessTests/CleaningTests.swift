@@ -112,6 +112,34 @@ struct CleaningTests {
         #expect(try clean(labels, PostprocessRules(fillHoles: [1, 2])).labels == labels)
     }
 
+    @Test("in a picture, what is enclosed within the plane is filled, what reaches the border is not")
+    func plane() throws {
+        // A ring, a ring with a gap, and one at the border.
+        let rows = [
+            "..............11.1", ".11111.22222..1..1", ".1...1.2...2..1..1", ".1.3.1.2......1111",
+            ".11111.22222......",
+        ]
+        let labels = PlainLabels(18, 5, 1) { voxel in
+            UInt16(rows[voxel.j].dropFirst(voxel.i).first?.wholeNumberValue ?? 0)
+        }
+        var rules = PostprocessRules(fillHoles: [1, 2])
+        rules.isPlane = true
+        #expect(try clean(labels, rules).labels == labels)
+        let without = PlainLabels(18, 5, 1) { labels[$0] == 3 ? 0 : labels[$0] }
+        let (result, report) = try clean(without, rules)
+        #expect(result.count(of: 1) == without.count(of: 1) + 6)
+        #expect(result[Voxel(3, 3, 0)] == 1 && result[Voxel(9, 2, 0)] == 0 && result[Voxel(15, 2, 0)] == 0)
+        #expect(report.map(\.voxelsFilled) == [6, 0])
+        // With little memory, step by step.
+        let stepwise = try without.changed { buffer in
+            let geometry = VolumeGeometry(shape: without.shape, affine: .identity)
+            _ = try LabelCleaner.apply(rules, to: &buffer, geometry: geometry, within: 0, scope: .serial())
+        }
+        #expect(stepwise == result)
+        // In a volume such a ring is open above and below.
+        #expect(try clean(without, PostprocessRules(fillHoles: [1, 2])).labels == without)
+    }
+
     @Test("volumes whose cavities lie at the border are left as they are")
     func border() throws {
         let ring = PlainLabels(5, 5, 1) { voxel in

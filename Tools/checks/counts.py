@@ -30,7 +30,7 @@ CLOCK = r"\bContinuousClock\b(?:\(\))?\.now|\bSuspendingClock\b|\bDate\(\)|\bDat
 CLOCK += r"|\bclock_gettime\b|\btime\(nil\)|\btimeIntervalSinceNow\b|\bgettimeofday\b"
 SLEEP = r"\bTask\.sleep\b|\bThread\.sleep\b|\busleep\(|\bnanosleep\(|(?<![\w.])sleep\(|\bclock\.sleep\b"
 A_SECOND = re.compile(r"\(for(?:TimeInterval)?: (?:\.seconds\(1\)|1)\)")
-PHOTO_RECIPE = r"[Pp]hotoClassification|[Pp]hotoInstances|photo-classification|photo-instances"
+PHOTO_RECIPE = r"[Pp]hotoClassification|[Pp]hotoInstances|photo-classification|photo-instances|[Pp]hotoSegmentation|photo-segmentation"
 PHOTO_FOLDER = r"/(PhotoClassification|PhotoInstances|NocturnePhotos|PhotoInputs)/"
 TOPICS = {
     "scheduler or admission": r"schedul|admission",

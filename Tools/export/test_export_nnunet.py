@@ -2,7 +2,7 @@
 
     python Tools/export/test_export_nnunet.py
 
-Makes one tiny trained folder, changes one fact at a time, and expects exit code 2, the fact in the message and no file
+Makes one tiny trained folder for volumes and one for photos, changes one fact at a time, and expects exit code 2, the fact in the message and no file
 left behind; or, for the accepted changes, the expected content of `model.json`.
 """
 
@@ -27,9 +27,11 @@ import export_nnunet
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.nnunet.make_folder import FolderSpec, make_folder
+from nocturne_tools.nnunet.photos import PhotoSize
 from nocturne_tools.nnunet.shapes import Grid
 
 NAME = "nnUNetTrainer__nnUNetPlans__3d_fullres"
+PHOTO_NAME = "nnUNetTrainer__nnUNetPlans__2d"
 Change = Callable[[Path], object]
 
 
@@ -53,6 +55,10 @@ def edit(file: str, *keys: str, value: Any = ...) -> Change:
 
 def plan(*keys: str, value: Any = ...) -> Change:
     return edit("plans.json", "configurations", "3d_fullres", *keys, value=value)
+
+
+def photo_plan(*keys: str, value: Any = ...) -> Change:
+    return edit("plans.json", "configurations", "2d", *keys, value=value)
 
 
 def checkpoint(change: Callable[[dict[str, Any]], object]) -> Change:
@@ -126,7 +132,8 @@ REFUSED: list[tuple[Change, list[str], str]] = [
     (plan("inherits_from", value="nowhere"), [], "there is no configuration 'nowhere'"),
     (plan("previous_stage", value="3d_lowres"), [], "--previous-stage"),
     (plan("spacing", value=[1.0, 0.0, 1.0]), [], "expected numbers above 0"),
-    (edit("plans.json", "image_reader_writer", value="NaturalImage2DIO"), [], "image_reader_writer 'NaturalImage2DIO'"),
+    (edit("plans.json", "image_reader_writer", value="Tiff3DIO"), [], "image_reader_writer 'Tiff3DIO'"),
+    (edit("plans.json", "image_reader_writer", value="NaturalImage2DIO"), [], "NaturalImage2DIO needs a 2d configuration"),
     (edit("plans.json", "label_manager", value="MyLabels"), [], "unknown label manager 'MyLabels'"),
     (edit("plans.json", "transpose_forward", value=[0, 0, 1]), [], "transpose_forward"),
     (edit("dataset.json", "labels", "core", value=[1, 3]), [], "regions_class_order must have"),
@@ -164,7 +171,24 @@ REFUSED: list[tuple[Change, list[str], str]] = [
     (write("postprocessing.pkl", pickle.dumps(([Hostile()], [{}]))), [], "it names builtins.print"),
     (write("postprocessing.json", '{"postprocessing_fns": ["f"], "postprocessing_kwargs": [{}]}'), [], "function 'f'"),
 ]
+CHANNELS = {"0": "red", "1": "green", "2": "blue", "3": "alpha"}
+REFUSED_PHOTOS: list[tuple[Change, list[str], str]] = [
+    (photo_plan("spacing", value=[1.0, 2.0]), [], "spacing is [1.0, 2.0]; of NaturalImage2DIO only [1, 1]"),
+    (photo_plan("previous_stage", value="lowres"), [], "cascades of photos are not supported"),
+    (edit("plans.json", "transpose_forward", value=[2, 0, 1]), [], "its first number must be 0"),
+    (photo_plan("normalization_schemes", value=["MyNorm"] * 3), [], "unknown normalisation 'MyNorm'"),
+    (
+        both(
+            edit("dataset.json", "channel_names", value=CHANNELS),
+            photo_plan("normalization_schemes", value=["RGBTo01Normalization"] * 4),
+            photo_plan("use_mask_for_norm", value=[False] * 4),
+        ),
+        [],
+        "channel_names has 4 channels",
+    ),
+]
 SETTINGS = "volumeSegmentation"
+PHOTO_SETTINGS = "photoSegmentation"
 ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], Any]] = [
     (old_plans, [], "plans without architecture", lambda full: len(full["files"]), 1),
     (
@@ -236,6 +260,32 @@ ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], An
 ]
 
 
+ACCEPTED_PHOTOS: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], Any]] = [
+    (lambda folder: None, [], "task of a model for photos", lambda full: full["task"], "photo-segmentation"),
+    (
+        lambda folder: None,
+        [],
+        "settings without what is about volumes",
+        lambda full: sorted(full[PHOTO_SETTINGS]),
+        ["cropToNonzero", "mirroringAxes", "networks", "output", "patchSize", "postprocessing", "tileStep", "transpose"],
+    ),
+    (
+        lambda folder: None,
+        [],
+        "channels of a photo",
+        lambda full: [(channel["name"], channel["normalization"]["scheme"]) for channel in full["channels"]],
+        [("RED", "rgb01"), ("GREEN", "rgb01"), ("BLUE", "rgb01")],
+    ),
+    (
+        write("crossval_results_folds_0/postprocessing.json", steps(2)),
+        [],
+        "postprocessing of photos",
+        lambda full: full[PHOTO_SETTINGS]["postprocessing"],
+        {"keepLargest": ["two"], "fillHoles": []},
+    ),
+]
+
+
 def archives(made: Path, place: Path) -> list[str]:
     """What is wrong with the export of ZIP archives."""
 
@@ -278,23 +328,32 @@ def main() -> int:
             made, FolderSpec("3d_fullres", [2.0] * 3, [16] * 3, grid, features=[4, 8], folds=1, steps=2, size=30)
         )
 
-        def export(change: Change, arguments: list[str]) -> tuple[int, str, Path, list[str]]:
+        photos = Path(scratch) / "made" / PHOTO_NAME
+        colors, schemes = ["red", "green", "blue"], ["RGBTo01Normalization"] * 3
+        spec = FolderSpec("2d", [1.0] * 2, [16] * 2, PhotoSize(40, 32), features=[4, 8], folds=1, steps=2)
+        spec.contrasts, spec.schemes, spec.masks, spec.mirroring = colors, schemes, [False] * 3, (0, 1)
+        spec.reader = "NaturalImage2DIO"
+        make_folder(photos, spec)
+
+        def export(folder: Path, change: Change, arguments: list[str]) -> tuple[int, str, Path, list[str]]:
             place = Path(tempfile.mkdtemp(dir=scratch))
-            shutil.copytree(made, place / NAME)
-            change(place / NAME)
+            shutil.copytree(folder, place / folder.name)
+            change(place / folder.name)
             out = place / "out"
             output = io.StringIO()
             with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-                code = export_nnunet.main([str(place / NAME), str(out), "--threads", "2", *arguments])
-            return code, output.getvalue(), out, [path.name for path in place.iterdir() if path.name != NAME]
+                code = export_nnunet.main([str(place / folder.name), str(out), "--threads", "2", *arguments])
+            return code, output.getvalue(), out, [path.name for path in place.iterdir() if path.name != folder.name]
 
-        for change, arguments, fact in REFUSED:
-            code, output, _, left = export(change, arguments)
+        refused = [(made, *one) for one in REFUSED] + [(photos, *one) for one in REFUSED_PHOTOS]
+        accepted = [(made, *one) for one in ACCEPTED] + [(photos, *one) for one in ACCEPTED_PHOTOS]
+        for folder, change, arguments, fact in refused:
+            code, output, _, left = export(folder, change, arguments)
             if code != 2 or fact not in output or left or "it ran\n" in output:
                 failures += 1
                 print(f"FAILED to refuse with {fact!r}: exit {code}, left {left}\n{output[-2000:]}")
-        for change, arguments, title, found, expected in ACCEPTED:
-            code, output, out, left = export(change, arguments)
+        for folder, change, arguments, title, found, expected in accepted:
+            code, output, out, left = export(folder, change, arguments)
             full = json.loads((out / "model.json").read_text()) if code == 0 else None
             if full is None or found(full) != expected or left != ["out"]:
                 failures += 1
@@ -303,7 +362,7 @@ def main() -> int:
         if wrong:
             failures += len(wrong)
             print(f"FAILED archives: {', '.join(wrong)}")
-    print(f"{len(REFUSED)} refusals, {len(ACCEPTED)} accepted changes and 7 archives, {failures} failures")
+    print(f"{len(refused)} refusals, {len(accepted)} accepted changes and 7 archives, {failures} failures")
     return 1 if failures else 0
 
 

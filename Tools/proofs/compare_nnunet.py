@@ -3,12 +3,12 @@
 
     python Tools/proofs/compare_nnunet.py NOCTURNE [--work DIR] [--reference-rounding] [--precision bfloat16] [--probabilities]
 
-Makes small trained folders (nnU-Net's own networks, trained briefly on ellipsoids) and volumes, predicts with
-nnUNetPredictor on the CPU and with `nocturne run` on the exported packages, each with one and with three folds, with
+Makes small trained folders (nnU-Net's own networks, trained briefly on ellipsoids or drawn photos) and volumes or photos,
+predicts with nnUNetPredictor on the CPU and with `nocturne run` on the exported packages, each with one and with three folds, with
 and without mirroring. Prints the share of equal voxels and the lowest Dice over the labels, and exits with 1 below the limits:
 99.99 % and 0.9995; 99.9999 % with --reference-rounding; 99.9 % and 0.998 with bfloat16, counted over all runs of a
 case. With --probabilities, the maps of probabilities are compared with nnU-Net's arrays (`save_probabilities`), in steps of
-1/255: at most 1 step in the mean of a case, and with --reference-rounding at most 1 step in any voxel. Folders, volumes and
+1/255: at most 1 step in the mean of a case, and with --reference-rounding at most 1 step in any voxel; photos have none. Folders, volumes and
 nnU-Net's predictions remain in DIR and are reused.
 """
 
@@ -39,7 +39,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.label_agreement import Agreement, Limits
-from nocturne_tools.nnunet import shapes
+from nocturne_tools.nnunet.case_files import ending, read_labels, write_case
 from nocturne_tools.nnunet.make_folder import make_folder
 from nocturne_tools.nnunet.package import Options, write
 from nocturne_tools.nnunet.proof_cases import CASES, ProofCase
@@ -53,7 +53,7 @@ VARIANTS = [(1, False), (1, True), (3, False), (3, True)]  # folds, mirroring
 def fingerprint(case: ProofCase) -> str:
     """Changes with the case and with the code that makes it."""
     digest = hashlib.sha256(repr(case).encode())
-    for file in ("make_folder.py", "shapes.py"):
+    for file in ("make_folder.py", "shapes.py", "photos.py", "case_files.py"):
         digest.update((CODE / file).read_bytes())
     return digest.hexdigest()
 
@@ -70,10 +70,7 @@ def prepare(case: ProofCase, work: Path) -> Path:
     for spec in specs:
         make_folder(folder / "models" / f"{NAME}{spec.configuration}", spec)
     for number, grid in enumerate(case.grids):
-        images, labels = shapes.render(77 + number, grid, case.spec.contrasts, case.spec.size)
-        for channel, image in enumerate(images):
-            shapes.save(folder / "volumes" / f"case{number}_{channel:04}.nii.gz", image, grid.affine())
-        shapes.save(folder / "truth" / f"case{number}.nii.gz", labels, grid.affine())
+        write_case(folder / "volumes", folder / "truth", f"case{number}", 77 + number, case.spec, grid)
     stamp.write_text(fingerprint(case))
     print(f"{case.name}: trained in {time.monotonic() - started:.0f} s", flush=True)
     return folder
@@ -134,7 +131,7 @@ def predict(case: ProofCase, folder: Path, folds: int, mirroring: bool, probabil
                 folder_with_segs_from_prev_stage=None if before is None else str(before),
             )
         before = stage
-    for name in [f"case{n}.nii.gz" for n in range(len(inputs))] + arrays:
+    for name in [f"case{n}{ending(case.spec.grid)}" for n in range(len(inputs))] + arrays:
         shutil.copy(before / name, out)
     (out / "done").touch()
     return out
@@ -151,7 +148,8 @@ def package(case: ProofCase, folder: Path, folds: int) -> Path:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(source, out)
     manifest = json.loads((out / "model.json").read_text())
-    for stage in (manifest["volumeSegmentation"], manifest["volumeSegmentation"].get("previousStage")):
+    section = manifest["photoSegmentation" if case.takes_photos else "volumeSegmentation"]
+    for stage in (section, section.get("previousStage")):
         if stage is not None:
             stage["networks"] = stage["networks"][:folds]
     (out / "model.json").write_text(json.dumps(manifest))
@@ -162,8 +160,8 @@ def dice_of_truth(case: ProofCase, folder: Path, predicted: Path) -> float:
     """Dice of all labels as one against the truth, which shows that the network has learnt something."""
     scores = []
     for n in range(len(case.grids)):
-        truth = np.asarray(nib.load(folder / "truth" / f"case{n}.nii.gz").dataobj) > 0
-        found = np.asarray(nib.load(predicted / f"case{n}.nii.gz").dataobj) > 0
+        name = f"case{n}{ending(case.spec.grid)}"
+        truth, found = (read_labels(place / name)[0] > 0 for place in (folder / "truth", predicted))
         scores.append(2 * (truth & found).sum() / max(truth.sum() + found.sum(), 1))
     return float(min(scores))
 
@@ -187,20 +185,18 @@ def compare(
         with tempfile.TemporaryDirectory() as out:
             model = package(case, folder, folds)
             run = [*command, "run", str(folder / "volumes"), "--model", str(model)]
-            run += ["--output", out, "--meshes", "none", "--quiet", *extra, *([] if mirroring else ["--disable-tta"])]
+            run += ["--output", out, "--quiet", *extra, *([] if mirroring else ["--disable-tta"])]
+            run += [] if case.takes_photos else ["--meshes", "none"]
             done = subprocess.run(run, capture_output=True, text=True)
             different: list[int] = []
             for n, grid in enumerate(case.grids):
-                files = list(Path(out).rglob(f"*case{n}*/segmentation.nii.gz"))
-                reference = nib.load(expected / f"case{n}.nii.gz")
-                labels = np.asarray(reference.dataobj).astype(np.uint8)
-                if files:
-                    image = nib.load(files[0])
-                    found = np.asarray(image.dataobj).astype(np.uint8)
-                else:
+                map_name = "labels.png" if case.takes_photos else "segmentation.nii.gz"
+                files = list(Path(out).rglob(f"*case{n}*/{map_name}"))
+                labels, affine = read_labels(expected / f"case{n}{ending(grid)}")
+                found, place = read_labels(files[0]) if files else (np.full(labels.shape, 255, dtype=np.uint8), affine)
+                if not files:
                     notes.append(f"{case.name}: no label map, exit {done.returncode}: {done.stderr[-500:]}")
-                    image, found = reference, np.full(grid.shape, 255, dtype=np.uint8)
-                if found.shape != labels.shape or not np.allclose(image.affine, reference.affine, atol=1e-3):
+                if found.shape != labels.shape or not np.allclose(place, affine, atol=1e-3):
                     notes.append(f"{case.name}: different grid")
                     found = np.full(labels.shape, 255, dtype=np.uint8)
                 different.append(total.add(found, labels))
@@ -235,7 +231,7 @@ def main() -> int:
         extra.append("--probabilities")
     rows, failures = [], 0
     for case in CASES:
-        if options.cases and case.name not in options.cases:
+        if options.cases and case.name not in options.cases or case.takes_photos and options.probabilities:
             continue
         folder = prepare(case, options.work)
         found, steps, notes, truth = compare(case, folder, options.nocturne.split(), extra)

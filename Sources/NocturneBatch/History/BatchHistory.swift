@@ -113,7 +113,7 @@ package struct BatchHistory: Sendable, Encodable {
 
     /// The measures that are followed over time.
     private static func isFollowed(_ measure: String) -> Bool {
-        ["volume", "intensityMean", "probability", "instances"].contains(measure) || measure.hasPrefix("level (")
+        ["volume", "share", "intensityMean", "probability", "instances"].contains(measure) || measure.hasPrefix("level (")
     }
 
     /// Of a date in ISO 8601, with or without hyphens: their order is that of time.
@@ -128,7 +128,7 @@ package struct BatchHistory: Sendable, Encodable {
         if let objects = statistics.first(where: { $0.measure == "instances" && $0.label.isEmpty })?.value {
             return "\(CSVField.number(objects)) objects"
         }
-        let labels = statistics.filter { $0.measure == "volume" }
+        let labels = statistics.filter { ["volume", "share"].contains($0.measure) }
         return labels.isEmpty ? "" : "\(labels.count { $0.value ?? 0 > 0 }) of \(labels.count) labels"
     }
 }

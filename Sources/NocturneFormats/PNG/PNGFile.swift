@@ -6,14 +6,16 @@ enum PNGFile {
 
     /// How a pixel is stored: the header's colour type.
     enum Color: UInt8 {
+        case grey = 0
         case rgb = 2
         case palette = 3
         case rgba = 6
     }
 
-    /// The first chunk: 8 bits per sample, the only compression and filter methods, no interlacing.
-    static func header(width: Int, height: Int, _ color: Color) -> [UInt8] {
-        chunk("IHDR", bigEndian(width) + bigEndian(height) + [8, color.rawValue, 0, 0, 0])
+    /// The first chunk: the only compression and filter methods, no interlacing.
+    /// - Parameter bits: of a sample, 8 or 16.
+    static func header(width: Int, height: Int, _ color: Color, bits: UInt8 = 8) -> [UInt8] {
+        chunk("IHDR", bigEndian(width) + bigEndian(height) + [bits, color.rawValue, 0, 0, 0])
     }
 
     /// Length, type, content, and the checksum of the latter two.

@@ -1,4 +1,5 @@
 package import NocturneBatch
+import NocturneCore
 import NocturneFormats
 public import NocturneRecipeSupport
 import NocturneSystem
@@ -36,6 +37,16 @@ public struct PhotoRecord: ItemSource {
         width = facts.uprightWidth
         height = facts.uprightHeight
         decodingBytes = inBands ? facts.predictedBandBytes : facts.predictedBytes
+    }
+
+    /// Decodes the picture.
+    /// - Throws: `PhotoError`, also for a picture that has got another size; `CancelledError`.
+    func read(_ limits: PhotoLimits, flag: CancellationFlag) throws -> Photo {
+        let photo = try PhotoReader.read(at: path, limits: limits, flag: flag)
+        guard photo.image.width == width, photo.image.height == height else {
+            throw PhotoError(.corrupt, path: path, "changed since it was found")
+        }
+        return photo
     }
 
     /// Decoded, upright, 3 bytes per pixel.

@@ -92,11 +92,7 @@ public struct PhotoInstances: Recipe {
     }
 
     func load(_ record: PhotoRecord, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
-        let photo = try PhotoReader.read(at: record.path, limits: limits, flag: context.scope.flag)
-        guard photo.image.width == record.width, photo.image.height == record.height else {
-            throw PhotoError(.corrupt, path: record.path, "changed since it was found")
-        }
-        return LoadedPhoto(record: record, photo: photo)
+        LoadedPhoto(record: record, photo: try record.read(limits, flag: context.scope.flag))
     }
 
     /// A picture and its network input.

@@ -11,17 +11,20 @@ package enum PhotoInstancesKind: RecipeKind {
     package static let task = "photo-instances"
     package static let purpose = "segment instances in photos"
     package static let settings: (any ModelSettings.Type)? = PhotoInstancesSettings.self
-    package static let arguments: [any RecipeArguments.Type] = [PhotoInstancesArguments.self]
+    package static let arguments: [any RecipeArguments.Type] = [
+        PhotoInstancesArguments.self, PhotoOverlayArguments.self,
+    ]
     package static var resultSchema: JSONSchema { PhotoSchemas.instances }
 
     package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> PhotoInstancesOptions?
     {
         guard hasModels else { return nil }
+        let overlaySide = arguments[PhotoOverlayArguments.self].overlaySide
         let arguments = arguments[PhotoInstancesArguments.self]
         return PhotoInstancesOptions(
             usesSingleItemFallback: arguments.singleItemFallback,
             crops: arguments.crops ?? .standard,
-            overlaySide: arguments.overlaySize ?? PhotoInstancesOptions.defaultOverlaySide,
+            overlaySide: overlaySide,
             awaitsTexts: arguments.enrich
         )
     }
@@ -83,9 +86,6 @@ package struct PhotoInstancesArguments: RecipeArguments {
     )
     var crops: CropFormat?
 
-    @Option(help: ArgumentHelp("Longest side of the overlay in pixels (default: 1600).", valueName: "pixels"))
-    var overlaySize: Int?
-
     @Flag(
         help: "Leave instances in the state enriching until 'nocturne enrich' has taken over their titles and authors."
     )
@@ -93,15 +93,9 @@ package struct PhotoInstancesArguments: RecipeArguments {
 
     package init() {}
 
-    package func validate() throws {
-        if let overlaySize, !PhotoInstancesOptions.overlaySides.contains(overlaySize) {
-            throw ValidationError("--overlay-size takes 64 to 8192 pixels, not \(overlaySize).")
-        }
-    }
-
     package var given: [String] {
         (singleItemFallback ? ["--single-item-fallback"] : []) + (crops == nil ? [] : ["--crops"])
-            + (overlaySize == nil ? [] : ["--overlay-size"]) + (enrich ? ["--enrich"] : [])
+            + (enrich ? ["--enrich"] : [])
     }
 }
 

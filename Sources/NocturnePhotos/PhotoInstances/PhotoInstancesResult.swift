@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneFormats
 import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
@@ -22,6 +23,21 @@ struct PhotoInstancesResult: ItemResult {
         let hasAlpha: Bool
         let scaleDenominator: Int
         let pageCount: Int
+
+        init(_ facts: PhotoFacts, name: String) {
+            format = facts.format.rawValue
+            self.name = name
+            storedWidth = facts.storedWidth
+            storedHeight = facts.storedHeight
+            orientation = facts.orientation
+            width = facts.uprightWidth
+            height = facts.uprightHeight
+            bitDepth = facts.bitDepth
+            colorModel = facts.colourModel.rawValue
+            hasAlpha = facts.hasAlpha
+            scaleDenominator = facts.scaleDenominator
+            pageCount = facts.pageCount
+        }
     }
 
     struct Box: Codable {

@@ -53,7 +53,7 @@ struct PhotoInstancesWriter {
             task: model.package.task,
             item: item.name,
             fingerprint: item.fingerprint,
-            source: source(),
+            source: .init(finished.photo.facts, name: finished.record.name),
             model: ResultModel(model.package),
             engine: ResultEngine(
                 name: model.engineName,
@@ -132,24 +132,6 @@ struct PhotoInstancesWriter {
     }
 
     // MARK: The result
-
-    private func source() -> PhotoInstancesResult.Source {
-        let facts = finished.photo.facts
-        return PhotoInstancesResult.Source(
-            format: facts.format.rawValue,
-            name: finished.record.name,
-            storedWidth: facts.storedWidth,
-            storedHeight: facts.storedHeight,
-            orientation: facts.orientation,
-            width: facts.uprightWidth,
-            height: facts.uprightHeight,
-            bitDepth: facts.bitDepth,
-            colorModel: facts.colourModel.rawValue,
-            hasAlpha: facts.hasAlpha,
-            scaleDenominator: facts.scaleDenominator,
-            pageCount: facts.pageCount
-        )
-    }
 
     private func entry(
         for instance: FoundInstance,

@@ -4,6 +4,7 @@ package import NocturneSystem
 package enum PhotoSchemas {
     package static let classification = JSONSchema(own: PackageResources.classification_result_schema_json)
     package static let instances = JSONSchema(own: PackageResources.instances_result_schema_json)
+    package static let segmentation = JSONSchema(own: PackageResources.photo_segmentation_result_schema_json)
     package static let coco = JSONSchema(own: PackageResources.coco_schema_json)
     package static let attention = JSONSchema(own: PackageResources.attention_schema_json)
 }

@@ -26,11 +26,13 @@ enum CavityFilling {
         }
     }
 
+    /// - Parameter isPlane: whether the map is a picture of one slice, which is not open above and below.
     static func fill(
         _ values: Set<UInt16>,
         in box: VoxelBox,
         of labels: inout VoxelBuffer<UInt16>,
         shape: VolumeShape,
+        isPlane: Bool,
         scope: ComputeScope
     ) throws(CancelledError) -> [UInt16: Sum] {
         let background = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
@@ -40,7 +42,7 @@ enum CavityFilling {
         background.forEachRun { component, _, run, row in
             let (j, k) = background.runs.place(ofRow: row)
             if Int(run.begin) == box.lower.x || Int(run.end) == box.upper.x || j == box.lower.y || j == box.upper.y - 1
-                || k == box.lower.z || k == box.upper.z - 1
+                || !isPlane && (k == box.lower.z || k == box.upper.z - 1)
             {
                 around[component] = .open
             }
@@ -53,7 +55,7 @@ enum CavityFilling {
                 guard around[component] != .open else { return }
                 around[component].add(voxels[run.lowerBound - 1])
                 around[component].add(voxels[run.upperBound])
-                for step in [-shape.x, shape.x, -shape.sliceCount, shape.sliceCount] {
+                for step in [-shape.x, shape.x] + (isPlane ? [] : [-shape.sliceCount, shape.sliceCount]) {
                     for voxel in run where voxels[voxel + step] != 0 { around[component].add(voxels[voxel + step]) }
                 }
             }

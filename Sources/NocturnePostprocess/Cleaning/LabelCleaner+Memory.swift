@@ -123,7 +123,9 @@ extension LabelCleaner {
             PostprocessRules(keepLargest: [$0], connectivity: rules.connectivity)
         }
         let holes = Set(rules.fillHoles).sorted().map {
-            PostprocessRules(fillHoles: [$0], connectivity: rules.connectivity)
+            var step = PostprocessRules(fillHoles: [$0], connectivity: rules.connectivity)
+            step.isPlane = rules.isPlane
+            return step
         }
         return minimum + largest + holes
     }

@@ -101,7 +101,14 @@ public enum LabelCleaner {
 
         let fillable = Set(rules.fillHoles).subtracting([0])
         if !fillable.isEmpty, let box = box(of: fillable, in: found, kept: kept) {
-            let filled = try CavityFilling.fill(fillable, in: box, of: &labels, shape: geometry.shape, scope: scope)
+            let filled = try CavityFilling.fill(
+                fillable,
+                in: box,
+                of: &labels,
+                shape: geometry.shape,
+                isPlane: rules.isPlane && geometry.shape.z == 1,
+                scope: scope
+            )
             for (value, sum) in filled {
                 guard let entry = place[value] else { continue }
                 report[entry].cavitiesFilled = sum.cavities
@@ -143,7 +150,7 @@ public enum LabelCleaner {
     /// A cavity is a component of background voxels connected through faces that does not reach the border of the
     /// volume and whose face neighbours all have that one label. A cavity that borders on other labels too, or that
     /// contains another label, stays unchanged: no label is ever overwritten. In a volume one voxel thin every voxel is
-    /// at the border, and nothing is filled.
+    /// at the border, and nothing is filled, unless ``PostprocessRules/isPlane`` is set.
     @discardableResult
     public static func fillHoles(
         of values: [UInt16],

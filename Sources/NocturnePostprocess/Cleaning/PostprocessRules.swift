@@ -12,6 +12,8 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
     public var minimumVolumeMm3: [UInt16: Double]
     /// The neighbourhood that defines a component. nnU-Net's own postprocessing uses ``Connectivity/corners``.
     public var connectivity: Connectivity
+    /// Whether the labels are those of a picture: in a map of one slice, cavities are what is enclosed within the slice.
+    public var isPlane = false
 
     public init(
         keepLargest: [[UInt16]] = [],

@@ -14,6 +14,7 @@ package struct RecipeRegistry: Sendable {
         VolumeSegmentationKind.self,
         PhotoClassificationKind.self,
         PhotoInstancesKind.self,
+        PhotoSegmentationKind.self,
         ExistingLabelsKind.self,
         IsosurfacesKind.self,
     ])

@@ -2,7 +2,7 @@
 /* How values are written: numbers, measures, states, and how far a value is from the batch's median. */
 (function (Review) {
   /* Numbers without a unit, and values whose unit the file does not say, stand alone. */
-  const UNITS = { mm: "mm", mm2: "mm²", mm3: "mm³", ml: "ml", HU: "HU", "g/ml": "g/ml", "Bq/ml": "Bq/ml", s: "s", 1: "", "image value": "" };
+  const UNITS = { mm: "mm", mm2: "mm²", mm3: "mm³", ml: "ml", HU: "HU", "g/ml": "g/ml", "Bq/ml": "Bq/ml", s: "s", px: "px", 1: "", "image value": "" };
   /* The measures that the program writes. */
   const MEASURES = {
     volume: "volume",
@@ -19,6 +19,13 @@
     passAgreement: "agreement of passes",
     secondImageMean: "mean of the second image",
     secondImageMaximum: "maximum of the second image",
+    pixels: "pixels",
+    share: "share of the photo",
+    centroidX: "centroid from the left",
+    centroidY: "centroid from the top",
+    meanRed: "mean red",
+    meanGreen: "mean green",
+    meanBlue: "mean blue",
     instances: "objects",
     confidenceMean: "mean confidence",
     dice: "Dice coefficient",

@@ -3,7 +3,7 @@
 (function (Review) {
   const { dom, format, model } = Review;
   const LIMIT = 3.5;
-  const FIRST = ["volume", "meanProbability", "intensityMean", "components", "instances", "confidenceMean"];
+  const FIRST = ["volume", "share", "meanProbability", "intensityMean", "components", "instances", "confidenceMean"];
 
   function head(names) {
     return dom.el("thead", {}, dom.el("tr", {}, names.map((text) => dom.el("th", { scope: "col", text }))));

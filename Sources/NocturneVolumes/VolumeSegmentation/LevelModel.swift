@@ -1,7 +1,9 @@
+import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
 import NocturneRecipeSupport
+import NocturneSystem
 import Synchronization
 
 /// The networks of one cascade level.
@@ -70,6 +72,25 @@ final class LevelModel: Sendable {
         )
     }
 
+    /// Runs one tile of zeros through all networks: the time that a tile with all its passes takes here and now.
+    func secondsPerTile(
+        _ sessions: LevelSessions,
+        _ options: SegmentationOptions,
+        scope: ComputeScope
+    ) throws -> Double {
+        sessions.free(except: [self])
+        let set = try sessions.set(of: self, width: scope.width, options: options)
+        let start = scope.time.monotonic
+        for session in set.sessions {
+            try set.input.withUnsafeBufferPointer { input in
+                try set.sum.withUnsafeMutableBufferPointer { sum in
+                    try session.run(input: input, output: sum, scope: scope)
+                }
+            }
+        }
+        return (scope.time.monotonic - start).inSeconds * Double(passes(options).count)
+    }
+
     /// Whether several passes are averaged.
     func averages(_ options: SegmentationOptions) -> Bool {
         passes(options).count > 1 || (networks.count > 1 && accumulatorCount(options) == 1)
@@ -84,6 +105,8 @@ package struct LevelMemory {
     package var workspace: Int
     /// While its tiles are run: patch-sized buffers and the weights of tiles.
     package var buffers: Int
+
+    var total: Int { kept + workspace + buffers }
 }
 
 /// The sessions of the levels in use, created on first use and reused across items. The inference stage owns them: no two

@@ -85,21 +85,6 @@ package struct SegmentationArguments: RecipeArguments {
     )
     var review = ReviewContent.pictures
 
-    @Option(
-        help: ArgumentHelp(
-            "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. "
-                + "Default: as in the package.",
-            valueName: "share"
-        )
-    )
-    var stepSize: TileStep?
-
-    @Flag(name: .customLong("disable-tta"), help: "Skip mirrored passes, even if the package asks for them.")
-    var disableTTA = false
-
-    @Flag(help: "Round sums and logits to half precision where nnU-Net does, to compare with it. Slower.")
-    var referenceRounding = false
-
     @Flag(
         help: ArgumentHelp(
             "Also write the probability of each label (probabilities/LABEL.nii.gz): uint8, with a slope that scales it to 0 "
@@ -165,8 +150,6 @@ package struct SegmentationArguments: RecipeArguments {
     package var given: [String] {
         let names = [
             (labels != nil, "--labels"), (pictures, "--pictures"), (planes != .acquired, "--planes"),
-            (stepSize != nil, "--step-size"),
-            (disableTTA, "--disable-tta"), (referenceRounding, "--reference-rounding"),
             (probabilities, "--probabilities"), (rois != nil, "--rois"),
             (compare != nil, "--compare"), (surfaceTolerance != nil, "--surface-tolerance"),
             (measure != nil, "--measure"),
@@ -178,14 +161,18 @@ package struct SegmentationArguments: RecipeArguments {
     }
 
     /// - Throws: `BatchError` for files that cannot be used.
-    func options(_ surfaces: SurfaceArguments, _ inputs: VolumeInputArguments) throws -> SegmentationOptions {
+    func options(
+        _ surfaces: SurfaceArguments,
+        _ inputs: VolumeInputArguments,
+        _ tiles: TileArguments
+    ) throws -> SegmentationOptions {
         var options = SegmentationOptions(
             labels: labels?.names,
             meshes: surfaces.meshes,
             frame: surfaces.frame,
-            tileStep: stepSize?.share,
-            disablesMirroring: disableTTA,
-            usesReferenceRounding: referenceRounding,
+            tileStep: tiles.tileStep,
+            disablesMirroring: tiles.disableTTA,
+            usesReferenceRounding: tiles.referenceRounding,
             fixesTilt: inputs.fixTilt,
             includesDerived: inputs.includeDerived,
             assumesOrientation: inputs.assumeOrientation,
@@ -215,16 +202,6 @@ package struct LabelNames: ExpressibleByArgument, Sendable {
         names = argument.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }.map { name in
             String(name.reversed().trimmingPrefix { $0 == " " }.reversed())
         }
-    }
-}
-
-/// A share of the patch, above 0 and at most 1.
-package struct TileStep: ExpressibleByArgument, Sendable {
-    let share: Double
-
-    package init?(argument: String) {
-        guard let share = Double(argument), share > 0, share <= 1 else { return nil }
-        self.share = share
     }
 }
 

@@ -26,11 +26,21 @@ public final class SegmentationModel: Sendable {
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
-    public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
+    public convenience init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         guard VolumeSegmentationKind.packageTasks.contains(package.task) else {
             throw SegmentationModelError(package: package.id, detail: "is for \(package.task), not for volumes")
         }
-        let settings = try VolumeModelSettings(package)
+        try self.init(try VolumeModelSettings(package), of: package, engine: engine, precision: precision)
+    }
+
+    /// - Parameter settings: of a package of any task.
+    /// - Throws: ``SegmentationModelError``, `ModelFormatError`.
+    init(
+        _ settings: VolumeModelSettings,
+        of package: ModelPackage,
+        engine: any InferenceEngine,
+        precision: InferencePrecision
+    ) throws {
         let members = try settings.members.map { try MemberModel($0, engine: engine, precision: precision) }
         func model(of member: ProgramMember) throws -> MemberModel {
             guard let model = members.first(where: { $0.member == member }) else {
@@ -112,6 +122,15 @@ public final class SegmentationModel: Sendable {
             workspace: needs.map(\.memory.workspace).max() ?? 0,
             buffers: (last + earlier).map(buffers).max() ?? 0
         )
+    }
+
+    /// Names the package in an error about the outputs of its networks.
+    func reporting(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let fault as NonFiniteLogits {
+            throw SegmentationModelError(package: package.id, detail: "\(fault)")
+        }
     }
 }
 

@@ -74,21 +74,13 @@ public final class TiledSegmentation: InferenceRun {
             mappedLabels: options.writesProbabilities ? Set(model.wantedLabels(options).map(\.value)) : []
         )
         program = try ProgramRun(model, input, resources: resources)
-        try reportingModel { try program?.begin(context) }
+        try model.reporting { try program?.begin(context) }
     }
 
     public var stepCount: Int { program?.stepCount ?? 0 }
     public var stepsDone: Int { program?.stepsDone ?? 0 }
 
-    public func step(_ context: StageContext) throws { try reportingModel { try program?.step(context) } }
-
-    private func reportingModel(_ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch let fault as NonFiniteLogits {
-            throw SegmentationModelError(package: model.package.id, detail: "\(fault)")
-        }
-    }
+    public func step(_ context: StageContext) throws { try model.reporting { try program?.step(context) } }
 
     public func checkpoint(force: Bool, _ context: StageContext) throws { try program?.checkpoint(force: force) }
 

@@ -42,21 +42,31 @@ extension VolumeSegmentation {
         return PreparedVolume(
             source: source,
             channels: channels,
-            input: try input(source, channels, context.scope),
+            input: try PreparedVolume.NetworkInput(
+                of: WorkingVolume(source: source, channels: channels.map(\.voxels)),
+                model: try model(source.model),
+                options: options,
+                scope: context.scope
+            ),
             earlier: nil,
             notes: loaded.notes
         )
     }
 
+    private func earlierLabels(_ item: RecipeItem, _ source: VolumeSource) throws -> EarlierLabels? {
+        guard item.edit == nil, let folder = item.earlierResult else { return nil }
+        return EarlierLabels(
+            in: folder,
+            for: source,
+            wanted: wantedLabels(of: try model(source.model)),
+            hasProbabilities: options.writesProbabilities
+        )
+    }
+}
+
+extension PreparedVolume.NetworkInput {
     /// The volume on the grid of the program, and the input of the first network.
-    private func input(
-        _ source: VolumeSource,
-        _ channels: [Volume],
-        _ scope: ComputeScope
-    ) throws -> PreparedVolume.NetworkInput {
-        let model = try model(source.model)
-        let voxels = channels.map(\.voxels)
-        let stored = WorkingVolume(source: source, channels: voxels)
+    init(of stored: WorkingVolume, model: SegmentationModel, options: SegmentationOptions, scope: ComputeScope) throws {
         let settings = model.settings
         let place = try WorkingPlace(
             in: stored,
@@ -70,21 +80,11 @@ extension VolumeSegmentation {
             source: place.volume.source,
             channels: place.volume.channels
         )
-        return PreparedVolume.NetworkInput(
+        self.init(
             stored: stored,
             place: place,
             first: grids,
             image: try preparation.image(grids.grids[0][0], previous: nil, scope: scope)
-        )
-    }
-
-    private func earlierLabels(_ item: RecipeItem, _ source: VolumeSource) throws -> EarlierLabels? {
-        guard item.edit == nil, let folder = item.earlierResult else { return nil }
-        return EarlierLabels(
-            in: folder,
-            for: source,
-            wanted: wantedLabels(of: try model(source.model)),
-            hasProbabilities: options.writesProbabilities
         )
     }
 }

@@ -53,23 +53,8 @@ public struct VolumeSegmentation: Recipe {
     public func secondsPerStep(scope: ComputeScope) throws -> Double {
         let levels = models.flatMap(\.levels)
         let sessions = LevelSessions()
-        let total = try levels.reduce(0.0) { $0 + (try seconds(of: $1, sessions, scope)) }
+        let total = try levels.reduce(0.0) { $0 + (try $1.secondsPerTile(sessions, options, scope: scope)) }
         return levels.isEmpty ? 0 : total / Double(levels.count)
-    }
-
-    private func seconds(of level: LevelModel, _ sessions: LevelSessions, _ scope: ComputeScope) throws -> Double {
-        sessions.free(except: [level])
-        let set = try sessions.set(of: level, width: scope.width, options: options)
-        let start = scope.time.monotonic
-        for session in set.sessions {
-            try set.input.withUnsafeBufferPointer { input in
-                try set.sum.withUnsafeMutableBufferPointer { sum in
-                    try session.run(input: input, output: sum, scope: scope)
-                }
-            }
-        }
-        let once = (scope.time.monotonic - start).inSeconds
-        return once * Double(level.passes(options).count)
     }
 
     /// The label map itself is not looked at.

@@ -13,7 +13,7 @@ package enum VolumeSegmentationKind: RecipeKind {
     package static let purpose = "segment volumes"
     package static let settings: (any ModelSettings.Type)? = VolumeModelSettings.self
     package static let arguments: [any RecipeArguments.Type] = [
-        SurfaceArguments.self, VolumeInputArguments.self, SegmentationArguments.self,
+        SurfaceArguments.self, VolumeInputArguments.self, SegmentationArguments.self, TileArguments.self,
     ]
     /// Nil: results of this recipe are older than the `task` key.
     package static let resultTask: String? = nil
@@ -23,7 +23,8 @@ package enum VolumeSegmentationKind: RecipeKind {
         guard hasModels else { return nil }
         return try arguments[SegmentationArguments.self].options(
             arguments[SurfaceArguments.self],
-            arguments[VolumeInputArguments.self]
+            arguments[VolumeInputArguments.self],
+            arguments[TileArguments.self]
         )
     }
 

@@ -43,6 +43,28 @@ struct RunLengthMaskTests {
         }
     }
 
+    @Test("The masks of a label map are those of its labels one by one")
+    func labels() throws {
+        var random = SplitMix64(seed: 6)
+        for (width, height, most) in [(1, 1, 1), (7, 5, 3), (40, 31, 9), (5, 64, 1)] {
+            let map = (0..<width * height).map { _ in UInt16.random(in: 0...UInt16(most), using: &random) }
+            let masks = try map.withUnsafeBufferPointer {
+                try RunLengthMask.masks(of: $0, width: width, height: height, flag: CancellationFlag())
+            }
+            #expect(Set(masks.keys) == Set(map).subtracting([0]))
+            for (value, mask) in masks {
+                #expect(mask == RunLengthMask(width: width, height: height) { x, y in map[y * width + x] == value })
+            }
+        }
+        let flag = CancellationFlag()
+        flag.cancel()
+        #expect(throws: CancelledError.self) {
+            try [UInt16](repeating: 1, count: 4).withUnsafeBufferPointer {
+                try RunLengthMask.masks(of: $0, width: 2, height: 2, flag: flag)
+            }
+        }
+    }
+
     @Test("The overlap of two masks is what counting pixels gives")
     func overlap() {
         var random = SplitMix64(seed: 4)

@@ -66,7 +66,11 @@ private final class FailingSession: NetworkSession {
         output: UnsafeMutableBufferPointer<Float>,
         scope: ComputeScope
     ) throws {
+        if failure == .doesNotRun {
+            throw ModelFormatError.shapeMismatch(network: "network.onnx", reason: "for a test")
+        }
         try base.run(input: input, output: output, scope: scope)
+        if failure == .notANumber { output.update(repeating: .nan) }
     }
 
     func run(_ inputs: [String: Tensor], scope: ComputeScope) throws -> [String: Tensor] {

@@ -34,6 +34,12 @@ def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -
     return _write(folder, manifest, before + networks, ("volume-segmentation", "volumeSegmentation", recipe))
 
 
+def write_photo_label_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -> dict[str, Any]:
+    """The same for label maps of photos, whose section is `photoSegmentation`."""
+    recipe = {**manifest["photoSegmentation"], "networks": networks}
+    return _write(folder, manifest, networks, ("photo-segmentation", "photoSegmentation", recipe))
+
+
 def write_program(folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
     """The same for a program, whose `parts` are folders with packages: their files become its own."""
     files = [path.relative_to(folder).as_posix() for path in sorted(folder.glob("parts/**/*")) if path.is_file()]

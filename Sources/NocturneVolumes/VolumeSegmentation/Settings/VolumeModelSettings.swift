@@ -78,26 +78,30 @@ extension VolumeModelSettings: ModelSettings {
     /// Reads the `model.json` of the members of a program, which are among its files.
     public init(_ package: ModelPackage) throws(ModelPackageError) {
         guard package.task == Self.programTask else {
-            let settings = try VolumeSegmentationSettings(package)
-            let own = package.labels.map { ($0.value, $0.value) }
-            self.init(
-                grid: nil,
-                region: nil,
-                parts: [
-                    ProgramPartSettings(
-                        members: [ProgramMember(path: "", package: package, settings: settings)],
-                        labels: Dictionary(uniqueKeysWithValues: own)
-                    )
-                ],
-                postprocessing: settings.postprocessing,
-                window: settings.window
-            )
+            self.init(try VolumeSegmentationSettings(package), of: package)
             return
         }
         let validation = package.validation
-        try validation.checkVolumes(package)
+        try validation.checkLabelMaps(package)
         let section = try package.section(Self.section, as: VolumeProgramSection.self)
         self = try validation.volumeProgram(section, of: package)
+    }
+
+    /// A program of one part with one member.
+    init(_ settings: VolumeSegmentationSettings, of package: ModelPackage) {
+        let own = package.labels.map { ($0.value, $0.value) }
+        self.init(
+            grid: nil,
+            region: nil,
+            parts: [
+                ProgramPartSettings(
+                    members: [ProgramMember(path: "", package: package, settings: settings)],
+                    labels: Dictionary(uniqueKeysWithValues: own)
+                )
+            ],
+            postprocessing: settings.postprocessing,
+            window: settings.window
+        )
     }
 
     /// All members, each once: that of the region, then those of the parts.

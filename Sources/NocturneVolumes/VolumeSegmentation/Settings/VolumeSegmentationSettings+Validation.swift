@@ -1,12 +1,12 @@
 import NocturneInference
 
 extension ModelValidation {
-    /// Validates the section `volumeSegmentation`.
+    /// Validates the section `volumeSegmentation`, or one of another name with the same keys.
     func volumeSegmentation(
         _ raw: VolumeSegmentationSection,
-        of package: ModelPackage
+        of package: ModelPackage,
+        section: String = VolumeSegmentationSettings.section
     ) throws(ModelPackageError) -> VolumeSegmentationSettings {
-        let section = VolumeSegmentationSettings.section
         let (files, channels, labels) = (package.files, package.channels, package.labels)
         let outputText = raw.output ?? VolumeSegmentationSettings.Output.classes.rawValue
         guard let output = VolumeSegmentationSettings.Output(rawValue: outputText) else {
@@ -21,8 +21,8 @@ extension ModelValidation {
         )
     }
 
-    /// Volume models need channels and labels, which are optional in other packages.
-    func checkVolumes(_ package: ModelPackage) throws(ModelPackageError) {
+    /// Models that give a label map need channels and labels, which are optional in other packages.
+    func checkLabelMaps(_ package: ModelPackage) throws(ModelPackageError) {
         for (key, isEmpty) in [("channels", package.channels.isEmpty), ("labels", package.labels.isEmpty)] where isEmpty
         {
             throw refuse(key, expected: "at least one \(key.dropLast())", found: "none")

@@ -228,7 +228,7 @@ extension VolumeSegmentationSettings {
     /// - Parameter package: of the task `volume-segmentation`.
     public init(_ package: ModelPackage) throws(ModelPackageError) {
         let validation = package.validation
-        try validation.checkVolumes(package)
+        try validation.checkLabelMaps(package)
         let section = try package.section(Self.section, as: VolumeSegmentationSection.self)
         self = try validation.volumeSegmentation(section, of: package)
     }

@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from . import shapes
+from .case_files import ending, write_case
+from .photos import PhotoSize
 
 SPLINE: dict[str, Any] = {"order_z": 0, "force_separate_z": None}
 
@@ -30,7 +32,7 @@ class FolderSpec:
     configuration: str
     spacing: list[float]
     patch: list[int]
-    grid: shapes.Grid  # of the training volumes
+    grid: shapes.Grid | PhotoSize  # of the training volumes or photos
     strides: list[list[int]] | None = None  # of each stage; default: 1, then 2
     features: list[int] = field(default_factory=lambda: [8, 16, 32])
     residual: bool = False
@@ -137,7 +139,7 @@ class FolderSpec:
             "channel_names": {str(n): name.upper() for n, name in enumerate(self.contrasts)},
             "labels": self.labels,
             "numTraining": self.volumes,
-            "file_ending": ".nii.gz",
+            "file_ending": ending(self.grid),
         }
         if self.regions_class_order is not None:
             content["regions_class_order"] = self.regions_class_order
@@ -220,12 +222,8 @@ def _training_volumes(
     volumes = []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(spec.volumes):
-            images, labels = shapes.render(seed * 1000 + number, spec.grid, spec.contrasts, spec.size)
-            files = [Path(folder) / f"case_{number}_{channel:04}.nii.gz" for channel in range(len(images))]
-            for file, image in zip(files, images):
-                shapes.save(file, image, spec.grid.affine())
-            truth = Path(folder) / f"truth_{number}.nii.gz"
-            shapes.save(truth, labels, spec.grid.affine())
+            place, name = Path(folder), f"case_{number}"
+            files, truth = write_case(place / "images", place / "truth", name, seed * 1000 + number, spec)
             data, marked, _ = DefaultPreprocessor(verbose=False).run_case(
                 [str(file) for file in files], str(truth), manager, configuration, dataset
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nocturne_tools.model_package import write_package
+from nocturne_tools.model_package import write_package, write_photo_label_package
 from nocturne_tools.whole_folder import whole_folder
 
 from . import network as networks
@@ -53,6 +53,9 @@ class Stage:
         first = self._first[1]
         self.configuration = Configuration(folder.plans_file, folder.plans, first.configuration)
         self.normalizations = self.configuration.normalizations(len(self.channels))
+        if self.configuration.takes_photos and len(self.channels) not in (1, 3):
+            fact = f"channel_names has {len(self.channels)} channels; photos have 1 (grey) or 3 (red, green, blue)"
+            raise Refusal(folder.dataset_file, fact)
         axes, dimension = first.mirroring, len(self.configuration.patch)
         if sorted(set(axes)) != sorted(axes) or not all(0 <= axis < dimension for axis in axes):
             raise Refusal(first.path, f"inference_allowed_mirroring_axes is {axes} for {dimension} dimensions")
@@ -60,9 +63,9 @@ class Stage:
         self._mirrors = options.mirroring
 
     def recipe(self) -> dict[str, Any]:
-        """`volumeSegmentation` without networks, output and postprocessing."""
+        """`volumeSegmentation` or `photoSegmentation` without networks, output and postprocessing."""
         configuration = self.configuration
-        return {
+        recipe = {
             "orientation": configuration.orientation,
             "transpose": configuration.transpose,
             "spacing": configuration.spacing,
@@ -70,8 +73,10 @@ class Stage:
             "tileStep": self._options.tile_step,
             "mirroringAxes": sorted(self.mirroring) if self._mirrors else [],
             "cropToNonzero": True,
-            "resampling": configuration.resampling(),
         }
+        if configuration.takes_photos:
+            return {key: value for key, value in recipe.items() if key not in ("orientation", "spacing")}
+        return {**recipe, "resampling": configuration.resampling()}
 
     def write_networks(self, out: Path, prefix: str) -> list[str]:
         """Exports and checks every fold; the files' names."""
@@ -148,7 +153,9 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
     stage = Stage(Folder(model, options.folds, options.checkpoint, options.trust), options, say)
     recipe = stage.recipe()
     before = None if stage.configuration.previous is None else _previous(stage, options, say)
-    rules: dict[str, Any] = {"keepLargest": [], "fillHoles": [], "minimumVolumeMm3": {}}
+    rules: dict[str, Any] = {"keepLargest": [], "fillHoles": []}
+    if not stage.configuration.takes_photos:
+        rules["minimumVolumeMm3"] = {}
     chosen = stage.folder.postprocessing() if options.postprocessing else None
     if chosen is not None:
         rules["keepLargest"] = stage.labels.keep_largest(*chosen)
@@ -164,7 +171,8 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
             }
         files = stage.write_networks(partial, "")
         recipe |= {"output": "regions" if stage.labels.regions else "classes", "postprocessing": rules}
-        return write_package(partial, _manifest(stage, recipe, options), files)
+        complete = write_photo_label_package if stage.configuration.takes_photos else write_package
+        return complete(partial, _manifest(stage, recipe, options), files)
 
 
 def _manifest(stage: Stage, recipe: dict[str, Any], options: Options) -> dict[str, Any]:
@@ -183,8 +191,8 @@ def _manifest(stage: Stage, recipe: dict[str, Any], options: Options) -> dict[st
         "description": f"{text + ' ' if text else ''}nnU-Net v2, {configuration}, {folds}, {stage.trainer}.",
         "version": options.version,
         "licence": options.licence or str(dataset.get("licence") or dataset.get("license") or "not stated"),
-        "modalities": modalities(stage.channels),
+        "modalities": [] if stage.configuration.takes_photos else modalities(stage.channels),
         "channels": channels,
         "labels": stage.labels.entries,
-        "volumeSegmentation": recipe,
+        "photoSegmentation" if stage.configuration.takes_photos else "volumeSegmentation": recipe,
     }

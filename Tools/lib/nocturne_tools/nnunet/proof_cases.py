@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .make_folder import FolderSpec
+from .photos import PhotoSize
 from .shapes import Grid
 
 REGIONS = {"background": 0, "whole": [1, 2, 3], "left": [1, 3], "core": 3}
@@ -14,15 +15,33 @@ SLABS = Grid((72, 72, 14), (0.9, 0.9, 5.0))
 
 @dataclass(frozen=True)
 class ProofCase:
-    """A trained folder and the grids of the volumes to predict; `before` is the previous stage of a cascade."""
+    """A trained folder and the grids of what to predict; `before` is the previous stage of a cascade."""
 
     name: str
     spec: FolderSpec
-    grids: list[Grid]
+    grids: list[Grid] | list[PhotoSize]
     before: FolderSpec | None = None
+
+    @property
+    def takes_photos(self) -> bool:
+        return isinstance(self.spec.grid, PhotoSize)
 
 
 FULL = FolderSpec("3d_fullres", [1.5, 1.5, 1.5], [32, 32, 32], TRAINING)
+PHOTO = FolderSpec(
+    "2d",
+    [1.0, 1.0],
+    [64, 48],
+    PhotoSize(160, 140),
+    contrasts=["red", "green", "blue"],
+    schemes=["RGBTo01Normalization"] * 3,
+    masks=[False] * 3,
+    mirroring=(0, 1),
+    steps=500,
+    reader="NaturalImage2DIO",
+)
+# Of odd sizes, smaller than the patch, and with a border that is cropped.
+PHOTOS = [PhotoSize(231, 177), PhotoSize(37, 29), PhotoSize(149, 163, border=21), PhotoSize(48, 64)]
 LOW = FolderSpec("3d_lowres", [2.5, 2.5, 2.5], [24, 24, 24], TRAINING, size=60)
 CASES = [
     ProofCase("isotropic", FULL, [Grid((66, 62, 58), (1.0, 1.0, 1.0))]),
@@ -73,6 +92,12 @@ CASES = [
         "torch-resampling",
         replace(FULL, torch_resampling=True),
         [Grid((64, 60, 56), (1.0, 1.1, 1.2))],
+    ),
+    ProofCase("photos", PHOTO, PHOTOS),
+    ProofCase(
+        "grey photos",
+        replace(PHOTO, contrasts=["grey"], schemes=["ZScoreNormalization"], masks=[True], transpose=[0, 2, 1]),
+        PHOTOS,
     ),
     ProofCase(
         "primus",

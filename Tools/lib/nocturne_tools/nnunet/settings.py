@@ -14,6 +14,7 @@ ORIENTATIONS = {
     "NibabelIOWithReorient": "RAS",
     "SimpleITKIOWithReorient": "RAS-ITK",
 }
+PHOTOS = "NaturalImage2DIO"
 SCHEMES = {
     "CTNormalization": "ct",
     "ZScoreNormalization": "zScore",
@@ -41,9 +42,10 @@ class Configuration:
         if manager != "LabelManager":
             raise Refusal(file, f"unknown label manager {manager!r}; known: LabelManager")
         reader = plans.get("image_reader_writer")
-        if reader not in ORIENTATIONS:
-            raise Refusal(file, f"unknown image_reader_writer {reader!r}; known: {listed(ORIENTATIONS)}")
-        self.orientation = ORIENTATIONS[reader]
+        self.takes_photos = reader == PHOTOS
+        if reader not in ORIENTATIONS and not self.takes_photos:
+            raise Refusal(file, f"unknown image_reader_writer {reader!r}; known: {listed([*ORIENTATIONS, PHOTOS])}")
+        self.orientation = ORIENTATIONS.get(reader)
         self.patch = self._numbers("patch_size", int)
         self.spacing = self._numbers("spacing", float)
         if len(self.patch) != len(self.spacing):
@@ -52,6 +54,19 @@ class Configuration:
         if not isinstance(self.transpose, list) or sorted(self.transpose) != [0, 1, 2]:
             raise Refusal(file, f"transpose_forward is {self.transpose!r}; expected 0, 1 and 2 in some order")
         self.previous = self.values.get("previous_stage")
+        if self.takes_photos:
+            self._check_photos()
+
+    def _check_photos(self) -> None:
+        """Photos are one plane each, whose pixels are 1 × 1 for nnU-Net, so that nothing is resampled."""
+        if len(self.patch) != 2:
+            raise self.refusal(f"{PHOTOS} needs a 2d configuration, this one has patch_size {self.patch}")
+        if self.spacing != [1.0, 1.0]:
+            raise self.refusal(f"spacing is {self.spacing}; of {PHOTOS} only [1, 1] is known, which resamples nothing")
+        if self.transpose[0] != 0:
+            raise Refusal(self.file, f"transpose_forward is {self.transpose}; with {PHOTOS} its first number must be 0")
+        if self.previous is not None:
+            raise self.refusal(f"is a cascade after {self.previous}; cascades of photos are not supported")
 
     def refusal(self, fact: str) -> Refusal:
         return Refusal(self.file, f"configuration {self.name}: {fact}")

@@ -1,0 +1,59 @@
+import NocturneCore
+import NocturneFormats
+import NocturneNumerics
+import NocturneSystem
+
+/// The channels of a photo for networks: values from 0 to 255 in single precision, as of nnU-Net's reader for photos.
+enum PhotoChannels {
+    /// Samples of one row after the other are converted between two looks at the flag.
+    private static let rowsAtOnce = 256
+
+    /// - Returns: `[channel][y][x]`: grey, or red, green and blue.
+    /// - Throws: `AllocationError`, `CancelledError`.
+    static func planes(
+        of image: RGBImage,
+        _ input: PhotoSegmentationSettings.Input,
+        flag: CancellationFlag
+    ) throws -> [FrozenVoxels<Float>] {
+        try (0..<input.rawValue).map { channel in
+            var plane = try VoxelBuffer<Float>(count: image.width * image.height)
+            try plane.withUnsafeMutableBufferPointer { plane in
+                try image.samples.withUnsafeBufferPointer { samples in
+                    for first in stride(from: 0, to: plane.count, by: rowsAtOnce * image.width) {
+                        try flag.check()
+                        for pixel in first..<min(first + rowsAtOnce * image.width, plane.count) {
+                            let place = 3 * pixel
+                            plane[pixel] =
+                                input == .grey
+                                ? grey(samples[place], samples[place + 1], samples[place + 2])
+                                : Float(samples[place + channel])
+                        }
+                    }
+                }
+            }
+            return plane.frozen()
+        }
+    }
+
+    /// A whole number, as Pillow's conversion of RGB to L. Three equal samples give this sample.
+    private static func grey(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> Float {
+        Float((Int(red) * 19595 + Int(green) * 38470 + Int(blue) * 7471 + 0x8000) >> 16)
+    }
+
+    /// What was done to the photo that other readers may not do.
+    static func notes(_ facts: PhotoFacts, _ input: PhotoSegmentationSettings.Input) -> [String] {
+        var notes: [String] = []
+        let isGrey = facts.colourModel == .grey || facts.colourModel == .greyAlpha
+        if input == .grey, !isGrey {
+            notes.append("the photo is in colour, the networks take grey: 0.299 red + 0.587 green + 0.114 blue")
+        }
+        if input == .colors, isGrey {
+            notes.append("the photo is grey, the networks take colours: red, green and blue are equal")
+        }
+        if facts.bitDepth > 8 {
+            notes.append("the photo has \(facts.bitDepth) bits a sample, of which the highest 8 were used")
+        }
+        if facts.hasAlpha { notes.append("the photo has transparent pixels, which were placed on white") }
+        return notes
+    }
+}

@@ -1,0 +1,89 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneNumerics
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+import NocturneVolumes
+
+/// The last three stages: clean and measure labels, draw the overlay, write files.
+extension PhotoSegmentation {
+    /// A photo with its cleaned labels and what was measured on them.
+    public struct FinishedPhoto: Sendable {
+        let record: PhotoRecord
+        let photo: Photo
+        let labels: LabelVolume
+        /// All labels of the package, in its order.
+        let measured: [PhotoLabel]
+        let cleaning: [LabelCleaning]
+        let confidence: [UInt16: LabelConfidence]
+        let notes: [String]
+    }
+
+    func finish(
+        _ inferred: consuming InferredPhoto,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> FinishedPhoto {
+        let model = try model(inferred.record.model)
+        let scope = context.scope
+        let (labels, cleaning) = try model.plane.cleaned(inferred.labels, scope: scope)
+        let image = inferred.photo.image
+        let measurements = try LabelMeasurer.measure(
+            labels: labels,
+            image: nil,
+            values: model.package.labels.map(\.value),
+            connectivity: .corners,
+            scope: scope
+        )
+        let colors = try PhotoLabel.colorSums(labels.voxels, on: image, flag: scope.flag)
+        return FinishedPhoto(
+            record: inferred.record,
+            photo: inferred.photo,
+            labels: labels,
+            measured: measurements.map {
+                PhotoLabel($0, colors[$0.value] ?? SIMD3(0, 0, 0), of: (image.width, image.height))
+            },
+            cleaning: cleaning,
+            confidence: inferred.confidence,
+            notes: inferred.photo.facts.notes.map(\.description)
+                + PhotoChannels.notes(inferred.photo.facts, model.settings.input)
+        )
+    }
+
+    /// With the overlay, the picture that a reviewer sees first.
+    public struct DrawnPhoto: Sendable {
+        let finished: FinishedPhoto
+        let overlay: RGBImage
+    }
+
+    func render(
+        _ finished: consuming FinishedPhoto,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> DrawnPhoto {
+        let model = try model(finished.record.model)
+        let overlay = LabelOverlay(
+            labels: model.package.labels,
+            measured: finished.measured,
+            longestSide: options.overlaySide
+        )
+        let picture = try overlay.draw(finished.labels.voxels, on: finished.photo.image, flag: context.scope.flag)
+        return DrawnPhoto(finished: finished, overlay: picture)
+    }
+
+    func write(
+        _ drawn: consuming DrawnPhoto,
+        into folder: String,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> ItemProduct {
+        let model = try model(drawn.finished.record.model)
+        return try PhotoSegmentationWriter(model: model, options: options, drawn: drawn, item: item)
+            .write(into: folder, scope: context.scope)
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+package import NocturneBatch
+package import NocturneInference
+package import NocturneJournal
+package import NocturneRecipeSupport
+package import NocturneSystem
+import NocturneVolumes
+
+/// Label maps of photos: the entry in the registry.
+package enum PhotoSegmentationKind: RecipeKind {
+    package static let task = "photo-segmentation"
+    package static let purpose = "segment photos"
+    package static let settings: (any ModelSettings.Type)? = PhotoSegmentationSettings.self
+    package static let arguments: [any RecipeArguments.Type] = [TileArguments.self, PhotoOverlayArguments.self]
+    package static var resultSchema: JSONSchema { PhotoSchemas.segmentation }
+
+    package static func options(
+        from arguments: ParsedRecipeArguments,
+        hasModels: Bool
+    ) throws -> PhotoSegmentationOptions? {
+        guard hasModels else { return nil }
+        let tiles = arguments[TileArguments.self]
+        return PhotoSegmentationOptions(
+            tileStep: tiles.tileStep,
+            disablesMirroring: tiles.disableTTA,
+            usesReferenceRounding: tiles.referenceRounding,
+            overlaySide: arguments[PhotoOverlayArguments.self].overlaySide
+        )
+    }
+
+    package static func make(_ models: [ChosenModel], options: PhotoSegmentationOptions) throws -> any Recipe {
+        let models = try load(models) {
+            try PhotoSegmentationModel(
+                package: $0.package,
+                engine: $0.engine,
+                precision: $0.precision,
+                options: options
+            )
+        }
+        return PhotoSegmentation(models: models, options: options)
+    }
+
+    package static func details(of package: ModelPackage) throws -> [String] {
+        let settings = try PhotoSegmentationSettings(package)
+        let level = settings.networkSettings.levels[0]
+        return [
+            "Photos in \(settings.input == .grey ? "grey" : "colour"), patch "
+                + level.patchSize.dropFirst().map(String.init).joined(separator: "×")
+                + ", step \(level.tileStep), networks: \(level.networks.count), "
+                + "mirrored axes: \(level.mirroringAxes.count)"
+        ]
+    }
+
+    package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
+        try PhotoSegmentationModel(
+            package: model.package,
+            engine: model.engine,
+            precision: model.precision,
+            options: PhotoSegmentationOptions()
+        ).plane.networks.map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
+    }
+
+    /// The labels that were found are the objects; the legend of the overlay tells their colours. The label map itself is nearly
+    /// black.
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(PhotoSegmentationResult.self, from: Data(result))
+        let titles: KeyValuePairs = [
+            PhotoSegmentationWriter.overlayFile: "The photo with the areas of the labels found"
+        ]
+        var parts = ReviewParts(.instances, files: result.files, titles: titles)
+        parts.size = [result.source.width, result.source.height]
+        parts.objects = result.labels.filter { $0.pixels > 0 }.map { label in
+            let percent = (label.share * 1e4).rounded() / 1e2
+            let components = label.components == 1 ? "1 component" : "\(label.components) components"
+            return ReviewParts.Object(
+                name: label.name,
+                score: label.confidence?.meanProbability,
+                text: "\(percent) % of the photo, \(components)"
+            )
+        }
+        return parts
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try PhotoSegmentationResult.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
+
+    package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
+}

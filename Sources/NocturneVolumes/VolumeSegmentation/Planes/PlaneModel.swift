@@ -1,0 +1,140 @@
+package import NocturneBatch
+package import NocturneConcurrency
+package import NocturneCore
+package import NocturneInference
+package import NocturnePostprocess
+import NocturneRecipeSupport
+
+/// Networks for slices with their package, applied to single planes such as photos.
+///
+/// The arithmetic is that of volumes on a grid of one slice: cropping, normalisation, tiles, mirroring, blending, the decision for
+/// a label. Planes are width × height pixels, row by row from the upper left corner.
+package struct PlaneModel: Sendable {
+    let model: SegmentationModel
+    let options: SegmentationOptions
+
+    /// Loads the networks and checks that their inputs and outputs match the package.
+    /// - Parameters:
+    ///   - settings: of a section for planes.
+    ///   - options: of which step between tiles, mirroring and rounding matter.
+    /// - Throws: ``SegmentationModelError``, `ModelFormatError`.
+    package init(
+        _ settings: VolumeSegmentationSettings,
+        of package: ModelPackage,
+        engine: any InferenceEngine,
+        precision: InferencePrecision,
+        options: SegmentationOptions
+    ) throws {
+        precondition(settings.levels.allSatisfy(\.isPlanar) && settings.levels.count == 1, "networks for planes")
+        self.options = options
+        model = try SegmentationModel(
+            VolumeModelSettings(settings, of: package),
+            of: package,
+            engine: engine,
+            precision: precision
+        )
+    }
+
+    package var package: ModelPackage { model.package }
+    package var engineName: String { model.engineName }
+    package var precision: InferencePrecision { model.precision }
+    package var instructionSet: String { model.instructionSet }
+
+    /// The networks with the shapes of their inputs: 1, channels, rows, columns.
+    package var networks: [(file: String, inputShape: [Int])] { model.networks }
+
+    /// Bytes held while the model is in use.
+    package func residentBytes(threads: Int) throws -> Int {
+        try model.memory(threads: threads, options: options).total
+    }
+
+    /// Runs and times one tile.
+    package func secondsPerTile(scope: ComputeScope) throws -> Double {
+        let sessions = PlaneSessions()
+        return try model.levels.reduce(0) { $0 + (try $1.secondsPerTile(sessions.levels, options, scope: scope)) }
+    }
+
+    /// A plane as a volume of one slice. nnU-Net's reader of photos gives it the spacing (999, 1, 1).
+    func source(width: Int, height: Int) -> VolumeSource {
+        VolumeSource(
+            format: .nifti,
+            model: package.id,
+            files: [],
+            name: "",
+            geometry: Self.geometry(width: width, height: height),
+            spacing: SIMD3(1, 1, 999)
+        )
+    }
+
+    /// Pixels of 1 × 1, so that positions are pixels and volumes numbers of pixels.
+    private static func geometry(width: Int, height: Int) -> VolumeGeometry {
+        VolumeGeometry(
+            shape: VolumeShape(x: width, y: height, z: 1),
+            affine: .identity
+        )
+    }
+
+    // MARK: Labels
+
+    /// The labels after the package's rules.
+    /// - Returns: what the rules have changed, by label; empty without rules.
+    /// - Throws: `CancelledError`, `AllocationError`.
+    package func cleaned(_ labels: LabelVolume, scope: ComputeScope) throws -> (LabelVolume, [LabelCleaning]) {
+        let rules = postprocessRules
+        guard !rules.isEmpty else { return (labels, []) }
+        var buffer = try labels.voxels.mutableCopy()
+        let cleaning = try LabelCleaner.apply(
+            rules,
+            to: &buffer,
+            geometry: labels.geometry,
+            within: VolumeMemory.componentBytes(labels.geometry.shape),
+            scope: scope
+        )
+        return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
+    }
+
+    private var postprocessRules: PostprocessRules {
+        var rules = model.postprocessRules
+        rules.isPlane = true
+        return rules
+    }
+
+    // MARK: Planning
+
+    /// Plans the buffers of the networks and of the labels of one plane. There is no lean plan: the sums of a plane's tiles are all
+    /// needed when its last tile is done, so that a file would spare nothing.
+    /// - Returns: buffers, and the number of tiles.
+    package func plan(width: Int, height: Int, threads: Int) throws -> (buffers: [PlannedBuffer], steps: Int) {
+        let source = source(width: width, height: height)
+        let shape = source.geometry.shape
+        let part = try PartMemory(
+            part: model.parts[0],
+            source: source,
+            options: options,
+            lean: false,
+            mappedLabels: []
+        ).plan()
+        let measuring = max(
+            VolumeMemory.componentBytes(shape),
+            LabelMeasurer.predictedBytes(threads: threads),
+            ComponentCounter.predictedBytes(shape)
+        )
+        var buffers = [
+            PlannedBuffer("channels", bytes: shape.count * 4 * model.channelCount, from: .prepare, through: .infer),
+            PlannedBuffer("labels", bytes: shape.count * 2, from: .infer, through: .write),
+            PlannedBuffer("components or measuring", bytes: measuring, from: .finish, through: .finish),
+        ]
+        if !postprocessRules.isEmpty {
+            let bytes = shape.count * 2
+            buffers.append(PlannedBuffer("labels before cleaning", bytes: bytes, from: .finish, through: .finish))
+        }
+        return (buffers + part.buffers, part.steps)
+    }
+}
+
+/// The sessions of the networks in use. The inference stage owns them.
+package final class PlaneSessions {
+    let levels = LevelSessions()
+
+    package init() {}
+}
