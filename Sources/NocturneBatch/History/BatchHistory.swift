@@ -113,7 +113,8 @@ package struct BatchHistory: Sendable, Encodable {
 
     /// The measures that are followed over time.
     private static func isFollowed(_ measure: String) -> Bool {
-        ["volume", "share", "intensityMean", "probability", "instances"].contains(measure) || measure.hasPrefix("level (")
+        ["volume", "share", "intensityMean", "probability", "instances"].contains(measure)
+            || measure.hasPrefix("level (")
     }
 
     /// Of a date in ISO 8601, with or without hyphens: their order is that of time.
