@@ -87,10 +87,15 @@ package struct PlaneModel: Sendable {
             rules,
             to: &buffer,
             geometry: labels.geometry,
-            within: VolumeMemory.componentBytes(labels.geometry.shape),
+            within: Self.componentBytes(labels.geometry.shape),
             scope: scope
         )
         return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
+    }
+
+    /// Enough for any labels: what is assumed of the cross-section of a body does not hold for a plane.
+    private static func componentBytes(_ shape: VolumeShape) -> Int {
+        max(VolumeMemory.componentBytes(shape), ComponentCounter.predictedBytes(shape))
     }
 
     private var postprocessRules: PostprocessRules {
@@ -114,11 +119,7 @@ package struct PlaneModel: Sendable {
             lean: false,
             mappedLabels: []
         ).plan()
-        let measuring = max(
-            VolumeMemory.componentBytes(shape),
-            LabelMeasurer.predictedBytes(threads: threads),
-            ComponentCounter.predictedBytes(shape)
-        )
+        let measuring = max(Self.componentBytes(shape), LabelMeasurer.predictedBytes(threads: threads))
         var buffers = [
             PlannedBuffer("channels", bytes: shape.count * 4 * model.channelCount, from: .prepare, through: .infer),
             PlannedBuffer("labels", bytes: shape.count * 2, from: .infer, through: .write),
