@@ -37,8 +37,7 @@ package struct ItemMoves: Sendable {
 
     /// The moves since the last call.
     package mutating func take() -> [Move] {
-        let taken = moves
-        moves.removeAll(keepingCapacity: true)
-        return taken
+        defer { moves = [] }
+        return moves
     }
 }

@@ -65,6 +65,12 @@ public struct PhotoRecord: ItemSource {
     }
 }
 
+/// A decoded picture, upright.
+public struct LoadedPhoto: Sendable {
+    let record: PhotoRecord
+    let photo: Photo
+}
+
 /// A fault of a photo found during processing.
 struct PhotoSourceError: CodedError, CustomStringConvertible {
     let path: String

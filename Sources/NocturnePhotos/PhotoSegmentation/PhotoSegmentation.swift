@@ -34,27 +34,16 @@ public struct PhotoSegmentation: Recipe {
 
     public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
         let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let (files, rest) = try PhotoDiscovery(models: models.map(\.package.id), limits: limits, scope: scope)
-            .scannedFiles(request)
-        let items = try models.flatMap { model in
-            let reader = PhotoDiscovery.Reader(
+        let readers = models.map { model in
+            PhotoDiscovery.Reader(
                 id: model.package.id,
                 fingerprintParts: [model.package.digest.hex, model.plane.engineName, model.plane.precision.rawValue]
                     + optionTexts,
                 minimumSide: 1
             )
-            return try files.map { scanned in
-                try PhotoDiscovery.item(scanned, reader, request.identifiers) { facts in
-                    try PhotoRecord(
-                        model: reader.id,
-                        scanned,
-                        facts: facts,
-                        identifiers: request.identifiers
-                    ).encoded
-                }
-            }
         }
-        return Discovery(items: items + rest.items, notes: rest.notes, patients: rest.patients)
+        return try PhotoDiscovery(models: readers.map(\.id), limits: limits, scope: scope)
+            .records(for: readers, request)
     }
 
     public func sharedBytes(threads: Int) throws -> Int {
@@ -78,12 +67,6 @@ public struct PhotoSegmentation: Recipe {
     }
 
     // MARK: Loading and preparation
-
-    /// A decoded picture, upright.
-    public struct LoadedPhoto: Sendable {
-        let record: PhotoRecord
-        let photo: Photo
-    }
 
     func load(_ record: PhotoRecord, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         LoadedPhoto(record: record, photo: try record.read(limits, flag: context.scope.flag))
