@@ -1,10 +1,6 @@
 import NocturneSystem
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Compute threads, one per core, so that long kernels do not block the cooperative pool's threads that run the actors.
 ///
 /// `await pool.run { … }` runs a synchronous function on one of them. Inside, ``ComputeScope/forEach(_:_:)`` shares a
@@ -111,28 +107,5 @@ private final class SharedLoop: @unchecked Sendable {
         if wait { gate.wait() }
         body = nil
         return arrived
-    }
-}
-
-/// One thread waits here until another thread opens the gate.
-private final class Gate: @unchecked Sendable {
-    // Unchecked: a POSIX semaphore is designed to be shared between threads.
-    private let semaphore: UnsafeMutablePointer<sem_t>
-
-    init() {
-        semaphore = .allocate(capacity: 1)
-        semaphore.initialize(to: sem_t())
-        sem_init(semaphore, 0, 0)
-    }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func open() { sem_post(semaphore) }
-
-    func wait() {
-        while sem_wait(semaphore) != 0 {}
     }
 }

@@ -4,9 +4,9 @@ import Synchronization
 /// Runs the jobs of one actor, or of several actors in turn, one at a time and in order, on any idle thread of a pool.
 ///
 /// An actor with such an executor may compute in its own methods: its state needs no lock, and the cooperative threads
-/// stay free for other actors. After every job the executor goes to the end of the pool's queue, so an actor that is
-/// always busy does not occupy a thread permanently. Once the pool is shut down, jobs run on the threads that enqueue
-/// them, still one at a time.
+/// stay free for other actors. After every job the executor goes to the end of the queue of the pool, if anything waits
+/// there, so an actor that is always busy does not occupy a thread permanently. Once the pool is shut down, jobs run on
+/// the threads that enqueue them, still one at a time.
 public final class PoolSerialExecutor: SerialExecutor {
     private struct State {
         var jobs = Deque<UnownedJob>()
@@ -26,18 +26,19 @@ public final class PoolSerialExecutor: SerialExecutor {
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
-        if wasIdle { schedule() }
+        if wasIdle { threads.submit { [self] in runJobs() } }
     }
 
-    private func schedule() { threads.submit { [self] in runNext() } }
-
-    private func runNext() {
-        guard let job = state.withLock({ $0.jobs.popFirst() }) else { return }
-        job.runSynchronously(on: asUnownedSerialExecutor())
-        let hasMore = state.withLock { state in
-            state.isScheduled = !state.jobs.isEmpty
-            return state.isScheduled
-        }
-        if hasMore { schedule() }
+    /// Runs the waiting jobs. Leaves the rest to the end of the pool's queue as soon as something waits there.
+    private func runJobs() {
+        repeat {
+            guard let job = state.withLock({ $0.jobs.popFirst() }) else { return }
+            job.runSynchronously(on: asUnownedSerialExecutor())
+            let hasMore = state.withLock { state in
+                state.isScheduled = !state.jobs.isEmpty
+                return state.isScheduled
+            }
+            guard hasMore else { return }
+        } while !threads.queue { [self] in runJobs() }
     }
 }

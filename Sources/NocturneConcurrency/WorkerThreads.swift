@@ -4,6 +4,10 @@ import NocturneSystem
 import Synchronization
 
 /// A fixed set of named threads that process jobs first-in first-out. Both pools are built on it.
+///
+/// A job goes directly to a thread that waits, the last one to have begun waiting, and is queued only while all are busy.
+/// Each thread waits at a gate of its own: a common condition would have every thread that it wakes compete for the lock
+/// with the thread that woke it.
 final class WorkerThreads: Sendable {
     private struct Job {
         let run: @Sendable () -> Void
@@ -11,15 +15,30 @@ final class WorkerThreads: Sendable {
         var owner: ObjectIdentifier?
     }
 
+    /// A thread that waits for a job.
+    private final class IdleThread: @unchecked Sendable {
+        // Unchecked: set before the gate opens, read after it.
+        var job: Job?
+        let gate = Gate()
+    }
+
     private struct State {
         enum Phase { case open, closed, joined }
 
         /// `open`: accepts jobs. `closed`: the threads finish the queued jobs, then end. `joined`: no thread is left.
         var phase = Phase.open
+        /// Empty while a thread is idle.
         var jobs = Deque<Job>()
+        var idle: [IdleThread] = []
+
+        mutating func assign(_ job: Job) -> IdleThread? {
+            let thread = idle.popLast()
+            thread?.job = job
+            return thread
+        }
     }
 
-    private let state = GuardedState(State())
+    private let state = Mutex(State())
     private let handles = Mutex<[UInt64]>([])
     let width: Int
 
@@ -60,23 +79,38 @@ final class WorkerThreads: Sendable {
     }
 
     /// Adds a job. Once the pool is shut down, the job runs at once on the caller's thread, so no caller waits forever.
-    func submit(_ job: @escaping @Sendable () -> Void) {
-        let isTaken = state.withLock { state in
-            guard state.phase == .open else { return false }
-            state.jobs.append(Job(run: job))
+    func submit(_ run: @escaping @Sendable () -> Void) {
+        let (isTaken, thread) = state.withLock { state -> (Bool, IdleThread?) in
+            guard state.phase == .open else { return (false, nil) }
+            let job = Job(run: run)
+            if let thread = state.assign(job) { return (true, thread) }
+            state.jobs.append(job)
+            return (true, nil)
+        }
+        if isTaken { thread?.gate.open() } else { run() }
+    }
+
+    /// Adds a job behind those that wait. Only for a thread of this pool that is about to take the next job.
+    /// - Returns: false, and adds nothing, when no job waits, so that the caller may run it at once.
+    func queue(_ run: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.phase == .open, !state.jobs.isEmpty else { return false }
+            state.jobs.append(Job(run: run))
             return true
         }
-        if isTaken { state.wakeOne() } else { job() }
     }
 
     /// Adds `count` equal optional jobs ahead of the waiting ones. A pool that is shutting down accepts no optional
     /// jobs, so jobs that are still finishing can safely run parallel loops.
-    func offer(_ count: Int, owner: ObjectIdentifier, _ job: @escaping @Sendable () -> Void) {
-        state.withLock { state in
-            guard state.phase == .open else { return }
-            for _ in 0..<count { state.jobs.prepend(Job(run: job, owner: owner)) }
+    func offer(_ count: Int, owner: ObjectIdentifier, _ run: @escaping @Sendable () -> Void) {
+        let threads = state.withLock { state -> [IdleThread] in
+            guard state.phase == .open else { return [] }
+            let job = Job(run: run, owner: owner)
+            let threads = (0..<min(count, state.idle.count)).compactMap { _ in state.assign(job) }
+            for _ in threads.count..<count { state.jobs.prepend(job) }
+            return threads
         }
-        for _ in 0..<count { state.wakeOne() }
+        for thread in threads { thread.gate.open() }
     }
 
     /// Removes the offered jobs that no thread has started: while all threads are busy they would accumulate.
@@ -95,27 +129,33 @@ final class WorkerThreads: Sendable {
     /// Finishes the waiting jobs, then joins the threads. Must not be called from one of them. A second call does
     /// nothing, and does not wait for the first.
     func shutdown() {
-        let isFirst = state.withLock { state in
-            guard state.phase == .open else { return false }
+        let idle = state.withLock { state -> [IdleThread]? in
+            guard state.phase == .open else { return nil }
             state.phase = .closed
-            return true
+            defer { state.idle = [] }
+            return state.idle
         }
-        state.wakeAll()
-        guard isFirst else { return }
+        guard let idle else { return }
+        for thread in idle { thread.gate.open() }
         for handle in handles.withLock({ $0 }) { _ = cposix_thread_join(handle) }
         state.withLock { $0.phase = .joined }
     }
 
     private func work() {
         ThreadRole.markMayBlock()
-        while let job = next() { job.run() }
+        let thread = IdleThread()
+        while let job = next(for: thread) { job.run() }
     }
 
     /// Waits for a job. Nil once the pool is closed and no job is left.
-    private func next() -> Job? {
-        state.wait { state -> Job?? in
-            if let job = state.jobs.popFirst() { return .some(job) }
-            return state.phase == .open ? nil : .some(nil)
+    private func next(for thread: IdleThread) -> Job? {
+        let isIdle = state.withLock { state in
+            thread.job = state.jobs.popFirst()
+            guard thread.job == nil, state.phase == .open else { return false }
+            state.idle.append(thread)
+            return true
         }
+        if isIdle { thread.gate.wait() }
+        return thread.job.take()
     }
 }

@@ -25,13 +25,19 @@ extension Journal {
     }
 
     /// What discovery has recorded of an item: its source in the recipe's form, its input as the user knows it, and its
-    /// fingerprint. Nil for an unknown id.
-    public func discovered(_ id: Int64) throws(JournalError) -> (source: String, path: String, fingerprint: String)? {
+    /// fingerprint.
+    public typealias Discovered = (source: String, path: String, fingerprint: String)
+
+    /// What discovery has recorded of some items, without those whose id is unknown.
+    public func discovered(_ ids: [Int64]) throws(JournalError) -> [Int64: Discovered] {
         try read { db in
-            let sql = "SELECT source, path, fingerprint FROM item WHERE id = ?"
-            return try Row.fetchOne(db, sql: sql, arguments: [id]).map { row in
-                (row["source"], row["path"], row["fingerprint"])
+            let statement = try db.cachedStatement(sql: "SELECT source, path, fingerprint FROM item WHERE id = ?")
+            var found: [Int64: Discovered] = [:]
+            for id in ids {
+                guard let row = try Row.fetchOne(statement, arguments: [id]) else { continue }
+                found[id] = (row["source"], row["path"], row["fingerprint"])
             }
+            return found
         }
     }
 

@@ -35,7 +35,7 @@ extension Journal {
     /// Marks items as active, without a flush.
     public func markStarted(_ ids: [Int64]) throws(JournalError) {
         try changeWithoutFlush(.journalStart) { db in
-            let statement = try db.makeStatement(
+            let statement = try db.cachedStatement(
                 sql: "UPDATE item SET state = 'started', reason = NULL, code = NULL, stage = NULL WHERE id = :id"
             )
             for id in ids { try statement.execute(arguments: ["id": id]) }
@@ -51,7 +51,7 @@ extension Journal {
                 String(decoding: try encoder.encode(value), as: UTF8.self)
             }
             try Journal.markReportOld(db)
-            let statement = try db.makeStatement(
+            let statement = try db.cachedStatement(
                 sql: """
                     UPDATE item SET state = 'completed', reason = NULL, code = NULL, stage = NULL, deaths = 0, files = :files,
                         statistics = :statistics, notes = :notes, parts = :parts, changed = :changed WHERE id = :id
@@ -82,7 +82,7 @@ extension Journal {
         guard !ids.isEmpty else { return }
         try change(.journalSettle) { db in
             try Journal.markReportOld(db)
-            let statement = try db.makeStatement(
+            let statement = try db.cachedStatement(
                 sql: """
                     UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, changed = :changed
                     WHERE id = :id AND state != 'completed'
@@ -103,7 +103,7 @@ extension Journal {
         guard !items.isEmpty else { return }
         try change(.journalSettle) { db in
             try Journal.markReportOld(db)
-            let statement = try db.makeStatement(
+            let statement = try db.cachedStatement(
                 sql: """
                     UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, deaths = :deaths,
                         changed = :changed

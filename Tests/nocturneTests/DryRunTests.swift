@@ -87,7 +87,7 @@ struct DryRunTests {
         let output = OutputFolder(bench.output)
         try await Journal.with(path: output.journal) { journal in
             let item = try #require(try await journal.items().first)
-            let found = try #require(try await journal.discovered(item.id))
+            let found = try #require(try await journal.discovered([item.id])[item.id])
             let failed = JournalEntry(
                 key: item.key,
                 name: item.name,

@@ -109,14 +109,19 @@ actor Committer {
     private func place(_ item: ActiveItem) async throws {
         let output = output
         let name = item.item.name
-        let recorded =
-            await environment.blocking.run { FileSystem.kind(output.item(name)) == .nothing }
-            ? [] : try await journal.writtenFiles(of: item.id)
-        let notes = try await environment.blocking.run {
-            let folder = output.work == nil ? item.stagedResult : output.arrived(name)
-            return try output.putInPlace(folder, as: name, recorded: recorded)
+        let folder = item.stagedResult
+        let put = { @Sendable (recorded: [ItemFile]) throws -> [String] in
+            try output.putInPlace(output.work == nil ? folder : output.arrived(name), as: name, recorded: recorded)
         }
-        for note in notes { await environment.progress.note(note) }
+        // Nearly always nothing is there, and one change of threads does.
+        var notes = try await environment.blocking.run {
+            FileSystem.kind(output.item(name)) == .nothing ? try put([]) : nil
+        }
+        if notes == nil {
+            let recorded = try await journal.writtenFiles(of: item.id)
+            notes = try await environment.blocking.run { try put(recorded) }
+        }
+        for note in notes ?? [] { await environment.progress.note(note) }
     }
 
     private func end(_ id: Int64, _ error: (any Error)?) async {

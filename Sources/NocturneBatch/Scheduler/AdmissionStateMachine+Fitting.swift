@@ -87,7 +87,13 @@ extension AdmissionStateMachine {
             $0 + pace.diskBytes(model: $1.item.model, predicted: $1.needs.diskBytes)
         }
         guard let measurement, let free = measurement.freeBytes else {
+            diskMeasuredAt = conditions.now
             return .act(.measure(diskBytes: wanted, attempt: refusals > 0, memory: false))
+        }
+        if measurement.isEarlier, !holdsForNext(free, wanted, conditions.now) {
+            diskMeasuredAt = conditions.now
+            self.measurement?.isEarlier = false
+            return .act(.measure(diskBytes: wanted, attempt: false, memory: false))
         }
         func shortage(_ refusal: DiskRefusal?) -> WaitReason {
             .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal))
@@ -106,6 +112,21 @@ extension AdmissionStateMachine {
         }
         if let granted = measurement.grantedBytes, wanted <= granted { return nil }
         return .act(.measure(diskBytes: wanted, attempt: true, memory: false))
+    }
+
+    /// Whether the free space that was measured for an earlier item is good for another one: a moment ago, and so much that
+    /// the difference cannot matter.
+    private func holdsForNext(_ free: Int, _ wanted: Int, _ now: Duration) -> Bool {
+        now - diskMeasuredAt < .milliseconds(100) && free >= wanted + (4 << 30)
+    }
+
+    /// What is left of the measurement for the item after the one that is started: the free space.
+    func lastingMeasurement() -> Measurement? {
+        guard refusals == 0, let free = measurement?.freeBytes else { return nil }
+        var lasting = Measurement()
+        lasting.freeBytes = free
+        lasting.isEarlier = true
+        return lasting
     }
 
     private mutating func withoutSpace(_ item: Item, _ reason: WaitReason) -> Action {

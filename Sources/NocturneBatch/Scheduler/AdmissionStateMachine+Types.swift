@@ -90,6 +90,8 @@ extension AdmissionStateMachine {
         package var refusedBytes: Int?
         package var refusal: DiskRefusal?
         package var memory: MemoryReading?
+        /// Whether the free space was measured for an earlier item.
+        var isEarlier = false
 
         package init() {}
     }

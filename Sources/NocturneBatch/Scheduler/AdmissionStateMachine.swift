@@ -28,8 +28,11 @@ package struct AdmissionStateMachine: Sendable {
     package internal(set) var retries: [Waiting] = []
     package internal(set) var active: [Int64: Active] = [:]
 
-    /// What was measured for the present decision; nil once something was started or waited for.
+    /// What was measured for the present decision; nil once something was started or waited for, but for what holds for the
+    /// next items too.
     var measurement: Measurement?
+    /// When the free space was last asked for.
+    var diskMeasuredAt = Duration.zero
     /// How often in a row the system refused to write; everything that is active at once says it once.
     package internal(set) var refusals = 0
     var wasRefused = false
@@ -63,6 +66,9 @@ package struct AdmissionStateMachine: Sendable {
 
     /// The items that wait, in the order in which they are considered.
     package var waiting: [Item] { passedOver.map(\.item) + queue[nextIndex...] + retries.map(\.item) }
+
+    /// The ids of the next items of the queue, which nobody has asked for yet.
+    func comingItems(_ count: Int) -> [Int64] { queue[nextIndex...].prefix(count).map(\.id) }
 
     // MARK: Deciding
 
@@ -141,7 +147,7 @@ package struct AdmissionStateMachine: Sendable {
             isAlone: isAlone
         )
         wasRefused = false
-        measurement = nil
+        measurement = lastingMeasurement()
         memoryWaits = [:]
         return .start(waiting.item.id, after: wait)
     }

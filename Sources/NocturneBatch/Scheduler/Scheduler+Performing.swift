@@ -15,12 +15,9 @@ extension Scheduler {
     }
 
     func plan(_ id: Int64) async {
-        guard let item = items[id] else { return }
         do {
-            plans[id] = try await makePlan(item)
-            if let plan = plans[id]?.plan { machine.planned(id, AdmissionStateMachine.Needs(plan)) }
-            // The plan of an item that waits for long is not kept, but made once more when it is started.
-            if plans.count > machine.settings.lookahead { plans.keys.first { $0 != id }.map { plans[$0] = nil } }
+            let plan = try await planned(id).plan
+            machine.planned(id, AdmissionStateMachine.Needs(plan))
         } catch let error as JournalError {
             await perform([.drain(.journal("\(error)"))])
         } catch {
@@ -30,13 +27,36 @@ extension Scheduler {
         }
     }
 
-    private func makePlan(_ item: PendingItem) async throws -> PlannedItem {
-        let (pipeline, threads, bytes) = (pipelines[item.recipe], context.pool.width, budget.total)
-        guard let found = try await context.journal.discovered(item.id) else {
-            throw BatchError(.unknownItem, path: item.name, detail: "the journal does not have the item any more")
+    /// The plan of an item. Makes those of the next items of the queue too, so that journal and pool are asked once for
+    /// several: what fails there is made again when its turn comes, and fails then.
+    private func planned(_ id: Int64) async throws -> PlannedItem {
+        if let plan = plans[id] { return plan }
+        // The plan of an item that waits for long is not kept, but made once more when it is started.
+        if plans.count > machine.settings.lookahead { plans = [:] }
+        let ids = [id] + machine.comingItems(Scheduler.itemsPlannedTogether).filter { $0 != id && plans[$0] == nil }
+        let found = try await context.journal.discovered(ids)
+        let requests = ids.compactMap { id in
+            items[id].flatMap { item in
+                found[id].map {
+                    let source = DiscoveredSource(source: $0.source, path: $0.path, fingerprint: $0.fingerprint)
+                    return (id: id, pipeline: pipelines[item.recipe], source: source)
+                }
+            }
         }
-        let source = DiscoveredSource(source: found.source, path: found.path, fingerprint: found.fingerprint)
-        return try await context.pool.run { try pipeline.plan(source, threads: threads, within: bytes) }
+        let (threads, bytes) = (context.pool.width, budget.total)
+        let results = await context.pool.run {
+            requests.map { request in
+                (request.id, Result { try request.pipeline.plan(request.source, threads: threads, within: bytes) })
+            }
+        }
+        for (other, result) in results where other != id { plans[other] = try? result.get() }
+        guard let result = results.first(where: { $0.0 == id })?.1 else {
+            let detail = "the journal does not have the item any more"
+            throw BatchError(.unknownItem, path: items[id]?.name ?? "", detail: detail)
+        }
+        let plan = try result.get()
+        plans[id] = plan
+        return plan
     }
 
     func start(_ id: Int64, after wait: AdmissionStateMachine.MemoryWait?) async {
@@ -44,7 +64,8 @@ extension Scheduler {
         if let wait { await context.progress.note(wait.text(of: item.name)) }
         var isRecorded = false
         do {
-            let planned = if let plan = plans.removeValue(forKey: id) { plan } else { try await makePlan(item) }
+            let planned = try await planned(id)
+            plans[id] = nil
             try FaultPoint.lease.pass()
             let isAlone = item.suspect || planned.plan.isLean
             // What is leased was counted before, so that this waits for nothing but a lease that is just being returned.

@@ -12,6 +12,8 @@ actor Scheduler: ItemEndReceiver {
     let deadline: Int?
     var machine: AdmissionStateMachine
     var pipelines: [any RunnablePipeline] = []
+    /// How many items of the queue are planned in one go.
+    static let itemsPlannedTogether = 8
     /// Of items that were planned and not started yet.
     var plans: [Int64: PlannedItem] = [:]
     private var announcements = WaitAnnouncements()

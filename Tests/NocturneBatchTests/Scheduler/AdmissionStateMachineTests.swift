@@ -133,6 +133,32 @@ struct AdmissionStateMachineTests {
         #expect(desk.machine.shortage == nil)
     }
 
+    @Test("The free space is measured once for many small items, but for each where it is scarce or time has passed")
+    func measurements() {
+        func measurements(free: Int, pause: Duration) -> Int {
+            var desk = Desk((0..<5).map { _ in Needs(memoryBytes: 1, diskBytes: 1 << 20) })
+            desk.measurement.freeBytes = free
+            var count = 0
+            for _ in 0..<5 {
+                while true {
+                    let action = desk.machine.next(desk.conditions)
+                    if case .start = action { break }
+                    if case .plan(let id) = action { desk.machine.planned(id, desk.needs[Int(id)]) }
+                    if case .measure = action {
+                        count += 1
+                        desk.machine.measured(desk.measurement)
+                    }
+                }
+                desk.conditions.now += pause
+            }
+            return count
+        }
+        #expect(measurements(free: 1 << 40, pause: .milliseconds(10)) == 1)
+        #expect(measurements(free: 1 << 40, pause: .milliseconds(60)) == 3)
+        #expect(measurements(free: 1 << 40, pause: .milliseconds(200)) == 5)
+        #expect(measurements(free: 2 << 30, pause: .zero) == 5)
+    }
+
     @Test("What results really take replaces the prediction after three of them, with as much again to spare")
     func learnedDiskUse() {
         var desk = Desk((0..<4).map { Needs(memoryBytes: 1, diskBytes: $0 == 0 ? 500 << 20 : 1 << 20) })
