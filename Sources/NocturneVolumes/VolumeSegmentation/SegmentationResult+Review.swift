@@ -1,3 +1,4 @@
+import NocturneJournal
 import NocturnePictures
 import NocturneRecipeSupport
 
@@ -16,6 +17,25 @@ extension SegmentationResult {
                 "The volume as if one looked into it, from the front and from the patient's left side",
             RenderingWriter.turnFile: "The volume as if one looked into it, turning round the patient's long axis",
         ]
+    }
+}
+
+extension SegmentationResult {
+    /// What the page shows of a result. It is read of every item of a batch, so nothing else of the file is decoded.
+    struct Shown: Decodable {
+        struct Label: Decodable {
+            let value: Int
+            let name: String
+            let color: String
+            let mesh: Mesh?
+        }
+
+        struct Edit: Decodable {}
+
+        let options: [String: String]
+        let edited: Edit?
+        let labels: [Label]
+        let files: [ItemFile]
     }
 }
 

@@ -61,7 +61,7 @@ package enum VolumeSegmentationKind: RecipeKind {
     }
 
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
-        let result = try JSONDecoder().decode(SegmentationResult.self, from: Data(result))
+        let result = try JSONDecoder().decode(SegmentationResult.Shown.self, from: Data(result))
         let isShown = result.options["review"] != ReviewContent.none.rawValue
         var parts = ReviewParts(.volume, files: isShown ? result.files : [], titles: SegmentationResult.pictureTitles)
         parts.labels = result.labels.map {
