@@ -121,7 +121,9 @@ struct EngineProcess {
     /// The recipes with their models, and the memory that loading them took. Waits for models that were there when an engine
     /// before this one had begun.
     private func models() async throws -> (recipes: [any Recipe], loadedBytes: Int) {
-        let load = { [description = request.description] in try LoadedModels.measuredRecipes(description) }
+        let load = { [description = request.description, bytes = request.resources.memoryBytes()] in
+            try LoadedModels.measuredRecipes(description, memoryBytes: bytes)
+        }
         guard handover?.previousEnd != nil else { return try load() }
         let patience = request.resources.stallLimit.seconds.map { Duration.seconds($0) }
         return try await LoadedModels.awaitingPackages(

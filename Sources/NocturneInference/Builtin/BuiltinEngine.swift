@@ -2,6 +2,7 @@
 /// the only run-time library.
 public struct BuiltinEngine: InferenceEngine {
     private let limit: InstructionSetLimit
+    private var weights = PackedWeights()
 
     /// - Parameter environment: `NOCTURNE_ISA` may name the highest instruction set to use (`baseline`, `avx2`,
     ///   `avx512`, `avx512-bf16`, `amx`), for comparisons and tests; without it, the best one of this processor is
@@ -11,6 +12,12 @@ public struct BuiltinEngine: InferenceEngine {
     }
 
     public var name: String { "builtin" }
+
+    public func sharing(_ weights: PackedWeights) -> any InferenceEngine {
+        var engine = self
+        engine.weights = weights
+        return engine
+    }
 
     /// The precisions that ``load(onnx:precision:)`` accepts.
     public static let precisions: [InferencePrecision] = [.exact, .float32, .bfloat16]
@@ -43,6 +50,6 @@ public struct BuiltinEngine: InferenceEngine {
         let graph = try ONNXReader.read(path)
         let missing = GraphBinder.unsupportedOperators(graph)
         guard missing.isEmpty else { throw ModelFormatError.unsupportedOperators(missing) }
-        return BuiltinNetwork(graph, precision: precision, limit: limit)
+        return BuiltinNetwork(graph, precision: precision, limit: limit, weights: weights)
     }
 }

@@ -8,12 +8,19 @@ final class BuiltinNetwork: LoadedNetwork {
 
     private let graph: NetworkGraph
     let arithmetic: ConvolutionArithmetic
-    /// Oldest first.
-    private let plans = Mutex<[(shapes: [String: [Int]], plan: ExecutionPlan)]>([])
+    private struct Plans {
+        /// Oldest first.
+        var kept: [(shapes: [String: [Int]], plan: ExecutionPlan)] = []
+        /// Of the plans when the last one was made.
+        var packedBytes: Int?
+    }
+    private let plans = Mutex(Plans())
     let instructionSet: String
+    private let weights: PackedWeights
 
-    init(_ graph: NetworkGraph, precision: InferencePrecision, limit: InstructionSetLimit) {
+    init(_ graph: NetworkGraph, precision: InferencePrecision, limit: InstructionSetLimit, weights: PackedWeights) {
         self.graph = graph
+        self.weights = weights
         arithmetic = ConvolutionArithmetic(precision, limit: limit)
         instructionSet = arithmetic.instructionSet
     }
@@ -21,13 +28,13 @@ final class BuiltinNetwork: LoadedNetwork {
     var inputs: [TensorDescription] { graph.inputs }
     var outputs: [TensorDescription] { graph.outputs }
 
-    /// The weights as read, plus the weights packed for the existing plans; before the first plan, an estimate for one
-    /// plan.
-    var weightBytes: Int {
-        let constants = graph.constantBytes
-        let packed = plans.withLock { $0.reduce(0) { $0 + $1.plan.packedBytes } }
-        return constants + (packed > 0 ? packed : constants)
-    }
+    /// The weights as read, plus the weights packed for the plans, even if they were dropped since; before the first plan,
+    /// an estimate for one plan.
+    var weightBytes: Int { graph.constantBytes + packedBytes }
+
+    var packedBytes: Int { plans.withLock { $0.packedBytes } ?? graph.constantBytes }
+
+    var packedLimit: Int { weights.limit }
 
     func workspaceBytes(inputShapes: [String: [Int]], width: Int) throws -> Int {
         try plan(inputShapes).workspaceBytes(width: width)
@@ -43,16 +50,22 @@ final class BuiltinNetwork: LoadedNetwork {
         try BuiltinSession(plan: try plan(inputShapes), width: width, path: graph.path, memory: memory)
     }
 
-    func dropPlans() { plans.withLock { $0.removeAll() } }
+    func dropPlans() { plans.withLock { $0.kept = [] } }
 
     private func plan(_ shapes: [String: [Int]]) throws -> ExecutionPlan {
         // Computed under the lock, so that two callers do not pack the same weights.
-        try plans.withLock { plans in
-            if let known = plans.first(where: { $0.shapes == shapes }) { return known.plan }
+        let (plan, bytes) = try plans.withLock { plans in
+            if let known = plans.kept.first(where: { $0.shapes == shapes }) {
+                return (known.plan, plans.packedBytes ?? 0)
+            }
             let plan = try ExecutionPlan(graph, inputShapes: shapes, arithmetic: arithmetic)
-            if plans.count >= Self.rememberedPlans { plans.removeFirst() }
-            plans.append((shapes, plan))
-            return plan
+            if plans.kept.count >= Self.rememberedPlans { plans.kept.removeFirst() }
+            plans.kept.append((shapes, plan))
+            let bytes = plans.kept.reduce(0) { $0 + $1.plan.packedBytes }
+            plans.packedBytes = bytes
+            return (plan, bytes)
         }
+        weights.used(self, bytes: bytes)
+        return plan
     }
 }

@@ -15,6 +15,9 @@ public protocol InferenceEngine: Sendable {
     /// Whether ``InferencePrecision/exact`` is computed differently from `float32`.
     var distinguishesExact: Bool { get }
 
+    /// The engine, whose networks keep their packed weights only as far as they fit together with those of other engines.
+    func sharing(_ weights: PackedWeights) -> any InferenceEngine
+
     /// What the engine lacks for a network, as far as that is known without loading it; text that completes "the
     /// builtin engine …".
     /// - Throws: ``ModelFormatError`` for files that are not networks.
@@ -29,6 +32,9 @@ extension InferenceEngine {
     public var version: String? { nil }
     public var distinguishesExact: Bool { false }
 
+    /// By default nothing is limited: an engine that packs no weights itself.
+    public func sharing(_ weights: PackedWeights) -> any InferenceEngine { self }
+
     /// By default nothing is known before loading.
     public func missingFeature(for network: String) throws -> String? { nil }
 }
@@ -38,8 +44,14 @@ public protocol LoadedNetwork: Sendable {
     var inputs: [TensorDescription] { get }
     var outputs: [TensorDescription] { get }
 
-    /// Bytes of the weights, including the copy packed for the kernels.
+    /// Bytes of the weights, including the copy packed for the kernels; before the network is planned, an estimate.
     var weightBytes: Int { get }
+
+    /// The part of ``weightBytes`` that is freed when the networks in memory have more than ``packedLimit``.
+    var packedBytes: Int { get }
+
+    /// How many bytes of packed weights this network and others keep together, but for those of the networks in use.
+    var packedLimit: Int { get }
 
     /// The instruction set for which the kernels were chosen, such as `avx512`; results depend on it.
     var instructionSet: String { get }
@@ -72,6 +84,9 @@ public protocol LoadedNetwork: Sendable {
 }
 
 extension LoadedNetwork {
+    public var packedBytes: Int { 0 }
+    public var packedLimit: Int { .max }
+
     /// ``workspaceBytes(inputShapes:width:)`` with the shape of the first input.
     public func workspaceBytes(inputShape: [Int], width: Int) throws -> Int {
         try workspaceBytes(inputShapes: firstInput(inputShape), width: width)

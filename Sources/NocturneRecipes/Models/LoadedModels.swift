@@ -1,6 +1,7 @@
 import CPosix
 import Foundation
 package import NocturneBatch
+import NocturneConcurrency
 package import NocturneInference
 package import NocturneRecipeSupport
 import NocturneSystem
@@ -32,11 +33,14 @@ package enum LoadedModels {
 
     /// The package with the requested engine, or with one that can run its networks.
     /// - Throws: `BatchError`.
-    /// - Parameter instructionSet: the one to use, whatever else this machine has; nil for the best one.
+    /// - Parameters:
+    ///   - instructionSet: the one to use, whatever else this machine has; nil for the best one.
+    ///   - weights: what the models share.
     package static func chosen(
         _ package: ModelPackage,
         _ options: InferenceOptions,
-        instructionSet: String? = nil
+        instructionSet: String? = nil,
+        weights: PackedWeights = PackedWeights()
     ) throws -> ChosenModel {
         do {
             var environment = ProcessInfo.processInfo.environment
@@ -48,7 +52,7 @@ package enum LoadedModels {
                 precision: options.precision,
                 environment: environment
             )
-            return ChosenModel(package: package, engine: engine, precision: options.precision)
+            return ChosenModel(package: package, engine: engine.sharing(weights), precision: options.precision)
         } catch {
             throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
         }
@@ -56,15 +60,18 @@ package enum LoadedModels {
 
     /// The recipes, and the growth of the process's own memory while their models were loaded. These bytes are also
     /// part of the recipes' shared bytes and must be counted once.
+    /// - Parameter memoryBytes: the budget of the run; nil for the default one.
     package static func measuredRecipes(
-        _ description: BatchDescription
+        _ description: BatchDescription,
+        memoryBytes: Int?
     ) throws -> (recipes: [any Recipe], loadedBytes: Int) {
         func ownBytes() -> Int {
             cposix_trim_heap()
             return MemoryReading.take().anonymousBytes ?? 0
         }
         let before = ownBytes()
-        let recipes = try recipes(description)
+        let budget = memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
+        let recipes = try recipes(description, weights: PackedWeights(limit: budget / 2))
         return (recipes, max(ownBytes() - before, 0))
     }
 
@@ -78,7 +85,10 @@ package enum LoadedModels {
 
     /// The recipes of a description, one for each kind in use.
     /// - Throws: `BatchError`.
-    package static func recipes(_ description: BatchDescription) throws -> [any Recipe] {
+    package static func recipes(
+        _ description: BatchDescription,
+        weights: PackedWeights = PackedWeights()
+    ) throws -> [any Recipe] {
         let packages = ModelPackage.distinct(try description.modelPaths.map(package))
         for (package, recorded) in zip(packages, description.models) where package.digest.hex != recorded.digest {
             throw BatchError(
@@ -94,7 +104,7 @@ package enum LoadedModels {
         for package in packages where !known.contains(package.task) { throw registry.unknownTask(package.task) }
         return try choices.recipes.map { recipe in
             let models = try packages.filter { recipe.kind.packageTasks.contains($0.task) }.map {
-                try chosen($0, choices.inference, instructionSet: description.instructionSet)
+                try chosen($0, choices.inference, instructionSet: description.instructionSet, weights: weights)
             }
             return try recipe.make(models)
         }

@@ -76,7 +76,7 @@ package struct PlanReport: Encodable, Sendable {
         search: Search? = nil
     ) async throws {
         let threads = resources.threads
-        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description)
+        let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description, memoryBytes: resources.memoryBytes)
         let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()

@@ -62,10 +62,16 @@ final class LevelModel: Sendable {
         let own = try networks.map { try $0.workspaceBytes(inputShape: inputShape, width: threads) }
         let isShared = networks.allSatisfy(\.sharesMemory)
         let averages = averages(options)
+        let packed = networks.reduce(0) { $0 + $1.packedBytes }
         return LevelMemory(
-            kept: networks.reduce(0) { $0 + $1.weightBytes }
+            kept: networks.reduce(0) { $0 + $1.weightBytes } - packed
                 + ConstantTile.floats(self) * accumulatorCount(options) * 4
                 + (isShared ? 0 : own.reduce(0, +)),
+            packed: PackedMemory(
+                all: packed,
+                together: packed,
+                limit: networks.map(\.packedLimit).min() ?? .max
+            ),
             workspace: isShared ? own.max() ?? 0 : 0,
             buffers: SessionSet.floats(self, averages: averages) * 4
                 + (averages ? PassAgreement.bytes(patch) : 0) + ImportanceMap.predictedBytes(patch: patch)
@@ -99,14 +105,27 @@ final class LevelModel: Sendable {
 
 /// What a level takes while networks run, in bytes.
 package struct LevelMemory {
-    /// All the time: weights, known logits, and the workspaces of an engine that manages its own memory.
+    /// All the time: weights as they were read, known logits, and the workspaces of an engine that manages its own memory.
     package var kept: Int
+    package var packed: PackedMemory
     /// The largest workspace of a session, in the memory that all levels share.
     package var workspace: Int
     /// While its tiles are run: patch-sized buffers and the weights of tiles.
     package var buffers: Int
 
-    var total: Int { kept + workspace + buffers }
+    package var total: Int { kept + packed.bytes + workspace + buffers }
+}
+
+/// Weights that are packed for the kernels, in bytes: all of them where they fit, else those of networks that run together.
+package struct PackedMemory {
+    /// Of all networks.
+    var all: Int
+    /// Of the networks that run together, where that is the most.
+    var together: Int
+    /// What networks keep that are not in use.
+    var limit: Int
+
+    package var bytes: Int { min(all, max(together, limit)) }
 }
 
 /// The sessions of the levels in use, created on first use and reused across items. The inference stage owns them: no two

@@ -111,16 +111,22 @@ public final class SegmentationModel: Sendable {
     /// a cascade alone, and the last levels of an ensemble.
     package func memory(threads: Int, options: SegmentationOptions) throws -> LevelMemory {
         let needs = try levels.map { (level: $0, memory: try $0.memory(threads: threads, options: options)) }
-        func buffers(_ levels: [LevelModel]) -> Int {
-            levels.reduce(0) { sum, level in sum + (needs.first { $0.level === level }?.memory.buffers ?? 0) }
+        func most(_ part: (LevelMemory) -> Int) -> Int {
+            together.map { levels in
+                levels.reduce(0) { sum, level in sum + (needs.first { $0.level === level }.map { part($0.memory) } ?? 0) }
+            }.max() ?? 0
         }
-        let together = (region.map { [[$0]] } ?? []) + parts.map(\.members)
-        let last = together.map { $0.compactMap(\.levels.last) }
-        let earlier = members.flatMap { $0.levels.dropLast().map { [$0] } }
+        let last = ((region.map { [[$0]] } ?? []) + parts.map(\.members)).map { $0.compactMap(\.levels.last) }
+        let together = last + members.flatMap { $0.levels.dropLast().map { [$0] } }
         return LevelMemory(
             kept: needs.reduce(0) { $0 + $1.memory.kept },
+            packed: PackedMemory(
+                all: needs.reduce(0) { $0 + $1.memory.packed.all },
+                together: most(\.packed.together),
+                limit: needs.map(\.memory.packed.limit).min() ?? .max
+            ),
             workspace: needs.map(\.memory.workspace).max() ?? 0,
-            buffers: (last + earlier).map(buffers).max() ?? 0
+            buffers: most(\.buffers)
         )
     }
 

@@ -33,6 +33,8 @@ private struct CountingNetwork: LoadedNetwork {
     var inputs: [TensorDescription] { base.inputs }
     var outputs: [TensorDescription] { base.outputs }
     var weightBytes: Int { base.weightBytes }
+    var packedBytes: Int { base.packedBytes }
+    var packedLimit: Int { base.packedLimit }
     var instructionSet: String { base.instructionSet }
     var sharesMemory: Bool { base.sharesMemory }
 

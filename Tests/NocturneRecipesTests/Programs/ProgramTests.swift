@@ -78,18 +78,21 @@ struct ProgramTests {
 
     @Test("Networks need one workspace, and buffers only if they run together")
     func memory() throws {
-        func memory(_ section: String, labels: [(value: Int, name: String)]) throws -> LevelMemory {
+        func memory(_ section: String, labels: [(value: Int, name: String)], limit: Int = .max) throws -> LevelMemory {
+            let engine = BuiltinEngine().sharing(PackedWeights(limit: limit))
             let folder = try TemporaryFolder()
             let path = try ProgramBuilder(labels: labels, section: section).write(into: folder)
             let package = try ModelPackage.load(folder: path)
-            let model = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+            let model = try SegmentationModel(package: package, engine: engine, precision: .float32)
             return try model.memory(threads: 2, options: SegmentationOptions())
         }
         let outer = [(value: 1, name: "outer")]
         let one = try memory(#"{"parts": [{"packages": ["parts/low"], "labels": {"1": 1}}]}"#, labels: outer)
-        #expect(one.kept > 0 && one.workspace > 0 && one.buffers > 0)
+        #expect(one.kept > 0 && one.packed.bytes > 0 && one.workspace > 0 && one.buffers > 0)
         let merged = try memory(ProgramBuilder.merged, labels: outer + [(2, "inner")])
-        #expect(merged.kept == 2 * one.kept)
+        #expect(merged.kept == 2 * one.kept && merged.packed.bytes == 2 * one.packed.bytes)
+        let inTurns = try memory(ProgramBuilder.merged, labels: outer + [(2, "inner")], limit: 1)
+        #expect(inTurns.total == merged.total - one.packed.bytes)
         #expect(merged.workspace == one.workspace && merged.buffers == one.buffers)
         let region = try memory(ProgramBuilder.region, labels: outer)
         #expect(region.kept == 2 * one.kept && region.buffers == one.buffers)
@@ -98,6 +101,23 @@ struct ProgramTests {
             labels: outer
         )
         #expect(ensemble.workspace == one.workspace && ensemble.buffers == 2 * one.buffers)
+    }
+
+    @Test("Where packed weights do not fit together, each network packs its own when its turn comes, and the labels are equal")
+    func weightsInTurns() async throws {
+        let bench = try BatchBench { try ProgramBuilder(section: ProgramBuilder.merged).write(into: $0) }
+        let ramp = Boxes(boxes: (1...6).map { (Boxes.cube($0 * 4, 44 - $0), Float($0)) })
+        for name in ["one", "two"] { try ramp.write(to: bench, as: name + ".nii.gz") }
+        for (limit, networks) in [(Int.max, 2), (1, 1)] {
+            let weights = PackedWeights(limit: limit)
+            let output = OutputFolder(bench.folder("out-\(networks)").path)
+            let recipe = try bench.recipe(engine: BuiltinEngine().sharing(weights))
+            #expect(withExtendedLifetime(recipe) { weights.networks } == networks)
+            try await bench.run(output: output, engine: BuiltinEngine().sharing(weights))
+            for name in ["one", "two"] {
+                #expect(try bench.labels(name, output) == ramp.values.map { $0 > 5 ? 2 : $0 > 0.5 ? 1 : 0 })
+            }
+        }
     }
 
     private func regionBench(_ section: String = ProgramBuilder.region) throws -> BatchBench {
