@@ -6,15 +6,17 @@
 
 Makes the five trained folders of `total` without training: plain U-Nets of six stages from 32 features, patch
 128x128x128, 1.5 mm, as in TotalSegmentator's plans; exports them with the exporter for TotalSegmentator; and makes a CT
-of 410 x 410 x 600 mm (512 x 512 x 400 voxels), a body in air. Then runs, one after the other and once each in a process
-of its own, TotalSegmentator's own code (`device="cpu"`, one file with all labels, no network) and `nocturne run`
-without surfaces and previews, and with --precisions in other arithmetic, too. TotalSegmentator takes a thread for
-every core of the machine, whatever --threads says.
+of 410 x 410 x 600 mm (512 x 512 x 400 voxels), that of five_networks.py with intensities that change slowly. Then runs, one
+after the other and once each in a process of its own, TotalSegmentator's own code (`device="cpu"`, one file with all
+labels, no network) and `nocturne run` without surfaces and previews: in float32, and again with --reference-rounding,
+which rounds where nnU-Net does (--variants takes exact, float32, bfloat16 and rounding). TotalSegmentator takes a thread
+for every core of the machine, whatever --threads says.
 
 Prints wall time and processor time, the peak of memory summed over the process tree (PSS, sampled every 250 ms), and the
 agreement of Nocturne's label map with TotalSegmentator's: share of equal voxels of the volume and of those that have a
-label in either map, and the lowest Dice of a label. The weights are random, so that many voxels have nearly the same
-logits for two labels: the share says that both do the same, not how two trained networks would agree.
+label in either map, and the lowest Dice of the labels with 1,000 voxels or more in TotalSegmentator's map. The weights are
+random, so that more voxels than with trained networks have nearly the same logits for two labels: without the rounding
+these voxels differ.
 
 A program that ends with an error, such as no memory, or is not done after --limit seconds, has a row that says so.
 Weights, package and volume remain in --work for the next call, TotalSegmentator's label map as well. Needs
@@ -49,7 +51,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.benchmark import append_results
-from nocturne_tools.benchmark_programs import body, run_command
+from nocturne_tools.benchmark_programs import body, run_command, varied_patch
 from nocturne_tools.label_agreement import Agreement
 from nocturne_tools.machine import memory_gib, processor
 from nocturne_tools.processes import CommandFailed, Usage, measure
@@ -57,6 +59,9 @@ from nocturne_tools.totalsegmentator import made_weights, reference, tasks
 from nocturne_tools.totalsegmentator.program import Export
 
 TASK = "total"
+LARGE = 1000  # voxels of a label whose Dice counts
+VARIANTS = {name: ["--precision", name] for name in ("exact", "float32", "bfloat16")}
+VARIANTS["rounding"] = ["--reference-rounding"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Row:
     failure: str | None = None
     agreement: Agreement | None = None
     labelled: float = 1  # the share of equal voxels among those that have a label in either map
+    dice: float = 1  # the lowest of the labels with LARGE voxels
 
     def text(self) -> str:
         cells = [f"{self.usage.wall:.0f}", f"{self.usage.processor:.0f}", f"{self.usage.peak / 2**20:.0f}"]
@@ -75,7 +81,7 @@ class Row:
             cells += ["", "", "", self.failure or ""]
         else:
             found = self.agreement
-            cells += [f"{100 * found.equal:.4f}", f"{100 * self.labelled:.4f}", f"{found.dice:.5f}", self.failure or ""]
+            cells += [f"{100 * found.equal:.4f}", f"{100 * self.labelled:.4f}", f"{self.dice:.5f}", self.failure or ""]
         return f"| {self.name} | {' | '.join(cells)} |"
 
 
@@ -84,13 +90,14 @@ def prepare(work: Path, options: argparse.Namespace) -> None:
     started = time.monotonic()
     task = tasks.of_text(TASK)
     if not (work / "package").exists():
-        made_weights.make([task], work / "weights", made_weights.real(options.patch, options.features))
+        size = made_weights.real(varied_patch(options.patch), options.patch, options.features)
+        made_weights.make([task], work / "weights", size)
         with contextlib.redirect_stdout(io.StringIO()):
             Export(task, work / "weights", say=lambda _: None).write(work / "package")
     volume = work / f"body-{options.side}-{options.slices}.nii.gz"
     if not volume.exists():
         partial = volume.with_name(f"partial-{volume.name}")
-        body(partial, options.slices, options.side)
+        body(partial, options.slices, options.side, varied=True)
         partial.rename(volume)
     print(f"prepared in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 
@@ -116,14 +123,14 @@ def by_totalsegmentator(work: Path, volume: Path, out: Path, limit: float | None
             return Row(name, failure.usage, f"{failure.reason.replace(sys.executable, 'Python')}: {last_line(log)}")
 
 
-def by_nocturne(work: Path, precision: str, command: list[str], expected: Path, limit: float | None) -> Row:
+def by_nocturne(work: Path, variant: str, command: list[str], expected: Path, limit: float | None) -> Row:
     """Runs Nocturne, and compares its label map with the expected one if that exists."""
-    name, log = f"Nocturne {precision}", work / f"nocturne-{precision}.log"
+    name, log = f"Nocturne {variant}", work / f"nocturne-{variant}.log"
     try:
-        usage = measure([*command, "--precision", precision], {}, log, limit)
+        usage = measure([*command, *VARIANTS[variant]], {}, log, limit)
     except CommandFailed as failure:
         return Row(name, failure.usage, f"{failure.reason.replace(command[0], 'nocturne')}: {last_line(log)}")
-    files = list((work / precision).rglob("segmentation.nii.gz"))
+    files = list((work / variant).rglob("segmentation.nii.gz"))
     if len(files) != 1:
         return Row(name, usage, f"{len(files)} label maps")
     if not expected.exists():
@@ -134,7 +141,9 @@ def by_nocturne(work: Path, precision: str, command: list[str], expected: Path, 
     counts = Agreement()
     different = counts.add(found, labels)
     either = int(np.count_nonzero((found != 0) | (labels != 0)))
-    return Row(name, usage, None, counts, 1 - different / max(either, 1))
+    large = np.flatnonzero(np.bincount(labels.ravel(), minlength=256)[1:] >= LARGE) + 1
+    dice = float((2 * counts.overlap[large] / counts.sizes[large]).min(initial=1))
+    return Row(name, usage, None, counts, 1 - different / max(either, 1), dice)
 
 
 def report(options: argparse.Namespace, rows: list[Row], load: float, labels: str) -> str:
@@ -151,7 +160,7 @@ def report(options: argparse.Namespace, rows: list[Row], load: float, labels: st
         f" 1.5 mm; {options.side} x {options.side} x {options.slices} voxels. One run each. {labels} Load average"
         f" {load:.1f} before and {os.getloadavg()[0]:.1f} after.",
         "",
-        "| program | wall s | processor s | peak MiB | equal % | of labelled voxels % | lowest Dice | failure |",
+        "| program | wall s | processor s | peak MiB | equal % | of labelled voxels % | lowest Dice of large labels | failure |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
         *(row.text() for row in rows),
         "",
@@ -174,7 +183,7 @@ def main() -> int:
     parser.add_argument("--slices", type=int, default=400, help="slices of 1.5 mm")
     parser.add_argument("--patch", type=int, default=128, help="voxels a side, a multiple of 32 from 64 on")
     parser.add_argument("--features", type=int, default=32, help="of the first stage")
-    parser.add_argument("--precisions", nargs="+", default=["float32"])
+    parser.add_argument("--variants", nargs="+", default=["float32", "rounding"], choices=VARIANTS)
     parser.add_argument("--limit", type=float, help="seconds after which a program is stopped")
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "nocturne-against-totalsegmentator")
     parser.add_argument("--save", action="store_true", help="append to RESULTS.md")
@@ -194,10 +203,10 @@ def main() -> int:
         found = label_map(expected)
         share = 100 * np.count_nonzero(found) / found.size
         labels = f"TotalSegmentator finds {np.count_nonzero(np.bincount(found.ravel())[1:])} labels in {share:.0f} % of it."
-    for precision in options.precisions:
-        shutil.rmtree(work / precision, ignore_errors=True)
-        command = run_command(options.nocturne, volume, work / "package", work / precision, options.threads)
-        rows.append(by_nocturne(work, precision, command, expected, options.limit))
+    for variant in options.variants:
+        shutil.rmtree(work / variant, ignore_errors=True)
+        command = run_command(options.nocturne, volume, work / "package", work / variant, options.threads)
+        rows.append(by_nocturne(work, variant, command, expected, options.limit))
         print(rows[-1].text(), file=sys.stderr, flush=True)
     text = report(options, rows, load, labels)
     print(text)

@@ -8,6 +8,8 @@ from typing import Any
 import nibabel as nib
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy import ndimage
 from torch import nn
 
 from nocturne_tools.model_package import label, recipe, write_package
@@ -17,16 +19,38 @@ CT = {"scheme": "ct", "lowerBound": -1000, "upperBound": 1000, "mean": 0, "stand
 NOTHING_MORE = ["--meshes", "none", "--preview", "none", "--quiet"]
 
 
-def body(path: Path, slices: int = 400, side: int = 512) -> None:
-    """A CT of an ellipse of tissue with noise in air: side x side x slices voxels, 0.8 mm at 512, slices of 1.5 mm."""
+def body(path: Path, slices: int = 400, side: int = 512, varied: bool = False) -> None:
+    """A CT of an ellipse of tissue with noise in air: side x side x slices voxels, 0.8 mm at 512, slices of 1.5 mm.
+
+    With `varied` the tissue's intensities change slowly as well, by 100 HU, so that made weights find connected labels.
+    """
     rng = np.random.default_rng(5)
     x, y = np.meshgrid(np.linspace(-1, 1, side), np.linspace(-1, 1, side), indexing="ij")
     inside = (x / 0.85) ** 2 + (y / 0.6) ** 2 < 1
+    spacing = (0.8 * 512 / side, 0.8 * 512 / side, 1.5)
     volume = np.full((side, side, slices), -1000, dtype=np.int16)
+    field = slow_field(volume.shape, spacing) if varied else None
     for k in range(slices):
         volume[..., k][inside] = 40 + 30 * rng.standard_normal(int(inside.sum()))
-    spacing = 0.8 * 512 / side
-    nib.save(nib.Nifti1Image(volume, np.diag([spacing, spacing, 1.5, 1])), path)
+        if field is not None:
+            volume[..., k][inside] += field[..., k][inside]
+    nib.save(nib.Nifti1Image(volume, np.diag([*spacing, 1])), path)
+
+
+def varied_patch(side: int) -> NDArray[np.float32]:
+    """A cube (i, j, k) of 1.5 mm like the tissue of a varied body, an eighth of it air."""
+    image = 40 + slow_field((side,) * 3, (1.5,) * 3) + 15 * np.random.default_rng(7).standard_normal((side,) * 3)
+    image[:, : side // 8] = -1000
+    return image.astype(np.float32)
+
+
+def slow_field(shape: tuple[int, ...], spacing: tuple[float, ...]) -> NDArray[np.int16]:
+    """HU around 0 with a standard deviation of 100 that change over about 20 mm: smoothed noise of 6 mm, enlarged."""
+    coarse = [max(2, round(size * step / 6)) for size, step in zip(shape, spacing)]
+    field = ndimage.gaussian_filter(np.random.default_rng(6).standard_normal(coarse), 3)
+    field *= 100 / field.std()
+    zoom = [size / part for size, part in zip(shape, field.shape)]
+    return ndimage.zoom(field, zoom, output=np.int16, order=1)
 
 
 def stages(features: int) -> list[int]:

@@ -33,22 +33,19 @@ GRID = shapes.Grid((64, 60, 56), (1.7, 1.7, 1.7))
 
 @dataclass(frozen=True)
 class Size:
-    """How large the networks are: patches (z, y, x) by spacing, channels of the stages, and the volume that gives the labels."""
+    """How large the networks are, and from what image (i, j, k) each takes its labels, at least as large as the patches."""
 
-    patches: dict[float, list[int]]
+    patches: dict[float, list[int]]  # by spacing, (z, y, x)
     features: list[int]
-    grid: shapes.Grid  # at least as large as the patches
-    millimetres: float = 90  # of the body
+    image: NDArray[np.float32] | None = None  # none: a made volume of each folder's own
 
 
-SMALL = Size(PATCHES, FEATURES, GRID)
+SMALL = Size(PATCHES, FEATURES)
 
 
-def real(patch: int = 128, features: int = 32) -> Size:
+def real(image: NDArray[np.float32], patch: int = 128, features: int = 32) -> Size:
     """TotalSegmentator's own networks of 1.5 mm: six stages from 32 features, a patch of 128 voxels a side."""
-    grid = shapes.Grid((patch, patch, patch), (1.5, 1.5, 1.5))
-    channels = [min(features * 2**stage, 320) for stage in range(6)]
-    return Size({1.5: [patch] * 3}, channels, grid, 1.2 * patch)
+    return Size({1.5: [patch] * 3}, [min(features * 2**stage, 320) for stage in range(6)], image)
 
 
 def made_volume(seed: int, grid: shapes.Grid, size: float = 90) -> NDArray[np.float32]:
@@ -78,7 +75,7 @@ class MadeFolder:
             self.network.configuration,
             list(spacing),
             self.size.patches.get(spacing[0], self.size.patches[1.5]),
-            self.size.grid,
+            GRID,
             features=self.size.features,
             labels=labels,
             reader="NibabelIOWithReorient" if odd else "SimpleITKIO",
@@ -96,7 +93,7 @@ class MadeFolder:
         (self.path / "dataset.json").write_text(json.dumps(dataset, indent=4))
         network = build_network(spec, plans, dataset).eval()
         _smooth(network)
-        image = made_volume(self.part.dataset, self.size.grid, self.size.millimetres)
+        image = made_volume(self.part.dataset, GRID) if self.size.image is None else self.size.image
         _spread_labels(network, normalized(image, spec), self.part.dataset)
         for fold in self.network.folds or ["0"]:
             save_checkpoint(self.path / f"fold_{fold}", spec, network.state_dict(), self.network.trainer)
