@@ -2,25 +2,25 @@
 """Compares Nocturne with TotalSegmentator on the processor: the task `total` with made weights of the real size.
 
     python Tools/benchmarks/against_totalsegmentator.py NOCTURNE [--work DIR] [--threads 2] [--limit SECONDS] [--save]
-    python Tools/benchmarks/against_totalsegmentator.py NOCTURNE --side 128 --slices 60 --patch 64 --features 8   # small
+    python Tools/benchmarks/against_totalsegmentator.py NOCTURNE --side 128 --slices 60 --patch 64 --features 8  # small
 
 Makes the five trained folders of `total` without training: plain U-Nets of six stages from 32 features, patch
 128x128x128, 1.5 mm, as in TotalSegmentator's plans; exports them with the exporter for TotalSegmentator; and makes a CT
-of 410 x 410 x 600 mm (512 x 512 x 400 voxels), that of five_networks.py with intensities that change slowly. Then runs, one
-after the other and once each in a process of its own, TotalSegmentator's own code (`device="cpu"`, one file with all
+of 410 x 410 x 600 mm (512 x 512 x 400 voxels), that of five_networks.py with intensities that change slowly. Then runs,
+one after the other and once each in a process of its own, TotalSegmentator's own code (`device="cpu"`, one file with all
 labels, no network) and `nocturne run` without surfaces and previews: in float32, and again with --reference-rounding,
-which rounds where nnU-Net does (--variants takes exact, float32, bfloat16 and rounding). TotalSegmentator takes a thread
-for every core of the machine, whatever --threads says.
+which rounds where nnU-Net does (--variants takes exact, float32, bfloat16 and rounding). TotalSegmentator takes a
+thread for every core of the machine, whatever --threads says.
 
-Prints wall time and processor time, the peak of memory summed over the process tree (PSS, sampled every 250 ms), and the
-agreement of Nocturne's label map with TotalSegmentator's: share of equal voxels of the volume and of those that have a
-label in either map, and the lowest Dice of the labels with 1,000 voxels or more in TotalSegmentator's map. The weights are
-random, so that more voxels than with trained networks have nearly the same logits for two labels: without the rounding
-these voxels differ.
+Prints wall time and processor time, the peak of memory summed over the process tree (PSS, sampled every 250 ms), and
+the agreement of Nocturne's label map with TotalSegmentator's: share of equal voxels of the volume and of those that
+have a label in either map, and the lowest Dice of the labels with 1,000 voxels or more in TotalSegmentator's map. The
+weights are random, so that more voxels than with trained networks have nearly the same logits for two labels: without
+the rounding many of these differ.
 
 A program that ends with an error, such as no memory, or is not done after --limit seconds, has a row that says so.
-Weights, package and volume remain in --work for the next call, TotalSegmentator's label map as well. Needs
-TotalSegmentator, nnunetv2, PyTorch, onnx, onnxruntime and nibabel.
+Weights, package and volume remain in --work for the next call. Needs TotalSegmentator, nnunetv2, PyTorch, onnx,
+onnxruntime and nibabel.
 """
 
 from __future__ import annotations
@@ -106,10 +106,11 @@ def label_map(file: Path) -> NDArray[np.uint8]:
     return np.asarray(nib.load(file).dataobj).astype(np.uint8)
 
 
-def last_line(log: Path) -> str:
-    """What a program said at last, without what would end a cell of a table."""
+def cause(failure: CommandFailed, program: str, name: str, log: Path) -> str:
+    """Why a program failed and what it said at last, with its name instead of its path, as a cell of a table."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1][-120:].replace("|", "/") if lines else "without a word"
+    said = f": {lines[-1][:120].replace('|', '/')}" if lines else ""
+    return failure.reason.replace(program, name) + said
 
 
 def by_totalsegmentator(work: Path, volume: Path, out: Path, limit: float | None) -> Row:
@@ -120,7 +121,7 @@ def by_totalsegmentator(work: Path, volume: Path, out: Path, limit: float | None
             return Row(name, measure(command, environment, log, limit))
         except CommandFailed as failure:
             out.unlink(missing_ok=True)
-            return Row(name, failure.usage, f"{failure.reason.replace(sys.executable, 'Python')}: {last_line(log)}")
+            return Row(name, failure.usage, cause(failure, sys.executable, "Python", log))
 
 
 def by_nocturne(work: Path, variant: str, command: list[str], expected: Path, limit: float | None) -> Row:
@@ -129,7 +130,7 @@ def by_nocturne(work: Path, variant: str, command: list[str], expected: Path, li
     try:
         usage = measure([*command, *VARIANTS[variant]], {}, log, limit)
     except CommandFailed as failure:
-        return Row(name, failure.usage, f"{failure.reason.replace(command[0], 'nocturne')}: {last_line(log)}")
+        return Row(name, failure.usage, cause(failure, command[0], "nocturne", log))
     files = list((work / variant).rglob("segmentation.nii.gz"))
     if len(files) != 1:
         return Row(name, usage, f"{len(files)} label maps")
@@ -148,9 +149,8 @@ def by_nocturne(work: Path, variant: str, command: list[str], expected: Path, li
 
 def report(options: argparse.Namespace, rows: list[Row], load: float, labels: str) -> str:
     shown = subprocess.run([options.nocturne, "--version"], capture_output=True, text=True)
-    side = round(0.8 * 512)
     lines = [
-        f"## {datetime.date.today()}: TotalSegmentator's task {TASK} over {side} x {side} x {1.5 * options.slices:.0f} mm,"
+        f"## {datetime.date.today()}: TotalSegmentator's task {TASK} over 410 x 410 x {1.5 * options.slices:.0f} mm,"
         f" {options.threads} threads",
         "",
         f"{processor()}, {os.cpu_count()} cores, {memory_gib():.0f} GiB, {platform.system()}; TotalSegmentator"
@@ -160,7 +160,7 @@ def report(options: argparse.Namespace, rows: list[Row], load: float, labels: st
         f" 1.5 mm; {options.side} x {options.side} x {options.slices} voxels. One run each. {labels} Load average"
         f" {load:.1f} before and {os.getloadavg()[0]:.1f} after.",
         "",
-        "| program | wall s | processor s | peak MiB | equal % | of labelled voxels % | lowest Dice of large labels | failure |",
+        "| program | wall s | processor s | peak MiB | equal % | of labelled voxels % | lowest Dice | failure |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
         *(row.text() for row in rows),
         "",
@@ -169,8 +169,9 @@ def report(options: argparse.Namespace, rows: list[Row], load: float, labels: st
     for row in rows[1:]:
         if rows[0].failure is None and row.failure is None:
             lines.append(
-                f"{row.name}: {first.wall / row.usage.wall:.2f} times as fast, {first.processor / row.usage.processor:.2f}"
-                f" times less processor time, {first.peak / row.usage.peak:.2f} times less memory."
+                f"{row.name}: {first.wall / row.usage.wall:.2f} times as fast,"
+                f" {first.processor / row.usage.processor:.2f} times less processor time,"
+                f" {first.peak / row.usage.peak:.2f} times less memory."
             )
     return "\n".join(lines).rstrip() + "\n"
 
@@ -202,7 +203,8 @@ def main() -> int:
     if expected.exists():
         found = label_map(expected)
         share = 100 * np.count_nonzero(found) / found.size
-        labels = f"TotalSegmentator finds {np.count_nonzero(np.bincount(found.ravel())[1:])} labels in {share:.0f} % of it."
+        count = np.count_nonzero(np.bincount(found.ravel())[1:])
+        labels = f"TotalSegmentator finds {count} labels in {share:.0f} % of it."
     for variant in options.variants:
         shutil.rmtree(work / variant, ignore_errors=True)
         command = run_command(options.nocturne, volume, work / "package", work / variant, options.threads)

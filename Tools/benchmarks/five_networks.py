@@ -5,7 +5,7 @@
 Makes nnU-Net's plain U-Net with six stages from 32 features and 25 classes (random weights, patch 128x128x128), packs five of
 them as a program with a grid of 1.5 mm and a tile step of 0.8, as for the task `total`, and runs it over a made CT of a body
 in air. Prints seconds, tiles and peak memory. PyTorch's time for one tile is measured in the same run and multiplied by the
-number of tiles: what the networks alone would take there; against_totalsegmentator.py runs the whole of TotalSegmentator instead.
+number of tiles: what the networks alone would take there. against_totalsegmentator.py runs TotalSegmentator itself.
 Needs torch, onnx and nibabel.
 """
 
@@ -43,10 +43,8 @@ def program(folder: Path, networks: int) -> torch.nn.Module:
         values = {str(value): len(labels) + value for value in range(1, CLASSES)}
         parts.append({"packages": [f"parts/part{number}"], "labels": values})
         labels += own
-    manifest = {
-        **facts("Five networks", labels, {"scheme": "none"}),
-        "volumeProgram": {"grid": grid(1.5), "parts": parts},
-    }
+    content = {"grid": grid(1.5), "parts": parts}
+    manifest = {**facts("Five networks", labels, {"scheme": "none"}), "volumeProgram": content}
     write_program(folder, manifest)
     return network
 

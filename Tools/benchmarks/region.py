@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
-"""Times a program whose networks work in the region that a coarse network finds, and the same one over the whole volume.
+"""Times a program whose networks work in the region that a coarse network finds, and the same over the whole volume.
 
     python Tools/benchmarks/region.py NOCTURNE [--threads 2] [--save]
     python Tools/benchmarks/region.py NOCTURNE --voxels 140 140 160 --patch 64 --features 8      # small
 
 The volume is a made CT of 410 x 410 x 600 mm with voxels of 1.5 mm: a body in air with an organ, a lesion in it, and a
 vessel far from both. A network at 3 mm finds the organ; in the box around it, 20 mm larger on each side, one at 1.5 mm
-labels organ, lesion and vessel (plain U-Nets of six stages from 32 features, patch 128x128x128, tile step 0.8). Without the
-region, the same network at 1.5 mm labels the whole volume. Then the coarse network runs alone, which tells the box.
+labels organ, lesion and vessel (plain U-Nets of six stages from 32 features, patch 128x128x128, tile step 0.8). Without
+the region, the same network at 1.5 mm labels the whole volume. Then the coarse network runs alone, which tells the box.
 
-Prints wall time, processor time, time of inference, tiles and peak memory, summed over the process tree (PSS); then how
-many labels differ inside the box, which must be 0, and outside it, where the region leaves the vessel without a label.
+Prints wall time, processor time, time of inference, tiles (of the volume with the coarse network and of the box with
+the other one, as `nocturne plan` counts them) and peak memory, summed over the process tree (PSS); then how many labels
+differ inside the box, which must be 0, and outside it, where the region leaves the vessel without a label.
 
 When equality can be expected: the tiles of a box lie elsewhere than those of the volume, and the U-Nets' normalisation
-depends on all voxels of a tile, so that a network with trained or random weights alone gives nearly the same labels,
-but not the same. Here the logits of a voxel are those of its own intensity (nearest class) and, added to them, the
-U-Net's between 0 and 0.1, too small to change a label: all of the U-Net is computed, and the labels are the same
-wherever tiles lie. For the same reason the volume has the spacing of the network's grid: resampled, a box would have its
-voxels at other places than the volume. So equality shows that the box is cut, labelled and put back at its place, and
-that finding the region changes nothing in it.
+depends on all voxels of a tile, so that a network with trained or random weights alone gives similar labels, but not
+the same. Here the logits of a voxel are those of its own intensity (nearest class) and, added to them, the U-Net's
+between 0 and 0.1, too small to change a label: all of the U-Net is computed, and the labels are the same wherever tiles
+lie. For the same reason the volume has the spacing of the network's grid: resampled, a box would have its voxels at
+other places than the volume. So equality shows that the box is cut, labelled and put back at its place, and that
+finding the region changes nothing in it; it does not say how trained networks agree with and without a region.
 
 Exits with 1 if a label inside the box differs. Needs torch, onnx and nibabel.
 """
@@ -110,7 +111,8 @@ def write_programs(work: Path, patch: int, features: int) -> None:
         if name != "coarse":
             package(work / name / "parts" / "fine", "Fine", fine, LABELS, tiled(SPACING, patch, STEP), CHANNEL)
         if name != "without":
-            package(work / name / "parts" / "region", "Region", coarse, COARSE_LABELS, tiled(COARSE, patch, STEP), CHANNEL)
+            settings = tiled(COARSE, patch, STEP)
+            package(work / name / "parts" / "region", "Region", coarse, COARSE_LABELS, settings, CHANNEL)
         labels = COARSE_LABELS if name == "coarse" else LABELS
         manifest = {**facts(f"Program {name}", labels, {"scheme": "none"}), "volumeProgram": program}
         write_program(work / name, manifest)
@@ -198,8 +200,8 @@ def main() -> int:
         f"## {datetime.date.today()}: a region of {' x '.join(map(str, size))} voxels in"
         f" {' x '.join(map(str, options.voxels))}, {options.threads} threads",
         "",
-        f"{machine_line()}. Plain U-Nets of six stages from {options.features} features, patch {options.patch}³, {COARSE} mm"
-        f" for the region and {SPACING} mm in it. Load average {load:.1f} before and {os.getloadavg()[0]:.1f} after.",
+        f"{machine_line()}. Plain U-Nets of six stages from {options.features} features, patch {options.patch}³,"
+        f" {COARSE} mm for the region and {SPACING} mm in it. Load average {load:.1f} before and {os.getloadavg()[0]:.1f} after.",
         "",
         "| program | wall s | processor s | inference s | tiles | peak MiB |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -208,7 +210,8 @@ def main() -> int:
         row("its coarse network alone", runs["coarse"], str(tiles[0])),
         "",
         f"With the region {runs['without'].usage.wall / runs['with'].usage.wall:.2f} times as fast. Inside the box"
-        f" {inside} of {np.prod(size)} voxels differ, with {labels} labels; outside {outside}, which the region leaves out.",
+        f" {inside} of {np.prod(size)} voxels differ, with {labels} labels; outside {outside}, which the region leaves"
+        " out.",
     ]
     lines += [f"Note of the program with the region: {note}" for note in runs["with"].notes]
     text = "\n".join(lines) + "\n"

@@ -3,16 +3,17 @@
 
     python Tools/proofs/constant_tiles.py [--ct VOLUME...] [--mr VOLUME...] [--made]
 
-A VOLUME is a NIfTI file or a folder with one DICOM series; --made adds the CT of the benchmark five_networks.py, a body of
-410 x 410 x 600 mm in air of exactly -1000 HU. Each is prepared with nnU-Net's own functions: cropped to the voxels that
-are not 0, normalised and resampled by splines of order 3 to 1.5 mm; CT is clipped to each of --windows (HU) first, MR
-gets the mean 0 and the standard deviation 1 (z-score). Tiles have nnU-Net's positions for each of --patches and --steps, in
-the volume padded with zeros to the patch. The program itself does not say how many tiles it did not run.
+A VOLUME is a NIfTI file or a folder with one DICOM series; --made adds the CT of the benchmark five_networks.py, a body
+of 410 x 410 x 600 mm in air of exactly -1000 HU. Each is prepared with nnU-Net's own functions: cropped to the voxels
+that are not 0 (not with --no-crop), normalised and resampled by splines of order 3 to --spacing (1.5 mm). CT is clipped
+to each of --windows (HU) first, whose lower bound decides which air is constant; MR gets the mean 0 and the standard
+deviation 1 (z-score). Tiles have nnU-Net's positions for each of --patches and --steps, in the volume padded with zeros
+to the patch. The program itself does not say how many tiles it did not run.
 
 Prints for every volume the tiles, those whose voxels all have the same bits (what Nocturne looks for), and those whose
-voxels differ by less than 0.0001 standard deviations at most: were these many more, rounding in the resampling would be
-what keeps tiles from being constant. Nocturne's resampling rounds elsewhere, so that the former may differ by those
-between the two. Needs nnunetv2 and SimpleITK.
+voxels differ by less than 0.0001 standard deviations: were these many more, rounding in the resampling would be what
+keeps tiles from being constant. Nocturne's resampling rounds elsewhere, so that for Nocturne the number of constant
+tiles may be anywhere up to that of the nearly constant ones. Needs nnunetv2 and SimpleITK.
 """
 
 from __future__ import annotations
@@ -85,8 +86,9 @@ def prepared(volume: Volume, window: tuple[float, float] | None, spacing: float,
     data = (data - data.mean()) / max(float(data.std()), 1e-8)
     shape = compute_new_shape(data.shape[1:], volume.spacing, [spacing] * 3)
     same = tuple(shape) == data.shape[1:]
-    found = data if same else resample_data_or_seg_to_shape(data, shape, volume.spacing, [spacing] * 3, order=3, order_z=0)
-    return np.asarray(found[0], dtype=np.float32)
+    if not same:
+        data = resample_data_or_seg_to_shape(data, shape, volume.spacing, [spacing] * 3, order=3, order_z=0)
+    return np.asarray(data[0], dtype=np.float32)
 
 
 def padded(image: NDArray[np.float32], patch: int) -> NDArray[np.float32]:
@@ -132,7 +134,7 @@ def main() -> int:
     parser.add_argument("--ct", type=Path, nargs="+", default=[], metavar="VOLUME")
     parser.add_argument("--mr", type=Path, nargs="+", default=[], metavar="VOLUME")
     parser.add_argument("--made", action="store_true", help="the volume of the benchmark five_networks.py as well")
-    parser.add_argument("--windows", type=windows_of, default="-1000:1000,-160:240", help="HU; write --windows=-160:240")
+    parser.add_argument("--windows", type=windows_of, default="-1000:1000,-160:240", help="HU, such as --windows=-160:240")
     parser.add_argument("--patches", type=int, nargs="+", default=[96, 128], help="voxels a side")
     parser.add_argument("--steps", type=float, nargs="+", default=[0.5, 0.8], help="shares of the patch")
     parser.add_argument("--spacing", type=float, default=1.5, help="mm")

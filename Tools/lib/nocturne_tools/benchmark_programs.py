@@ -59,17 +59,19 @@ def stages(features: int) -> list[int]:
 
 
 def package(
-    folder: Path, name: str, network: nn.Module, labels: list[str], recipe_: dict[str, Any], channel: dict[str, Any] = CT
+    folder: Path,
+    name: str,
+    network: nn.Module,
+    labels: list[str],
+    settings: dict[str, Any],
+    channel: dict[str, Any] = CT,
 ) -> None:
-    """Writes a network of one channel as a package; its classes are the background and `labels`."""
+    """Writes a network of one channel as a package with these settings; its classes are the background and `labels`."""
     folder.mkdir(parents=True)
-    x = torch.zeros(1, 1, *recipe_["patchSize"])
-    names = {"input_names": ["x"], "output_names": ["y"]}
+    x = torch.zeros(1, 1, *settings["patchSize"])
+    names: dict[str, Any] = {"input_names": ["x"], "output_names": ["y"]}
     torch.onnx.export(network.eval(), (x,), str(folder / "network.onnx"), **names, opset_version=17, dynamo=False)
-    manifest = {
-        **facts(name, labels, channel),
-        "volumeSegmentation": recipe_,
-    }
+    manifest = {**facts(name, labels, channel), "volumeSegmentation": settings}
     write_package(folder, manifest, ["network.onnx"])
 
 

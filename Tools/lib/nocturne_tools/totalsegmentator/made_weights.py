@@ -33,7 +33,7 @@ GRID = shapes.Grid((64, 60, 56), (1.7, 1.7, 1.7))
 
 @dataclass(frozen=True)
 class Size:
-    """How large the networks are, and from what image (i, j, k) each takes its labels, at least as large as the patches."""
+    """How large the networks are, and from what image (i, j, k), at least as large as the patch, they take labels."""
 
     patches: dict[float, list[int]]  # by spacing, (z, y, x)
     features: list[int]
