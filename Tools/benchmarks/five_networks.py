@@ -5,7 +5,8 @@
 Makes nnU-Net's plain U-Net with six stages from 32 features and 25 classes (random weights, patch 128x128x128), packs five of
 them as a program with a grid of 1.5 mm and a tile step of 0.8, as for the task `total`, and runs it over a made CT of a body
 in air. Prints seconds, tiles and peak memory. PyTorch's time for one tile is measured in the same run and multiplied by the
-number of tiles: what the networks alone would take there. Needs torch, onnx and nibabel.
+number of tiles: what the networks alone would take there. against_totalsegmentator.py runs TotalSegmentator itself.
+Needs torch, onnx and nibabel.
 """
 
 import argparse
@@ -18,76 +19,32 @@ import tempfile
 import time
 from pathlib import Path
 
-import nibabel as nib
-import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.benchmark import append_results
+from nocturne_tools.benchmark_programs import body, facts, grid, package, run_command, stages, tiled
 from nocturne_tools.machine import processor
-from nocturne_tools.model_package import label, recipe, write_package, write_program
+from nocturne_tools.model_package import write_program
 from nocturne_tools.onnx_fixtures.networks import PlainUNet
 
 CLASSES, PATCH = 25, 128
-CT = {"scheme": "ct", "lowerBound": -1000, "upperBound": 1000, "mean": 0, "standardDeviation": 300}
-
-
-def body(path: Path) -> None:
-    """An ellipse of tissue with noise in air: 512 x 512 x 400 voxels of 0.8 x 0.8 x 1.5 mm."""
-    rng = np.random.default_rng(5)
-    x, y = np.meshgrid(np.linspace(-1, 1, 512), np.linspace(-1, 1, 512), indexing="ij")
-    inside = (x / 0.85) ** 2 + (y / 0.6) ** 2 < 1
-    volume = np.full((512, 512, 400), -1000, dtype=np.int16)
-    for k in range(400):
-        volume[..., k][inside] = 40 + 30 * rng.standard_normal(int(inside.sum()))
-    nib.save(nib.Nifti1Image(volume, np.diag([0.8, 0.8, 1.5, 1])), path)
-
-
-def package(folder: Path, number: int) -> torch.nn.Module:
-    torch.manual_seed(number)
-    network = PlainUNet(3, 1, CLASSES, [32, 64, 128, 256, 320, 320]).eval()
-    folder.mkdir(parents=True)
-    x = torch.zeros(1, 1, PATCH, PATCH, PATCH)
-    names = {"input_names": ["x"], "output_names": ["y"]}
-    torch.onnx.export(network, (x,), str(folder / "network.onnx"), **names, opset_version=17, dynamo=False)
-    labels = [label(value, f"label_{number}_{value}", "#D55E00") for value in range(1, CLASSES)]
-    manifest = {
-        "id": f"part-{number}",
-        "name": f"Part {number}",
-        "description": "Random weights, for benchmarks.",
-        "version": "1",
-        "modalities": ["CT"],
-        "channels": [{"name": "CT", "normalization": CT}],
-        "labels": labels,
-        "volumeSegmentation": {
-            **recipe("RAS", [1.5] * 3, [PATCH] * 3),
-            "tileStep": 0.8,
-        },
-    }
-    write_package(folder, manifest, ["network.onnx"])
-    return network
 
 
 def program(folder: Path, networks: int) -> torch.nn.Module:
     """Writes the program; returns the last network."""
     parts, labels = [], []
     for number in range(networks):
-        network = package(folder / "parts" / f"part{number}", number)
-        values = {str(value): number * (CLASSES - 1) + value for value in range(1, CLASSES)}
+        torch.manual_seed(number)
+        network = PlainUNet(3, 1, CLASSES, stages(32)).eval()
+        own = [f"label_{number}_{value}" for value in range(1, CLASSES)]
+        package(folder / "parts" / f"part{number}", f"Part {number}", network, own, tiled(1.5, PATCH, 0.8))
+        values = {str(value): len(labels) + value for value in range(1, CLASSES)}
         parts.append({"packages": [f"parts/part{number}"], "labels": values})
-        labels += [label(own, f"label_{number}_{value}", "#D55E00") for value, own in values.items()]
-    grid = {"spacing": [1.5] * 3, "resampling": {"method": "zoom", "order": 1, "truncates": True}}
-    manifest = {
-        "id": "five-networks",
-        "name": "Five networks",
-        "description": "Random weights, for benchmarks.",
-        "version": "1",
-        "modalities": ["CT"],
-        "channels": [{"name": "CT", "normalization": {"scheme": "none"}}],
-        "labels": labels,
-        "volumeProgram": {"grid": grid, "parts": parts},
-    }
+        labels += own
+    content = {"grid": grid(1.5), "parts": parts}
+    manifest = {**facts("Five networks", labels, {"scheme": "none"}), "volumeProgram": content}
     write_program(folder, manifest)
     return network
 
@@ -115,10 +72,9 @@ def main() -> None:
         work = Path(temporary)
         network = program(work / "program", options.networks)
         body(work / "body.nii.gz")
-        command = [options.nocturne, "run", str(work / "body.nii.gz"), "--model", str(work / "program")]
-        command += ["--output", str(work / "out"), "--meshes", "none", "--preview", "none", "--quiet"]
+        command = run_command(options.nocturne, work / "body.nii.gz", work / "program", work / "out", options.threads)
         before = os.getloadavg()[0]
-        subprocess.run([*command, "--threads", str(options.threads)], check=True)
+        subprocess.run(command, check=True)
         run = json.loads(next((work / "out").glob("*/run.json")).read_text())
         plan = subprocess.run(
             [options.nocturne, "plan", str(work / "body.nii.gz"), "--model", str(work / "program"), "--json"],

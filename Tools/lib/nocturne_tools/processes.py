@@ -23,7 +23,11 @@ class Usage:
 
 
 class CommandFailed(Exception):
-    """The command's exit code was not 0."""
+    """The command's exit code was not 0, or its time was over; `usage` is what it had taken until then."""
+
+    def __init__(self, reason: str, usage: Usage, log: str) -> None:
+        super().__init__(f"{reason}:\n{log[-2000:]}")
+        self.reason, self.usage = reason, usage
 
 
 def children(process: int) -> list[int]:
@@ -119,8 +123,17 @@ class PeakSampler:
         self._thread.join()
 
 
-def measure(command: list[str], environment: dict[str, str], log: Path) -> Usage:
-    """Runs the command to its end; its output goes to `log`. Processes that it leaves in its session are killed."""
+def measure(command: list[str], environment: dict[str, str], log: Path, limit: float | None = None) -> Usage:
+    """Runs the command to its end, or for `limit` seconds at most; its output goes to `log`.
+
+    Processes that it leaves in its session are killed. Raises `CommandFailed`.
+    """
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        _kill_session(process.pid)
+
     with log.open("wb") as stream:
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -132,16 +145,26 @@ def measure(command: list[str], environment: dict[str, str], log: Path) -> Usage
             start_new_session=True,
         )
         sampler = PeakSampler(process.pid)
+        timer = threading.Timer(limit or 0, stop)
+        if limit is not None:
+            timer.start()
         try:
             _, status, used = os.wait4(process.pid, 0)
             wall = time.perf_counter() - start
         finally:
+            timer.cancel()
             sampler.close()
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            _kill_session(process.pid)
     process.returncode = os.waitstatus_to_exitcode(status)
+    usage = Usage(wall, used.ru_utime + used.ru_stime, sampler.peak)
     if process.returncode != 0:
-        raise CommandFailed(f"{command[0]} ended with {process.returncode}:\n{log.read_text(errors='replace')[-2000:]}")
-    return Usage(wall, used.ru_utime + used.ru_stime, sampler.peak)
+        reason = f"not done after {limit:.0f} s" if late.is_set() else f"{command[0]} ended with {process.returncode}"
+        raise CommandFailed(reason, usage, log.read_text(errors="replace"))
+    return usage
+
+
+def _kill_session(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

@@ -1,6 +1,6 @@
-"""Small weights with TotalSegmentator's structure of folders, made without training.
+"""Weights with TotalSegmentator's structure of folders, made without training: small ones, or of the real size.
 
-The networks are nnU-Net's plain U-Nets with few features. Their kernels are smooth and a little lopsided, and the last
+The networks are nnU-Net's plain U-Nets. Their kernels are smooth and a little lopsided, and the last
 layer gives each class the voxels whose features are nearest to those of one voxel of a made volume, and a share
 of the body to the background: labels are connected regions that follow the intensities, and not noise.
 """
@@ -31,6 +31,23 @@ BACKGROUND, BACKGROUND_OF_FEW, FEW = 0.5, 0.1, 5
 GRID = shapes.Grid((64, 60, 56), (1.7, 1.7, 1.7))
 
 
+@dataclass(frozen=True)
+class Size:
+    """How large the networks are, and from what image (i, j, k), at least as large as the patch, they take labels."""
+
+    patches: dict[float, list[int]]  # by spacing, (z, y, x)
+    features: list[int]
+    image: NDArray[np.float32] | None = None  # none: a made volume of each folder's own
+
+
+SMALL = Size(PATCHES, FEATURES)
+
+
+def real(image: NDArray[np.float32], patch: int = 128, features: int = 32) -> Size:
+    """TotalSegmentator's own networks of 1.5 mm: six stages from 32 features, a patch of 128 voxels a side."""
+    return Size({1.5: [patch] * 3}, [min(features * 2**stage, 320) for stage in range(6)], image)
+
+
 def made_volume(seed: int, grid: shapes.Grid, size: float = 90) -> NDArray[np.float32]:
     """A CT-like volume (i, j, k): a body with organs, and intensities that change slowly inside."""
     image = shapes.render(seed, grid, ["ct"], size)[0][0].astype(np.float32)
@@ -48,6 +65,7 @@ class MadeFolder:
     path: Path
     network: Network
     part: Part
+    size: Size = SMALL
 
     def spec(self) -> FolderSpec:
         spacing = self.network.spacing or [1.5, 1.5, 1.5]
@@ -56,9 +74,9 @@ class MadeFolder:
         return FolderSpec(
             self.network.configuration,
             list(spacing),
-            PATCHES.get(spacing[0], PATCHES[1.5]),
+            self.size.patches.get(spacing[0], self.size.patches[1.5]),
             GRID,
-            features=FEATURES,
+            features=self.size.features,
             labels=labels,
             reader="NibabelIOWithReorient" if odd else "SimpleITKIO",
             transpose=[1, 0, 2] if self.part.dataset % 4 == 0 else [0, 1, 2],
@@ -75,7 +93,8 @@ class MadeFolder:
         (self.path / "dataset.json").write_text(json.dumps(dataset, indent=4))
         network = build_network(spec, plans, dataset).eval()
         _smooth(network)
-        _spread_labels(network, normalized(made_volume(self.part.dataset, GRID), spec), self.part.dataset)
+        image = made_volume(self.part.dataset, GRID) if self.size.image is None else self.size.image
+        _spread_labels(network, normalized(image, spec), self.part.dataset)
         for fold in self.network.folds or ["0"]:
             save_checkpoint(self.path / f"fold_{fold}", spec, network.state_dict(), self.network.trainer)
 
@@ -126,7 +145,7 @@ def _spread_labels(network: nn.Module, patch: Tensor, seed: int) -> None:
     last.bias.data[0] += float(torch.quantile(lead, BACKGROUND if classes > FEW else BACKGROUND_OF_FEW))
 
 
-def folders(task: Task, weights: Path) -> list[MadeFolder]:
+def folders(task: Task, weights: Path, size: Size = SMALL) -> list[MadeFolder]:
     """The folders of a task and of its region, with the names that TotalSegmentator looks for."""
     from totalsegmentator.map_tasks_config import TASK_ID_WEIGHTS_CONFIGS
 
@@ -135,13 +154,13 @@ def folders(task: Task, weights: Path) -> list[MadeFolder]:
         name = f"{network.trainer}__{network.plans}__{network.configuration}"
         for part in network.parts:
             dataset = TASK_ID_WEIGHTS_CONFIGS[part.dataset]["foldername"]
-            found.append(MadeFolder(weights / dataset / name, network, part))
+            found.append(MadeFolder(weights / dataset / name, network, part, size))
     return found
 
 
-def make(tasks: list[Task], weights: Path) -> None:
+def make(tasks: list[Task], weights: Path, size: Size = SMALL) -> None:
     """Writes the folders of several tasks that do not exist yet."""
     for task in tasks:
-        for folder in folders(task, weights):
+        for folder in folders(task, weights, size):
             if not folder.path.exists():
                 folder.write()

@@ -7,15 +7,34 @@ TASK is such as total, total-fast or body; all datasets of the task and of its r
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parents[2]
+
+
+@contextlib.contextmanager
+def call(task: str, weights: Path, volume: Path, output: Path) -> Iterator[tuple[list[str], dict[str, str]]]:
+    """The command and the environment variables that it needs; inside the context its settings exist."""
+    with tempfile.TemporaryDirectory() as home:
+        # Without this file TotalSegmentator makes one that allows it to send statistics about its use.
+        settings = {"totalseg_id": "totalseg_local", "send_usage_stats": False, "prediction_counter": 0}
+        settings["statistics_disclaimer_shown"] = True
+        (Path(home) / "config.json").write_text(json.dumps(settings))
+        environment = {
+            "PYTHONPATH": os.pathsep.join([str(LIBRARY), os.environ.get("PYTHONPATH", "")]),
+            "TOTALSEG_HOME_DIR": home,
+            "TOTALSEG_WEIGHTS_PATH": str(weights),
+            "nnUNet_def_n_proc": "2",
+        }
+        yield [sys.executable, "-m", __name__, task, str(weights), str(volume), str(output)], environment
 
 
 def predict(task: str, weights: Path, volume: Path, output: Path) -> None:
@@ -23,20 +42,8 @@ def predict(task: str, weights: Path, volume: Path, output: Path) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     # The label map gets its name when it is complete, so that an interrupted call leaves none behind.
     partial = output.with_name(f"partial_{output.name}")
-    with tempfile.TemporaryDirectory() as home:
-        # Without this file TotalSegmentator makes one that allows it to send statistics about its use.
-        settings = {"totalseg_id": "totalseg_local", "send_usage_stats": False, "prediction_counter": 0}
-        settings["statistics_disclaimer_shown"] = True
-        (Path(home) / "config.json").write_text(json.dumps(settings))
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(LIBRARY), os.environ.get("PYTHONPATH", "")]),
-            "TOTALSEG_HOME_DIR": home,
-            "TOTALSEG_WEIGHTS_PATH": str(weights),
-            "nnUNet_def_n_proc": "2",
-        }
-        command = [sys.executable, "-m", __name__, task, str(weights), str(volume), str(partial)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    with call(task, weights, volume, partial) as (command, environment):
+        done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
     if done.returncode != 0 or not partial.exists():
         raise RuntimeError(f"TotalSegmentator, task {task}, {volume.name}: {done.stdout[-1000:]}{done.stderr[-3000:]}")
     partial.rename(output)
