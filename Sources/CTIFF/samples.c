@@ -84,7 +84,7 @@ static uint64_t number(const uint8_t *bytes, int size, int is_big_endian)
     return value;
 }
 
-int32_t ctiff_count_pages(int descriptor)
+int32_t ctiff_count_pages(int descriptor, int32_t most)
 {
     uint8_t head[16];
     if (pread(descriptor, head, sizeof head, 0) < 8) return 1;
@@ -94,7 +94,7 @@ int32_t ctiff_count_pages(int descriptor)
     uint64_t offset = number(head + (is_bigtiff ? 8 : 4), offset_size, is_big_endian);
     int32_t pages = 0;
     // A circular chain ends at the limit; a failed read also ends the chain.
-    while (offset != 0 && offset < (uint64_t)INT64_MAX / 2 && pages < 10000) {
+    while (offset != 0 && offset < (uint64_t)INT64_MAX / 2 && pages < most) {
         uint8_t bytes[8];
         if (pread(descriptor, bytes, (size_t)count_size, (off_t)offset) != count_size) break;
         pages++;
