@@ -46,8 +46,8 @@ package enum Remedies {
         "picture": checkDisk,
         "regions": "Correct the file of --rois, then use `nocturne retry`.",
         "run": "`nocturne resume` processes it.",
-        "tiff": copyAgain,
         "system": "Read the reason; `nocturne retry` tries the item again.",
+        "tiff": copyAgain,
         "volume":
             "Look at the volume with `nocturne inspect`, and leave it out with --exclude if it cannot be corrected.",
     ]

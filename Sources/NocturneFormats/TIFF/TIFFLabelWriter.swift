@@ -1,4 +1,3 @@
-internal import CZlib
 public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
@@ -37,7 +36,7 @@ public enum TIFFLabelWriter {
                 let slice = labels.voxels.withUnsafeBufferPointer { all in
                     samples(all[k * shape.sliceCount..<(k + 1) * shape.sliceCount], bits: bits)
                 }
-                guard let pixels = deflated(slice) else {
+                guard let pixels = ZlibStream.deflated(slice) else {
                     throw TIFFStackError(.outOfMemory, path: path, "no memory to compress a page")
                 }
                 try output.write(pages.page(pixels, isLast: k == shape.z - 1))
@@ -59,16 +58,6 @@ public enum TIFFLabelWriter {
                 count += 1
             }
         }
-    }
-
-    private static func deflated(_ bytes: [UInt8]) -> [UInt8]? {
-        var length = compressBound(uLong(bytes.count))
-        var status = Z_OK
-        let result = [UInt8](unsafeUninitializedCapacity: Int(length)) { target, count in
-            status = compress2(target.baseAddress, &length, bytes, uLong(bytes.count), 6)
-            count = status == Z_OK ? Int(length) : 0
-        }
-        return status == Z_OK ? result : nil
     }
 }
 
