@@ -52,7 +52,8 @@ cphoto_code ctiff_open_file(const char *path, size_t memory, ctiff_decoder **mad
 // A field of one 16-bit number, or its default.
 uint16_t ctiff_short_field(ctiff_decoder *decoder, uint32_t tag, uint16_t otherwise);
 
-// The number of pictures in a file's chain of directories, at most `most`; at least 1.
-int32_t ctiff_count_pages(int descriptor, int32_t most);
+// The number of pictures in a file's chain of directories, at most `most`; at least 1. `is_broken`, unless NULL, says
+// whether the chain leads out of the file.
+int32_t ctiff_count_pages(int descriptor, int32_t most, int *is_broken);
 
 #endif

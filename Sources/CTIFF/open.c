@@ -310,7 +310,7 @@ cphoto_code ctiff_open(
     header->layered_bytes = 0;
     uint16_t orientation = ctiff_short_field(decoder, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     facts->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
-    facts->page_count = ctiff_count_pages(TIFFFileno(decoder->tiff), maximum_counted_pages);
+    facts->page_count = ctiff_count_pages(TIFFFileno(decoder->tiff), maximum_counted_pages, NULL);
     cphoto_code code = decoder->photometric == PHOTOMETRIC_PALETTE ? read_palette(decoder) : CPHOTO_OK;
     return code == CPHOTO_OK ? choose_method(decoder, facts) : code;
 }

@@ -88,7 +88,9 @@ cphoto_code ctiff_stack_open(const char *path, size_t memory, ctiff_decoder **ma
     ctiff_decoder *decoder = *made;
     if (code == CPHOTO_OK) code = read_directory(decoder);
     if (code != CPHOTO_OK) return code;
-    int32_t pages = ctiff_count_pages(TIFFFileno(decoder->tiff), maximum_pages + 1);
+    int is_broken = 0;
+    int32_t pages = ctiff_count_pages(TIFFFileno(decoder->tiff), maximum_pages + 1, &is_broken);
+    if (is_broken) return ctiff_refuse(decoder, CPHOTO_CORRUPT, "truncated: the list of its pages leads out of the file");
     if (pages > maximum_pages) {
         return ctiff_refuse(decoder, CPHOTO_CORRUPT, "more than %d pages, or a circular list of them", maximum_pages);
     }

@@ -63,7 +63,7 @@ struct TIFFStackTests {
             ("refused-bits", .unsupported, "samples of 1 bits (integer)"),
             ("refused-depth", .unsupported, "2 slices in one page"),
             ("refused-truncated-chain", .notThreeDimensional, "states 2 slices, it has 1 pages"),
-            ("refused-sizes", .unsupported, "page 2 of 3: 40 x 37 samples"),
+            ("refused-sizes", .unsupported, "page 2 of 2: 40 x 37 samples"),
         ]
     )
     func refused(_ name: String, _ code: TIFFStackErrorCode, _ fact: String) throws {
