@@ -15,6 +15,7 @@ struct ctiff_decoder {
     int64_t width, height, next_row;
     uint32_t tile_width, tile_height, rows_per_strip;
     uint16_t bits, samples, photometric, planar, compression;
+    uint16_t kind;              // SAMPLEFORMAT_…, of a stack
     uint16_t alpha;             // EXTRASAMPLE_…, 0 when there is none
     ctiff_way way;
     cphoto_stop stop;
@@ -26,6 +27,8 @@ struct ctiff_decoder {
     int64_t raw_size;
     uint32_t *raster;           // for ctiff_by_library
     uint8_t palette[256][3];
+    int32_t next_page;          // of a stack
+    char *description;
 };
 
 // Stores the reason and returns the code.
@@ -43,7 +46,14 @@ void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_ind
 // Converts one row of unpacked samples to RGB.
 void ctiff_convert(const ctiff_decoder *decoder, const uint8_t *samples, uint8_t *rgb);
 
-// The number of pictures in a file's chain of directories, at most 10,000; at least 1.
-int32_t ctiff_count_pages(int descriptor);
+// Opens a file, whose first directory is then the current one; the decoder is created unless memory runs out.
+cphoto_code ctiff_open_file(const char *path, size_t memory, ctiff_decoder **made);
+
+// A field of one 16-bit number, or its default.
+uint16_t ctiff_short_field(ctiff_decoder *decoder, uint32_t tag, uint16_t otherwise);
+
+// The number of pictures in a file's chain of directories, at most `most`; at least 1. `is_broken`, unless NULL, says
+// whether the chain leads out of the file.
+int32_t ctiff_count_pages(int descriptor, int32_t most, int *is_broken);
 
 #endif

@@ -10,6 +10,7 @@
 
 enum {
     maximum_samples = 32,
+    maximum_counted_pages = 10000,
     // Pictures that the library itself converts are held completely, and their conversion cannot be interrupted.
     maximum_library_pixels = 50000000
 };
@@ -66,7 +67,7 @@ static int handle_warning(TIFF *tiff, void *owner, const char *module, const cha
     return 1;
 }
 
-static int open_file(ctiff_decoder *decoder, const char *path, size_t memory)
+static int open_tiff(ctiff_decoder *decoder, const char *path, size_t memory)
 {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options) return 0;
@@ -103,7 +104,7 @@ static void handle_warning(thandle_t file, const char *module, const char *forma
 }
 
 // This version has no limit of its own for a single allocation.
-static int open_file(ctiff_decoder *decoder, const char *path, size_t memory)
+static int open_tiff(ctiff_decoder *decoder, const char *path, size_t memory)
 {
     (void)memory;
     TIFFSetErrorHandler(NULL);
@@ -134,7 +135,7 @@ cphoto_code ctiff_library_failure(ctiff_decoder *decoder)
     return ctiff_refuse(decoder, CPHOTO_NOT_READ, "%s", strerror(decoder->system_code));
 }
 
-static uint16_t short_field(ctiff_decoder *decoder, uint32_t tag, uint16_t otherwise)
+uint16_t ctiff_short_field(ctiff_decoder *decoder, uint32_t tag, uint16_t otherwise)
 {
     uint16_t value = otherwise;
     return TIFFGetFieldDefaulted(decoder->tiff, tag, &value) ? value : otherwise;
@@ -177,7 +178,7 @@ static int has_plain_samples(const ctiff_decoder *decoder)
 
 static cphoto_code choose_method(ctiff_decoder *decoder, ctiff_facts *facts)
 {
-    uint16_t format = short_field(decoder, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
+    uint16_t format = ctiff_short_field(decoder, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
     int is_log = decoder->photometric == PHOTOMETRIC_LOGL || decoder->photometric == PHOTOMETRIC_LOGLUV;
     if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID && !is_log) {
         return ctiff_refuse(
@@ -253,13 +254,12 @@ static void read_alpha(ctiff_decoder *decoder)
     }
 }
 
-cphoto_code ctiff_open(
-    const char *path, size_t memory, ctiff_decoder **made, cphoto_header *header, ctiff_facts *facts)
+cphoto_code ctiff_open_file(const char *path, size_t memory, ctiff_decoder **made)
 {
     ctiff_decoder *decoder = calloc(1, sizeof *decoder);
     *made = decoder;
     if (!decoder) return CPHOTO_NO_MEMORY;
-    if (!open_file(decoder, path, memory)) return CPHOTO_NO_MEMORY;
+    if (!open_tiff(decoder, path, memory)) return CPHOTO_NO_MEMORY;
     int reason = errno;
     if (!decoder->tiff) {
         if (reason == ENOENT || reason == EACCES || reason == EISDIR) {
@@ -268,7 +268,15 @@ cphoto_code ctiff_open(
         }
         return ctiff_library_failure(decoder);
     }
-    if (decoder->has_message) return ctiff_library_failure(decoder);
+    return decoder->has_message ? ctiff_library_failure(decoder) : CPHOTO_OK;
+}
+
+cphoto_code ctiff_open(
+    const char *path, size_t memory, ctiff_decoder **made, cphoto_header *header, ctiff_facts *facts)
+{
+    cphoto_code opened = ctiff_open_file(path, memory, made);
+    ctiff_decoder *decoder = *made;
+    if (opened != CPHOTO_OK) return opened;
     uint32_t width = 0, height = 0;
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(decoder->tiff, TIFFTAG_IMAGELENGTH, &height);
@@ -277,10 +285,10 @@ cphoto_code ctiff_open(
     }
     decoder->width = width;
     decoder->height = height;
-    decoder->bits = short_field(decoder, TIFFTAG_BITSPERSAMPLE, 1);
-    decoder->samples = short_field(decoder, TIFFTAG_SAMPLESPERPIXEL, 1);
-    decoder->planar = short_field(decoder, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-    decoder->compression = short_field(decoder, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+    decoder->bits = ctiff_short_field(decoder, TIFFTAG_BITSPERSAMPLE, 1);
+    decoder->samples = ctiff_short_field(decoder, TIFFTAG_SAMPLESPERPIXEL, 1);
+    decoder->planar = ctiff_short_field(decoder, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    decoder->compression = ctiff_short_field(decoder, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
     uint16_t photometric = 0;
     if (!TIFFGetField(decoder->tiff, TIFFTAG_PHOTOMETRIC, &photometric)) {
         photometric = decoder->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
@@ -300,9 +308,9 @@ cphoto_code ctiff_open(
     header->has_alpha = decoder->alpha != 0;
     header->is_layered = 0;
     header->layered_bytes = 0;
-    uint16_t orientation = short_field(decoder, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
+    uint16_t orientation = ctiff_short_field(decoder, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     facts->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
-    facts->page_count = ctiff_count_pages(TIFFFileno(decoder->tiff));
+    facts->page_count = ctiff_count_pages(TIFFFileno(decoder->tiff), maximum_counted_pages, NULL);
     cphoto_code code = decoder->photometric == PHOTOMETRIC_PALETTE ? read_palette(decoder) : CPHOTO_OK;
     return code == CPHOTO_OK ? choose_method(decoder, facts) : code;
 }

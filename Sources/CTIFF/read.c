@@ -12,6 +12,7 @@ void ctiff_close(ctiff_decoder *decoder)
     free(decoder->band);
     free(decoder->raw);
     free(decoder->raster);
+    free(decoder->description);
     free(decoder);
 }
 

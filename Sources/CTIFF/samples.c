@@ -84,9 +84,10 @@ static uint64_t number(const uint8_t *bytes, int size, int is_big_endian)
     return value;
 }
 
-int32_t ctiff_count_pages(int descriptor)
+int32_t ctiff_count_pages(int descriptor, int32_t most, int *is_broken)
 {
     uint8_t head[16];
+    if (is_broken) *is_broken = 0;
     if (pread(descriptor, head, sizeof head, 0) < 8) return 1;
     int is_big_endian = head[0] == 'M';
     int is_bigtiff = number(head + 2, 2, is_big_endian) == 43;
@@ -94,8 +95,10 @@ int32_t ctiff_count_pages(int descriptor)
     uint64_t offset = number(head + (is_bigtiff ? 8 : 4), offset_size, is_big_endian);
     int32_t pages = 0;
     // A circular chain ends at the limit; a failed read also ends the chain.
-    while (offset != 0 && offset < (uint64_t)INT64_MAX / 2 && pages < 10000) {
+    while (offset != 0 && pages < most) {
         uint8_t bytes[8];
+        if (is_broken) *is_broken = 1;
+        if (offset >= (uint64_t)INT64_MAX / 2) break;
         if (pread(descriptor, bytes, (size_t)count_size, (off_t)offset) != count_size) break;
         pages++;
         uint64_t entries = number(bytes, count_size, is_big_endian);
@@ -103,6 +106,7 @@ int32_t ctiff_count_pages(int descriptor)
         offset += (uint64_t)count_size + entries * (uint64_t)entry_size;
         if (pread(descriptor, bytes, (size_t)offset_size, (off_t)offset) != offset_size) break;
         offset = number(bytes, offset_size, is_big_endian);
+        if (is_broken) *is_broken = 0;
     }
     return pages > 1 ? pages : 1;
 }

@@ -11,7 +11,10 @@ enum FuzzPhotos {
 
     static func tiff(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
-        return heads.contains(where: bytes.starts(with:)) && read(InputFile.write(bytes, "input.tif"))
+        guard heads.contains(where: bytes.starts(with:)) else { return false }
+        let path = InputFile.write(bytes, "input.tif")
+        FuzzVolumes.stack(path)
+        return read(path)
     }
 
     static func dicom(_ bytes: UnsafeRawBufferPointer) -> Bool { read(InputFile.write(bytes, "input.dcm")) }

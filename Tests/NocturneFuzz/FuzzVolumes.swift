@@ -20,6 +20,12 @@ enum FuzzVolumes {
         return true
     }
 
+    /// A TIFF whose pages are slices, and labels that it has.
+    static func stack(_ path: String) {
+        guard let shape = try? TIFFStackReader.readHeader(at: path).shape, shape.count <= maximumCount else { return }
+        _ = try? TIFFStackReader.readVolume(at: path, scope: .serial())
+    }
+
     static func stl(_ bytes: UnsafeRawBufferPointer) -> Bool {
         _ = try? STLReader.read(at: InputFile.write(bytes, "input.stl"))
         return true

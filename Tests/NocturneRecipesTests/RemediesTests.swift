@@ -13,7 +13,7 @@ struct RemediesTests {
 
     private static let formats =
         codes(of: NIfTIErrorCode.self) + codes(of: PhotoErrorCode.self) + codes(of: PictureErrorCode.self)
-        + codes(of: PDFErrorCode.self) + codes(of: MeshFileErrorCode.self)
+        + codes(of: PDFErrorCode.self) + codes(of: TIFFStackErrorCode.self) + codes(of: MeshFileErrorCode.self)
 
     @Test("Every code of a format, of the system and of the batch has a text for its kind")
     func everyCode() {
@@ -38,7 +38,7 @@ struct RemediesTests {
     @Test("No text is for a code of a format that does not exist")
     func noOtherCode() {
         let known = Set(Self.formats)
-        let domains: Set = ["nifti", "photo", "picture", "pdf", "mesh"]
+        let domains: Set = ["nifti", "photo", "picture", "pdf", "mesh", "tiff"]
         for name in Remedies.covered where name.contains(".") {
             let code = FaultCode(rawValue: name)
             #expect(!domains.contains(code.domain) || known.contains(code), "\(name)")

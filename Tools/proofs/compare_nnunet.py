@@ -131,7 +131,8 @@ def predict(case: ProofCase, folder: Path, folds: int, mirroring: bool, probabil
                 folder_with_segs_from_prev_stage=None if before is None else str(before),
             )
         before = stage
-    for name in [f"case{n}{ending(case.spec.grid)}" for n in range(len(inputs))] + arrays:
+    spacings = [f"case{n}.json" for n in range(len(inputs))] if case.takes_tiff else []
+    for name in [f"case{n}{ending(case.spec.grid)}" for n in range(len(inputs))] + spacings + arrays:
         shutil.copy(before / name, out)
     (out / "done").touch()
     return out
@@ -164,6 +165,17 @@ def dice_of_truth(case: ProofCase, folder: Path, predicted: Path) -> float:
         truth, found = (read_labels(place / name)[0] > 0 for place in (folder / "truth", predicted))
         scores.append(2 * (truth & found).sum() / max(truth.sum() + found.sum(), 1))
     return float(min(scores))
+
+
+def tiff_differences(case: ProofCase, result: Path, expected: Path) -> list[str]:
+    """What is wrong with the label map as TIFF: nnU-Net's reader must find the labels of the NIfTI file, and nnU-Net's spacing."""
+    from nnunetv2.imageio.tif_reader_writer import Tiff3DIO
+
+    found, facts = Tiff3DIO().read_seg(str(result / "segmentation.tif"))
+    same = np.array_equal(found[0].transpose(2, 1, 0), read_labels(result / "segmentation.nii.gz")[0])
+    spacing = json.loads(expected.with_suffix(".json").read_text())["spacing"]
+    fine = same and list(facts["spacing"]) == list(spacing)
+    return [] if fine else [f"{case.name}: segmentation.tif of {result.name} has other labels or another spacing"]
 
 
 def label_channels(case: ProofCase, package: Path) -> dict[str, int]:
@@ -199,6 +211,8 @@ def compare(
                 if found.shape != labels.shape or not np.allclose(place, affine, atol=1e-3):
                     notes.append(f"{case.name}: different grid")
                     found = np.full(labels.shape, 255, dtype=np.uint8)
+                if files and case.takes_tiff:
+                    notes += tiff_differences(case, files[0].parent, expected / f"case{n}.tif")
                 different.append(total.add(found, labels))
                 if probabilities and files:
                     maps = files[0].parent / "probabilities"

@@ -47,6 +47,7 @@ package enum Remedies {
         "regions": "Correct the file of --rois, then use `nocturne retry`.",
         "run": "`nocturne resume` processes it.",
         "system": "Read the reason; `nocturne retry` tries the item again.",
+        "tiff": copyAgain,
         "volume":
             "Look at the volume with `nocturne inspect`, and leave it out with --exclude if it cannot be corrected.",
     ]
@@ -98,6 +99,14 @@ package enum Remedies {
         "photo.tooLarge": "Scale the picture down.",
         "photo.unsupported": "Convert the picture to JPEG, PNG or TIFF with 8 bits a channel.",
         "run.cancelled": "`nocturne retry` processes it.",
+        "tiff.invalidSpacing":
+            "Correct the file <case>.json beside the images: {\"spacing\": [pages, rows, columns]} in mm, then use `nocturne retry`.",
+        "tiff.notTIFF": notAnInput,
+        "tiff.notThreeDimensional": "Write each volume to a file of its own, one page for each slice.",
+        "tiff.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
+        "tiff.unreadable": "Check that the file can be read, then use `nocturne retry`.",
+        "tiff.unsupported":
+            "Write one grey page for each slice, all of one size and type, and each channel to a file of its own.",
         "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne retry`.",
         "volume.notLabels": "Give the label map in place of the image, or leave the file out with --exclude.",
         "volume.otherGrid": "Draw the labels on the grid of the item's own image.",

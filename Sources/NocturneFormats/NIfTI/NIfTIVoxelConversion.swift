@@ -52,12 +52,23 @@ enum NIfTIVoxelConversion {
             slope = header.scalingSlope
             intercept = header.scalingIntercept
         }
+
+        /// The stored numbers themselves, in the machine's byte order.
+        static let native = Rule(swapped: false, scaled: false, slope: 1, intercept: 0)
+
+        private init(swapped: Bool, scaled: Bool, slope: Double, intercept: Double) {
+            (self.swapped, self.scaled, self.slope, self.intercept) = (swapped, scaled, slope, intercept)
+        }
     }
 
     // Both switches name each type, so that each loop is compiled for its type.
-    static func toFloats(_ header: NIfTIHeader) -> ToFloats {
-        let rule = Rule(header)
-        return switch header.dataType {
+    static func toFloats(_ header: NIfTIHeader) -> ToFloats { toFloats(header.dataType, Rule(header)) }
+
+    /// For numbers of other files, in the machine's byte order and without scaling.
+    static func toFloats(native type: NIfTIDataType) -> ToFloats { toFloats(type, .native) }
+
+    private static func toFloats(_ type: NIfTIDataType, _ rule: Rule) -> ToFloats {
+        switch type {
         case .uint8: { floats(UInt8.self, rule, $0, $1, $2) }
         case .int8: { floats(Int8.self, rule, $0, $1, $2) }
         case .uint16: { floats(UInt16.self, rule, $0, $1, $2) }

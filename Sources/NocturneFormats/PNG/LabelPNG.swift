@@ -28,7 +28,7 @@ public enum LabelPNG {
             throw PictureError(.invalidImage, path: path, "\(width)×\(height) pixels cannot be written")
         }
         let rows = labels.withUnsafeBufferPointer { filtered($0, width: width, bytesInRow: bytesInRow) }
-        guard let content = deflated(rows) else {
+        guard let content = ZlibStream.deflated(rows) else {
             throw PictureError(.outOfMemory, path: path, "no memory to compress the label map")
         }
         let header = PNGFile.header(width: width, height: height, .grey, bits: UInt8(bits))
@@ -65,16 +65,6 @@ public enum LabelPNG {
                 }
             }
         }
-    }
-
-    private static func deflated(_ bytes: [UInt8]) -> [UInt8]? {
-        var length = compressBound(uLong(bytes.count))
-        var status = Z_OK
-        let result = [UInt8](unsafeUninitializedCapacity: Int(length)) { target, count in
-            status = compress2(target.baseAddress, &length, bytes, uLong(bytes.count), 6)
-            count = status == Z_OK ? Int(length) : 0
-        }
-        return status == Z_OK ? result : nil
     }
 
     // MARK: Reading

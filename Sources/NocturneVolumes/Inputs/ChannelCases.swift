@@ -12,7 +12,7 @@ struct FoundVolume: Sendable {
     var name: String
     var path: String
     var files: [FoundFile]
-    /// The voxel files of NIfTI pairs, whose headers are ``files``.
+    /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
     var images: [FoundFile] = []
     var volume: Result<VolumeFacts, Refusal>
     var order: String
@@ -103,7 +103,7 @@ struct ChannelCases {
     }
 
     private static func split(_ volume: FoundVolume) -> (name: String, index: Int)? {
-        volume.key.hasPrefix("nifti:") && volume.files.count == 1 ? split(volume.name) : nil
+        (volume.key.hasPrefix("nifti:") || volume.isTIFF) && volume.files.count == 1 ? split(volume.name) : nil
     }
 
     /// The case name and the channel number, from a base name that ends with an underscore and four digits.
@@ -279,12 +279,17 @@ struct ChannelCases {
         _ volume: Result<VolumeFacts, Refusal>
     ) -> FoundVolume {
         let name = volumes[0].name.dropLast(5)
+        // The channels of a TIFF have one file with the spacing.
+        var images: [FoundFile] = []
+        for image in volumes.flatMap(\.images) where !images.contains(where: { $0.path == image.path }) {
+            images.append(image)
+        }
         return FoundVolume(
             key: "case:" + path,
             name: String(name),
             path: volumes[0].path,
             files: volumes.flatMap(\.files),
-            images: volumes.flatMap(\.images),
+            images: images,
             volume: volume,
             order: volumes[0].order,
             words: volumes[0].words

@@ -8,8 +8,8 @@ enum OptionScope {
             switch name {
             // A series that is upright and even stays as it is.
             case "fix-tilt": source?.isCorrected == true
-            case "include-derived", "dicom-seg", "rtstruct": source?.format != .nifti
-            case "assume-orientation": source?.format != .dicom
+            case "include-derived", "dicom-seg", "rtstruct": source.map { $0.format == .dicom } ?? true
+            case "assume-orientation": source.map { $0.format == .nifti } ?? true
             default: true
             }
         }

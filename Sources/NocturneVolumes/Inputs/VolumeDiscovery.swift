@@ -39,9 +39,18 @@ struct VolumeDiscovery {
         var nifti = zip(inputs, isNIfTI).filter(\.1).map(\.0)
         let isUnresponsiveNIfTI = walk.unresponsive.map { VolumeDiscovery.isNIfTIName($0.fileName) }
         nifti += zip(walk.unresponsive, isUnresponsiveNIfTI).filter(\.1).map(\.0)
-        nifti += ChannelCases.siblings(of: nifti, channels: models.map(\.channelCount).max() ?? 1)
-        let others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
+        let channels = models.map(\.channelCount).max() ?? 1
+        nifti += ChannelCases.siblings(of: nifti, channels: channels)
+        var others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
         found += try niftiVolumes(nifti, request)
+        if models.contains(where: { $0.settings.inputFormat == .tiff }) {
+            var tiffs = others.filter { TIFFVolumes.isName($0.fileName) }
+            tiffs += ChannelCases.siblings(of: tiffs, channels: channels)
+            let volumes = try TIFFVolumes(scope: scope).volumes(tiffs, request)
+            let read = Set(volumes.flatMap(\.allFiles).map(\.path))
+            others.removeAll { read.contains($0.path) }
+            found += volumes
+        }
         found += zip(walk.unresponsive, isUnresponsiveNIfTI).filter { !$0.1 }
             .map { single($0.0, .refused(request.silent.reason(for: $0.0.path))) }
         let dicom = try dicomVolumes(others, excluding: Set(nifti.map(\.path)), request)
@@ -61,7 +70,7 @@ struct VolumeDiscovery {
 
     static func stem(_ name: String) -> String {
         let lower = name.lowercased()
-        for ending in [".nii.gz", ".hdr.gz", ".nii", ".hdr"] where lower.hasSuffix(ending) {
+        for ending in [".nii.gz", ".hdr.gz", ".nii", ".hdr", ".tif", ".tiff"] where lower.hasSuffix(ending) {
             return String(name.dropLast(ending.count))
         }
         return name
@@ -205,7 +214,8 @@ struct VolumeDiscovery {
         let stamps = try FoundVolume.stamps(of: found, scope: scope)
         var seconds = SecondImageFinder(options, scope: scope)
         return try models.flatMap { model in
-            try ChannelCases(model: model.package).cases(found).map { found in
+            let suited = found.map { $0.suited(to: model.settings.inputFormat, model: model.package.id) }
+            return try ChannelCases(model: model.package).cases(suited).map { found in
                 let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
                 let stamp = parts.joined(separator: "\n")
                 let second = try seconds.find(for: found.inputName, item: found.name)

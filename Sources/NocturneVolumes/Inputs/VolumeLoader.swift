@@ -20,18 +20,25 @@ struct VolumeLoader {
 
     /// - Throws: ``VolumeError`` for a file that has changed since it was found, the readers' errors, `CancelledError`.
     func load() throws -> Loaded {
-        switch source.format {
-        case .nifti:
-            var channels: [Volume] = []
-            var nonFinite: (path: String, count: Int)?
-            for file in source.files {
-                let read = try channel(at: file)
-                channels.append(read.volume)
-                if nonFinite == nil, read.nonFiniteCount > 0 { nonFinite = (file, read.nonFiniteCount) }
-            }
-            return Loaded(channels: channels, notes: source.notes ?? [], nonFinite: nonFinite)
-        case .dicom: return try series()
+        if source.format == .dicom { return try series() }
+        var channels: [Volume] = []
+        var nonFinite: (path: String, count: Int)?
+        for file in source.files {
+            let (volume, count) = source.format == .tiff ? try stack(at: file) : try channel(at: file)
+            channels.append(volume)
+            if nonFinite == nil, count > 0 { nonFinite = (file, count) }
         }
+        return Loaded(channels: channels, notes: source.notes ?? [], nonFinite: nonFinite)
+    }
+
+    private func changed(_ path: String) -> VolumeError {
+        VolumeError(code: .sourceChanged, path: path, detail: "the file changed since it was found")
+    }
+
+    private func stack(at path: String) throws -> (volume: Volume, nonFiniteCount: Int) {
+        let read = try TIFFStackReader.readVolume(at: path, scope: scope)
+        guard read.header.shape == source.geometry.shape else { throw changed(path) }
+        return (Volume(geometry: source.geometry, voxels: read.voxels), read.nonFiniteCount)
     }
 
     private func series() throws -> Loaded {
@@ -56,7 +63,7 @@ struct VolumeLoader {
         )
     }
 
-    private func channel(at path: String) throws -> NIfTIVolume {
+    private func channel(at path: String) throws -> (volume: Volume, nonFiniteCount: Int) {
         // Discovery has refused a file without orientation unless it is to be assumed.
         let read = try NIfTIReader.readVolume(
             at: path,
@@ -67,7 +74,7 @@ struct VolumeLoader {
         guard read.volume.geometry.shape == source.geometry.shape,
             path != source.files[0] || read.volume.geometry == source.geometry,
             read.header.time?.count == source.timePoint?.count
-        else { throw VolumeError(code: .sourceChanged, path: path, detail: "the file changed since it was found") }
-        return read
+        else { throw changed(path) }
+        return (read.volume, read.nonFiniteCount)
     }
 }

@@ -12,7 +12,7 @@ struct HeaderWindow: Codable, Sendable, Hashable {
 
 /// What the recipe stores in the journal to locate a volume again and to plan for it without reading pixels.
 public struct VolumeSource: ItemSource {
-    enum Format: String, Codable, Sendable { case nifti, dicom }
+    enum Format: String, Codable, Sendable { case nifti, dicom, tiff }
 
     var format: Format
     /// The id of the model package.
@@ -40,7 +40,7 @@ public struct VolumeSource: ItemSource {
     var storedVoxels: Int?
     /// Notes from discovery: how a series was split, what a header contradicts.
     var notes: [String]?
-    /// The voxel files of NIfTI pairs, whose headers are ``files``.
+    /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
     var images: [String]?
     package var identifiers: IdentifierPolicy?
     package var words: [String]?
@@ -110,6 +110,7 @@ public struct VolumeSource: ItemSource {
     /// Bytes that a thread holds while it reads a slice: the file, and twice 4 bytes per pixel, since JPEG 2000 is
     /// decoded. A mosaic is decoded as a whole.
     var decoderBytes: Int {
+        if format == .tiff { return TIFFStackReader.workingBytes(geometry.shape) }
         guard let slices else { return Self.minimumDecoderBytes }
         let columns = geometry.shape.x + (slices.map(\.x).max() ?? 0)
         let rows = geometry.shape.y + (slices.map(\.y).max() ?? 0)

@@ -21,6 +21,8 @@ struct SegmentationWriter {
     private var finished: VolumeSegmentation.FinishedVolume { meshed.finished }
 
     static let labelFile = "segmentation.nii.gz"
+    static let tiffFile = "segmentation.tif"
+    static let tiffSpacingFile = "segmentation.json"
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         var written = [Self.labelFile]
@@ -29,6 +31,7 @@ struct SegmentationWriter {
             try FileSystem.copy(edit.labels.original, to: folder + "/" + EditedLabelMap.originalFile)
             written.append(EditedLabelMap.originalFile)
         }
+        written += try writeTIFF(into: folder, scope: scope)
         let clinical = try ClinicalObjects(
             options: options,
             package: model.package,
@@ -122,6 +125,16 @@ struct SegmentationWriter {
             NIfTILabel(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
         }
         try NIfTIWriter.writeLabels(finished.labels, names: names, forms: try forms(), to: path, scope: scope)
+    }
+
+    /// Labels and spacing as nnU-Net's `Tiff3DIO` writes them, of a TIFF.
+    /// - Returns: the files.
+    private func writeTIFF(into folder: String, scope: ComputeScope) throws -> [String] {
+        guard finished.source.format == .tiff else { return [] }
+        try TIFFLabelWriter.write(finished.labels, to: folder + "/" + Self.tiffFile, scope: scope)
+        let spacing = TIFFSpacing.document(finished.source.spacing)
+        try FileSystem.write(folder + "/" + Self.tiffSpacingFile, spacing)
+        return [Self.tiffFile, Self.tiffSpacingFile]
     }
 
     /// Those of a NIfTI source.

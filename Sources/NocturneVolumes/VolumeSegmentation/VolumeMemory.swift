@@ -124,7 +124,8 @@ struct VolumeMemory {
         let review = options.review == .volumes ? ReviewVolume.workingBytes(shape) : 0
         let rendering = options.rendering == .none ? 0 : RenderingWriter.diskBytes
         let probabilities = mappedLabels.count * (voxelsOfNetworks + voxels / 4)
-        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + probabilities
+        let stack = source.format == .tiff ? voxels / 4 : 0
+        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + probabilities + stack
             + (lean ? voxels * 8 : 0)
     }
 

@@ -97,6 +97,7 @@ extension Refusal {
         Refusal("\(volume).patchSize", "[64]", .invalidValue, "\(volume).patchSize"),
         Refusal("\(volume).patchSize", "[64, 64]", .invalidValue, "\(volume).spacing"),
         Refusal("\(volume).transpose", "[0, 2, 2]", .invalidValue, "\(volume).transpose"),
+        Refusal("\(volume).inputFormat", "\"png\"", .invalidValue, "\(volume).inputFormat"),
         Refusal("\(volume).output", "\"masks\"", .invalidValue, "\(volume).output"),
         Refusal(
             "\(volume).previousStage",

@@ -51,6 +51,7 @@ struct PhotoSegmentationPackageTests {
         arguments: [
             ("\"tileStep\": 0.5", "\"spacing\": [1, 1]", "photoSegmentation.spacing"),
             ("\"tileStep\": 0.5", "\"orientation\": \"RAS\"", "photoSegmentation.orientation"),
+            ("\"tileStep\": 0.5", "\"inputFormat\": \"tiff\"", "photoSegmentation.inputFormat"),
             ("\"tileStep\": 0.5", "\"resampling\": {}", "photoSegmentation.resampling"),
             ("\"tileStep\": 0.5", "\"window\": {\"center\": 1, \"width\": 2}", "photoSegmentation.window"),
             ("\"tileStep\": 0.5", "\"normalizeAfterResampling\": true", "photoSegmentation.normalizeAfterResampling"),

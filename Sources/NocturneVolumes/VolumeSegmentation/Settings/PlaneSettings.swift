@@ -30,6 +30,7 @@ extension ModelValidation {
         if level.normalizeAfterResampling != nil {
             throw refused("normalizeAfterResampling", "photos are not resampled")
         }
+        if raw.inputFormat != nil { throw refused("inputFormat", "photos are recognised by their content") }
         if raw.window != nil { throw refused("window", "photos are shown as they are") }
         if level.normalizations != nil || level.oneHotLabels != nil {
             throw refused(level.normalizations == nil ? "oneHotLabels" : "normalizations", "photos have no cascades")

@@ -22,7 +22,7 @@ extension ModelValidation {
         if let label = package.labels.first(where: { !made.contains($0.value) }) {
             throw refuse("labels", expected: "labels that a part gives", found: label.name)
         }
-        return VolumeModelSettings(
+        let settings = VolumeModelSettings(
             grid: try raw.grid.map { (raw) throws(ModelPackageError) in try grid(raw, key: "\(section).grid") },
             region: region,
             parts: parts,
@@ -33,6 +33,14 @@ extension ModelValidation {
             ),
             window: try window(raw.window, key: "\(section).window") ?? parts[0].members[0].settings.window
         )
+        if let other = settings.members.first(where: { $0.settings.inputFormat != settings.inputFormat }) {
+            throw refuse(
+                "\(section).parts",
+                expected: "packages of one inputFormat, here \(settings.inputFormat.rawValue)",
+                found: "\(other.settings.inputFormat.rawValue) in \(other.path)"
+            )
+        }
+        return settings
     }
 
     private func grid(_ raw: VolumeProgramSection.Grid, key: String) throws(ModelPackageError) -> ProgramGridSettings {

@@ -104,6 +104,9 @@ extension VolumeModelSettings: ModelSettings {
         )
     }
 
+    /// That of all members.
+    public var inputFormat: VolumeSegmentationSettings.InputFormat { parts[0].members[0].settings.inputFormat }
+
     /// All members, each once: that of the region, then those of the parts.
     var members: [ProgramMember] {
         var found: [ProgramMember] = []

@@ -5,10 +5,11 @@ struct VolumeSegmentationSection: Decodable {
     let level: Level
     let previousStage: Level?
     let output: String?
+    let inputFormat: String?
     let postprocessing: Postprocessing?
     let window: Window?
 
-    private enum CodingKeys: String, CodingKey { case previousStage, output, postprocessing, window }
+    private enum CodingKeys: String, CodingKey { case previousStage, output, inputFormat, postprocessing, window }
 
     init(from decoder: any Decoder) throws {
         // The keys of the only or last level are in the section itself.
@@ -16,6 +17,7 @@ struct VolumeSegmentationSection: Decodable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         previousStage = try container.decodeIfPresent(Level.self, forKey: .previousStage)
         output = try container.decodeIfPresent(String.self, forKey: .output)
+        inputFormat = try container.decodeIfPresent(String.self, forKey: .inputFormat)
         postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
         window = try container.decodeIfPresent(Window.self, forKey: .window)
     }

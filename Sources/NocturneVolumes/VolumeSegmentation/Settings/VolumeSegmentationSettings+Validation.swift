@@ -16,9 +16,26 @@ extension ModelValidation {
         return VolumeSegmentationSettings(
             levels: levels,
             output: output,
+            inputFormat: try inputFormat(raw.inputFormat, levels, section: section),
             postprocessing: try postprocessing(raw.postprocessing, labels: labels, key: "\(section).postprocessing"),
             window: try window(raw.window, key: "\(section).window")
         )
+    }
+
+    private func inputFormat(
+        _ text: String?,
+        _ levels: [CascadeLevel],
+        section: String
+    ) throws(ModelPackageError) -> VolumeSegmentationSettings.InputFormat {
+        let text = text ?? VolumeSegmentationSettings.InputFormat.medical.rawValue
+        guard let format = VolumeSegmentationSettings.InputFormat(rawValue: text) else {
+            throw refuse("\(section).inputFormat", expected: "medical or tiff", found: text)
+        }
+        // A TIFF states no direction to which it could be turned.
+        if format == .tiff, let level = levels.first(where: { $0.orientation != .stored }) {
+            throw refuse("\(section).orientation", expected: "stored with tiff", found: level.orientation.rawValue)
+        }
+        return format
     }
 
     /// Models that give a label map need channels and labels, which are optional in other packages.

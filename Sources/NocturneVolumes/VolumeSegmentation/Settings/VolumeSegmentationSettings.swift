@@ -11,9 +11,18 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
         case regions
     }
 
+    /// The files that a model takes.
+    public enum InputFormat: String, Hashable, Sendable {
+        /// DICOM series and NIfTI files.
+        case medical
+        /// TIFFs whose pages are slices, as read by nnU-Net's `Tiff3DIO`.
+        case tiff
+    }
+
     /// One, or two for a cascade: the labels of the first become input channels of the second.
     public var levels: [CascadeLevel]
     public let output: Output
+    public let inputFormat: InputFormat
     public let postprocessing: PostprocessingSettings
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
     public let window: DisplayWindow?
@@ -21,9 +30,11 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
     package init(
         levels: [CascadeLevel],
         output: Output,
+        inputFormat: InputFormat = .medical,
         postprocessing: PostprocessingSettings,
         window: DisplayWindow? = nil
     ) {
+        self.inputFormat = inputFormat
         self.levels = levels
         self.output = output
         self.postprocessing = postprocessing

@@ -18,7 +18,7 @@ from .folder import Checkpoint
 from .refusal import Refusal, listed
 from .settings import Configuration
 
-__all__ = ["LARGEST_DIFFERENCE", "build", "compare", "export", "load", "trainer_note"]
+__all__ = ["LARGEST_DIFFERENCE", "build", "compare", "export", "load", "pretraining_advice", "trainer_note"]
 
 KNOWN_NETWORKS = ("PlainConvUNet", "ResidualEncoderUNet")
 KNOWN_PARTS = ("Conv2d", "Conv3d", "InstanceNorm2d", "InstanceNorm3d", "BatchNorm2d", "BatchNorm3d", "LeakyReLU")
@@ -44,7 +44,8 @@ def build(configuration: Configuration, trainer: str, inputs: int, outputs: int)
     except RuntimeError as error:
         raise configuration.refusal(f"unknown network ({error})") from None
     if name.split(".")[-1] not in KNOWN_NETWORKS:
-        raise configuration.refusal(f"unknown network class {name}; known: {listed(KNOWN_NETWORKS)}")
+        advice = pretraining_advice(configuration, trainer)
+        raise configuration.refusal(f"unknown network class {name}; known: {listed(KNOWN_NETWORKS)}{advice}")
     required = list(architecture.get("_kw_requires_import", ["conv_op", "norm_op", "dropout_op", "nonlin"]))
     for key in required:
         part = arguments.get(key)
@@ -67,7 +68,8 @@ def _build_primus(configuration: Configuration, trainer: str, inputs: int, outpu
     trainers = {known.__name__: known for known in _trainers(nnUNetTrainer) if known.__module__.startswith(PRIMUS_TRAINERS)}
     if trainer not in trainers:
         names = listed(sorted(name for name in trainers if not name.startswith("Abstract")))
-        raise configuration.refusal(f"unknown network: trainer {trainer}; those of the installed nnU-Net for Primus: {names}")
+        fact = f"unknown network: trainer {trainer}; those of the installed nnU-Net for Primus: {names}"
+        raise configuration.refusal(fact + pretraining_advice(configuration, trainer))
     if any(side % PRIMUS_STEP for side in configuration.patch):
         raise configuration.refusal(f"patch_size {configuration.patch}; Primus takes multiples of {PRIMUS_STEP}")
     values = ConfigurationManager(deepcopy(configuration.values))
@@ -79,6 +81,18 @@ def _build_primus(configuration: Configuration, trainer: str, inputs: int, outpu
     except Exception as error:  # the constructors' own checks are assertions
         raise configuration.refusal(f"the network of {trainer} cannot be built ({type(error).__name__}: {error})") from None
     return network.eval()
+
+
+def pretraining_advice(configuration: Configuration, trainer: str) -> str:
+    """What a refusal adds for trainers that begin with pretrained weights, which are in forks of nnU-Net: plans have a block
+    `pretrain_info`. Empty for others."""
+    if not configuration.plans.get("pretrain_info") and "pretrained" not in trainer.lower():
+        return ""
+    name = f"trainer {trainer}" if trainer else "training"
+    return (
+        f". The {name} begins with pretrained weights; exported is only the network that the plans describe. Otherwise predict with "
+        "the fork of nnU-Net that trained it"
+    )
 
 
 def trainer_note(trainer: str) -> str | None:
@@ -101,15 +115,15 @@ def _trainers(base: type) -> list[type]:
     return found
 
 
-def load(network: nn.Module, checkpoint: Checkpoint) -> None:
-    """Loads the weights; every name and shape must fit."""
+def load(network: nn.Module, checkpoint: Checkpoint, advice: str = "") -> None:
+    """Loads the weights; every name and shape must fit. A refusal ends with `advice`."""
     own, given = network.state_dict(), checkpoint.weights
     missing, unknown = [k for k in own if k not in given], [k for k in given if k not in own]
     if missing or unknown:
         fact = f"weights missing: {listed(missing) or 'none'}; unexpected weights: {listed(unknown) or 'none'}"
-        raise Refusal(checkpoint.path, f"does not fit the network of the plans: {fact}")
+        raise Refusal(checkpoint.path, f"does not fit the network of the plans: {fact}{advice}")
     for name, value in own.items():
         if value.shape != given[name].shape:
             shapes = f"{list(given[name].shape)}, expected {list(value.shape)}"
-            raise Refusal(checkpoint.path, f"does not fit the network of the plans: {name} has shape {shapes}")
+            raise Refusal(checkpoint.path, f"does not fit the network of the plans: {name} has shape {shapes}{advice}")
     network.load_state_dict(given, strict=True)

@@ -90,7 +90,7 @@ class Stage:
                 raise Refusal(checkpoint.path, f"is of {other}")
             if sorted(checkpoint.mirroring) != sorted(self.mirroring):
                 self._say(f"note: {checkpoint.path} mirrors along {checkpoint.mirroring}; the first fold's axes count")
-            networks.load(network, checkpoint)
+            networks.load(network, checkpoint, networks.pretraining_advice(self.configuration, self.trainer))
             name = f"{prefix}fold_{fold}.onnx"
             try:
                 networks.export(network, shape, out / name)
@@ -139,6 +139,8 @@ def _previous(stage: Stage, options: Options, say: Callable[[str], None]) -> Sta
         raise Refusal(folder, fact)
     if before.configuration.previous is not None:
         raise Refusal(folder, "is a cascade itself; a package has at most two stages")
+    if before.configuration.takes_tiff != stage.configuration.takes_tiff:
+        raise Refusal(before.folder.plans_file, "its image_reader_writer is not that of the cascade")
     if before.channels != stage.channels:
         raise Refusal(before.folder.dataset_file, "its channels are not those of the cascade")
     if before.labels.entries != stage.labels.entries or before.labels.regions != stage.labels.regions:
@@ -152,6 +154,8 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
         raise Refusal(out, "exists already; --replace overwrites it")
     stage = Stage(Folder(model, options.folds, options.checkpoint, options.trust), options, say)
     recipe = stage.recipe()
+    if stage.configuration.takes_tiff:
+        recipe["inputFormat"] = "tiff"
     before = None if stage.configuration.previous is None else _previous(stage, options, say)
     rules: dict[str, Any] = {"keepLargest": [], "fillHoles": []}
     if not stage.configuration.takes_photos:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from .make_folder import FolderSpec
 from .photos import PhotoSize
-from .shapes import Grid
+from .shapes import Grid, Stack
 
 REGIONS = {"background": 0, "whole": [1, 2, 3], "left": [1, 3], "core": 3}
 TRAINING = Grid((60, 60, 60), (1.1, 1.1, 1.1))
@@ -25,6 +25,10 @@ class ProofCase:
     @property
     def takes_photos(self) -> bool:
         return isinstance(self.spec.grid, PhotoSize)
+
+    @property
+    def takes_tiff(self) -> bool:
+        return isinstance(self.spec.grid, Stack)
 
 
 FULL = FolderSpec("3d_fullres", [1.5, 1.5, 1.5], [32, 32, 32], TRAINING)
@@ -92,6 +96,36 @@ CASES = [
         "torch-resampling",
         replace(FULL, torch_resampling=True),
         [Grid((64, 60, 56), (1.0, 1.1, 1.2))],
+    ),
+    ProofCase(
+        "tiff",
+        replace(
+            FULL,
+            spacing=[4.5, 1.2, 1.2],
+            patch=[12, 40, 40],
+            strides=[[1, 1, 1], [1, 2, 2], [2, 2, 2]],
+            grid=Stack((72, 72, 14), (0.9, 0.9, 5.0)),
+            reader="Tiff3DIO",
+        ),
+        [
+            Stack((76, 70, 13), (0.8, 0.85, 5.0)),
+            Stack((60, 64, 15), (1.05, 1.0, 4.0)),
+            Stack((66, 71, 22), (0.9, 0.9, 2.75)),
+            Stack((58, 62, 60), (1.1, 1.0, 1.0)),
+        ],
+    ),
+    ProofCase(
+        "tiff channels",
+        replace(
+            FULL,
+            contrasts=["t1", "t2"],
+            schemes=["ZScoreNormalization"] * 2,
+            masks=[True, True],
+            transpose=[1, 0, 2],
+            grid=Stack((60, 60, 60), (1.1, 1.1, 1.1)),
+            reader="Tiff3DIO",
+        ),
+        [Stack((64, 66, 40), (1.1, 1.0, 1.7)), Stack((50, 62, 58), (1.3, 1.0, 1.1))],
     ),
     ProofCase("photos", PHOTO, PHOTOS),
     ProofCase(

@@ -13,8 +13,10 @@ ORIENTATIONS = {
     "NibabelIO": "stored",
     "NibabelIOWithReorient": "RAS",
     "SimpleITKIOWithReorient": "RAS-ITK",
+    "Tiff3DIO": "stored",
 }
 PHOTOS = "NaturalImage2DIO"
+TIFF = "Tiff3DIO"
 SCHEMES = {
     "CTNormalization": "ct",
     "ZScoreNormalization": "zScore",
@@ -46,6 +48,7 @@ class Configuration:
         if reader not in ORIENTATIONS and not self.takes_photos:
             raise Refusal(file, f"unknown image_reader_writer {reader!r}; known: {listed([*ORIENTATIONS, PHOTOS])}")
         self.orientation = ORIENTATIONS.get(reader)
+        self.takes_tiff = reader == TIFF
         self.patch = self._numbers("patch_size", int)
         self.spacing = self._numbers("spacing", float)
         if len(self.patch) != len(self.spacing):

@@ -42,6 +42,22 @@ class Grid:
         affine[:3, 3] = np.array([5, -7, 11]) - linear @ ((np.array(self.shape) - 1) / 2)
         return affine
 
+    def center(self) -> NDArray[np.float64]:
+        """Where the middle of the volume is, in RAS+ mm."""
+        return np.array([5, -7, 11])
+
+
+@dataclass(frozen=True)
+class Stack(Grid):
+    """A volume in a TIFF: it has no place but a spacing, beside the file. Columns, rows and pages are (i, j, k)."""
+
+    def affine(self) -> NDArray[np.float64]:
+        """Voxel to RAS+ mm, as ITK places an array of which it knows the spacing alone."""
+        return np.diag([-self.spacing[0], -self.spacing[1], self.spacing[2], 1.0])
+
+    def center(self) -> NDArray[np.float64]:
+        return self.affine()[:3, :3] @ ((np.array(self.shape) - 1) / 2)
+
 
 def render(
     seed: int, grid: Grid, contrasts: list[str], size: float = 60
@@ -51,7 +67,7 @@ def render(
     affine = grid.affine()
     index = np.stack(np.meshgrid(*[np.arange(n) for n in grid.shape], indexing="ij"))
     place = np.tensordot(affine[:3, :3], index, 1) + affine[:3, 3][:, None, None, None]
-    place -= np.array([5, -7, 11])[:, None, None, None]
+    place -= grid.center()[:, None, None, None]
     place /= size / 2
 
     def inside(center: NDArray, radii: NDArray) -> NDArray[np.float64]:
