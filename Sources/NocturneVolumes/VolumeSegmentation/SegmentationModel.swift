@@ -111,10 +111,8 @@ public final class SegmentationModel: Sendable {
     /// a cascade alone, and the last levels of an ensemble.
     package func memory(threads: Int, options: SegmentationOptions) throws -> LevelMemory {
         let needs = try levels.map { (level: $0, memory: try $0.memory(threads: threads, options: options)) }
-        func most(_ part: (LevelMemory) -> Int) -> Int {
-            together.map { levels in
-                levels.reduce(0) { sum, level in sum + (needs.first { $0.level === level }.map { part($0.memory) } ?? 0) }
-            }.max() ?? 0
+        func bytes(_ levels: [LevelModel], _ part: (LevelMemory) -> Int) -> Int {
+            levels.reduce(0) { sum, level in sum + (needs.first { $0.level === level }.map { part($0.memory) } ?? 0) }
         }
         let last = ((region.map { [[$0]] } ?? []) + parts.map(\.members)).map { $0.compactMap(\.levels.last) }
         let together = last + members.flatMap { $0.levels.dropLast().map { [$0] } }
@@ -122,11 +120,11 @@ public final class SegmentationModel: Sendable {
             kept: needs.reduce(0) { $0 + $1.memory.kept },
             packed: PackedMemory(
                 all: needs.reduce(0) { $0 + $1.memory.packed.all },
-                together: most(\.packed.together),
+                together: together.map { bytes($0, \.packed.together) }.max() ?? 0,
                 limit: needs.map(\.memory.packed.limit).min() ?? .max
             ),
             workspace: needs.map(\.memory.workspace).max() ?? 0,
-            buffers: most(\.buffers)
+            buffers: together.map { bytes($0, \.buffers) }.max() ?? 0
         )
     }
 

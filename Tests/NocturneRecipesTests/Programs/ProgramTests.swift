@@ -103,7 +103,7 @@ struct ProgramTests {
         #expect(ensemble.workspace == one.workspace && ensemble.buffers == 2 * one.buffers)
     }
 
-    @Test("Where packed weights do not fit together, each network packs its own when its turn comes, and the labels are equal")
+    @Test("Where packed weights do not fit together, networks pack them in turns, and the labels are equal")
     func weightsInTurns() async throws {
         let bench = try BatchBench { try ProgramBuilder(section: ProgramBuilder.merged).write(into: $0) }
         let ramp = Boxes(boxes: (1...6).map { (Boxes.cube($0 * 4, 44 - $0), Float($0)) })
