@@ -6,8 +6,9 @@
 Makes a cohort of CT-like phantoms (160 to 220 voxels a side, about 1 mm) and a trained 3d_fullres folder: nnU-Net's
 plain U-Net of five stages from 32 features, patch 96x96x96, spacing 1.5 mm. Then runs, in turn in every round,
 `nnUNetv2_predict_from_modelfolder -device cpu --disable_tta` with its default workers, and `nocturne run` in float32
-and in bfloat16. Prints wall time, processor time, the peak of memory summed over the process tree (PSS, sampled every
-250 ms) and the agreement of the labels; medians over the rounds. --save appends to RESULTS.md beside this file.
+and in bfloat16. Prints wall time, processor time, the peak of memory summed over the process tree (PSS, sampled four
+times a second at most) and the agreement of the labels; medians over the rounds. --save appends to RESULTS.md beside
+this file.
 The cohort and the folder remain in --work for the next call.
 """
 

@@ -12,11 +12,11 @@ labels, no network) and `nocturne run` without surfaces and previews: in float32
 which rounds where nnU-Net does (--variants takes exact, float32, bfloat16 and rounding). TotalSegmentator takes a
 thread for every core of the machine, whatever --threads says.
 
-Prints wall time and processor time, the peak of memory summed over the process tree (PSS, sampled every 250 ms), and
-the agreement of Nocturne's label map with TotalSegmentator's: share of equal voxels of the volume and of those that
-have a label in either map, and the lowest Dice of the labels with 1,000 voxels or more in TotalSegmentator's map. The
-weights are random, so that more voxels than with trained networks have nearly the same logits for two labels: without
-the rounding many of these differ.
+Prints wall time and processor time, the peak of memory summed over the process tree (PSS, sampled four times a second
+at most), and the agreement of Nocturne's label map with TotalSegmentator's: share of equal voxels of the volume and of
+those that have a label in either map, and the lowest Dice of the labels with 1,000 voxels or more in TotalSegmentator's
+map. The weights are random, so that more voxels than with trained networks have nearly the same logits for two labels:
+without the rounding many of these differ.
 
 A program that ends with an error, such as no memory, or is not done after --limit seconds, has a row that says so.
 Weights, package and volume remain in --work for the next call. Needs TotalSegmentator, nnunetv2, PyTorch, onnx,

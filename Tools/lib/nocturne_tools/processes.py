@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SAMPLE_SECONDS = 0.25
+# Of the time of one core, at most: the system takes longer to sum up a larger process, which has to wait meanwhile.
+SAMPLE_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,11 @@ class PeakSampler:
         self._thread.start()
 
     def _sample(self) -> None:
-        while not self._done.wait(self.seconds):
+        pause = self.seconds
+        while not self._done.wait(pause):
+            begun = time.monotonic()
             self.peak = max(self.peak, sum(proportional_bytes(one) for one in descendants(self.process)))
+            pause = max(self.seconds, (time.monotonic() - begun) / SAMPLE_SHARE)
 
     def close(self) -> None:
         self._done.set()
