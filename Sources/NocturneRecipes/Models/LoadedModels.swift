@@ -71,7 +71,7 @@ package enum LoadedModels {
         }
         let before = ownBytes()
         let budget = memoryBytes ?? MemoryBudget.defaultTotal(MemoryReading.take())
-        let recipes = try recipes(description, weights: PackedWeights(limit: budget / 2))
+        let recipes = try recipes(description, weights: PackedWeights(limit: budget / 4))
         return (recipes, max(ownBytes() - before, 0))
     }
 
