@@ -46,6 +46,12 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--name", help="title, for people")
     parser.add_argument("--version", help="default: that of the weights' release")
     parser.add_argument("--licence", help="of the weights; default: Apache-2.0 for the open tasks")
+    parser.add_argument(
+        "--native-grid",
+        action="store_true",
+        help="resample the logits of each network to the volume's own grid, as nnU-Net does: borders of labels without"
+        " steps, unlike TotalSegmentator's; takes longer where voxels are smaller than the network's",
+    )
     parser.add_argument("--trust-checkpoint", dest="trust", action="store_true", help="run code of its pickle")
     parser.add_argument("--replace", action="store_true", help="overwrite OUT")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)

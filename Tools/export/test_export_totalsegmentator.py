@@ -100,6 +100,14 @@ class Exported(unittest.TestCase):
         content, _ = self.manifest("pleural_pericard_effusion")
         self.assertEqual(content["volumeProgram"]["grid"], {"orientation": "RAS"})
 
+    def test_native_grid(self) -> None:
+        content, out = self.manifest("kidney_cysts", "--native-grid")
+        self.assertEqual(content["volumeProgram"]["grid"], {"orientation": "RAS"})
+        self.assertEqual(content["volumeProgram"]["region"]["grid"]["spacing"], [6.0, 6.0, 6.0])
+        own = self.part(out, "network")["volumeSegmentation"]
+        self.assertEqual(own["spacing"], [1.5, 1.5, 1.5])
+        self.assertEqual(own["resampling"]["logits"]["order"], 1)
+
     def test_two_parts_with_a_region(self) -> None:
         content, _ = self.manifest("headneck_muscles")
         packages = [part["packages"][0] for part in content["volumeProgram"]["parts"]]

@@ -16,6 +16,8 @@ from nocturne_tools.whole_folder import whole_folder
 
 from .tasks import REGION_MARGIN_MM, Network, Part, Task
 
+# The voxels stay as they are, in canonical order.
+NATIVE_GRID = {"orientation": "RAS"}
 RESAMPLING = {"method": "zoom", "order": 1, "truncates": True}
 DOWNLOAD = "totalseg_download_weights of the Python package TotalSegmentator downloads weights"
 LICENSED = "the licence that TotalSegmentator's authors issue for this task"
@@ -32,6 +34,7 @@ class Options:
     checkpoint: str = "checkpoint_final.pth"
     trust: bool = False
     replace: bool = False
+    native_grid: bool = False
 
 
 def model_folder(weights: Path, network: Network, dataset: int) -> Path:
@@ -49,9 +52,9 @@ def model_folder(weights: Path, network: Network, dataset: int) -> Path:
 
 
 def grid(network: Network) -> dict[str, Any]:
-    """The grid on which networks run; without a spacing the voxels stay as they are, in canonical order."""
+    """The grid on which networks run and their labels are merged, as TotalSegmentator has it."""
     if network.spacing is None:
-        return {"orientation": "RAS"}
+        return NATIVE_GRID
     return {"orientation": "RAS", "spacing": network.spacing, "resampling": RESAMPLING}
 
 
@@ -73,7 +76,7 @@ class Export:
             for part in network.parts:  # all of them before the first export, which takes time
                 model_folder(self.weights, network, part.dataset)
         with whole_folder(out) as partial:
-            program: dict[str, Any] = {"grid": grid(task.network)}
+            program: dict[str, Any] = {"grid": NATIVE_GRID if self.options.native_grid else grid(task.network)}
             if task.region is not None:
                 program["region"] = self._region(task.region, partial)
             program["parts"] = []
