@@ -98,7 +98,10 @@ package struct RunTrace: Sendable {
         var whole = entry(item, "item", .slice, at: found.start, track: found.track, duration: duration)
         whole.args = ["end": .string(event.event.rawValue)]
         if let code = event.code { whole.args?["code"] = .string(code) }
-        let stages = (event.stages ?? [:]).filter { $0.value.count == 2 }.sorted { $0.value[0] < $1.value[0] }
+        // A stage may be done within the precision of the times: then the one that ended first came first.
+        let stages = (event.stages ?? [:]).filter { $0.value.count == 2 }.sorted { one, other in
+            (one.value[0], one.value[1], one.key) < (other.value[0], other.value[1], other.key)
+        }
         // Events have milliseconds, stages more: what stands below an item must not reach beyond it.
         func within(_ seconds: Double) -> Int { min(max(Int((seconds * 1e6).rounded()), 0), duration) }
         return [whole]

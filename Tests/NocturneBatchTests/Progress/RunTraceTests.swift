@@ -24,6 +24,16 @@ struct RunTraceTests {
         return entries.filter { $0.ph == .slice }
     }
 
+    @Test("Stages that began at the same moment are always in the same order: that of their ends, then of their names")
+    func equalTimes() throws {
+        let stages = ["e": [0.5, 0.5], "d": [0, 0.5], "c": [0, 0.1], "b": [0, 0], "a": [0, 0]]
+        let found = slices([
+            try event(.batchStarted, "00.000"), try event(.itemStarted, "01.000", item: "one"),
+            try event(.itemCompleted, "03.000", item: "one", stages: stages),
+        ])
+        #expect(found.filter { $0.cat == "stage" }.map(\.name) == ["a", "b", "c", "d", "e"])
+    }
+
     @Test("Items that were active at once stand on tracks of their own, with their stages within them")
     func tracks() throws {
         let found = slices([
