@@ -86,14 +86,12 @@ extension AdmissionStateMachine {
         let wanted = active.values.reduce(alone) {
             $0 + pace.diskBytes(model: $1.item.model, predicted: $1.needs.diskBytes)
         }
-        guard let measurement, let free = measurement.freeBytes else {
+        guard let measurement, let free = measurement.freeBytes,
+            !measurement.isEarlier || holdsForNext(free, wanted, conditions.now)
+        else {
             diskMeasuredAt = conditions.now
+            measurement?.isEarlier = false
             return .act(.measure(diskBytes: wanted, attempt: refusals > 0, memory: false))
-        }
-        if measurement.isEarlier, !holdsForNext(free, wanted, conditions.now) {
-            diskMeasuredAt = conditions.now
-            self.measurement?.isEarlier = false
-            return .act(.measure(diskBytes: wanted, attempt: false, memory: false))
         }
         func shortage(_ refusal: DiskRefusal?) -> WaitReason {
             .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal))

@@ -128,6 +128,14 @@ package struct PackedMemory {
     package var bytes: Int { min(all, max(together, limit)) }
 }
 
+extension PackedMemory {
+    /// Of several that share the limit.
+    init(_ parts: [PackedMemory], together: Int) {
+        let limit = parts.map(\.limit).min() ?? .max
+        self.init(all: parts.reduce(0) { $0 + $1.all }, together: together, limit: limit)
+    }
+}
+
 /// The sessions of the levels in use, created on first use and reused across items. The inference stage owns them: no two
 /// run at the same time, so that all of them share one memory for activations.
 final class LevelSessions {

@@ -119,9 +119,8 @@ public final class SegmentationModel: Sendable {
         return LevelMemory(
             kept: needs.reduce(0) { $0 + $1.memory.kept },
             packed: PackedMemory(
-                all: needs.reduce(0) { $0 + $1.memory.packed.all },
-                together: together.map { bytes($0, \.packed.together) }.max() ?? 0,
-                limit: needs.map(\.memory.packed.limit).min() ?? .max
+                needs.map(\.memory.packed),
+                together: together.map { bytes($0, \.packed.together) }.max() ?? 0
             ),
             workspace: needs.map(\.memory.workspace).max() ?? 0,
             buffers: together.map { bytes($0, \.buffers) }.max() ?? 0

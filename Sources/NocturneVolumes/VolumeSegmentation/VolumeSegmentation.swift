@@ -40,11 +40,7 @@ public struct VolumeSegmentation: Recipe {
 
     public func sharedBytes(threads: Int) throws -> Int {
         let needs = try models.map { try $0.memory(threads: threads, options: options) }
-        let packed = PackedMemory(
-            all: needs.reduce(0) { $0 + $1.packed.all },
-            together: needs.map(\.packed.together).max() ?? 0,
-            limit: needs.map(\.packed.limit).min() ?? .max
-        )
+        let packed = PackedMemory(needs.map(\.packed), together: needs.map(\.packed.together).max() ?? 0)
         let active = (needs.map(\.workspace).max() ?? 0) + (needs.map(\.buffers).max() ?? 0) + packed.bytes
         return needs.reduce(active) { $0 + $1.kept }
     }
