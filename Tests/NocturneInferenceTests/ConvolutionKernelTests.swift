@@ -18,6 +18,25 @@ struct ConvolutionKernelTests {
         }
     }
 
+    @Test("Minimal filtering errs hardly more than the plain sum", arguments: [32, 128])
+    func errorOfMinimalFiltering(channels: Int) throws {
+        let layer = ConvolutionLayer("", size: [8, 24, 24], cin: channels, cout: 32, kernel: [3, 3, 3])
+        var random = SplitMix64(seed: 4)
+        let task = ConvolutionTask(layer, random: &random)
+        let expected = task.sumsOfProducts()
+        let scale = expected.lazy.map(abs).max() ?? 0
+        for way in ConvolutionWay.available where way.isa != Int(NK_CONV_ISA_BASELINE) && !way.isDirect {
+            let direct = ConvolutionWay(isa: way.isa | Int(NK_CONV_DIRECT))
+            let (output, _) = try #require(task.run(way))
+            let (sums, _) = try #require(task.run(direct))
+            let isFiltered = output != sums
+            #expect(isFiltered)
+            let (found, plain) = (difference(output, expected), difference(sums, expected))
+            #expect(found.relative <= 2 * plain.relative, "\(way)")
+            #expect(found.largest <= 3e-6 * scale, "\(way)")
+        }
+    }
+
     @Test(arguments: ConvolutionLayer.all)
     func theOrderOfChunksIsOfNoConsequence(_ layer: ConvolutionLayer) throws {
         var random = SplitMix64(seed: 2)

@@ -60,24 +60,29 @@ struct ConvolutionWorkTests {
         #expect(try count(down, way).work.products == operations(4, 4, 4, 27, 32, 64))
     }
 
-    @Test("Minimal filtering: 24 products for tiles of 2 × 4 outputs", arguments: vectors.filter { !$0.isDirect })
+    @Test("Minimal filtering: 36 products for tiles of 4 × 4 outputs", arguments: vectors.filter { !$0.isDirect })
     func minimal(way: ConvolutionWay) throws {
         let even = ConvolutionLayer("", size: [24, 24, 24], cin: 64, cout: 64, kernel: [3, 3, 3])
         let counted = try count(even, way)
-        #expect(counted.method == "minimal 2x4")
-        // 24 planes of 12 × 6 tiles, each with 24 points and three taps along z.
-        #expect(counted.work.products == operations(24, 12, 6, 24, 3, 64, 64))
-        #expect(counted.effective == 3 * counted.work.products)
+        #expect(counted.method == "minimal 4x4")
+        // 24 planes of 6 × 6 tiles, each with 36 points and three taps along z.
+        #expect(counted.work.products == operations(24, 6, 6, 36, 3, 64, 64))
+        #expect(counted.effective == 4 * counted.work.products)
         // Tiles reach beyond the last row and the last column.
         let odd = ConvolutionLayer("", size: [23, 23, 23], cin: 64, cout: 64, kernel: [3, 3, 3])
-        #expect(try count(odd, way).work.products == operations(23, 12, 6, 24, 3, 64, 64))
-        // Without taps along z and with one unit, every plane is transformed once: for each of 12 × 6 tiles and 32
-        // channels, 6 × 4 + 4 × 20 operations for the input and 4 × 13 + 4 × 4 for the output.
+        #expect(try count(odd, way).work.products == operations(23, 6, 6, 36, 3, 64, 64))
+        // Without taps along z and with one unit, every plane is transformed once: for each of 6 × 6 tiles and 32
+        // channels, 6 × 24 + 6 × 24 operations for the input and 6 × 16 + 4 × 16 for the output.
         let flat = ConvolutionLayer("", size: [8, 24, 24], cin: 32, cout: 32, kernel: [1, 3, 3])
         let planes = try count(flat, way)
-        let tiles = 8 * 12 * 6
-        #expect(planes.method == "minimal 2x4")
-        #expect(planes.work.transforms == Double(tiles * 32 * (104 + 68)))
+        let tiles = 8 * 6 * 6
+        #expect(planes.method == "minimal 4x4")
+        #expect(planes.work.transforms == Double(tiles * 32 * (288 + 160)))
+        // Two rows leave half of such a tile empty.
+        let low = try count(ConvolutionLayer("", size: [24, 2, 24], cin: 64, cout: 64, kernel: [3, 3, 3]), way)
+        #expect(low.method == "minimal 2x4")
+        #expect(low.work.products == operations(24, 1, 6, 24, 3, 64, 64))
+        #expect(low.effective == 3 * low.work.products)
     }
 
     @Test("bfloat16 products: tiles of 2 × 2 outputs with 16 products")

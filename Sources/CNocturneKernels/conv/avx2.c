@@ -44,6 +44,7 @@ VECTOR_FUNCTION void vector_store(float *p, __m256 v) { _mm256_storeu_ps(p, v); 
 VECTOR_FUNCTION __m256 vector_all(float value) { return _mm256_set1_ps(value); }
 VECTOR_FUNCTION __m256 vector_fnma(__m256 a, __m256 b, __m256 c) { return _mm256_fnmadd_ps(a, b, c); }
 VECTOR_FUNCTION __m256 vector_subtract(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
+VECTOR_FUNCTION __m256 vector_multiply(__m256 a, __m256 b) { return _mm256_mul_ps(a, b); }
 VECTOR_FUNCTION __m256 vector_add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 VECTOR_FUNCTION __m256 vector_products(__m256 x, __m256 w, __m256 sum) { return vector_fma(x, w, sum); }
 VECTOR_FUNCTION void vector_store_points(float *p, __m256 v) { vector_store(p, v); }
@@ -136,8 +137,8 @@ static const conv_kernels kernels = {
     .fold = fold,
     .finish = finish,
     .pack = pack,
-    .minimal_input = {minimal_input_by_2, minimal_input_by_4},
-    .minimal_output = {minimal_output_by_2, minimal_output_by_4},
+    .minimal_input = {minimal_input_2_2, minimal_input_2_4, minimal_input_4_4},
+    .minimal_output = {minimal_output_2_2, minimal_output_2_4, minimal_output_4_4},
 };
 
 const conv_kernels *nk_conv_kernels_avx2(void) { return &kernels; }

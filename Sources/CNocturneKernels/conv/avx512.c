@@ -34,8 +34,8 @@ static const conv_kernels kernels = {
     .fold = fold,
     .finish = finish,
     .pack = pack,
-    .minimal_input = {minimal_input_by_2, minimal_input_by_4},
-    .minimal_output = {minimal_output_by_2, minimal_output_by_4},
+    .minimal_input = {minimal_input_2_2, minimal_input_2_4, minimal_input_4_4},
+    .minimal_output = {minimal_output_2_2, minimal_output_2_4, minimal_output_4_4},
 };
 
 const conv_kernels *nk_conv_kernels_avx512(void) { return &kernels; }

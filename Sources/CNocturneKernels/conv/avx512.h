@@ -24,6 +24,7 @@ VECTOR_FUNCTION void vector_store(float *p, __m512 v) { _mm512_storeu_ps(p, v); 
 VECTOR_FUNCTION __m512 vector_all(float value) { return _mm512_set1_ps(value); }
 VECTOR_FUNCTION __m512 vector_fnma(__m512 a, __m512 b, __m512 c) { return _mm512_fnmadd_ps(a, b, c); }
 VECTOR_FUNCTION __m512 vector_subtract(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
+VECTOR_FUNCTION __m512 vector_multiply(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
 VECTOR_FUNCTION __m512 vector_add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 /// Rounds to the nearest bfloat16 value, ties to even; NaN stays unchanged.
 VECTOR_FUNCTION __m512 vector_round(__m512 v) {

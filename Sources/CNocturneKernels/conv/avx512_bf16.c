@@ -91,8 +91,8 @@ static const conv_kernels kernels = {
     .finish = finish,
     .pack = pack,
     .pack_pairs = pack_pairs,
-    .minimal_input = {minimal_input_by_2, minimal_input_by_4},
-    .minimal_output = {minimal_output_by_2, minimal_output_by_4},
+    .minimal_input = {minimal_input_2_2, minimal_input_2_4, minimal_input_4_4},
+    .minimal_output = {minimal_output_2_2, minimal_output_2_4, minimal_output_4_4},
 };
 
 const conv_kernels *nk_conv_kernels_avx512_bf16(void) { return &kernels; }

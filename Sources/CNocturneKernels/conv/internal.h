@@ -12,9 +12,8 @@
 /// second one in the high half.
 enum { CONV_BLOCK = 16 };
 
-/// Minimal filtering: outputs of a tile along y, and its points. Along x a tile has 4 outputs, or 2 where operands are
-/// rounded to bfloat16, for which the error of the larger tile would be too large.
-enum { MINIMAL_Y = 2, POINTS_Y = MINIMAL_Y + 2, LARGEST_X = 4, LARGEST_POINTS = POINTS_Y * (LARGEST_X + 2) };
+/// The tiles of minimal filtering: 2 × 2 outputs (y, x), 2 × 4 and 4 × 4. The points of a tile are two more along each axis.
+enum { MINIMAL_2_2, MINIMAL_2_4, MINIMAL_4_4, MINIMAL_TILES, LARGEST_POINTS = 36 };
 
 /// A register tile: `segments` rows of `length` voxels, times one block of output channels, over some blocks of input
 /// channels and all taps of a phase. All distances are in words.
@@ -122,10 +121,10 @@ typedef struct conv_kernels {
     void (*pack)(const conv_strip *strip);
     /// Conversion to bfloat16.
     void (*pack_pairs)(const conv_strip *strip);
-    /// For tiles of 2 and of 4 outputs along x. With kernels of bfloat16 products, points are rounded: a block of
-    /// channels becomes half a block of words.
-    void (*minimal_input[2])(const conv_minimal_input *work);
-    void (*minimal_output[2])(const conv_minimal_output *work);
+    /// For each kind of tile. With kernels of bfloat16 products, points are rounded: a block of channels becomes half a
+    /// block of words.
+    void (*minimal_input[MINIMAL_TILES])(const conv_minimal_input *work);
+    void (*minimal_output[MINIMAL_TILES])(const conv_minimal_output *work);
 } conv_kernels;
 
 /// NULL if not compiled for this architecture. Kernels with bfloat16 products process pairs only.
@@ -165,8 +164,8 @@ struct nk_conv_plan {
     /// Taps along x that are computed together, as further output channels; 1 for none. A few output channels would
     /// leave most of a vector empty.
     int fold;
-    /// Outputs of a tile of minimal filtering along x, or 0.
-    int minimal_x;
+    /// Outputs of a tile of minimal filtering along y and x, or 0.
+    int minimal_y, minimal_x;
     /// Per group. A depthwise layer counts as one group.
     int groups, group_in, group_out;
     int in[3], out[3], in_stride[3], out_stride[3];
@@ -260,10 +259,17 @@ double nk_conv_minimal_choose(nk_conv_plan *plan);
 /// The bfloat16 nearest to a value, ties to even, and its value as float32.
 uint16_t nk_conv_bfloat16(float value);
 float nk_conv_rounded(float value);
-/// Points of a tile; packed blocks of channels per block of words; planes of input for this number of output planes.
+/// The kind of tile, one of MINIMAL_*; its points; packed blocks of channels per block of words; planes of input for this
+/// number of output planes.
+int nk_conv_minimal_tile(const nk_conv_plan *plan);
 int nk_conv_minimal_points(const nk_conv_plan *plan);
 int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan);
 int nk_conv_minimal_planes(const nk_conv_plan *plan, int size);
+/// Words from a point to the next one for so many words of a point: an odd number of cache lines, so that the points of a
+/// tile are kept in different sets of the first-level cache.
+static inline size_t nk_conv_minimal_stride(size_t words) {
+    return words / CONV_BLOCK % 2 == 1 ? words : words + CONV_BLOCK;
+}
 /// Words of the packed planes, of the points of the inputs and of the products of one unit.
 void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t words[3]);
 size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);

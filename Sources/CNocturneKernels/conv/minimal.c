@@ -1,9 +1,12 @@
-// Minimal filtering (Winograd) along y and x: a tile of 2 × 4 outputs of a 3 × 3 kernel from 4 × 6 = 24 products of
-// transformed inputs and weights instead of 72. Taps along z remain sums, so a 3 × 3 × 3 convolution needs a third of
-// the multiplications. A chunk transforms its input plane by plane, multiplies point by point with the same register
-// tiles as the direct form (a tile is a voxel there, a tap along z a tap), and transforms back when it writes the
-// output. Tiles of 4 × 4 would save another quarter but have three times the error; the error of these is hardly larger
-// than that of the plain sum.
+// Minimal filtering (Winograd) along y and x: a tile of 4 × 4 outputs of a 3 × 3 kernel from 6 × 6 = 36 products of
+// transformed inputs and weights instead of 144, or a tile of 2 × 4 outputs from 24 instead of 72. Taps along z remain
+// sums, so a 3 × 3 × 3 convolution needs a quarter or a third of the multiplications. A chunk transforms its input plane
+// by plane, multiplies point by point with the same register tiles as the direct form (a tile is a voxel there, a tap
+// along z a tap), and transforms back when it writes the output.
+//
+// The error depends on the points at which the polynomials of four outputs are evaluated: with 0, ±3/4, ±3/2 and
+// infinity that of 4 × 4 outputs is as small as with the usual 0, ±1, ±2 and infinity that of 2 × 4 is, and hardly larger
+// than that of the plain sum (nk_conv.h has figures).
 
 #include "job.h"
 
@@ -64,7 +67,7 @@ static void transform_back(const minimal_planes *work, int width) {
     const float *products = work->products;
     for (int z = work->first; z < work->first + work->count; z++) {
         for (int ty = 0; ty < work->tiles_y; ty++) {
-            const size_t at = output_voxel(job, plan->phases, z, ty * MINIMAL_Y, 0) * cout + unit->first;
+            const size_t at = output_voxel(job, plan->phases, z, ty * plan->minimal_y, 0) * cout + unit->first;
             const conv_minimal_output back = {
                 .points = products,
                 .point = work->product_point,
@@ -73,11 +76,11 @@ static void transform_back(const minimal_planes *work, int width) {
                 .output = job->out + at,
                 .output_row = row,
                 .output_step = step,
-                .rows = min_int(MINIMAL_Y, job->size[Y] - ty * MINIMAL_Y),
+                .rows = min_int(plan->minimal_y, job->size[Y] - ty * plan->minimal_y),
                 .columns = job->size[X],
                 .channels = unit->channels,
             };
-            plan->kernels->minimal_output[plan->minimal_x / 4](&back);
+            plan->kernels->minimal_output[nk_conv_minimal_tile(plan)](&back);
             products += (ptrdiff_t)work->tiles_x * width;
             if (!job->residual && job->out_slope == 1 && !job->sums) continue;
             const conv_finish finish = {
@@ -117,7 +120,7 @@ static void transform_in(const conv_job *job, const minimal_inputs *inputs, size
     const size_t plane_block = plane_floats / ((size_t)plan->pass_blocks * each);
     for (int z = 0; z < inputs->planes; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
-        for (int y = 0; y < inputs->tiles_y * MINIMAL_Y + 2; y++) {
+        for (int y = 0; y < inputs->tiles_y * plan->minimal_y + 2; y++) {
             nk_conv_pack_row(
                 job, 0, inputs->block * each, plane_blocks, input_place(job, Z, z), input_place(job, Y, y),
                 job->packed + (size_t)y * plan->row, plane_block);
@@ -132,7 +135,7 @@ static void transform_in(const conv_job *job, const minimal_inputs *inputs, size
                     b % each * (CONV_BLOCK / 2),
                 .point = inputs->point,
             };
-            plan->kernels->minimal_input[plan->minimal_x / 4](&work);
+            plan->kernels->minimal_input[nk_conv_minimal_tile(plan)](&work);
         }
     }
 }
@@ -166,7 +169,7 @@ static void multiply_unit(
             .tiles_y = inputs->tiles_y,
             .tiles_x = inputs->tiles_x,
             .products = products,
-            .product_point = (ptrdiff_t)count * tiles * width,
+            .product_point = (ptrdiff_t)nk_conv_minimal_stride((size_t)count * tiles * width),
         };
         multiply(&work, tile, inputs->points, inputs->point, inputs->block);
         if (last) transform_back(&work, width);
@@ -181,7 +184,7 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
     minimal_inputs inputs = {
         .points = job->packed + floats[0],
         .planes = nk_conv_minimal_planes(plan, job->size[Z]),
-        .tiles_y = ceil_div(job->size[Y], MINIMAL_Y),
+        .tiles_y = ceil_div(job->size[Y], plan->minimal_y),
         .tiles_x = ceil_div(job->size[X], plan->minimal_x),
     };
     inputs.plane = (ptrdiff_t)(inputs.tiles_y * inputs.tiles_x) * CONV_BLOCK;
@@ -194,7 +197,7 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
     for (int block = 0; block < plan->block_count; block += plan->pass_blocks) {
         inputs.block = block;
         inputs.blocks = min_int(plan->pass_blocks, plan->block_count - block);
-        inputs.point = inputs.blocks * inputs.block_step;
+        inputs.point = (ptrdiff_t)nk_conv_minimal_stride((size_t)(inputs.blocks * inputs.block_step));
         transform_in(job, &inputs, floats[0]);
         for (int u = first; u < end; u++) {
             float *own = products + (keeps_products ? (size_t)(u - first) * floats[2] : 0);

@@ -4,19 +4,27 @@
 
 /// The part of the second-level cache available to the transformed inputs and products of a chunk.
 #define POINT_BYTES (600 * 1024)
+/// Weights of this size stay in it beside them.
+#define KEPT_WEIGHT_BYTES (512 * 1024)
 
-/// The transform from kernel taps to points, along y and along x.
+/// The transform from kernel taps to points, along one axis: the values of the taps' polynomial at 0, ±1 and infinity, and
+/// at 0, ±3/4, ±3/2 and infinity, divided by the products of the differences of the points.
 static const double transform_2[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
 static const double transform_4[6][3] = {
-    {1.0 / 4, 0, 0},
-    {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-    {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-    {1.0 / 24, 1.0 / 12, 1.0 / 6},
-    {1.0 / 24, -1.0 / 12, 1.0 / 6},
+    {64.0 / 81, 0, 0},
+    {-128.0 / 243, -96.0 / 243, -72.0 / 243},
+    {-128.0 / 243, 96.0 / 243, -72.0 / 243},
+    {32.0 / 243, 48.0 / 243, 72.0 / 243},
+    {32.0 / 243, -48.0 / 243, 72.0 / 243},
     {0, 0, 1},
 };
 
-int nk_conv_minimal_points(const nk_conv_plan *plan) { return POINTS_Y * (plan->minimal_x + 2); }
+int nk_conv_minimal_tile(const nk_conv_plan *plan) {
+    if (plan->minimal_x == 2) return MINIMAL_2_2;
+    return plan->minimal_y == 2 ? MINIMAL_2_4 : MINIMAL_4_4;
+}
+
+int nk_conv_minimal_points(const nk_conv_plan *plan) { return (plan->minimal_y + 2) * (plan->minimal_x + 2); }
 
 int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan) { return plan->pairs ? 2 : 1; }
 
@@ -75,23 +83,29 @@ static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     double cycles = points * box_z * tiles * deep * vectors * share / 2 * filling;
     cycles += planes * tiles * layer->plane_blocks * points * 3 * 16 / lanes;
     const double row = 150 + (tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
-    cycles += planes * (tiles_y * MINIMAL_Y + 2) * row * layer->plane_blocks;
-    cycles += box_z * tiles * vectors * share * (points * 3 + MINIMAL_Y * plan->minimal_x * 5);
+    cycles += planes * (tiles_y * plan->minimal_y + 2) * row * layer->plane_blocks;
+    cycles += box_z * tiles * vectors * share * (points * 3 + plan->minimal_y * plan->minimal_x * 5);
     cycles += (passes - 1) * points * box_z * tiles * vectors * share * 2;
-    cycles += layer->weight_bytes * share / 16 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / 32;
+    // Weights that stay in the second-level cache are nearly free after the first pass over them.
+    const double again = layer->weight_bytes <= KEPT_WEIGHT_BYTES ? 128 : 32;
+    cycles += layer->weight_bytes * share / 16 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / again;
     return cycles * plan->spacing[X] + 3000;
 }
 
-/// Chooses blocks and planes so that they fit in the cache. False if not even one block does.
-static bool fit_cache(const minimal_layer *layer, minimal_cut *cut) {
+/// Chooses the planes of products for a cut with all blocks in one pass, or the blocks of a pass when the products of all
+/// planes are kept, so that they fit in the cache. False if they do not.
+static bool fit_cache(const minimal_layer *layer, bool in_one_pass, minimal_cut *cut) {
     const nk_conv_plan *plan = layer->plan;
     const double planes = nk_conv_minimal_planes(plan, cut->box_z);
     const double tiles = (double)cut->tiles_y * cut->tiles_x;
     const double block_bytes = planes * tiles * layer->points * CONV_BLOCK * 4;
     const double plane_bytes = layer->points * tiles * 2 * layer->lanes * 4;
-    cut->pass_blocks = plan->block_count;
-    cut->depth = depth_of(cut->box_z, tiles);
-    if (block_bytes * cut->pass_blocks + plane_bytes * cut->depth <= POINT_BYTES) return true;
+    if (in_one_pass) {
+        cut->pass_blocks = plan->block_count;
+        const int fitting = (int)((POINT_BYTES - block_bytes * plan->block_count) / plane_bytes);
+        cut->depth = min_int(depth_of(cut->box_z, tiles), fitting);
+        return cut->depth >= 1;
+    }
     cut->depth = cut->box_z;
     cut->pass_blocks = (int)((POINT_BYTES - plane_bytes * cut->depth * cut->units) / block_bytes);
     if (cut->pass_blocks < 1) return false;
@@ -108,9 +122,11 @@ static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut 
     for (int ranges = 1; ranges <= plan->unit_count && ranges <= 64; ranges++) {
         cut.units = ceil_div(plan->unit_count, ranges);
         if (ranges > 1 && cut.units == ceil_div(plan->unit_count, ranges - 1)) continue;
-        if (!fit_cache(layer, &cut)) continue;
-        cut.cost = cycles_of(layer, &cut) * nk_conv_imbalance(boxes * ranges) * boxes * ranges;
-        if (best->cost < 0 || cut.cost < best->cost) *best = cut;
+        for (int passes = 0; passes < 2; passes++) {
+            if (!fit_cache(layer, passes == 0, &cut)) continue;
+            cut.cost = cycles_of(layer, &cut) * nk_conv_imbalance(boxes * ranges) * boxes * ranges;
+            if (best->cost < 0 || cut.cost < best->cost) *best = cut;
+        }
     }
 }
 
@@ -140,12 +156,11 @@ static minimal_cut choose_cut(const minimal_layer *layer) {
     return best;
 }
 
-double nk_conv_minimal_choose(nk_conv_plan *plan) {
-    if (!is_suitable(plan)) return -1;
-    plan->minimal_x = plan->pairs ? 2 : 4;
+/// The cheapest division for the tile of the plan.
+static minimal_cut cut_of(const nk_conv_plan *plan) {
     minimal_layer layer = {
         .plan = plan,
-        .all_y = ceil_div(plan->grid[Y], MINIMAL_Y),
+        .all_y = ceil_div(plan->grid[Y], plan->minimal_y),
         .all_x = ceil_div(plan->grid[X], plan->minimal_x),
         .points = nk_conv_minimal_points(plan),
         .plane_blocks = ceil_div(plan->desc.cin, CONV_BLOCK),
@@ -153,9 +168,28 @@ double nk_conv_minimal_choose(nk_conv_plan *plan) {
         .weight_bytes = (double)nk_conv_minimal_weight_count(plan) * sizeof(float),
     };
     for (int u = 0; u < plan->unit_count; u++) layer.vectors += plan->units[u].vectors;
-    const minimal_cut best = choose_cut(&layer);
+    return choose_cut(&layer);
+}
+
+double nk_conv_minimal_choose(nk_conv_plan *plan) {
+    if (!is_suitable(plan)) return -1;
+    // Points that are rounded to bfloat16 allow no larger tile: its error would be too large.
+    static const int outputs[][2] = {{2, 2}, {2, 4}, {4, 4}};
+    const int first = plan->pairs ? MINIMAL_2_2 : MINIMAL_2_4, last = plan->pairs ? MINIMAL_2_2 : MINIMAL_4_4;
+    minimal_cut best = {.cost = -1};
+    int tile = first;
+    for (int t = first; t <= last; t++) {
+        plan->minimal_y = outputs[t][0];
+        plan->minimal_x = outputs[t][1];
+        const minimal_cut cut = cut_of(plan);
+        if (cut.cost < 0 || (best.cost >= 0 && best.cost <= cut.cost)) continue;
+        best = cut;
+        tile = t;
+    }
     if (best.cost < 0) return -1;
-    const int box[] = {best.box_z, best.tiles_y * MINIMAL_Y, best.tiles_x * plan->minimal_x};
+    plan->minimal_y = outputs[tile][0];
+    plan->minimal_x = outputs[tile][1];
+    const int box[] = {best.box_z, best.tiles_y * plan->minimal_y, best.tiles_x * plan->minimal_x};
     for (int a = 0; a < 3; a++) {
         plan->box[a] = box[a];
         plan->boxes[a] = ceil_div(plan->grid[a], plan->box[a]);
@@ -194,7 +228,7 @@ void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
                     float taps[9];
                     for (int k = 0; k < 9; k++) taps[k] = plan->rounds ? nk_conv_rounded(kernel[k]) : kernel[k];
                     for (int p = 0; p < points; p++) {
-                        const double *y = transform_2[p / points_x];
+                        const double *y = (plan->minimal_y == 2 ? transform_2 : transform_4)[p / points_x];
                         const double *x = (plan->minimal_x == 2 ? transform_2 : transform_4)[p % points_x];
                         double sum = 0;
                         for (int k = 0; k < 9; k++) sum += y[k / 3] * x[k % 3] * taps[k];
@@ -214,12 +248,12 @@ void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
 
 /// Floats of the packed planes, of the points of the inputs and of the products of one unit.
 void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t floats[3]) {
-    const size_t tiles = (size_t)plan->box[Y] / MINIMAL_Y * (plan->box[X] / plan->minimal_x);
+    const size_t tiles = (size_t)plan->box[Y] / plan->minimal_y * (plan->box[X] / plan->minimal_x);
     const size_t points = (size_t)nk_conv_minimal_points(plan), planes = nk_conv_minimal_planes(plan, plan->box[Z]);
     const size_t plane_block = round_up((size_t)plan->packed[Y] * plan->row, 16);
     floats[0] = plan->pass_blocks * nk_conv_minimal_plane_blocks(plan) * plane_block;
-    floats[1] = plan->pass_blocks * planes * tiles * points * CONV_BLOCK;
-    floats[2] = plan->depth * tiles * points * 2 * plan->kernels->lanes;
+    floats[1] = nk_conv_minimal_stride(plan->pass_blocks * planes * tiles * CONV_BLOCK) * points;
+    floats[2] = nk_conv_minimal_stride(plan->depth * tiles * 2 * plan->kernels->lanes) * points;
 }
 
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan) {

@@ -9,18 +9,19 @@ INLINE void minimal_input_2(VECTOR *d, const int step) {
     d[3 * step] = vector_subtract(d1, d[3 * step]);
 }
 
-/// Transforms six values to the points of four outputs, in place.
-INLINE void minimal_input_4(VECTOR *d) {
-    const VECTOR two = vector_all(2), four = vector_all(4), five = vector_all(5);
-    const VECTOR d1 = d[1], d2 = d[2], d3 = d[3], d4 = d[4];
-    const VECTOR p = vector_fnma(four, d2, d4), q = vector_fnma(four, d1, d3);
-    const VECTOR r = vector_subtract(d4, d2), s = vector_subtract(d3, d1);
-    d[0] = vector_fma(four, d[0], vector_fnma(five, d2, d4));
-    d[1] = vector_add(p, q);
-    d[2] = vector_subtract(p, q);
-    d[3] = vector_fma(two, s, r);
-    d[4] = vector_fnma(two, s, r);
-    d[5] = vector_fma(four, d1, vector_fnma(five, d3, d[5]));
+/// Transforms six values, `step` apart, to the points of four outputs, in place: 0, 3/4, -3/4, 3/2, -3/2, infinity.
+INLINE void minimal_input_4(VECTOR *d, const int step) {
+    const VECTOR a = vector_all(0.75f), aa = vector_all(0.5625f), b = vector_all(1.5f), bb = vector_all(2.25f);
+    const VECTOR sum = vector_all(2.8125f), product = vector_all(1.265625f);
+    const VECTOR d1 = d[step], d2 = d[2 * step], d3 = d[3 * step], d4 = d[4 * step];
+    const VECTOR p = vector_fnma(bb, d2, d4), q = vector_fnma(bb, d1, d3);
+    const VECTOR r = vector_fnma(aa, d2, d4), s = vector_fnma(aa, d1, d3);
+    d[0] = vector_fma(product, d[0], vector_fnma(sum, d2, d4));
+    d[step] = vector_fma(a, q, p);
+    d[2 * step] = vector_fnma(a, q, p);
+    d[3 * step] = vector_fma(b, s, r);
+    d[4 * step] = vector_fnma(b, s, r);
+    d[5 * step] = vector_fma(product, d1, vector_fnma(sum, d3, d[5 * step]));
 }
 
 INLINE void minimal_output_2(VECTOR *m, const int step) {
@@ -29,38 +30,52 @@ INLINE void minimal_output_2(VECTOR *m, const int step) {
     m[step] = vector_subtract(vector_subtract(m1, m2), m[3 * step]);
 }
 
-INLINE void minimal_output_4(VECTOR *m) {
+INLINE void minimal_output_4(VECTOR *m, const int step) {
     const VECTOR two = vector_all(2), four = vector_all(4), eight = vector_all(8);
-    const VECTOR a = vector_add(m[1], m[2]), b = vector_subtract(m[1], m[2]);
-    const VECTOR c = vector_add(m[3], m[4]), d = vector_subtract(m[3], m[4]);
-    m[0] = vector_add(vector_add(m[0], a), c);
-    m[1] = vector_fma(two, d, b);
-    m[2] = vector_fma(four, c, a);
-    m[3] = vector_add(vector_fma(eight, d, b), m[5]);
+    const VECTOR a = vector_all(0.75f), aa = vector_all(0.5625f), aaa = vector_all(0.421875f);
+    const VECTOR even1 = vector_add(m[step], m[2 * step]), odd1 = vector_subtract(m[step], m[2 * step]);
+    const VECTOR even2 = vector_add(m[3 * step], m[4 * step]), odd2 = vector_subtract(m[3 * step], m[4 * step]);
+    m[0] = vector_add(vector_add(m[0], even1), even2);
+    // The second pair of points is twice the first one.
+    m[step] = vector_multiply(a, vector_fma(two, odd2, odd1));
+    m[2 * step] = vector_multiply(aa, vector_fma(four, even2, even1));
+    m[3 * step] = vector_fma(aaa, vector_fma(eight, odd2, odd1), m[5 * step]);
 }
 
-/// `columns`: outputs of a tile along x, 2 or 4.
-INLINE void minimal_input_body(const conv_minimal_input *work, const int columns) {
-    const int points_x = columns + 2;
+INLINE void minimal_input_axis(VECTOR *d, const int step, const int outputs) {
+    if (outputs == 2) {
+        minimal_input_2(d, step);
+    } else {
+        minimal_input_4(d, step);
+    }
+}
+
+INLINE void minimal_output_axis(VECTOR *m, const int step, const int outputs) {
+    if (outputs == 2) {
+        minimal_output_2(m, step);
+    } else {
+        minimal_output_4(m, step);
+    }
+}
+
+/// `rows`, `columns`: outputs of a tile, 2 or 4.
+INLINE void minimal_input_body(const conv_minimal_input *work, const int rows, const int columns) {
+    const int points_y = rows + 2, points_x = columns + 2;
     float *points = work->points;
     for (int ty = 0; ty < work->tiles_y; ty++) {
-        const float *input = work->input + (ptrdiff_t)ty * MINIMAL_Y * work->row;
+        const float *input = work->input + (ptrdiff_t)ty * rows * work->row;
         for (int tx = 0; tx < work->tiles_x; tx++) {
             for (int part = 0; part < CONV_BLOCK; part += LANES) {
                 VECTOR d[LARGEST_POINTS];
                 UNROLL for (int x = 0; x < points_x; x++) {
-                    UNROLL for (int y = 0; y < POINTS_Y; y++) {
+                    UNROLL for (int y = 0; y < points_y; y++) {
                         d[y * points_x + x] = vector_load(input + y * work->row + x * CONV_BLOCK + part);
                     }
-                    minimal_input_2(d + x, points_x);
+                    minimal_input_axis(d + x, points_x, rows);
                 }
                 float *to = points + part / LANES * POINT_WORDS;
-                UNROLL for (int y = 0; y < POINTS_Y; y++) {
-                    if (columns == 2) {
-                        minimal_input_2(d + y * points_x, 1);
-                    } else {
-                        minimal_input_4(d + y * points_x);
-                    }
+                UNROLL for (int y = 0; y < points_y; y++) {
+                    minimal_input_axis(d + y * points_x, 1, columns);
                     UNROLL for (int x = 0; x < points_x; x++) {
                         vector_store_points(to, d[y * points_x + x]);
                         to += work->point;
@@ -73,11 +88,8 @@ INLINE void minimal_input_body(const conv_minimal_input *work, const int columns
     }
 }
 
-static void minimal_input_by_2(const conv_minimal_input *work) { minimal_input_body(work, 2); }
-static void minimal_input_by_4(const conv_minimal_input *work) { minimal_input_body(work, 4); }
-
-INLINE void minimal_output_body(const conv_minimal_output *work, const int columns) {
-    const int points_x = columns + 2;
+INLINE void minimal_output_body(const conv_minimal_output *work, const int rows, const int columns) {
+    const int points_y = rows + 2, points_x = columns + 2;
     for (int part = 0; part < work->channels; part += LANES) {
         const VECTOR_MASK mask = vector_mask(work->channels - part);
         const VECTOR bias = vector_load(work->bias + part);
@@ -86,19 +98,15 @@ INLINE void minimal_output_body(const conv_minimal_output *work, const int colum
         for (int left = work->columns; left > 0; left -= columns) {
             VECTOR m[LARGEST_POINTS];
             const float *from = points;
-            UNROLL for (int y = 0; y < POINTS_Y; y++) {
+            UNROLL for (int y = 0; y < points_y; y++) {
                 UNROLL for (int x = 0; x < points_x; x++) {
                     m[y * points_x + x] = vector_load(from);
                     from += work->point;
                 }
-                if (columns == 2) {
-                    minimal_output_2(m + y * points_x, 1);
-                } else {
-                    minimal_output_4(m + y * points_x);
-                }
+                minimal_output_axis(m + y * points_x, 1, columns);
             }
-            UNROLL for (int x = 0; x < columns; x++) minimal_output_2(m + x, points_x);
-            UNROLL for (int y = 0; y < MINIMAL_Y; y++) {
+            UNROLL for (int x = 0; x < columns; x++) minimal_output_axis(m + x, points_x, rows);
+            UNROLL for (int y = 0; y < rows; y++) {
                 if (y >= work->rows) continue;
                 UNROLL for (int x = 0; x < columns; x++) {
                     if (x >= left) continue;
@@ -112,5 +120,14 @@ INLINE void minimal_output_body(const conv_minimal_output *work, const int colum
     }
 }
 
-static void minimal_output_by_2(const conv_minimal_output *work) { minimal_output_body(work, 2); }
-static void minimal_output_by_4(const conv_minimal_output *work) { minimal_output_body(work, 4); }
+#define MINIMAL_TILE(rows, columns)                                                     \
+    static void minimal_input_##rows##_##columns(const conv_minimal_input *work) {      \
+        minimal_input_body(work, rows, columns);                                        \
+    }                                                                                   \
+    static void minimal_output_##rows##_##columns(const conv_minimal_output *work) {    \
+        minimal_output_body(work, rows, columns);                                       \
+    }
+
+MINIMAL_TILE(2, 2)
+MINIMAL_TILE(2, 4)
+MINIMAL_TILE(4, 4)

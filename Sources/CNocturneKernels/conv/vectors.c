@@ -182,14 +182,15 @@ static void run_tiles(
                 tile.input = input + (size_t)x * plan->distance;
                 tile.output = job->out + output + (size_t)x * tile.output_step;
                 table[segments - 1][length - 1](&tile);
-                if (last) {
-                    last->output = tile.output;
-                    last->residual = job->residual ? job->residual + (tile.output - job->out) : NULL;
-                    last->segments = segments;
-                    last->length = length;
-                    plan->kernels->finish(last);
-                }
                 x += length;
+            }
+            // A whole row at a time: what a tile has just stored would have to be waited for.
+            if (last) {
+                last->output = job->out + output;
+                last->residual = job->residual ? job->residual + output : NULL;
+                last->segments = segments;
+                last->length = size[X];
+                plan->kernels->finish(last);
             }
             y += segments;
         }

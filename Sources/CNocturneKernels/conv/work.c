@@ -3,9 +3,13 @@
 #include "internal.h"
 
 /// Operations of the transforms of minimal filtering for one tile of one channel, as written in minimal_template.h: from
-/// four values to the points of two outputs 4, from six values to those of four outputs 20; back 4 and 13.
-static double input_operations(int columns) { return columns == 2 ? 4 * 4 + 4 * 4 : 6 * 4 + 4 * 20; }
-static double output_operations(int columns) { return columns == 2 ? 4 * 4 + 2 * 4 : 4 * 13 + 4 * 4; }
+/// four values to the points of two outputs 4, from six values to those of four outputs 24; back 4 and 16.
+static double input_operations(int rows, int columns) {
+    return (columns + 2) * (rows == 2 ? 4 : 24) + (rows + 2) * (columns == 2 ? 4 : 24);
+}
+static double output_operations(int rows, int columns) {
+    return (rows + 2) * (columns == 2 ? 4 : 16) + columns * (rows == 2 ? 4 : 16);
+}
 
 /// The sum over all boxes and sub-grids along an axis of the tiles that cover a box, each with so many points, plus
 /// `border` for every box.
@@ -47,15 +51,16 @@ static double depth_of(const nk_conv_plan *plan) {
 }
 
 static nk_conv_work work_of_minimal(const nk_conv_plan *plan) {
-    const double tiles = tiles_along(plan, Y, MINIMAL_Y, 0) * tiles_along(plan, X, plan->minimal_x, 0);
+    const double tiles = tiles_along(plan, Y, plan->minimal_y, 0) * tiles_along(plan, X, plan->minimal_x, 0);
     const double planes = tiles_along(plan, Z, 1, 0), points = nk_conv_minimal_points(plan);
     double width = 0;
     for (int u = 0; u < plan->unit_count; u++) width += width_of(plan, &plan->units[u]);
     const double channels = (double)ceil_div(plan->desc.cin, CONV_BLOCK) * CONV_BLOCK;
     return (nk_conv_work){
         .products = 2 * points * planes * tiles * plan->desc.kz * depth_of(plan) * width,
-        .transforms = planes_transformed(plan) * tiles * channels * plan->ranges * input_operations(plan->minimal_x) +
-            planes * tiles * width * output_operations(plan->minimal_x),
+        .transforms = planes_transformed(plan) * tiles * channels * plan->ranges *
+                input_operations(plan->minimal_y, plan->minimal_x) +
+            planes * tiles * width * output_operations(plan->minimal_y, plan->minimal_x),
     };
 }
 
@@ -82,7 +87,8 @@ nk_conv_work nk_conv_plan_work(const nk_conv_plan *plan) {
 const char *nk_conv_plan_method(const nk_conv_plan *plan) {
     if (plan->depthwise) return "depthwise";
     if (!plan->kernels) return "gathered";
-    if (plan->minimal_x) return plan->minimal_x == 2 ? "minimal 2x2" : "minimal 2x4";
+    static const char *const tiles_of_minimal[] = {"minimal 2x2", "minimal 2x4", "minimal 4x4"};
+    if (plan->minimal_x) return tiles_of_minimal[nk_conv_minimal_tile(plan)];
     if (plan->fold > 1) return "folded";
     return plan->kernels->matrix ? "matrix tiles" : "direct";
 }

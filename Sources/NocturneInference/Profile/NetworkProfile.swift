@@ -10,7 +10,7 @@ public struct NetworkProfile: Sendable, Codable {
     public struct Step: Sendable, Codable {
         public var title: String
         public var kind: StepKind
-        /// How a convolution is computed, such as "direct" or "minimal 2x4".
+        /// How a convolution is computed, such as "direct" or "minimal 4x4".
         public var method: String?
         public var figures: Figures
     }

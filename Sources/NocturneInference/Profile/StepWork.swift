@@ -52,7 +52,7 @@ package struct StepWork: Sendable, Equatable {
     }
 
     package var kind: StepKind
-    /// The method of a convolution, such as "minimal 2x4".
+    /// The method of a convolution, such as "minimal 4x4".
     package var method: String?
     /// Operations of the direct method.
     package var operations = 0.0

@@ -71,7 +71,7 @@ struct NetworkProfileTests {
     )
 
     private static func convolution(_ operands: StepWork.Operands) -> StepWork {
-        var work = StepWork(.convolution, method: "minimal 2x4")
+        var work = StepWork(.convolution, method: "minimal 4x4")
         (work.operations, work.products, work.transforms) = (60e9, 20e9, 4e9)
         work.operands = operands
         work.bytes = 2e9
@@ -90,7 +90,7 @@ struct NetworkProfileTests {
         )
         let first = profile.steps[0]
         #expect(first.title == "a")
-        #expect(first.method == "minimal 2x4")
+        #expect(first.method == "minimal 4x4")
         #expect(first.figures.timeShare == 0.25)
         #expect(isNear(first.figures.effectiveGigaflopsPerSecond, 120))
         #expect(isNear(first.figures.realGigaflopsPerSecond, 48))
