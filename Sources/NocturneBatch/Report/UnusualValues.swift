@@ -9,7 +9,7 @@ package import NocturneJournal
 /// which equals the standard deviation for normally distributed values and is not changed by outliers (Rousseeuw and
 /// Croux, 1993). Beyond 3.5 a value counts as unusual (Iglewicz and Hoaglin, 1993).
 package struct UnusualValues: Sendable {
-    /// How a measure of one label is distributed over the items of one model.
+    /// How a measure of one label is distributed over the items of one model, among the values in one unit.
     package struct Distribution: Sendable, Equatable {
         package let model: String
         package let label: String
@@ -53,16 +53,15 @@ package struct UnusualValues: Sendable {
         let model: String
         let label: String
         let measure: String
+        /// Intensities of PET are standardised uptake values in some items and values of the image in others.
+        let unit: String
     }
 
     /// The values of a measure of one label, in the order of items: 12 bytes a value.
     fileprivate struct Column {
-        let unit: String
         private(set) var items: [Int32] = []
         /// Not a number where nothing was measured.
         private(set) var values: [Double] = []
-
-        init(unit: String) { self.unit = unit }
 
         var count: Int { items.count }
 
@@ -90,8 +89,8 @@ package struct UnusualValues: Sendable {
         /// - Parameter rows: of the item, with measures made from others; empty for items that are not completed.
         package mutating func add(model: String, _ rows: [Statistic]) {
             for row in rows where measures[row.measure] != nil || RareState(rawValue: row.measure) != nil {
-                let key = Key(model: model, label: row.label, measure: row.measure)
-                columns[key, default: Column(unit: row.unit)].append(row.value, of: count)
+                let key = Key(model: model, label: row.label, measure: row.measure, unit: row.unit)
+                columns[key, default: Column()].append(row.value, of: count)
             }
             outside += Value.outside(ranges, rows, of: model, item: count)
             count += 1
@@ -119,7 +118,7 @@ package struct UnusualValues: Sendable {
             }
         }
         self.distributions = distributions.sorted {
-            ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure)
+            ($0.model, $0.label, $0.measure, $0.unit) < ($1.model, $1.label, $1.measure, $1.unit)
         }
         self.values = values.sorted {
             ($1.score, $0.item, $0.label, $0.measure, $0.text) < ($0.score, $1.item, $1.label, $1.measure, $1.text)
@@ -172,7 +171,7 @@ extension UnusualValues.Distribution {
             model: key.model,
             label: key.label,
             measure: key.measure,
-            unit: column.unit,
+            unit: key.unit,
             scale: measure.scale,
             count: places.count,
             median: measure.scale.value(at: middle),

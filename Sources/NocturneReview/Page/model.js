@@ -22,9 +22,10 @@
     onItems: () => {},
     onTimes: () => {},
 
-    spreadKey: (name, label, measure) => JSON.stringify([name, label, measure]),
+    spreadKey: (name, label, measure, unit) => JSON.stringify([name, label, measure, unit]),
 
-    spread: (entry, value) => model.spreads.get(model.spreadKey(entry.model, value.label, value.measure)) || null,
+    spread: (entry, value) =>
+      model.spreads.get(model.spreadKey(entry.model, value.label, value.measure, value.unit)) || null,
 
     score: (entry) => model.scores.get(entry.index) || 0,
 
@@ -126,7 +127,7 @@
       model.scores.set(outlier.item, Math.max(outlier.score, model.scores.get(outlier.item) || 0));
     }
     for (const spread of data.spreads) {
-      model.spreads.set(model.spreadKey(spread.model, spread.label, spread.measure), spread);
+      model.spreads.set(model.spreadKey(spread.model, spread.label, spread.measure, spread.unit), spread);
     }
     for (const failure of data.failures) model.remedies.set(failure.code, failure.remedy);
   };

@@ -141,18 +141,19 @@
   }
 
   Review.plots = {
-    /* Values of one model and measure, by label. */
+    /* Values of one model and measure, by label and unit: see `model.spreadKey`. */
     gather(name, measure) {
-      const labels = new Map();
+      const values = new Map();
       for (const entry of model.items) {
         if (entry.model !== name) continue;
         for (const each of entry.measures) {
           if (each.measure !== measure || each.value === null) continue;
-          if (!labels.has(each.label)) labels.set(each.label, []);
-          labels.get(each.label).push({ entry, value: each.value });
+          const key = model.spreadKey(name, each.label, measure, each.unit);
+          if (!values.has(key)) values.set(key, []);
+          values.get(key).push({ entry, value: each.value });
         }
       }
-      return labels;
+      return values;
     },
 
     /* The plot of one label. */

@@ -86,7 +86,7 @@
     }, { rootMargin: "300px" });
     for (const spread of model.batch.spreads) {
       if (spread.model !== parts.model.value || spread.measure !== parts.measure.value) continue;
-      const own = values.get(spread.label);
+      const own = values.get(model.spreadKey(spread.model, spread.label, spread.measure, spread.unit));
       if (!own) continue;
       const figure = dom.el("figure", { class: "strip" }, dom.el("figcaption", {
         text: `${format.label(spread.label)} (${format.plural(own.length, "item", "items")}${spread.scale === "log" ? ", logarithmic axis" : ""})`,

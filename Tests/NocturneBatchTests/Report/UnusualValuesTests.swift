@@ -118,6 +118,19 @@ struct UnusualValuesTests {
         #expect(UnusualValues(models: models, statistics: two).values.isEmpty)
     }
 
+    @Test("Values in another unit are compared among themselves")
+    func units() throws {
+        func rows(_ value: Double, _ unit: String) -> [Statistic] {
+            [Statistic(label: "x", measure: "intensityMean", value: value, unit: unit)]
+        }
+        let uptake = (0..<10).map { rows(4 + 0.1 * Double($0), "SUVbw") }
+        let stored = (0..<10).map { rows(9000 + 100 * Double($0), "image value") } + [rows(90_000, "image value")]
+        let unusual = UnusualValues(models: Array(repeating: "", count: 21), statistics: uptake + stored)
+        #expect(unusual.distributions.map(\.unit) == ["SUVbw", "image value"])
+        #expect(unusual.distributions.map(\.count) == [10, 11])
+        #expect(unusual.values.map(\.item) == [20])
+    }
+
     @Test("The order of the items changes only their numbers")
     func order() {
         let statistics = cohort(60) { item, organs in if item == 5 { organs["bladder"]?.volume? *= 6 } }
