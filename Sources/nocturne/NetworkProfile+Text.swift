@@ -22,7 +22,22 @@ extension NetworkProfile {
                 ],
                 headings: ["steps", "kind"]
             ),
+            "",
+            "With other numbers of threads, if memory and caches were as fast for each as for \(threads):",
+            scalingTable,
         ].joined(separator: "\n")
+    }
+
+    private var scalingTable: String {
+        let rows = scaling.map { row in
+            [
+                "\(row.threads)",
+                String(format: "%.4f", row.seconds),
+                String(format: "%.1f %%", 100 * row.efficiency),
+                String(format: "%.1f", row.gigabytesPerSecond),
+            ]
+        }
+        return Terminal.table([["threads", "s", "of their time computing", "GB/s"]] + rows)
     }
 
     private var peakRates: String {

@@ -71,4 +71,24 @@ struct SampleModelTests {
             #expect(overlap >= (label.name.hasSuffix("ureter") ? 0.60 : 0.90), "\(label.name): \(overlap)")
         }
     }
+
+    @Test("A plan that divides the cores of a machine takes the threads that the network uses well")
+    func threadsOfPlan() async throws {
+        let model = Checkout.folder.appendingPathComponent("Samples/Models/urinary-tract-ct").path
+        let description = BatchDescription(
+            version: "0.0.0",
+            models: [],
+            options: [:],
+            inputs: [Fixtures.url("Phantoms/seed-501.nii.gz").path],
+            include: [],
+            exclude: [],
+            modelPaths: [model]
+        )
+        let recipe = try #require(try LoadedModels.recipes(description).first)
+        let threads = try recipe.threadsOfProcess(cores: 64)
+        #expect((4..<64).contains(threads))
+        let limits = ResourceLimits(threads: 64)
+        #expect(try await PlanReport(description, limits, dividesCores: true).threads == threads)
+        #expect(try await PlanReport(description, limits).threads == 64)
+    }
 }

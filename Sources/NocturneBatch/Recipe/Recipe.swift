@@ -29,6 +29,9 @@ public protocol Recipe: Sendable {
     /// How long one step of inference takes here and now: one is run and timed.
     func secondsPerStep(scope: ComputeScope) throws -> Double
 
+    /// How many threads each of several equal processes on a machine with so many cores uses well, if they share the cores.
+    func threadsOfProcess(cores: Int) throws -> Int
+
     /// The stages that this recipe has, in order.
     func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source>
 
@@ -48,6 +51,9 @@ public protocol Recipe: Sendable {
 }
 
 extension Recipe {
+    /// One process with a thread for every core.
+    public func threadsOfProcess(cores: Int) throws -> Int { cores }
+
     /// No.
     public func keepsInference(_ source: Source, of folder: String) throws -> Bool { false }
 

@@ -44,6 +44,10 @@ final class BuiltinNetwork: LoadedNetwork {
         TensorBinding.shapes(try plan(inputShapes).outputs)
     }
 
+    func threadScaling(inputShapes: [String: [Int]]) throws -> ThreadScaling? {
+        ThreadScaling(try plan(inputShapes).steps.map(\.work))
+    }
+
     var sharesMemory: Bool { true }
 
     func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession {

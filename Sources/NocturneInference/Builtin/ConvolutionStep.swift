@@ -88,6 +88,8 @@ final class ConvolutionPlan: @unchecked Sendable {
         work.operations = Double(batch) * nk_conv_plan_operations(handle)
         work.products = Double(batch) * counts.products
         work.transforms = Double(batch) * counts.transforms
+        // One element of the batch after the other.
+        work.parts = chunkCount
         work.operands =
             switch counts.operands {
             case Int32(NK_CONV_PRODUCTS_BFLOAT16): .bfloat16

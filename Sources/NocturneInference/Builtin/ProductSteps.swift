@@ -81,7 +81,7 @@ struct ProductStep: Step {
     var reads: [Int] { [a.buffer, b.buffer] }
     var writes: [Int] { [target] }
     var work: StepWork {
-        .matrixProducts(
+        var work = StepWork.matrixProducts(
             m: m,
             n: n,
             k: k,
@@ -89,16 +89,22 @@ struct ProductStep: Step {
             lefts: a.batch.reduce(1, *),
             rights: b.batch.reduce(1, *)
         )
+        work.parts = (starts.count * rows * columns + together - 1) / together
+        return work
     }
+
+    private static let (blockM, blockN) = (256, 512)
+    /// Blocks of the result.
+    private var rows: Int { (m + Self.blockM - 1) / Self.blockM }
+    private var columns: Int { (n + Self.blockN - 1) / Self.blockN }
+    /// Small products are computed several at a time.
+    private var together: Int { max(1, (1 << 18) / max(1, min(m, Self.blockM) * min(n, Self.blockN) * k)) }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let left = ParallelBuffer(run.floats(a.buffer))
         let right = ParallelBuffer(run.floats(b.buffer))
         let to = ParallelBuffer(run.floats(target))
-        let (blockM, blockN) = (256, 512)
-        let (rows, columns) = ((m + blockM - 1) / blockM, (n + blockN - 1) / blockN)
-        // Small products are computed several at a time.
-        let together = max(1, (1 << 18) / max(1, min(m, blockM) * min(n, blockN) * k))
+        let (blockM, blockN) = (Self.blockM, Self.blockN)
         try run.scope.forEachRange(of: starts.count * rows * columns, by: together) { range in
             for index in range {
                 let (start, block) = (starts[index / (rows * columns)], index % (rows * columns))
@@ -183,7 +189,7 @@ struct AttentionStep: Step {
     var reads: [Int] { operands.map(\.buffer) + addends.map(\.buffer) }
     var writes: [Int] { [target] }
     var work: StepWork {
-        .attention(
+        var work = StepWork.attention(
             queries: queries,
             keys: keys,
             depth: depth,
@@ -191,15 +197,18 @@ struct AttentionStep: Step {
             count: starts[3].count,
             added: addends.reduce(0) { $0 + $1.count }
         )
+        work.parts = (starts[3].count * blocks + together - 1) / together
+        return work
     }
+
+    private var blocks: Int { (queries + blockRows - 1) / blockRows }
+    private var together: Int { max(1, (1 << 17) / max(1, blockRows * keys * (depth + columns))) }
     var scratchBytes: Int { (blockRows * (min(keys, NK_ATTENTION_KEYS) + 4) * 4 + 63) / 64 * 64 }
 
     func run(_ run: PlanRun) throws(CancelledError) {
         let sources = operands.map { ParallelBuffer(run.floats($0.buffer)) }
         let added = addends.map { ParallelBuffer(run.floats($0.buffer)) }
         let to = ParallelBuffer(run.floats(target))
-        let blocks = (queries + blockRows - 1) / blockRows
-        let together = max(1, (1 << 17) / max(1, blockRows * keys * (depth + columns)))
         try run.scope.forEachRange(of: starts[3].count * blocks, by: together) { range in
             run.scratch.withSlot { scratch in
                 for index in range {

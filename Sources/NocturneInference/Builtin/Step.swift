@@ -47,10 +47,13 @@ struct PlanRun: @unchecked Sendable {
 
     func doubles(_ buffer: Int) -> UnsafeMutablePointer<Double> { buffers[buffer].assumingMemoryBound(to: Double.self) }
 
+    /// What a part of a loop reads and writes, in floats.
+    static let elementsOfPart = 1 << 16
+
     /// Divides a loop over `count` elements, each with about `cost` floats of memory traffic, into parts large enough
     /// to be worth passing to another thread.
     func forEachPart(of count: Int, cost: Int, _ body: @Sendable (Int, Int) -> Void) throws(CancelledError) {
-        let stride = max(1, (1 << 16) / max(cost, 1))
+        let stride = max(1, Self.elementsOfPart / max(cost, 1))
         try scope.forEachRange(of: count, by: stride) { body($0.lowerBound, $0.upperBound) }
     }
 }

@@ -68,6 +68,10 @@ public protocol LoadedNetwork: Sendable {
     /// ``workspaceBytes(inputShapes:width:)``.
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]]
 
+    /// How the time of a session of this shape falls with the number of threads; nil where the engine does not say. Plans the
+    /// shape in the same way as ``workspaceBytes(inputShapes:width:)``.
+    func threadScaling(inputShapes: [String: [Int]]) throws -> ThreadScaling?
+
     /// Whether sessions use the memory that is passed to them. An engine that manages its own memory does not.
     var sharesMemory: Bool { get }
 
@@ -84,12 +88,19 @@ public protocol LoadedNetwork: Sendable {
 }
 
 extension LoadedNetwork {
+    public func threadScaling(inputShapes: [String: [Int]]) throws -> ThreadScaling? { nil }
+
     public var packedBytes: Int { 0 }
     public var packedLimit: Int { .max }
 
     /// ``workspaceBytes(inputShapes:width:)`` with the shape of the first input.
     public func workspaceBytes(inputShape: [Int], width: Int) throws -> Int {
         try workspaceBytes(inputShapes: firstInput(inputShape), width: width)
+    }
+
+    /// ``threadScaling(inputShapes:)`` with the shape of the first input.
+    public func threadScaling(inputShape: [Int]) throws -> ThreadScaling? {
+        try threadScaling(inputShapes: firstInput(inputShape))
     }
 
     /// The shape of the first output for a shape of the first input.

@@ -6,6 +6,18 @@ public struct NetworkProfile: Sendable, Codable {
     /// Those that the network has, in the order of ``StepKind``.
     public var kinds: [Kind]
     public var total: Figures
+    /// What other numbers of threads would take, without what threads share.
+    public var scaling: [Scaling]
+
+    /// A number of threads.
+    public struct Scaling: Sendable, Codable, Equatable {
+        public var threads: Int
+        public var seconds: Double
+        /// The share of the threads' time in which they compute, from 0 to 1.
+        public var efficiency: Double
+        /// The bytes of all steps by the seconds.
+        public var gigabytesPerSecond: Double
+    }
 
     public struct Step: Sendable, Codable {
         public var title: String
@@ -65,7 +77,20 @@ public struct NetworkProfile: Sendable, Codable {
             return Kind(kind: kind, steps: own.count, figures: Figures(of: own, totalSeconds: total, peak: peak))
         }
         self.total = Figures(of: all, totalSeconds: total, peak: peak)
+        let bytes = self.total.bytes
+        let model = ThreadScaling(works, seconds: seconds, threads: peak.threads)
+        scaling = Self.threadCounts.map { threads in
+            let seconds = model.time(threads: threads)
+            return Scaling(
+                threads: threads,
+                seconds: seconds,
+                efficiency: model.efficiency(threads: threads),
+                gigabytesPerSecond: seconds > 0 ? bytes / seconds * 1e-9 : 0
+            )
+        }
     }
+
+    private static let threadCounts = [1, 2, 4, 8, 16, 32, 64]
 }
 
 extension NetworkProfile.Figures {

@@ -62,6 +62,8 @@ package struct StepWork: Sendable, Equatable {
     package var transforms = 0.0
     package var operands = Operands.float32
     package var bytes = 0.0
+    /// The parts that threads take one by one.
+    package var parts = 1
 
     package init(_ kind: StepKind, method: String? = nil) {
         self.kind = kind
@@ -72,6 +74,7 @@ package struct StepWork: Sendable, Equatable {
     package static func traffic(_ kind: StepKind, elements: Int) -> StepWork {
         var work = StepWork(kind)
         work.bytes = 4 * Double(elements)
+        work.parts = max(1, elements / PlanRun.elementsOfPart)
         return work
     }
 

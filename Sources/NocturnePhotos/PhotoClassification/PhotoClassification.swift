@@ -77,6 +77,10 @@ public struct PhotoClassification: Recipe {
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
+    public func threadsOfProcess(cores: Int) throws -> Int {
+        try models.compactMap { try $0.threadScaling()?.threadsOfProcess(cores: cores) }.min() ?? cores
+    }
+
     public func stages(_ start: StageBuilder<ClassifiedPhotoSource>) -> RecipeStages<ClassifiedPhotoSource> {
         start.load(load).prepare(prepare).infer(ClassificationSessions.init, startInference).finish(finish)
             .render(render).write(write)

@@ -131,6 +131,8 @@ public final class PhotoClassificationModel: Sendable {
         return workspace + classifier.weightBytes + (attention?.weightBytes ?? 0) + (1 << 20)
     }
 
+    func threadScaling() throws -> ThreadScaling? { try classifier.threadScaling(inputShapes: classifierShapes) }
+
     // MARK: Running
 
     /// The classifier's outputs for a prepared picture: one value per class, and the feature maps for

@@ -67,6 +67,10 @@ public struct PhotoInstances: Recipe {
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
+    public func threadsOfProcess(cores: Int) throws -> Int {
+        try models.compactMap { try $0.threadScaling()?.threadsOfProcess(cores: cores) }.min() ?? cores
+    }
+
     public func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
         start.load(load).prepare(prepare).infer(PhotoInstancesSessions.init, startInference).finish(finish)
             .render(render).write(write)

@@ -112,6 +112,8 @@ public final class PhotoInstancesModel: Sendable {
         return network.weightBytes + (try network.workspaceBytes(inputShape: largest, width: threads))
     }
 
+    func threadScaling() throws -> ThreadScaling? { try network.threadScaling(inputShape: usualInputShape) }
+
     // MARK: Running
 
     /// Runs the network and returns all outputs by name.

@@ -61,6 +61,10 @@ public struct PhotoSegmentation: Recipe {
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
+    public func threadsOfProcess(cores: Int) throws -> Int {
+        try models.map { try $0.plane.threadsOfProcess(cores: cores) }.min() ?? cores
+    }
+
     public func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
         start.load(load).prepare(prepare).infer(PhotoSegmentationSessions.init, startInference).finish(finish)
             .render(render).write(write)

@@ -40,6 +40,8 @@ package struct PlanReport: Encodable, Sendable {
     package let seconds: Double
     package let items: [Item]
     package let notes: [String]
+    /// The threads that the seconds are for. Not part of the JSON.
+    package let threads: Int
     /// What becomes of each item, in the order of ``items``. Not part of the JSON.
     package let decisions: [WorkPlanner.Decision]
 
@@ -68,15 +70,21 @@ package struct PlanReport: Encodable, Sendable {
     /// each recipe, to time it. Writes nothing.
     /// - Parameters:
     ///   - existing: the output folder; nil for a plan without one.
+    ///   - dividesCores: whether several processes may share the cores, `resources.threads`: then the plan is for the threads
+    ///     of one that the networks of the models use well.
     ///   - search: finds the items; nil to search the inputs.
     package init(
         _ description: BatchDescription,
         _ resources: ResourceLimits,
         existing: Existing? = nil,
+        dividesCores: Bool = false,
         search: Search? = nil
     ) async throws {
-        let threads = resources.threads
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description, memoryBytes: resources.memoryBytes)
+        let cores = resources.threads
+        let threads =
+            dividesCores ? try recipes.map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores : cores
+        self.threads = threads
         let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let reading = MemoryReading.take()

@@ -78,6 +78,12 @@ final class LevelModel: Sendable {
         )
     }
 
+    /// See `Recipe.threadsOfProcess(cores:)`.
+    func threadsOfProcess(cores: Int) throws -> Int {
+        try networks.compactMap { try $0.threadScaling(inputShape: inputShape)?.threadsOfProcess(cores: cores) }.min()
+            ?? cores
+    }
+
     /// Runs one tile of zeros through all networks: the time that a tile with all its passes takes here and now.
     func secondsPerTile(
         _ sessions: LevelSessions,

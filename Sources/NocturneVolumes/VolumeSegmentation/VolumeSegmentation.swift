@@ -58,6 +58,10 @@ public struct VolumeSegmentation: Recipe {
         return levels.isEmpty ? 0 : total / Double(levels.count)
     }
 
+    public func threadsOfProcess(cores: Int) throws -> Int {
+        try models.flatMap(\.levels).map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores
+    }
+
     /// The label map itself is not looked at.
     public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool {
         let wanted = wantedLabels(of: try model(source.model))

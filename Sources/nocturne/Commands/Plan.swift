@@ -59,15 +59,19 @@ struct Plan: AsyncParsableCommand {
         try folder.checkReportsAreOwn()
         var description = try batch.description(version: Nocturne.version, say: Terminal.printMessage)
         description.instructionSet = sharding.instructionSet(for: batch.precision)
-        let threads = resources.width()
-        let existing = PlanReport.Existing(try await RecordedItems.read(folder))
-        let report = try await PlanReport(description, resources.limits, existing: existing)
+        let cores = resources.width()
+        let report = try await PlanReport(
+            description,
+            resources.limits,
+            existing: PlanReport.Existing(try await RecordedItems.read(folder)),
+            dividesCores: resources.threads == nil
+        )
         if report.isEmpty {
             Terminal.printMessage(PlanText(report: report).text)
             throw NocturneExit.nothingMatched
         }
         let (items, others) = try report.divisible()
-        let plan = try await Division(folder, description, threads: threads).begin(
+        let plan = try await Division(folder, description, threads: report.threads).begin(
             items,
             others: others,
             order: report.decisions.map(\.entry.key),
@@ -75,8 +79,15 @@ struct Plan: AsyncParsableCommand {
         )
         _ = try await Merge.merge(folder)
         if json { return try Terminal.printJSON(plan) }
-        let text = (report.notes + [Plan.text(plan, folder)]).joined(separator: "\n")
+        let processes = report.threads < cores ? [Plan.processesText(threads: report.threads, cores: cores)] : []
+        let text = (report.notes + [Plan.text(plan, folder)] + processes).joined(separator: "\n")
         Terminal.printResult(text)
+    }
+
+    /// Why a task does not use all cores.
+    static func processesText(threads: Int, cores: Int) -> String {
+        "A task uses \(threads) of the \(cores) cores of a machine like this one: with more, its networks would wait for single "
+            + "threads more than 10 % of the time. Run \(cores / threads) tasks on a machine; --threads uses another number."
     }
 
     /// What a user does next.

@@ -110,8 +110,11 @@ struct Retry: EngineCommand {
                 "The batch uses \(description.instructionSet ?? "its own instruction set"); leave out --isa."
             )
         }
-        let threads = resources.width()
-        let report = try await PlanReport(description, resources.limits) { recipes, scope in
+        let report = try await PlanReport(
+            description,
+            resources.limits,
+            dividesCores: resources.threads == nil
+        ) { recipes, scope in
             try Discovery(planned: entries, recipes: recipes.count, flag: scope.flag)
         }
         // The engine crashed twice on these, most often for memory.
@@ -121,7 +124,7 @@ struct Retry: EngineCommand {
             divisible[place].bytes *= 2
         }
         guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
-        let plan = try await Division(folder, description, threads: threads).again(
+        let plan = try await Division(folder, description, threads: report.threads).again(
             divisible,
             count: sharding.count(for: divisible.map(\.seconds))
         )

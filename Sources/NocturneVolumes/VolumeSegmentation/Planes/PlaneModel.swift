@@ -54,6 +54,11 @@ package struct PlaneModel: Sendable {
         return try model.levels.reduce(0) { $0 + (try $1.secondsPerTile(sessions.levels, options, scope: scope)) }
     }
 
+    /// See `Recipe.threadsOfProcess(cores:)`.
+    package func threadsOfProcess(cores: Int) throws -> Int {
+        try model.levels.map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores
+    }
+
     /// A plane as a volume of one slice. nnU-Net's reader of photos gives it the spacing (999, 1, 1).
     func source(width: Int, height: Int) -> VolumeSource {
         VolumeSource(
