@@ -1,6 +1,9 @@
 """Evaluates counts and masks of `book-spines` on unseen synthetic shelves, by ONNX Runtime and the reference splitting.
 
     python Tools/train/evaluate_book_spines.py
+    python Tools/train/evaluate_book_spines.py --shelves 100 --first-seed 70000 --scale 2
+
+Shelves are drawn with a long side of 640 pixels times `--scale`. A phone's photo has some 4000.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from nocturne_tools.shelves.package import PACKAGE
 from nocturne_tools.shelves.picture import Shelf, draw_shelf
 from nocturne_tools.shelves.splitting import split
 
-COUNTS = ((1, 13), (5, 13), (10, 12), (20, 12))
+COUNTS = (1, 2, 3, 5, 7, 10, 15, 20)
 FIRST_SEED = 900
 
 
@@ -58,6 +61,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, default=PACKAGE)
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
+    parser.add_argument("--books", type=int, nargs="+", default=list(COUNTS))
+    parser.add_argument("--shelves", type=int, default=13, help="for each number of books")
+    parser.add_argument("--scale", type=float, default=2.0)
     parser.add_argument("--set", nargs="*", default=[], metavar="RULE=VALUE", help="other splitting rules")
     options = parser.parse_args()
     settings = json.loads((options.package / "model.json").read_text())["photoInstances"]
@@ -69,10 +75,10 @@ def main() -> None:
     seed, exact_in_all, overlaps = options.first_seed, 0, []
     print("| Books | Shelves | Count exact | Off by | Mean IoU | Lowest IoU |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for books, shelves in COUNTS:
+    for books in options.books:
         exact, errors, group = 0, [], []
-        for _ in range(shelves):
-            shelf = draw_shelf(seed, books)
+        for _ in range(options.shelves):
+            shelf = draw_shelf(seed, books, options.scale)
             count, ious = compared(shelf, split(maps_of(session, shelf.image, settings["input"]), rules))
             exact += count == shelf.count
             if count != shelf.count:
@@ -81,9 +87,10 @@ def main() -> None:
             seed += 1
         exact_in_all += exact
         overlaps += group
-        row = (books, shelves, exact, ", ".join(errors) or "none", f"{np.mean(group):.3f}", f"{min(group):.3f}")
+        shown = ", ".join(errors[:12]) + (", …" if len(errors) > 12 else "")
+        row = (books, options.shelves, exact, shown or "none", f"{np.mean(group):.3f}", f"{min(group):.3f}")
         print("| " + " | ".join(str(v) for v in row) + " |", flush=True)
-    shelves = sum(n for _, n in COUNTS)
+    shelves = options.shelves * len(options.books)
     print(f"\nCount exact on {exact_in_all} of {shelves}, mean mask IoU {np.mean(overlaps):.3f} over {len(overlaps)} books.")
 
 

@@ -4,9 +4,9 @@
     python Tools/train/train_book_spines.py --export-only   # exports the last checkpoint again
     python Tools/train/train_book_spines.py --start Samples/Models/book-spines/network.onnx --rate 1e-3 --round 4
 
-A small U-Net whose outputs are foreground, boundary and centre maps of a picture with a long side of 640 pixels, the size
-in which the shelves are drawn. Inside it works at half that size and, at its lowest level, at a 64th. Every shelf is
-drawn from a seed (`nocturne_tools/shelves`); no photo was used.
+A small U-Net whose outputs are foreground, boundary and centre maps of a picture with a long side of 1024 pixels. Inside it
+works at half that size and, at its lowest level, at a 64th. Every shelf is drawn from a seed (`nocturne_tools/shelves`), some
+with a long side of 640 pixels, in which more of a shelf fits into a crop, others with 1024; no photo was used.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,12 +31,14 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.shelves.maps import target_maps
-from nocturne_tools.shelves.package import DEVIATION, LONG_SIDE, MEAN, write_book_spines
+from nocturne_tools.shelves.package import DEVIATION, MEAN, write_book_spines
 from nocturne_tools.shelves.picture import draw_shelf
 
 FEATURES = (16, 32, 48, 72, 96, 128)
 FIRST_SEED = 100_000  # samples and evaluation use other seeds
-CROP = 448
+FIRST_LARGE_SEED = 300_000
+LARGE = 1.6  # 1024 pixels on the long side instead of 640
+FEW = 24  # shelves with more books are drawn from less often: nobody counts them
 
 
 class Block(nn.Sequential):
@@ -133,9 +136,9 @@ def books_of(seed: int) -> int:
     return int(rng.integers(2, 13)) if kind < 0.55 else int(rng.integers(10, 27)) if kind < 0.87 else int(rng.integers(25, 51))
 
 
-def save_shelf(path: Path) -> None:
+def save_shelf(path: Path, scale: float = 1.0) -> None:
     """Draws the shelf whose seed is the name of the file: (y, x, 5), the picture and its packed maps."""
-    shelf = draw_shelf(int(path.stem), books_of(int(path.stem)))
+    shelf = draw_shelf(int(path.stem), books_of(int(path.stem)), scale)
     np.save(path, np.concatenate([shelf.image, packed(shelf.instances)], axis=-1))
 
 
@@ -155,9 +158,9 @@ def packed(instances: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.stack([np.round(centre * 255).astype(np.uint8), bits], axis=-1)
 
 
-def training_crop(sample: NDArray[np.uint8], rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """A square crop, mirrored half of the time, with changed colours; pixels outside the picture are 0."""
-    side = [min(CROP, n) for n in sample.shape[:2]]
+def training_crop(sample: NDArray[np.uint8], crop: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    """A square of `crop` pixels, mirrored half of the time, with changed colours; pixels outside the picture are 0."""
+    side = [min(crop, n) for n in sample.shape[:2]]
     y, x = (int(rng.integers(0, n - s + 1)) for n, s in zip(sample.shape[:2], side))
     window = np.array(sample[y : y + side[0], x : x + side[1]])
     if rng.random() < 0.5:
@@ -166,10 +169,25 @@ def training_crop(sample: NDArray[np.uint8], rng: np.random.Generator) -> tuple[
     deviation = np.array(DEVIATION, np.float32)
     gain = rng.uniform(0.8, 1.2, 3).astype(np.float32) / 255 / deviation
     patch = patch[..., rng.permutation(3)] * gain - np.array(MEAN, np.float32) / deviation
-    full, wanted = np.zeros((CROP, CROP, 3), np.float32), np.zeros((CROP, CROP, 2), np.uint8)
+    full, wanted = np.zeros((crop, crop, 3), np.float32), np.zeros((crop, crop, 2), np.uint8)
     full[: side[0], : side[1]] = patch
     wanted[: side[0], : side[1]] = target
     return torch.from_numpy(full), torch.from_numpy(wanted)
+
+
+class Shelves:
+    """Drawn shelves in files, and how often each is taken."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = paths
+        weights = np.array([0.4 if books_of(int(path.stem)) > FEW else 1.0 for path in paths])
+        self.weights = weights / weights.sum()
+
+    def batch(self, size: int, crop: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+        """(size, 3, crop, crop), channels last in memory, and (size, crop, crop, 2)."""
+        places = rng.choice(len(self.paths), size, p=self.weights)
+        crops = [training_crop(np.load(self.paths[n], mmap_mode="r"), crop, rng) for n in places]
+        return torch.stack([c[0] for c in crops]).permute(0, 3, 1, 2), torch.stack([c[1] for c in crops])
 
 
 def loss_of(logits: Tensor, packed: Tensor) -> Tensor:
@@ -187,14 +205,14 @@ def loss_of(logits: Tensor, packed: Tensor) -> Tensor:
     return weighted / 3 + (1 - (2 * overlap + 1) / (size + 1)).mean() + distance
 
 
-def drawn(shelves: int, first: int, folder: Path) -> list[Path]:
-    """The training shelves, kept in files for the next run: 1.4 MB each."""
+def drawn(shelves: int, first: int, folder: Path, scale: float) -> list[Path]:
+    """The training shelves, kept in files for the next run: 1.4 MB each, 3.3 MB large ones."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{seed}.npy" for seed in range(first, first + shelves)]
     missing = [path for path in paths if not path.exists()]
     if missing:
         with ProcessPoolExecutor(2) as pool:
-            list(pool.map(save_shelf, missing, chunksize=8))
+            list(pool.map(partial(save_shelf, scale=scale), missing, chunksize=8))
     return paths
 
 
@@ -204,14 +222,16 @@ def train(options: argparse.Namespace) -> None:
     torch.manual_seed(first + 7)
     rng = np.random.default_rng([0x7EA1, first])
     started = time.monotonic()
-    paths = drawn(options.shelves, FIRST_SEED + 10_000 * first, checkpoint.with_suffix(".shelves"))
-    print(f"{options.shelves} shelves in {time.monotonic() - started:.0f} s", flush=True)
+    small = Shelves(drawn(options.shelves, FIRST_SEED + 10_000 * first, checkpoint.with_suffix(".shelves"), 1))
+    large = Shelves(drawn(options.large, FIRST_LARGE_SEED + 10_000 * first, checkpoint.with_suffix(".large"), LARGE))
+    print(f"{options.shelves} and {options.large} shelves in {time.monotonic() - started:.0f} s", flush=True)
+    batch = options.batch
+    turns = [(small, batch, 448), (large, max(batch // 2, 1), 640), (large, batch, 448)]
     model = SpineNet().to(memory_format=torch.channels_last)
     if options.start is not None:
-        samples = [training_crop(np.load(paths[n], mmap_mode="r"), rng)[0] for n in range(16)]
-        load_network(model, options.start, torch.stack(samples).permute(0, 3, 1, 2))
+        load_network(model, options.start, small.batch(16, 448, rng)[0])
     mean = torch.optim.swa_utils.AveragedModel(
-        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.99), use_buffers=True
+        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995), use_buffers=True
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=1e-4)
     recent, step, begun, share = 0.0, 0, time.monotonic(), 0.0
@@ -219,10 +239,9 @@ def train(options: argparse.Namespace) -> None:
         step += 1
         share = max(step / steps, (time.monotonic() - begun) / (60 * options.minutes))
         for group in optimizer.param_groups:
-            group["lr"] = rate * min(share / 0.05, 1) * max(0.5 + 0.5 * np.cos(np.pi * min(share, 1)), 0.01)
-        crops = [training_crop(np.load(paths[n], mmap_mode="r"), rng) for n in rng.integers(0, options.shelves, options.batch)]
-        images = torch.stack([c[0] for c in crops]).permute(0, 3, 1, 2)  # channels last already
-        targets = torch.stack([c[1] for c in crops])
+            group["lr"] = rate * min(share / 0.03, 1) * max(0.5 + 0.5 * np.cos(np.pi * min(share, 1)), 0.01)
+        shelves, size, crop = turns[step % len(turns)]
+        images, targets = shelves.batch(size, crop, rng)
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(images)
         loss = loss_of(logits.float(), targets)
@@ -259,10 +278,11 @@ def export(checkpoint: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shelves", type=int, default=2500)
-    parser.add_argument("--steps", type=int, default=11_000)
+    parser.add_argument("--shelves", type=int, default=7000, help="with a long side of 640 pixels")
+    parser.add_argument("--large", type=int, default=2500, help="with a long side of 1024 pixels")
+    parser.add_argument("--steps", type=int, default=30_000)
     parser.add_argument("--minutes", type=float, default=1e6, help="ends after this time, even before all steps")
-    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--rate", type=float, default=3e-3, help="highest learning rate; falls to zero at the end")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--checkpoint", type=Path, default=Path(tempfile.gettempdir()) / "book-spines.pt")
