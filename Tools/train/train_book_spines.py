@@ -4,7 +4,7 @@
     python Tools/train/train_book_spines.py --export-only   # exports the last checkpoint again
     python Tools/train/train_book_spines.py --start Samples/Models/book-spines/network.onnx --rate 1e-3 --round 4
 
-A small U-Net whose outputs are foreground, boundary and centre maps of a picture with a long side of 1024 pixels. Inside it
+A small U-Net whose outputs are foreground, boundary and centre maps of a picture with a long side of 1152 pixels. Inside it
 works at half that size and, at its lowest level, at a 64th. Every shelf is drawn from a seed (`nocturne_tools/shelves`), some
 with a long side of 640 pixels, in which more of a shelf fits into a crop, others with 1024; no photo was used.
 """

@@ -12,17 +12,17 @@ from nocturne_tools.paths import SAMPLE_MODELS
 PACKAGE = SAMPLE_MODELS / "book-spines"
 MEAN = (0.45, 0.43, 0.40)
 DEVIATION = (0.27, 0.27, 0.27)
-LONG_SIDE = 640
+LONG_SIDE = 1152
 MULTIPLE = 64
 SPLITTING = {
     "foregroundThreshold": 0.7,
     "backgroundThreshold": 0.12,
     "seedThreshold": 0.45,
     "boundaryWeight": 4.0,
-    "minimumSeedArea": 10,
-    "minimumArea": 200,
+    "minimumSeedArea": 32,
+    "minimumArea": 650,
     "mergeBoundary": 0.55,
-    "minimumContact": 6,
+    "minimumContact": 11,
     "minimumAreaShareOfMedian": 0.15,
 }
 
@@ -39,7 +39,7 @@ def write_book_spines(write_network: Callable[[Path], None]) -> None:
         "name": "Book spines, synthetic demonstration",
         "description": "Takes photos of bookshelves apart into books. Trained on shelves drawn from seeds, without any "
         "photo. Synthetic, for demonstration.",
-        "version": "1.0.0",
+        "version": "1.1.0",
         "licence": "Apache-2.0",
         "task": "photo-instances",
         "files": [
