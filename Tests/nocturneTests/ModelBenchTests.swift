@@ -27,14 +27,19 @@ struct ModelBenchTests {
         #expect(lines[1].hasPrefix("peak: "))
         #expect(lines[1].hasSuffix("GB/s of copies, 1 thread"))
         #expect(lines.contains { $0.hasSuffix("kind") && $0.contains("real GFLOP/s") })
-        #expect(lines.last?.hasSuffix("all") == true)
 
         let json = try Tool(network + ["--profile", "--json"]).json()
         let profile = try #require(json["profile"] as? [String: Any])
         let steps = try #require(profile["steps"] as? [[String: Any]])
         let kinds = try #require(profile["kinds"] as? [[String: Any]])
+        let scaling = try #require(profile["scaling"] as? [[String: Any]])
+        #expect(scaling.compactMap { $0["threads"] as? Int } == [1, 2, 4, 8, 16, 32, 64])
+        // What other numbers of threads would take, with a sentence and a heading, comes last.
+        #expect(lines.suffix(scaling.count).map { $0.prefix { $0 != " " } } == ["1", "2", "4", "8", "16", "32", "64"])
+        let tables = lines.dropLast(scaling.count + 2)
+        #expect(tables.last?.hasSuffix("all") == true)
         // Two lines about the machine, two headings, and the sum of all.
-        #expect(lines.count == 2 + 2 + steps.count + kinds.count + 1)
+        #expect(tables.count == 2 + 2 + steps.count + kinds.count + 1)
         #expect(
             steps.compactMap { $0["title"] as? String }.allSatisfy { title in
                 lines.contains { $0.hasSuffix(title) }
