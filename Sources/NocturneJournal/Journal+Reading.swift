@@ -14,13 +14,11 @@ extension Journal {
         }
     }
 
-    /// The id of every item, by its key.
-    public func ids() throws(JournalError) -> [String: Int64] {
+    /// The ids of items, in the order of their keys; nil for a key that the journal does not have.
+    public func ids(of keys: some Sequence<String> & Sendable) throws(JournalError) -> [Int64?] {
         try read { db in
-            let rows = try Row.fetchCursor(db, sql: "SELECT key, id FROM item")
-            var ids: [String: Int64] = [:]
-            while let row = try rows.next() { ids[row["key"]] = row["id"] }
-            return ids
+            let statement = try db.cachedStatement(sql: "SELECT id FROM item WHERE key = ?")
+            return try keys.map { try Int64.fetchOne(statement, arguments: [$0]) }
         }
     }
 

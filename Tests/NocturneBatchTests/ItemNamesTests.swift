@@ -98,7 +98,7 @@ struct ItemNamesTests {
         }
         let decisions = WorkPlanner(retries: .none)
             .decide(items, known: Dictionary(uniqueKeysWithValues: journaled), foreign: []) { _ in true }
-        return (decisions.map(\.entry.name), decisions.compactMap(\.note))
+        return (decisions.map(\.name), decisions.compactMap(\.note))
     }
 
     @Test("A digest is the last resort, with a note; who keeps the name does not depend on the order")

@@ -104,8 +104,8 @@ struct WorkPlannerTests {
         let journaled = known(item, before, crashes: crashes)
         let found = CrashRecoveryStateMachine.requeued([journaled], crash: death).first ?? journaled
         let decision = planner.decide([item], known: ["k": found], foreign: []) { _ in true }[0]
-        #expect(decision.entry.state == after)
-        if after == .quarantined { #expect(decision.entry.reason?.text.contains("signal 9") == true) }
+        #expect(decision.state == after)
+        if after == .quarantined { #expect(decision.reason?.text.contains("signal 9") == true) }
         #expect(decision.work == work)
         #expect(decision.suspect == suspect)
     }
@@ -114,7 +114,7 @@ struct WorkPlannerTests {
     func foreign() {
         let decisions = WorkPlanner(retries: .none)
             .decide([item("k", name: "Mine")], known: [:], foreign: ["mine"]) { _ in true }
-        #expect(decisions[0].entry.name.hasPrefix("Mine-"))
+        #expect(decisions[0].name.hasPrefix("Mine-"))
     }
 }
 
@@ -124,6 +124,6 @@ extension WorkPlanner {
         items: [(item: DiscoveredItem, name: String)], notes: [String]
     ) {
         let decisions = decide(discovered, known: [:], foreign: []) { _ in false }
-        return (decisions.map { ($0.item, $0.entry.name) }, decisions.compactMap(\.note))
+        return (decisions.map { ($0.item, $0.name) }, decisions.compactMap(\.note))
     }
 }

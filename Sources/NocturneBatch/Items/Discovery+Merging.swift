@@ -16,7 +16,8 @@ extension Discovery {
         var listed: Set<String> = []
         for (recipe, discovery) in each.enumerated() {
             for var item in discovery.items {
-                item.recipe = recipe
+                // Every change is a copy.
+                if item.recipe != recipe { item.recipe = recipe }
                 if case .unknown = item.problem {
                     guard let file = unknown[item.path], file.recipes.count == each.count,
                         listed.insert(item.path).inserted
@@ -40,9 +41,10 @@ extension Discovery {
     /// What lies beside files that name a patient is shown without these words, too.
     private func withholdingWords(_ item: DiscoveredItem) -> DiscoveredItem {
         guard item.words.isEmpty else { return item }
+        let words = patients.words(of: item.path)
+        guard !words.isEmpty else { return item }
         var item = item
-        item.words = patients.words(of: item.path)
-        guard !item.words.isEmpty else { return item }
+        item.words = words
         let names = ShownNames(.hash, words: item.words)
         (item.name, item.suffix) = (names.shown(item.name), names.shown(item.suffix))
         return item

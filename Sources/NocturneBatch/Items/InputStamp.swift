@@ -72,41 +72,50 @@ public struct InputStamp: Sendable, Hashable {
 /// The stamps of an item's files in little memory, for items that wait: a series has hundreds of files, and a batch thousands of
 /// series.
 package struct PackedStamps: Sendable {
-    /// What all paths begin with.
-    private let folder: String
-    /// The rest of each path, ended by a NUL.
-    private let names: [UInt8]
-    /// Size, seconds and nanoseconds of each; the size is -1 for a file that did not exist.
-    private let numbers: [Int]
+    /// How many stamps there are, what all paths begin with, and the rest of each path, each ended by a NUL; then size,
+    /// seconds and nanoseconds of each file in eight bytes, where the size is -1 for a file that did not exist.
+    private let bytes: [UInt8]
 
     package init(_ stamps: [InputStamp]) {
         let first = stamps.first?.path ?? ""
-        let shared = first.lastIndex(of: "/").map { String(first[...$0]) } ?? ""
-        folder = stamps.allSatisfy { $0.path.hasPrefix(shared) } ? shared : ""
-        let length = folder.utf8.count
-        names = stamps.flatMap { Array($0.path.utf8.dropFirst(length)) + [0] }
-        numbers = stamps.flatMap { stamp in
-            stamp.state.map { [$0.size, $0.seconds, $0.nanoseconds] } ?? [-1, 0, 0]
+        let ends = first.lastIndex(of: "/").map { first.index(after: $0) } ?? first.startIndex
+        let folder = stamps.allSatisfy { $0.path.hasPrefix(first[..<ends]) } ? first[..<ends].utf8.count : 0
+        var bytes = Array("\(stamps.count)".utf8) + [0] + first.utf8.prefix(folder) + [0]
+        let names = stamps.reduce(0) { $0 + $1.path.utf8.count - folder + 1 }
+        bytes.reserveCapacity(bytes.count + names + 24 * stamps.count)
+        for stamp in stamps {
+            bytes += stamp.path.utf8.dropFirst(folder)
+            bytes.append(0)
         }
+        for stamp in stamps {
+            for number in stamp.state.map({ [$0.size, $0.seconds, $0.nanoseconds] }) ?? [-1, 0, 0] {
+                withUnsafeBytes(of: Int64(number)) { bytes += $0 }
+            }
+        }
+        self.bytes = bytes
     }
 
     /// Without the times at which attributes changed.
     package var stamps: [InputStamp] {
-        names.split(separator: 0, maxSplits: numbers.count / 3, omittingEmptySubsequences: false).prefix(
-            numbers.count / 3
-        )
-        .enumerated().map { place, name in
+        var rest = bytes[...]
+        func text() -> String {
+            let part = rest.prefix { $0 != 0 }
+            rest = rest[part.endIndex...].dropFirst()
+            return String(decoding: part, as: UTF8.self)
+        }
+        let (count, folder) = (Int(text()) ?? 0, text())
+        let paths = (0..<count).map { _ in folder + text() }
+        let numbers = rest.withUnsafeBytes { raw in
+            (0..<3 * count).map { Int(raw.loadUnaligned(fromByteOffset: 8 * $0, as: Int64.self)) }
+        }
+        return paths.enumerated().map { place, path in
             let size = numbers[3 * place]
-            return InputStamp(
-                path: folder + String(decoding: name, as: UTF8.self),
-                state: size < 0
-                    ? nil
-                    : InputStamp.State(
-                        size: size,
-                        seconds: numbers[3 * place + 1],
-                        nanoseconds: numbers[3 * place + 2]
-                    )
+            let state = InputStamp.State(
+                size: size,
+                seconds: numbers[3 * place + 1],
+                nanoseconds: numbers[3 * place + 2]
             )
+            return InputStamp(path: path, state: size < 0 ? nil : state)
         }
     }
 }

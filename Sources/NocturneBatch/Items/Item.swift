@@ -3,35 +3,16 @@ public import NocturneJournal
 public import NocturneSystem
 
 /// One unit of work, as discovery found it: a volume or photo, with one model.
+///
+/// Copies share their properties until one is changed, since there may be a million items, and they stand in several lists.
+@dynamicMemberLookup
 public struct DiscoveredItem: Sendable {
-    /// Names the source within the batch, the same in every run and for every model: what the journal knows the item by,
-    /// together with the model where there are several for it.
-    public var key: String
-    /// The preferred name of the folder; made unique by the planner: see ``ItemNames``.
-    public var name: String
-    /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
-    public var suffix = ""
-    /// The id of the model that is to process it.
-    public var model: String
-    /// What the recipe needs to find the source again, in a form of its own.
-    public var source: String
-    /// The input as the user knows it: written to `retry.txt`, and to messages.
-    public var path: String
-    /// Source files, model and every option that can change a result.
-    public var fingerprint: ContentDigest
-    /// The source files. When one of them changes later, the item is processed again.
-    public var inputs: [InputStamp]
-    /// Why it cannot be processed; nil for a good item.
-    public var problem: ItemProblem?
-    /// Words of its paths by which its patient can be identified, as ``PathWords`` compares them: the journal keeps them, results
-    /// do not show them.
-    public var words: [String] = []
     /// The prefix of the keys of folders that could not be read.
     public static let missedKeyPrefix = "missed:"
     /// The prefix of the keys of single files that belong to no item.
     public static let fileKeyPrefix = "file:"
-    /// The index of the recipe that found it, among the batch's recipes.
-    package internal(set) var recipe = 0
+
+    @SharedValue private var properties: Properties
 
     public init(
         key: String,
@@ -43,14 +24,51 @@ public struct DiscoveredItem: Sendable {
         inputs: [InputStamp] = [],
         problem: ItemProblem? = nil
     ) {
-        self.key = key
-        self.name = name
-        self.model = model
-        self.source = source
-        self.path = path
-        self.fingerprint = fingerprint
-        self.inputs = inputs
-        self.problem = problem
+        properties = Properties(
+            key: key,
+            name: name,
+            model: model,
+            source: source,
+            path: path,
+            fingerprint: fingerprint,
+            inputs: inputs,
+            problem: problem
+        )
+    }
+
+    public subscript<Value>(dynamicMember property: WritableKeyPath<Properties, Value>) -> Value {
+        get { properties[keyPath: property] }
+        set { properties[keyPath: property] = newValue }
+    }
+}
+
+extension DiscoveredItem {
+    /// What is known of an item.
+    public struct Properties: Sendable {
+        /// Names the source within the batch, the same in every run and for every model: what the journal knows the item by,
+        /// together with the model where there are several for it.
+        public var key: String
+        /// The preferred name of the folder; made unique by the planner: see ``ItemNames``.
+        public var name: String
+        /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
+        public var suffix = ""
+        /// The id of the model that is to process it.
+        public var model: String
+        /// What the recipe needs to find the source again, in a form of its own.
+        public var source: String
+        /// The input as the user knows it: written to `retry.txt`, and to messages.
+        public var path: String
+        /// Source files, model and every option that can change a result.
+        public var fingerprint: ContentDigest
+        /// The source files. When one of them changes later, the item is processed again.
+        public var inputs: [InputStamp]
+        /// Why it cannot be processed; nil for a good item.
+        public var problem: ItemProblem?
+        /// Words of its paths by which its patient can be identified, as ``PathWords`` compares them: the journal keeps them,
+        /// results do not show them.
+        public var words: [String] = []
+        /// The index of the recipe that found it, among the batch's recipes.
+        package var recipe = 0
     }
 }
 

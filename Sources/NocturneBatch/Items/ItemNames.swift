@@ -137,7 +137,7 @@ package struct ItemNames: Sendable {
 extension DiscoveredItem {
     /// The name without what discovery has appended, as names are compared.
     fileprivate var stem: String {
-        let name = name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name
+        let name = self.name.hasSuffix(self.suffix) ? String(self.name.dropLast(self.suffix.count)) : self.name
         return WorkPlanner.safeName(name).lowercased()
     }
 }

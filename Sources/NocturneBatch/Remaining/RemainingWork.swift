@@ -36,7 +36,7 @@ package enum RemainingWork: String, Codable, Sendable, CaseIterable {
 
     /// For an item of a batch that does not exist yet.
     package init(new decision: WorkPlanner.Decision) {
-        self = decision.work ? .pending : RemainingWork(withoutWork: decision.entry.state)
+        self = decision.work ? .pending : RemainingWork(withoutWork: decision.state)
     }
 
     fileprivate init(withoutWork state: ItemState) {
@@ -55,12 +55,12 @@ extension RecordedItems {
     /// What a run does about an item.
     /// - Complexity: reads the `result.json` of an item that is to be processed and has a result.
     package func remainingWork(_ decision: WorkPlanner.Decision, _ recipe: any Recipe) -> RemainingWork {
-        let name = decision.entry.name
-        guard decision.work else { return RemainingWork(withoutWork: decision.entry.state) }
+        let name = decision.name
+        guard decision.work else { return RemainingWork(withoutWork: decision.state) }
         let hasResult = output.holdsResult(name)
         // Renamed into place, but not recorded before the run ended: the next one recognizes it.
-        if hasResult, (try? recipe.recognize(folder: output.item(name), fingerprint: decision.entry.fingerprint)) != nil
-        {
+        let fingerprint = decision.item.fingerprint.hex
+        if hasResult, (try? recipe.recognize(folder: output.item(name), fingerprint: fingerprint)) != nil {
             return .completed
         }
         let before = items[decision.item.key]?.state

@@ -63,7 +63,7 @@ package struct Reconciliation: Sendable {
         let (queue, steps, recognized) = try await queue(decisions)
         try await start(queue, steps: steps)
         await report(
-            decisions.lazy.filter { !recognized.contains($0.entry.key) && (options.reportsAll || $0.changes(known)) }
+            decisions.lazy.filter { !recognized.contains($0.item.key) && (options.reportsAll || $0.changes(known)) }
         )
         return queue
     }
@@ -122,14 +122,12 @@ package struct Reconciliation: Sendable {
     private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (
         queue: [PendingItem], steps: Int, recognized: Set<String>
     ) {
-        let ids = try await journal.ids()
         // There may be a million decisions: places, not copies.
-        let candidates = decisions.indices.filter {
-            (decisions[$0].work || decisions[$0].entry.state == .quarantined) && ids[decisions[$0].entry.key] != nil
-        }
+        let candidates = decisions.indices.filter { decisions[$0].work || decisions[$0].state == .quarantined }
+        let ids = try await journal.ids(of: candidates.lazy.map { decisions[$0].item.key })
         let products = try await blocking.run { () throws -> [Int: ItemProduct] in
             var products: [Int: ItemProduct] = [:]
-            for place in candidates {
+            for (place, id) in zip(candidates, ids) where id != nil {
                 try check()
                 products[place] = finishedResult(of: decisions[place])
             }
@@ -137,34 +135,33 @@ package struct Reconciliation: Sendable {
             if !products.isEmpty { try FileSystem.flush(output.path) }
             return products
         }
-        let recognized = products.sorted { $0.key < $1.key }.compactMap { place, product in
-            ids[decisions[place].entry.key].map { (id: $0, product: product) }
+        let recognized = zip(candidates, ids).compactMap { place, id in
+            id.flatMap { id in products[place].map { (id: id, product: $0) } }
         }
         if !recognized.isEmpty { try await journal.complete(recognized, at: now) }
-        let work = candidates.filter { decisions[$0].work && products[$0] == nil }
+        let work = zip(candidates, ids).filter { decisions[$0.0].work && products[$0.0] == nil }
         let (queue, steps) = try await blocking.run { () throws -> ([PendingItem], Int) in
-            let queue = work.compactMap { place in
-                ids[decisions[place].entry.key].map { id in
+            let queue = work.compactMap { place, id in
+                id.map { id in
                     var item = PendingItem(decisions[place], id: id)
                     item.hasEarlierResult = output.holdsResult(item.name)
                     return item
                 }
             }
-            return (queue, try countSteps(work.lazy.map { decisions[$0].item }))
+            return (queue, try countSteps(work.lazy.map { decisions[$0.0].item }))
         }
         let suspects = queue.filter(\.suspect)
         return (
             suspects.isEmpty ? queue : suspects + queue.filter { !$0.suspect }, steps,
-            Set(products.keys.map { decisions[$0].entry.key })
+            Set(products.keys.map { decisions[$0].item.key })
         )
     }
 
     /// A crash between the rename and the journal leaves a finished folder that the journal does not have.
     private func finishedResult(of decision: WorkPlanner.Decision) -> ItemProduct? {
-        let entry = decision.entry
-        guard output.holdsResult(entry.name) else { return nil }
-        let folder = output.item(entry.name)
-        return try? recipes[decision.item.recipe].recognize(folder: folder, fingerprint: entry.fingerprint)
+        guard output.holdsResult(decision.name) else { return nil }
+        let (item, folder) = (decision.item, output.item(decision.name))
+        return try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex)
     }
 
     /// Cleans up the staging folder, and tells progress how much there is to do.
@@ -205,13 +202,12 @@ package struct Reconciliation: Sendable {
     private func report(_ decisions: some Sequence<WorkPlanner.Decision>) async {
         var skips: [String] = []
         for decision in decisions where !decision.reused && !decision.work {
-            let entry = decision.entry
             let kinds: [ItemState: BatchEvent.Kind] = [
                 .failed: .itemFailed, .skipped: .itemSkipped, .quarantined: .itemQuarantined,
             ]
-            if entry.state == .skipped { skips.append(entry.reason?.text ?? "") }
-            if let kind = kinds[entry.state] {
-                await progress.emit(BatchEvent(kind, item: entry.name, because: entry.reason))
+            if decision.state == .skipped { skips.append(decision.reason?.text ?? "") }
+            if let kind = kinds[decision.state] {
+                await progress.emit(BatchEvent(kind, item: decision.name, because: decision.reason))
             }
         }
         if let text = StartText.skips(skips) { await progress.note(text) }
@@ -222,9 +218,9 @@ extension WorkPlanner.Decision {
     /// Whether the journal has to be told of it.
     fileprivate func changes(_ known: [String: JournalItem]) -> Bool {
         guard !reused else { return false }
-        guard let before = known[entry.key] else { return true }
-        return before.state != entry.state || before.reason != entry.reason || before.crashes != entry.crashes
-            || before.fingerprint != entry.fingerprint || before.words != entry.words
+        guard let before = known[item.key] else { return true }
+        return before.state != state || before.reason != reason || before.crashes != crashes
+            || before.fingerprint != item.fingerprint.hex || before.words != item.words
     }
 }
 
@@ -234,7 +230,7 @@ extension PendingItem {
             id: id,
             recipe: decision.item.recipe,
             model: decision.item.model,
-            name: decision.entry.name,
+            name: decision.name,
             inputs: PackedStamps(decision.item.inputs),
             suspect: decision.suspect,
             edit: decision.edit

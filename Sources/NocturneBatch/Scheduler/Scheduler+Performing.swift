@@ -191,7 +191,7 @@ extension ActiveItem {
             name: item.name,
             path: source.path,
             fingerprint: source.fingerprint,
-            edit: item.edit.map { ItemEdit($0, in: context.output) }
+            edit: item.edit.map { ItemEdit($0.wrappedValue, in: context.output) }
         )
         recipeItem.version = context.options.description.version
         if item.hasEarlierResult { recipeItem.earlierResult = context.output.item(item.name) }

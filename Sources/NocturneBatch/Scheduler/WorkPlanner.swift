@@ -1,6 +1,6 @@
 import NocturneCore
 package import NocturneJournal
-import NocturneSystem
+package import NocturneSystem
 
 /// An item that is to be processed. The journal has the rest of it, since there may be a hundred thousand of them.
 package struct PendingItem: Sendable {
@@ -14,7 +14,7 @@ package struct PendingItem: Sendable {
     /// Active during a crash of the engine: processed first, and alone.
     package let suspect: Bool
     /// A label map of a person that takes the place of the model's.
-    package var edit: LabelEdit?
+    package var edit: SharedValue<LabelEdit>?
     /// Whether the output folder has an earlier result of the item.
     package var hasEarlierResult = false
 }
@@ -24,10 +24,15 @@ public struct WorkPlanner: Sendable {
     /// What to do about one discovered item.
     package struct Decision: Sendable {
         package var item: DiscoveredItem
-        package var entry: JournalEntry
+        /// The folder of the item in the output.
+        package let name: String
+        package let state: ItemState
+        package let reason: ItemReason?
+        /// How often the engine crashed while the item was active.
+        package let crashes: Int
         package var work: Bool
         package var suspect = false
-        package var edit: LabelEdit?
+        package var edit: SharedValue<LabelEdit>?
         /// Something to tell the user.
         package var note: String?
         /// Completed before, files intact: nothing is written for it.
@@ -35,7 +40,16 @@ public struct WorkPlanner: Sendable {
 
         init(_ item: DiscoveredItem, name: String, state: ItemState, reason: ItemReason? = nil, crashes: Int = 0) {
             self.item = item
-            entry = JournalEntry(
+            self.name = name
+            self.state = state
+            self.reason = reason
+            self.crashes = crashes
+            work = state == .pending
+        }
+
+        /// What the journal records.
+        package var entry: JournalEntry {
+            JournalEntry(
                 key: item.key,
                 name: name,
                 model: item.model,
@@ -47,7 +61,6 @@ public struct WorkPlanner: Sendable {
                 crashes: crashes,
                 words: item.words
             )
-            work = state == .pending
         }
     }
 
@@ -127,7 +140,7 @@ public struct WorkPlanner: Sendable {
         var item = item
         item.fingerprint = edit.fingerprint
         var decision = try decide(item, before: before, isIntact: isIntact)
-        decision.edit = edit
+        decision.edit = SharedValue(wrappedValue: edit)
         if decision.work, before.fingerprint == edit.baseFingerprint { decision.note = nil }
         return decision
     }

@@ -1,4 +1,4 @@
-import NocturneSystem
+public import NocturneSystem
 
 /// The header values of one DICOM file that determine how it becomes part of a volume.
 ///

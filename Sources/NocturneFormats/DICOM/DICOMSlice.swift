@@ -1,3 +1,5 @@
+public import NocturneSystem
+
 /// One plane of a DICOM object with its position in space: a whole single-frame object, one frame of a multi-frame
 /// object, or one tile of a Siemens mosaic.
 ///

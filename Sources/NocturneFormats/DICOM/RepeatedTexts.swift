@@ -1,3 +1,4 @@
+import NocturneSystem
 import Synchronization
 
 /// Texts that many files have in common, such as the UID of their series, each kept in memory once.

@@ -165,7 +165,7 @@ private struct PlannedItems: Sendable {
             notes =
                 discovery.notes
                 + zip(decisions, states).compactMap { decision, state in
-                    let isState = [.repeat, .remake].contains(state) && !recorded.hasEdit(decision.entry.name)
+                    let isState = [.repeat, .remake].contains(state) && !recorded.hasEdit(decision.name)
                     return isState ? nil : decision.note
                 }
         } else {
@@ -208,7 +208,7 @@ extension PlanReport.Item {
     ) {
         let plan = state.isWork ? try? plan() : nil
         self.init(
-            item: decision.entry.name,
+            item: decision.name,
             source: decision.item.path,
             state: state,
             peakBytes: plan?.peak(),
@@ -227,6 +227,6 @@ extension PlanReport.Item {
         case nil: break
         }
         guard !state.isWork, state != .completed else { return nil }
-        return "\(state.rawValue) before" + (decision.entry.reason.map { ": \($0.text)" } ?? "")
+        return "\(state.rawValue) before" + (decision.reason.map { ": \($0.text)" } ?? "")
     }
 }

@@ -2,15 +2,32 @@ internal import CCrypto
 
 /// A SHA-256 digest: what "the same content" means for sources, model packages and results.
 public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
-    /// 64 lower-case hexadecimal digits.
-    public let hex: String
+    /// The bytes of the digest, the first ones in the most significant places.
+    private let words: SIMD4<UInt64>
+
+    fileprivate init(bytes: [UInt8]) {
+        var words = SIMD4<UInt64>()
+        for (place, byte) in bytes.prefix(32).enumerated() { words[place / 8] = words[place / 8] << 8 | UInt64(byte) }
+        self.words = words
+    }
 
     /// Nil unless `hex` is 64 hexadecimal digits.
     public init?(hex: String) {
-        let lower = hex.lowercased()
-        guard lower.utf8.count == 64, lower.utf8.allSatisfy({ ($0 >= 48 && $0 <= 57) || ($0 >= 97 && $0 <= 102) })
-        else { return nil }
-        self.hex = lower
+        let digits = hex.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+        guard digits.count == 64, hex.utf8.count == 64 else { return nil }
+        self.init(bytes: stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+    }
+
+    /// 64 lower-case hexadecimal digits.
+    public var hex: String {
+        let digits: StaticString = "0123456789abcdef"
+        return String(unsafeUninitializedCapacity: 64) { text in
+            for place in 0..<64 {
+                let digit = words[place / 16] >> UInt64(60 - 4 * (place % 16)) & 15
+                text[place] = digits.utf8Start[Int(digit)]
+            }
+            return 64
+        }
     }
 
     public var description: String { hex }
@@ -45,8 +62,6 @@ public struct ContentDigester: ~Copyable {
     public mutating func finish() -> ContentDigest {
         var digest = [UInt8](repeating: 0, count: 32)
         EVP_DigestFinal_ex(context, &digest, nil)
-        let digits = Array("0123456789abcdef".utf8)
-        let hex = digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return ContentDigest(hex: String(decoding: hex, as: UTF8.self))!
+        return ContentDigest(bytes: digest)
     }
 }

@@ -14,7 +14,7 @@ struct FoundVolume: Sendable {
     var files: [FoundFile]
     /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
     var images: [FoundFile] = []
-    var volume: Result<VolumeFacts, Refusal>
+    @SharedValue var volume: Result<VolumeFacts, Refusal>
     var order: String
     /// What ``name`` ends with besides the name of the file or folder.
     var suffix = ""
@@ -79,6 +79,7 @@ struct ChannelCases {
         let volume: FoundVolume
     }
 
+    /// - Parameter found: in order.
     func cases(_ found: [FoundVolume]) -> [FoundVolume] {
         var groups: [String: [Channel]] = [:]
         var result: [FoundVolume] = []
@@ -99,7 +100,8 @@ struct ChannelCases {
             let channels = channels.sorted { $0.index < $1.index }
             result += wanted == 1 ? singleChannelCases(channels, path) : [multiChannelCase(channels, path)]
         }
-        return result.sorted { $0.order < $1.order }
+        if !groups.isEmpty { result.sort { $0.order < $1.order } }
+        return result
     }
 
     private static func split(_ volume: FoundVolume) -> (name: String, index: Int)? {

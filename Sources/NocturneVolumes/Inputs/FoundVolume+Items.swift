@@ -75,7 +75,7 @@ extension DiscoveredItem {
     /// Last resort: if a reader lets a non-finite number through, discovery must still finish.
     mutating func record(_ source: some ItemSource) {
         do { self.source = try source.encoded } catch {
-            problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
+            self.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
         }
     }
 }

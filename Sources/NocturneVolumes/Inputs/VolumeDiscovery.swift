@@ -20,9 +20,10 @@ struct VolumeDiscovery {
     let scope: ComputeScope
 
     func run(_ request: DiscoveryRequest) throws -> Discovery {
-        let (found, walk, patients) = try volumes(request)
+        var (found, walk, patients) = try volumes(request)
         let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
-        return Discovery(items: try items(found, request.identifiers) + unusable, notes: walk.notes, patients: patients)
+        let items = try items(&found, request.identifiers)
+        return Discovery(items: items + unusable, notes: walk.notes, patients: patients)
     }
 
     /// Every volume and every file that was expected to be one, in order, the walk that found them, and what identifies their
@@ -77,52 +78,47 @@ struct VolumeDiscovery {
     }
 
     private func niftiVolumes(_ files: [FoundFile], _ request: DiscoveryRequest) throws -> [FoundVolume] {
-        // The rest of a header may be large.
-        typealias Read = Result<(facts: VolumeFacts, time: NIfTITimeSeries?, data: String), Refusal>
-        let headers = Mutex([Int: Read]())
+        let found = Mutex([[FoundVolume]](repeating: [], count: files.count))
         try scope.forEach(files.count) { index in
-            let result: Read
-            guard !files[index].isUnresponsive else {
-                let reason = request.silent.reason(for: files[index].path)
-                headers.withLock { $0[index] = .failure(Refusal(problem: .refused(reason))) }
-                return
-            }
-            request.trace.willRead([files[index].path])
-            do throws(NIfTIError) {
-                let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
-                    try NIfTIReader.readHeader(
-                        at: files[index].path,
-                        assumesOrientation: options.assumesOrientation,
-                        acceptsTimeSeries: true
-                    )
-                }
-                result = .success((facts: VolumeFacts(header), time: header.time, data: header.dataPath))
-            } catch {
-                let reason = ItemReason.discovered(FaultCode(of: error), error.detail + DICOMFiles.hint(error))
-                let isOtherKind = [.notThreeDimensional, .unsupportedDataType].contains(error.code)
-                result = .failure(Refusal(problem: isOtherKind ? .setAside(reason) : .refused(reason)))
-            }
-            headers.withLock { $0[index] = result }
+            let volumes = niftiVolumes(files[index], request)
+            found.withLock { $0[index] = volumes }
         }
         request.trace.end()
-        return headers.withLock { headers in
-            files.indices.flatMap { index -> [FoundVolume] in
-                let file = files[index]
-                let read: Read =
-                    headers[index]
-                    ?? .failure(Refusal(problem: .refused(.discovered(.unreadable, "its header was not read"))))
-                let data = (try? read.get())?.data ?? file.path
-                let whole = FoundVolume(
-                    key: "nifti:" + file.path,
-                    name: VolumeDiscovery.stem(file.fileName),
-                    path: file.path,
-                    files: [file],
-                    images: data == file.path ? [] : [file.neighbour(at: data)],
-                    volume: read.map { $0.facts },
-                    order: file.path
+        return found.withLock { $0.flatMap(\.self) }
+    }
+
+    /// The volume in a file, or each of several, or the reason why it cannot be read.
+    private func niftiVolumes(_ file: FoundFile, _ request: DiscoveryRequest) -> [FoundVolume] {
+        func whole(_ volume: Result<VolumeFacts, Refusal>) -> FoundVolume {
+            FoundVolume(
+                key: "nifti:" + file.path,
+                name: VolumeDiscovery.stem(file.fileName),
+                path: file.path,
+                files: [file],
+                volume: volume,
+                order: file.path
+            )
+        }
+        guard !file.isUnresponsive else {
+            return [whole(.failure(Refusal(problem: .refused(request.silent.reason(for: file.path)))))]
+        }
+        request.trace.willRead([file.path])
+        do throws(NIfTIError) {
+            // The rest of a header may be large: it is not kept.
+            let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
+                try NIfTIReader.readHeader(
+                    at: file.path,
+                    assumesOrientation: options.assumesOrientation,
+                    acceptsTimeSeries: true
                 )
-                return (try? read.get())?.time.map(whole.timePoints) ?? [whole]
             }
+            var found = whole(.success(VolumeFacts(header)))
+            if header.dataPath != file.path { found.images = [file.neighbour(at: header.dataPath)] }
+            return header.time.map(found.timePoints) ?? [found]
+        } catch {
+            let reason = ItemReason.discovered(FaultCode(of: error), error.detail + DICOMFiles.hint(error))
+            let isOtherKind = [.notThreeDimensional, .unsupportedDataType].contains(error.code)
+            return [whole(.failure(Refusal(problem: isOtherKind ? .setAside(reason) : .refused(reason))))]
         }
     }
 
@@ -210,18 +206,46 @@ struct VolumeDiscovery {
 
     // MARK: Items
 
-    private func items(_ found: [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
-        let stamps = try FoundVolume.stamps(of: found, scope: scope)
-        var seconds = SecondImageFinder(options, scope: scope)
-        return try models.flatMap { model in
+    /// The items of every model, in the order of the volumes.
+    /// - Parameter found: in order; empty afterwards, since there may be a million volumes: what is known of one is not kept
+    ///   longer than until its items are made.
+    private func items(_ found: inout [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
+        // The last ones are taken out first.
+        var cases = models.map { model in
             let suited = found.map { $0.suited(to: model.settings.inputFormat, model: model.package.id) }
-            return try ChannelCases(model: model.package).cases(suited).map { found in
-                let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
-                let stamp = parts.joined(separator: "\n")
-                let second = try seconds.find(for: found.inputName, item: found.name)
-                return item(found, stamp, model, (second, identifiers))
+            var cases = ChannelCases(model: model.package).cases(suited)
+            cases.reverse()
+            return cases
+        }
+        let limits = stride(from: Self.portion, to: found.count, by: Self.portion).map { found[$0].order }
+        found = []
+        var items = [[DiscoveredItem]](repeating: [], count: models.count)
+        var seconds = SecondImageFinder(options, scope: scope)
+        for limit in limits.map(Optional.some) + [nil] {
+            let portions = cases.indices.map { Self.remove(from: &cases[$0], before: limit) }
+            let stamps = try FoundVolume.stamps(of: portions.flatMap(\.self), scope: scope)
+            for (place, portion) in portions.enumerated() {
+                items[place] += try portion.map { found in
+                    let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
+                    let second = try seconds.find(for: found.inputName, item: found.name)
+                    return item(found, parts.joined(separator: "\n"), models[place], (second, identifiers))
+                }
             }
         }
+        return items.flatMap(\.self)
+    }
+
+    /// How many volumes become items in one go.
+    private static let portion = 4096
+
+    /// Takes out the volumes at the end whose order is below a limit; all of them without one.
+    private static func remove(from volumes: inout [FoundVolume], before limit: String?) -> [FoundVolume] {
+        var portion: [FoundVolume] = []
+        while let next = volumes.last, limit.map({ next.order < $0 }) ?? true {
+            volumes.removeLast()
+            portion.append(next)
+        }
+        return portion
     }
 
     private func item(

@@ -74,7 +74,7 @@ struct Plan: AsyncParsableCommand {
         let plan = try await Division(folder, description, threads: report.threads).begin(
             items,
             others: others,
-            order: report.decisions.map(\.entry.key),
+            order: report.decisions.map(\.item.key),
             count: sharding.count(for: items.map(\.seconds))
         )
         _ = try await Merge.merge(folder)

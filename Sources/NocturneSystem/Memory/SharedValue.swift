@@ -1,6 +1,6 @@
 /// A large value that many others hold: copies share one instance until one of them is changed.
 @propertyWrapper
-public struct SharedValue<Value: Sendable & Hashable>: Sendable, Hashable {
+public struct SharedValue<Value: Sendable>: Sendable {
     private final class Instance: Sendable {
         let value: Value
 
@@ -15,10 +15,14 @@ public struct SharedValue<Value: Sendable & Hashable>: Sendable, Hashable {
         _read { yield instance.value }
         set { instance = Instance(newValue) }
     }
+}
 
+extension SharedValue: Equatable where Value: Equatable {
     public static func == (a: Self, b: Self) -> Bool {
         a.instance === b.instance || a.instance.value == b.instance.value
     }
+}
 
+extension SharedValue: Hashable where Value: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(instance.value) }
 }
