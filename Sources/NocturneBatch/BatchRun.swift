@@ -137,7 +137,7 @@ actor BatchRun {
 
     /// Searches the inputs and records what is to be done. What was found is not kept while items are processed: it may be
     /// hundreds of thousands of files.
-    private func planQueue() async throws -> [PendingItem] {
+    private func planQueue() async throws -> ItemQueue {
         needsDiscovery = false
         searchTime = nil
         let start = context.time.monotonic
@@ -178,7 +178,7 @@ actor BatchRun {
     }
 
     /// Processes the items of one round.
-    private func process(_ queue: [PendingItem]) async throws {
+    private func process(_ queue: ItemQueue) async throws {
         let counts = BatchCounts(try await context.journal.stateCounts())
         await context.progress.note(
             StartText.work(

@@ -16,7 +16,7 @@ struct ItemProcessing {
 
     /// - Parameter processBytes: what the process takes without its models.
     /// - Throws: ``BatchError`` when the budget leaves next to nothing for items.
-    init(_ queue: [PendingItem], _ context: RunContext, processBytes: Int) async throws {
+    init(_ queue: ItemQueue, _ context: RunContext, processBytes: Int) async throws {
         self.context = context
         let (options, total) = (context.options, context.limits.memoryBytes)
         let threads = options.resources.threads

@@ -79,11 +79,11 @@ private final class ReconciliationBench: Sendable {
             progress: ProgressReporter(path: nil, view: SilentView()),
             options: options
         )
-        return try await reconciliation.run(
+        let queue = try await reconciliation.run(
             Discovery(items: items),
             planner: WorkPlanner(retries: retryFailed ? .all : .none)
         )
-        .map(\.name)
+        return (0..<queue.count).map { queue[$0].name }
     }
 
     func states() async throws -> [String: ItemState] {

@@ -3,7 +3,10 @@
     python Tools/train/evaluate_book_spines.py
     python Tools/train/evaluate_book_spines.py --shelves 100 --first-seed 70000 --scale 2
 
-Shelves are drawn with a long side of 640 pixels times `--scale`. A phone's photo has some 4000.
+    python Tools/train/evaluate_book_spines.py --others 100 --photos FOLDER
+
+Shelves are drawn with a long side of 640 pixels times `--scale`. A phone's photo has some 4000. With `--others` and `--photos`, pictures
+without books are drawn or read, and how many have none is counted.
 """
 
 from __future__ import annotations
@@ -16,13 +19,14 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.shelves.others import draw_other
 from nocturne_tools.shelves.package import PACKAGE
 from nocturne_tools.shelves.picture import Shelf, draw_shelf
-from nocturne_tools.shelves.splitting import split
+from nocturne_tools.shelves.splitting import clear_share, split
 
 COUNTS = (1, 2, 3, 5, 7, 10, 15, 20)
 FIRST_SEED = 900
@@ -57,6 +61,19 @@ def compared(shelf: Shelf, found: NDArray[np.int32]) -> tuple[int, list[float]]:
     return int(found.max()), [float(row.max()) if row.size else 0.0 for row in overlap]
 
 
+def without_books(paths: list[Path], others: int, first_seed: int, session: onnxruntime.InferenceSession, settings: dict) -> None:
+    """Prints how many pictures of other things have no books, and of the rest how many and with which share of clear outlines."""
+    pictures = [(str(seed), draw_other(seed, 1024)) for seed in range(first_seed, first_seed + others)]
+    pictures += [(path.name, np.asarray(ImageOps.exif_transpose(Image.open(path)).convert("RGB"))) for path in paths]
+    rules, kept = settings["splitting"], []
+    for name, image in pictures:
+        maps = maps_of(session, image, settings["input"])
+        found = split(maps, rules)
+        if found.any():
+            kept.append(f"{name}: {found.max()}, clear {clear_share(found, maps[1]):.2f}")
+    print(f"No books in {len(pictures) - len(kept)} of {len(pictures)} pictures of other things. Others: {'; '.join(kept) or 'none'}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--package", type=Path, default=PACKAGE)
@@ -64,6 +81,8 @@ def main() -> None:
     parser.add_argument("--books", type=int, nargs="+", default=list(COUNTS))
     parser.add_argument("--shelves", type=int, default=13, help="for each number of books")
     parser.add_argument("--scale", type=float, default=2.0)
+    parser.add_argument("--others", type=int, default=0, help="drawn pictures without books, instead of shelves")
+    parser.add_argument("--photos", type=Path, nargs="*", default=[], help="folders of photos without books, instead of shelves")
     parser.add_argument("--set", nargs="*", default=[], metavar="RULE=VALUE", help="other splitting rules")
     options = parser.parse_args()
     settings = json.loads((options.package / "model.json").read_text())["photoInstances"]
@@ -72,6 +91,9 @@ def main() -> None:
         name, value = item.split("=")
         rules[name] = float(value)
     session = onnxruntime.InferenceSession(str(options.package / settings["network"]), providers=["CPUExecutionProvider"])
+    if options.others or options.photos:
+        paths = sorted(p for f in options.photos for p in f.rglob("*") if p.suffix.lower() in (".jpg", ".jpeg", ".png"))
+        return without_books(paths, options.others, options.first_seed, session, settings)
     seed, exact_in_all, overlaps = options.first_seed, 0, []
     print("| Books | Shelves | Count exact | Off by | Mean IoU | Lowest IoU |")
     print("| --- | --- | --- | --- | --- | --- |")

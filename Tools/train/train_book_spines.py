@@ -6,7 +6,8 @@
 
 A small U-Net whose outputs are foreground, boundary and centre maps of a picture with a long side of 1152 pixels. Inside it
 works at half that size and, at its lowest level, at a 64th. Every shelf is drawn from a seed (`nocturne_tools/shelves`), some
-with a long side of 640 pixels, in which more of a shelf fits into a crop, others with 1024; no photo was used.
+with a long side of 640 pixels, in which more of a shelf fits into a crop, others with 1024, and so are pictures without books
+(`others.py`); no photo was used.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -31,6 +33,7 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.shelves.maps import target_maps
+from nocturne_tools.shelves.others import draw_other
 from nocturne_tools.shelves.package import DEVIATION, MEAN, write_book_spines
 from nocturne_tools.shelves.picture import draw_shelf
 
@@ -142,6 +145,12 @@ def save_shelf(path: Path, scale: float = 1.0) -> None:
     np.save(path, np.concatenate([shelf.image, packed(shelf.instances)], axis=-1))
 
 
+def save_other(path: Path) -> None:
+    """Draws the picture without books whose seed is the name of the file, in the same form."""
+    image = draw_other(int(path.stem), round(640 * LARGE))
+    np.save(path, np.concatenate([image, np.zeros((*image.shape[:2], 2), np.uint8)], axis=-1))
+
+
 def packed(instances: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """(y, x, 2): the centre map in 0...255; bits of foreground (1), boundary (2) and boundary between two books (4)."""
     foreground, boundary, centre = target_maps(instances)
@@ -175,12 +184,12 @@ def training_crop(sample: NDArray[np.uint8], crop: int, rng: np.random.Generator
     return torch.from_numpy(full), torch.from_numpy(wanted)
 
 
-class Shelves:
-    """Drawn shelves in files, and how often each is taken."""
+class Pictures:
+    """Drawn pictures in files, and how often each is taken."""
 
-    def __init__(self, paths: list[Path]) -> None:
+    def __init__(self, paths: list[Path], has_books: bool = True) -> None:
         self.paths = paths
-        weights = np.array([0.4 if books_of(int(path.stem)) > FEW else 1.0 for path in paths])
+        weights = np.array([0.4 if has_books and books_of(int(path.stem)) > FEW else 1.0 for path in paths])
         self.weights = weights / weights.sum()
 
     def batch(self, size: int, crop: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
@@ -205,14 +214,14 @@ def loss_of(logits: Tensor, packed: Tensor) -> Tensor:
     return weighted / 3 + (1 - (2 * overlap + 1) / (size + 1)).mean() + distance
 
 
-def drawn(shelves: int, first: int, folder: Path, scale: float) -> list[Path]:
-    """The training shelves, kept in files for the next run: 1.4 MB each, 3.3 MB large ones."""
+def drawn(count: int, first: int, folder: Path, save: Callable[[Path], None]) -> list[Path]:
+    """The training pictures, kept in files for the next run: 1.4 MB each, 3.3 MB large ones."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{seed}.npy" for seed in range(first, first + shelves)]
+    paths = [folder / f"{seed}.npy" for seed in range(first, first + count)]
     missing = [path for path in paths if not path.exists()]
     if missing:
         with ProcessPoolExecutor(2) as pool:
-            list(pool.map(partial(save_shelf, scale=scale), missing, chunksize=8))
+            list(pool.map(save, missing, chunksize=8))
     return paths
 
 
@@ -222,11 +231,16 @@ def train(options: argparse.Namespace) -> None:
     torch.manual_seed(first + 7)
     rng = np.random.default_rng([0x7EA1, first])
     started = time.monotonic()
-    small = Shelves(drawn(options.shelves, FIRST_SEED + 10_000 * first, checkpoint.with_suffix(".shelves"), 1))
-    large = Shelves(drawn(options.large, FIRST_LARGE_SEED + 10_000 * first, checkpoint.with_suffix(".large"), LARGE))
+    start, large_start = FIRST_SEED + 10_000 * first, FIRST_LARGE_SEED + 10_000 * first
+    small = Pictures(drawn(options.shelves, start, checkpoint.with_suffix(".shelves"), save_shelf))
+    save_large = partial(save_shelf, scale=LARGE)
+    large = Pictures(drawn(options.large, large_start, checkpoint.with_suffix(".large"), save_large))
+    others = Pictures(drawn(options.others, start, checkpoint.with_suffix(".others"), save_other), has_books=False)
     print(f"{options.shelves} and {options.large} shelves in {time.monotonic() - started:.0f} s", flush=True)
     batch = options.batch
-    turns = [(small, batch, 448), (large, max(batch // 2, 1), 640), (large, batch, 448)]
+    half = max(batch // 2, 1)
+    turns = [(small, batch, 448), (large, half, 640), (large, batch, 448), (large, half, 640), (large, batch, 448)]
+    turns.append((others, batch, 448))
     model = SpineNet().to(memory_format=torch.channels_last)
     if options.start is not None:
         load_network(model, options.start, small.batch(16, 448, rng)[0])
@@ -240,8 +254,8 @@ def train(options: argparse.Namespace) -> None:
         share = max(step / steps, (time.monotonic() - begun) / (60 * options.minutes))
         for group in optimizer.param_groups:
             group["lr"] = rate * min(share / 0.03, 1) * max(0.5 + 0.5 * np.cos(np.pi * min(share, 1)), 0.01)
-        shelves, size, crop = turns[step % len(turns)]
-        images, targets = shelves.batch(size, crop, rng)
+        pictures, size, crop = turns[step % len(turns)]
+        images, targets = pictures.batch(size, crop, rng)
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(images)
         loss = loss_of(logits.float(), targets)
@@ -254,6 +268,21 @@ def train(options: argparse.Namespace) -> None:
         if step % 100 == 0 or share >= 1 or step == 10:
             print(f"step {step} loss {recent:.4f} {time.monotonic() - started:.0f} s", flush=True)
             torch.save(mean.module.state_dict(), checkpoint)
+    take_statistics(mean.module, large, rng)
+    torch.save(mean.module.state_dict(), checkpoint)
+
+
+def take_statistics(model: nn.Module, shelves: Pictures, rng: np.random.Generator) -> None:
+    """Takes the statistics of the normalisations from shelves alone: those of batches without books are others, and a mean of both
+    fits neither."""
+    for layer in model.modules():
+        if isinstance(layer, nn.BatchNorm2d):
+            layer.reset_running_stats()
+            layer.momentum = None  # a mean over all batches
+    model.train()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        for turn in range(150):
+            model(shelves.batch(2, 640, rng)[0] if turn % 2 == 0 else shelves.batch(4, 448, rng)[0])
 
 
 def export(checkpoint: Path) -> None:
@@ -280,6 +309,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shelves", type=int, default=7000, help="with a long side of 640 pixels")
     parser.add_argument("--large", type=int, default=2500, help="with a long side of 1024 pixels")
+    parser.add_argument("--others", type=int, default=600, help="pictures without books")
     parser.add_argument("--steps", type=int, default=30_000)
     parser.add_argument("--minutes", type=float, default=1e6, help="ends after this time, even before all steps")
     parser.add_argument("--batch", type=int, default=4)

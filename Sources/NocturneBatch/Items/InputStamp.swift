@@ -74,7 +74,9 @@ public struct InputStamp: Sendable, Hashable {
 package struct PackedStamps: Sendable {
     /// How many stamps there are, what all paths begin with, and the rest of each path, each ended by a NUL; then size,
     /// seconds and nanoseconds of each file in eight bytes, where the size is -1 for a file that did not exist.
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
 
     package init(_ stamps: [InputStamp]) {
         let first = stamps.first?.path ?? ""

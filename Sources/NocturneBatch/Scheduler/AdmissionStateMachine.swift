@@ -17,7 +17,7 @@ import NocturneSystem
 /// often as there are retry delays; every batch comes to an end once the disk and the memory allow it.
 package struct AdmissionStateMachine: Sendable {
     package let settings: Settings
-    let queue: [Item]
+    let queue: ItemQueue
     /// The first item of the queue that was neither started nor passed over.
     package internal(set) var nextIndex = 0
     /// What the item at ``nextIndex`` needs, once it was asked for.
@@ -58,17 +58,19 @@ package struct AdmissionStateMachine: Sendable {
     package internal(set) var needsDiscovery = false
 
     /// - Parameter queue: suspects first.
-    package init(_ queue: [Item], _ settings: Settings, pace: LearnedPace = LearnedPace()) {
+    package init(_ queue: ItemQueue, _ settings: Settings, pace: LearnedPace = LearnedPace()) {
         self.queue = queue
         self.settings = settings
         self.pace = pace
     }
 
     /// The items that wait, in the order in which they are considered.
-    package var waiting: [Item] { passedOver.map(\.item) + queue[nextIndex...] + retries.map(\.item) }
+    package var waiting: [Item] {
+        passedOver.map(\.item) + (nextIndex..<queue.count).map { queue[$0].admissionItem } + retries.map(\.item)
+    }
 
     /// The ids of the next items of the queue, which nobody has asked for yet.
-    func comingItems(_ count: Int) -> [Int64] { queue[nextIndex...].prefix(count).map(\.id) }
+    func comingItems(_ count: Int) -> [Int64] { Array(queue.ids(from: nextIndex).prefix(count)) }
 
     // MARK: Deciding
 
@@ -168,7 +170,7 @@ package struct AdmissionStateMachine: Sendable {
             place = .head
         }
         if case .head = place {
-            if nextIndex < queue.count { return Waiting(item: queue[nextIndex], needs: headNeeds) }
+            if nextIndex < queue.count { return Waiting(item: queue[nextIndex].admissionItem, needs: headNeeds) }
             place = .retries(0)
         }
         guard case .retries(let first) = place else { return nil }

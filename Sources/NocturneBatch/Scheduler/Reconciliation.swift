@@ -47,7 +47,7 @@ package struct Reconciliation: Sendable {
 
     /// Records what is new, and lists what is to be processed, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
-    package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> [PendingItem] {
+    package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> ItemQueue {
         try check()
         try await blocking.run { try output.restoreReplaced() }
         let recorded = try await withTaskExecutorPreference(blocking) {
@@ -120,7 +120,7 @@ package struct Reconciliation: Sendable {
     /// What is to be processed, suspects first, with its number of steps, and the keys of items whose results were found
     /// finished.
     private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (
-        queue: [PendingItem], steps: Int, recognized: Set<String>
+        queue: ItemQueue, steps: Int, recognized: Set<String>
     ) {
         // There may be a million decisions: places, not copies.
         let candidates = decisions.indices.filter { decisions[$0].work || decisions[$0].state == .quarantined }
@@ -140,21 +140,19 @@ package struct Reconciliation: Sendable {
         }
         if !recognized.isEmpty { try await journal.complete(recognized, at: now) }
         let work = zip(candidates, ids).filter { decisions[$0.0].work && products[$0.0] == nil }
-        let (queue, steps) = try await blocking.run { () throws -> ([PendingItem], Int) in
-            let queue = work.compactMap { place, id in
+        let suspects = work.filter { decisions[$0.0].suspect }
+        let ordered = suspects.isEmpty ? work : suspects + work.filter { !decisions[$0.0].suspect }
+        let (queue, steps) = try await blocking.run { () throws -> (ItemQueue, Int) in
+            let items = ordered.lazy.compactMap { place, id in
                 id.map { id in
                     var item = PendingItem(decisions[place], id: id)
                     item.hasEarlierResult = output.holdsResult(item.name)
                     return item
                 }
             }
-            return (queue, try countSteps(work.lazy.map { decisions[$0.0].item }))
+            return (ItemQueue(items), try countSteps(work.lazy.map { decisions[$0.0].item }))
         }
-        let suspects = queue.filter(\.suspect)
-        return (
-            suspects.isEmpty ? queue : suspects + queue.filter { !$0.suspect }, steps,
-            Set(products.keys.map { decisions[$0].item.key })
-        )
+        return (queue, steps, Set(products.keys.map { decisions[$0].item.key }))
     }
 
     /// A crash between the rename and the journal leaves a finished folder that the journal does not have.
@@ -165,9 +163,9 @@ package struct Reconciliation: Sendable {
     }
 
     /// Cleans up the staging folder, and tells progress how much there is to do.
-    private func start(_ queue: [PendingItem], steps: Int) async throws {
+    private func start(_ queue: ItemQueue, steps: Int) async throws {
         let counts = BatchCounts(try await journal.stateCounts())
-        await blocking.run { cleanStaging(keeping: Set(queue.map(\.name))) }
+        await blocking.run { cleanStaging(keeping: queue) }
         await progress.begin(
             total: counts.inputs - counts.skipped,
             alreadyDone: counts.inputs - counts.skipped - queue.count,
@@ -176,9 +174,11 @@ package struct Reconciliation: Sendable {
         )
     }
 
-    private func cleanStaging(keeping names: Set<String>) {
+    private func cleanStaging(keeping queue: ItemQueue) {
         FileSystem.remove(output.arrived)
-        for name in FileSystem.entries(output.staging) {
+        let entries = FileSystem.entries(output.staging)
+        let names = queue.names(among: Set(entries))
+        for name in entries {
             // Checkpoints of items that continue are in folders; a link is not ours.
             let isKept = names.contains(name) && FileSystem.kind(output.staging(name)) == .folder
             if !isKept { FileSystem.remove(output.staging(name)) }

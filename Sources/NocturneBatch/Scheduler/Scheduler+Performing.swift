@@ -36,7 +36,7 @@ extension Scheduler {
         let ids = [id] + machine.comingItems(Scheduler.itemsPlannedTogether).filter { $0 != id && plans[$0] == nil }
         let found = try await context.journal.discovered(ids)
         let requests = ids.compactMap { id in
-            items[id].flatMap { item in
+            queue.item(id).flatMap { item in
                 found[id].map {
                     let source = DiscoveredSource(source: $0.source, path: $0.path, fingerprint: $0.fingerprint)
                     return (id: id, pipeline: pipelines[item.recipe], source: source)
@@ -52,7 +52,7 @@ extension Scheduler {
         for (other, result) in results where other != id { plans[other] = try? result.get() }
         guard let result = results.first(where: { $0.0 == id })?.1 else {
             let detail = "the journal does not have the item any more"
-            throw BatchError(.unknownItem, path: items[id]?.name ?? "", detail: detail)
+            throw BatchError(.unknownItem, path: queue.item(id)?.name ?? "", detail: detail)
         }
         let plan = try result.get()
         plans[id] = plan
@@ -60,7 +60,7 @@ extension Scheduler {
     }
 
     func start(_ id: Int64, after wait: AdmissionStateMachine.MemoryWait?) async {
-        guard let item = items[id] else { return }
+        guard let item = queue.item(id) else { return }
         if let wait { await context.progress.note(wait.text(of: item.name)) }
         var isRecorded = false
         do {
@@ -100,10 +100,10 @@ extension Scheduler {
         case .putBack(let id, let reason):
             await record(id, as: .pending, reason)
             let event: BatchEvent.Kind = reason.code == .interrupted ? .itemInterrupted : .itemRetried
-            await progress.putBack(id, BatchEvent(event, item: items[id]?.name, because: reason))
+            await progress.putBack(id, BatchEvent(event, item: queue.item(id)?.name, because: reason))
         case .settle(let id, let settlement): await settle(id, settlement)
         case .discardStaging(let id):
-            guard let name = items[id]?.name else { return }
+            guard let name = queue.item(id)?.name else { return }
             await context.blocking.run { [staging = context.output.staging(name)] in FileSystem.remove(staging) }
         case .drain(let reason):
             control.finishActive()
@@ -121,7 +121,7 @@ extension Scheduler {
         // Without a deadline once at the end is enough.
         if deadline != nil { try? await context.journal.keep(machine.pace) }
         let rounded = (seconds * 1000).rounded() / 1000
-        await context.progress.ended(id, BatchEvent(.itemCompleted, item: items[id]?.name, seconds: rounded))
+        await context.progress.ended(id, BatchEvent(.itemCompleted, item: queue.item(id)?.name, seconds: rounded))
     }
 
     private func settle(_ id: Int64, _ settlement: AdmissionStateMachine.Settlement) async {
@@ -132,8 +132,8 @@ extension Scheduler {
             case .interrupted: (.pending, ItemReason(.interrupted, "interrupted"), .itemInterrupted)
             }
         await record(id, as: state, reason)
-        if state == .cancelled, let name = items[id]?.name { context.control.forgetRequest(name) }
-        await context.progress.ended(id, BatchEvent(event, item: items[id]?.name, because: reason))
+        if state == .cancelled, let name = queue.item(id)?.name { context.control.forgetRequest(name) }
+        await context.progress.ended(id, BatchEvent(event, item: queue.item(id)?.name, because: reason))
     }
 
     /// What cannot be recorded is said: the next run finds the item as it was, and processes it again.

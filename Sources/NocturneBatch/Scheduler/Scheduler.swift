@@ -7,7 +7,7 @@ import NocturneSystem
 actor Scheduler: ItemEndReceiver {
     let context: RunContext
     let budget: MemoryBudget
-    let items: [Int64: PendingItem]
+    let queue: ItemQueue
     /// When everything is to be finished, in seconds since 1970.
     let deadline: Int?
     var machine: AdmissionStateMachine
@@ -21,17 +21,17 @@ actor Scheduler: ItemEndReceiver {
 
     /// - Parameter queue: suspects first.
     init(
-        _ queue: [PendingItem],
+        _ queue: ItemQueue,
         budget: MemoryBudget,
         _ settings: AdmissionStateMachine.Settings,
         _ context: RunContext
     ) async {
         self.context = context
         self.budget = budget
-        items = Dictionary(uniqueKeysWithValues: queue.map { ($0.id, $0) })
+        self.queue = queue
         deadline = context.limits.deadline(context.options.rules.hours, after: context.time.wallClock.seconds)
         let pace = (try? await context.journal.pace()) ?? LearnedPace()
-        machine = AdmissionStateMachine(queue.map(\.admissionItem), settings, pace: pace)
+        machine = AdmissionStateMachine(queue, settings, pace: pace)
         budget.whenReleased { [changes = context.control.changes] in changes.notify() }
     }
 
@@ -129,7 +129,7 @@ actor Scheduler: ItemEndReceiver {
     func itemEnded(_ end: ItemEnd) async {
         let cancelled = context.control.cancelledItems
         await perform(machine.itemEnded(end, cancelled: cancelled, context.time.monotonic))
-        if let item = items[end.id] { context.control.removeFlag(for: item.name) }
+        if let item = queue.item(end.id) { context.control.removeFlag(for: item.name) }
         machine.recorded(end.id, context.time.monotonic)
         context.control.changes.notify()
     }

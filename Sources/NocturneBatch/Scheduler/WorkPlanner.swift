@@ -17,6 +17,24 @@ package struct PendingItem: Sendable {
     package var edit: SharedValue<LabelEdit>?
     /// Whether the output folder has an earlier result of the item.
     package var hasEarlierResult = false
+
+    package init(
+        id: Int64,
+        recipe: Int = 0,
+        model: String = "",
+        name: String,
+        inputs: PackedStamps = PackedStamps([]),
+        suspect: Bool = false,
+        edit: SharedValue<LabelEdit>? = nil
+    ) {
+        self.id = id
+        self.recipe = recipe
+        self.model = model
+        self.name = name
+        self.inputs = inputs
+        self.suspect = suspect
+        self.edit = edit
+    }
 }
 
 /// Decides from discovery and the journal what is to be done: pure decisions, no files, no clock.

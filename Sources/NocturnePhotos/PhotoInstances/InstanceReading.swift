@@ -18,6 +18,8 @@ struct InstanceReading {
         /// Those that exceed the maximum per photo.
         var dropped = 0
         var slivers = SliverCounts()
+        var refusal: OutlineRefusal?
+        var minimumClearShare: Float = 0
 
         /// What a user should know about instances that were found and are not in the result.
         var notes: [String] {
@@ -27,6 +29,13 @@ struct InstanceReading {
                 .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
             if !fates.isEmpty {
                 notes.append("pieces much smaller than the others: \(fates.joined(separator: ", "))")
+            }
+            if let refusal {
+                let (share, least) = (refusal.clearShare * 100, minimumClearShare * 100)
+                notes.append(
+                    "what was found (\(refusal.count)) is not kept: \(Int(share)) % of its area has clear outlines, less than "
+                        + "\(Int(least)) %, as in pictures of other things"
+                )
             }
             return notes
         }
@@ -100,6 +109,7 @@ struct InstanceReading {
             mergeBoundary: splitting.mergeBoundary,
             minimumContact: splitting.minimumContact,
             minimumAreaShareOfMedian: splitting.minimumAreaShareOfMedian,
+            minimumClearShare: splitting.minimumClearShare,
             maximumInstances: settings.maximumInstances
         )
         let labels = try InstanceSplitter(rules: rules).split(maps, flag: scope.flag)
@@ -107,7 +117,13 @@ struct InstanceReading {
         let found = zip(masks, labels.confidences).map { mask, confidence in
             DetectedInstance(mask: mask, confidence: confidence, classIndex: 0)
         }
-        return Found(instances: found, dropped: labels.dropped, slivers: labels.slivers)
+        return Found(
+            instances: found,
+            dropped: labels.dropped,
+            slivers: labels.slivers,
+            refusal: labels.refusal,
+            minimumClearShare: splitting.minimumClearShare
+        )
     }
 
     /// The part of a map that covers the picture, as probabilities.

@@ -76,6 +76,8 @@ public struct InstanceLabels: Sendable {
     public let dropped: Int
     /// Instances that were too small beside the others, by ``SplittingRules/minimumAreaShareOfMedian``.
     public let slivers: SliverCounts
+    /// Instances that were not kept, by ``SplittingRules/minimumClearShare``.
+    public let refusal: OutlineRefusal?
 
     public var count: Int { confidences.count }
 
@@ -85,7 +87,8 @@ public struct InstanceLabels: Sendable {
         labels: [UInt16],
         confidences: [Float],
         dropped: Int = 0,
-        slivers: SliverCounts = SliverCounts()
+        slivers: SliverCounts = SliverCounts(),
+        refusal: OutlineRefusal? = nil
     ) {
         precondition(labels.count == width * height, "one label a pixel")
         self.width = width
@@ -94,6 +97,28 @@ public struct InstanceLabels: Sendable {
         self.confidences = confidences
         self.dropped = dropped
         self.slivers = slivers
+        self.refusal = refusal
+    }
+}
+
+extension InstanceLabels {
+    /// Without instances.
+    static func none(width: Int, height: Int, _ refusal: OutlineRefusal? = nil) -> InstanceLabels {
+        let labels = [UInt16](repeating: 0, count: width * height)
+        return InstanceLabels(width: width, height: height, labels: labels, confidences: [], refusal: refusal)
+    }
+}
+
+/// Why none of a picture's instances is kept: too few of them have clear outlines, as those of the objects that the network knows.
+public struct OutlineRefusal: Hashable, Sendable {
+    /// How many instances there were.
+    public let count: Int
+    /// The share of their area that is in instances with clear outlines, below ``SplittingRules/minimumClearShare``.
+    public let clearShare: Float
+
+    public init(count: Int, clearShare: Float) {
+        self.count = count
+        self.clearShare = clearShare
     }
 }
 
@@ -133,6 +158,10 @@ public struct SplittingRules: Hashable, Sendable {
     /// Instances smaller than this share of the median area of all instances of the picture become part of the
     /// neighbour with the longest border, or background without a neighbour, 0...1; 0 keeps all.
     public var minimumAreaShareOfMedian: Float
+    /// A picture in which less of the instances' area is in instances with clear outlines has none, 0...1; 0 keeps all. An outline is
+    /// clear where the share of the smallest rectangle around an instance that it fills, times the mean of the boundary map along its
+    /// outline, is at least 0.7.
+    public var minimumClearShare: Float
     /// The maximum number of instances, 1...65535; the largest are kept.
     public var maximumInstances: Int
 
@@ -146,6 +175,7 @@ public struct SplittingRules: Hashable, Sendable {
         mergeBoundary: Float = 0.2,
         minimumContact: Int = 4,
         minimumAreaShareOfMedian: Float = 0,
+        minimumClearShare: Float = 0,
         maximumInstances: Int = 200
     ) {
         self.foregroundThreshold = foregroundThreshold
@@ -157,6 +187,7 @@ public struct SplittingRules: Hashable, Sendable {
         self.mergeBoundary = mergeBoundary
         self.minimumContact = minimumContact
         self.minimumAreaShareOfMedian = minimumAreaShareOfMedian
+        self.minimumClearShare = minimumClearShare
         self.maximumInstances = maximumInstances
     }
 }

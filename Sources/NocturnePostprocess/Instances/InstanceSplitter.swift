@@ -2,7 +2,8 @@ import NocturneConcurrency
 public import NocturneSystem
 
 /// Splits maps into instances: seeds from the centre map, a watershed between them, over-split fragments merged, small
-/// components removed, holes filled, and slivers merged with a neighbour or removed.
+/// components removed, holes filled, slivers merged with a neighbour or removed, and no instances at all in a picture whose
+/// pieces do not have clear outlines.
 ///
 /// Background never becomes an instance: the area flooded from background seeds belongs to none, and fragments whose
 /// mean foreground is below the threshold are discarded. Only holes that are enclosed by one instance become part of
@@ -23,14 +24,7 @@ public struct InstanceSplitter: Sendable {
         let isInside = maps.foreground.map { $0 >= rules.foregroundThreshold }
         let heights = heights(of: maps)
         var (labels, pieces) = try seeds(maps, isInside, heights, flag)
-        guard pieces > 0 else {
-            return InstanceLabels(
-                width: maps.width,
-                height: maps.height,
-                labels: Array(repeating: 0, count: isInside.count),
-                confidences: []
-            )
-        }
+        guard pieces > 0 else { return .none(width: maps.width, height: maps.height) }
         try flood(&labels, outside: Int32(pieces + 1), maps, isInside, heights, flag)
         if rules.mergeBoundary > 0 {
             var merging = FragmentMerging(labels: labels, pieces: pieces, boundary: maps.boundary, width: maps.width)
@@ -44,6 +38,13 @@ public struct InstanceSplitter: Sendable {
         let (numbered, count, dropped) = numbered(labels, pieces: pieces, maps.foreground)
         let filled = try filled(numbered, width: maps.width, height: maps.height, flag: flag)
         let tidy = try withoutSlivers(filled, count: count, maps, flag)
+        if rules.minimumClearShare > 0, tidy.count > 0 {
+            let share = try ClearOutlines.share(tidy.labels, count: tidy.count, maps, flag: flag)
+            if share < rules.minimumClearShare {
+                let refusal = OutlineRefusal(count: tidy.count, clearShare: share)
+                return .none(width: maps.width, height: maps.height, refusal)
+            }
+        }
         return InstanceLabels(
             width: maps.width,
             height: maps.height,

@@ -23,9 +23,9 @@ struct AdmissionStateMachineTests {
             var settings = Machine.Settings(memoryBytes: 100)
             change(&settings)
             let queue = needs.indices.map {
-                Machine.Item(id: Int64($0), name: "\($0)", model: "m", isSuspect: suspects.contains(Int64($0)))
+                PendingItem(id: Int64($0), model: "m", name: "\($0)", suspect: suspects.contains(Int64($0)))
             }
-            machine = Machine(queue, settings)
+            machine = Machine(ItemQueue(queue), settings)
             measurement.freeBytes = 1 << 40
         }
 

@@ -139,14 +139,14 @@ struct AdmissionWorld: SmallWorld {
         settings.stopsWhenFull = stopsWhenFull
         let order = needs.indices.sorted { suspects.contains($0) && !suspects.contains($1) }
         let queue = order.map { index in
-            Machine.Item(
+            PendingItem(
                 id: Int64(index),
                 name: "\(index)",
-                isSuspect: suspects.contains(index) && flaw != .suspectsBesideOthers
+                suspect: suspects.contains(index) && flaw != .suspectsBesideOthers
             )
         }
         items = needs.indices.map { Item(needs: needs[$0], isSuspect: suspects.contains($0)) }
-        rules = FlawedAdmission(machine: Machine(queue, settings), flaw: flaw)
+        rules = FlawedAdmission(machine: Machine(ItemQueue(queue), settings), flaw: flaw)
         self.events = events
         self.budget = budget
         freeBytes = (20, 2)

@@ -49,6 +49,10 @@ struct InstancePackageTests {
                 "\"mergeBoundary\": 0.3", "\"minimumAreaShareOfMedian\": 1.5",
                 "photoInstances.splitting.minimumAreaShareOfMedian"
             ),
+            (
+                "\"mergeBoundary\": 0.3", "\"minimumClearShare\": -0.1",
+                "photoInstances.splitting.minimumClearShare"
+            ),
             ("\"name\": \"book\"", "\"name\": \"../book\"", "photoInstances.classes[0].name"),
             ("\"color\": \"#0072B2\"", "\"color\": \"blue\"", "photoInstances.classes[0].color"),
             ("\"maxInstances\": 50", "\"maxInstances\": 0", "photoInstances.maxInstances"),

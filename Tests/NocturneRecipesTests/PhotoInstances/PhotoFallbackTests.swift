@@ -49,20 +49,42 @@ struct PhotoFallbackTests {
         #expect(outcome.counts.failed == 1 && outcome.counts.completed == 0)
     }
 
-    // MARK: Slivers
-
-    /// The fixture's package with a share of the median area.
-    private func package(share: Double, in folder: TemporaryFolder) throws -> String {
+    /// The fixture's package with one more rule.
+    private func package(_ rule: String, _ value: Double, in folder: TemporaryFolder) throws -> String {
         let source = Fixtures.url("Models/coloured-maps")
         let text = try String(contentsOf: source.appendingPathComponent("model.json"), encoding: .utf8)
         let changed = text.replacingOccurrences(
             of: "\"mergeBoundary\": 0.3",
-            with: "\"mergeBoundary\": 0.3, \"minimumAreaShareOfMedian\": \(share)"
+            with: "\"mergeBoundary\": 0.3, \"\(rule)\": \(value)"
         )
         #expect(changed != text)
         try folder.write(changed, to: "model.json")
         try FileManager.default.copyItem(at: source.appendingPathComponent("network.onnx"), to: folder("network.onnx"))
         return folder("").path
+    }
+
+    @Test("Pieces without the outlines of books are not kept, with a note, if the package says so")
+    func otherThings() async throws {
+        let folder = try TemporaryFolder("nocturne-outlines")
+        let bench = try ShelfBench(model: try package("minimumClearShare", 0.9, in: folder))
+        try bench.add("shelf.png", books: [book])
+        // Cut off by the picture's edge, where there is no outline.
+        try bench.add("other.png", books: [.init(x: 0, y: 0, width: 60, height: 96)])
+        let (outcome, output) = try await bench.run()
+        #expect(outcome.counts.completed == 2)
+        let shelf = try ShelfBench.json(output.item("shelf") + "/result.json")
+        #expect((shelf["instances"] as? [[String: Any]])?.count == 1, "\(shelf["notes"] ?? "")")
+        let other = try ShelfBench.json(output.item("other") + "/result.json")
+        #expect((other["instances"] as? [[String: Any]])?.isEmpty == true)
+        let notes = try #require(other["notes"] as? [String])
+        let start = "what was found (1) is not kept: 0 % of its area has clear outlines, less than 90 %"
+        #expect(notes.contains { $0.hasPrefix(start) }, "\(notes)")
+        #expect(notes.last == "nothing was found", "\(notes)")
+
+        let (_, whole) = try await bench.run(PhotoInstancesOptions(usesSingleItemFallback: true), to: "whole")
+        let result = try ShelfBench.json(whole.item("other") + "/result.json")
+        #expect((result["instances"] as? [[String: Any]])?.count == 1)
+        #expect((result["notes"] as? [String])?.last == "nothing was found; the whole picture is one item")
     }
 
     @Test("Pieces much smaller than the others join the book beside them or go, with a note, if the package says so")
@@ -75,7 +97,7 @@ struct PhotoFallbackTests {
         let note = "pieces much smaller than the others: 1 merged with a neighbour, 1 dropped"
         for (share, count, notes) in [(0, 5, []), (0.05, 5, []), (0.15, 3, [note])] as [(Double, Int, [String])] {
             let folder = try TemporaryFolder("nocturne-slivers")
-            let bench = try ShelfBench(model: try package(share: share, in: folder))
+            let bench = try ShelfBench(model: try package("minimumAreaShareOfMedian", share, in: folder))
             try bench.add("shelf.png", books: books)
             let (_, output) = try await bench.run()
             let result = try ShelfBench.json(output.item("shelf") + "/result.json")

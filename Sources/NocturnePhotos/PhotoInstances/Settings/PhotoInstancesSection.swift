@@ -36,6 +36,7 @@ struct PhotoInstancesSection: Decodable {
         let mergeBoundary: Double?
         let minimumContact: WholeNumber?
         let minimumAreaShareOfMedian: Double?
+        let minimumClearShare: Double?
     }
 
     struct Thresholds: Decodable {

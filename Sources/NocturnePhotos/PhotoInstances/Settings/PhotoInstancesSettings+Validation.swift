@@ -142,7 +142,8 @@ extension ModelValidation {
                 rules?.minimumAreaShareOfMedian,
                 0,
                 key: "\(key).minimumAreaShareOfMedian"
-            )
+            ),
+            minimumClearShare: try share(rules?.minimumClearShare, 0, key: "\(key).minimumClearShare")
         )
     }
 

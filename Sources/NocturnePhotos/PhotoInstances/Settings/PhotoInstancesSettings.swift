@@ -121,6 +121,8 @@ public struct MapSplitting: Hashable, Sendable {
     /// Instances below this share of the median area of a photo's instances are merged with a neighbour or dropped; 0
     /// keeps all.
     public let minimumAreaShareOfMedian: Float
+    /// A photo in which less of the instances' area has clear outlines has none; 0 keeps all.
+    public let minimumClearShare: Float
 
     package init(
         activation: Activation,
@@ -133,7 +135,8 @@ public struct MapSplitting: Hashable, Sendable {
         minimumArea: Int,
         mergeBoundary: Float,
         minimumContact: Int,
-        minimumAreaShareOfMedian: Float
+        minimumAreaShareOfMedian: Float,
+        minimumClearShare: Float
     ) {
         self.activation = activation
         self.hasCentre = hasCentre
@@ -146,6 +149,7 @@ public struct MapSplitting: Hashable, Sendable {
         self.mergeBoundary = mergeBoundary
         self.minimumContact = minimumContact
         self.minimumAreaShareOfMedian = minimumAreaShareOfMedian
+        self.minimumClearShare = minimumClearShare
     }
 }
 

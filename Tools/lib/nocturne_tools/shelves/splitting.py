@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
+from scipy.spatial import ConvexHull
 from skimage.segmentation import watershed
 
 
@@ -101,7 +102,50 @@ def split(maps: NDArray[np.float32], rules: dict[str, Any]) -> NDArray[np.int32]
     table[kept] = np.arange(1, len(kept) + 1)
     labels = filled(table[labels])
     tidy, gone = without_slivers(labels, rules.get("minimumAreaShareOfMedian", 0))
-    return filled(tidy) if gone else labels
+    labels = filled(tidy) if gone else labels
+    least = np.float32(rules.get("minimumClearShare", 0))
+    return labels if least == 0 or np.float32(clear_share(labels, maps[1])) >= least else np.zeros_like(labels)
+
+
+def clear_share(labels: NDArray[np.int32], boundary: NDArray[np.float32]) -> float:
+    """The share of the area of all instances that is in those with clear outlines; 0 without instances.
+
+    An outline is clear where the share of the smallest rectangle around an instance that it fills, times the mean of the boundary
+    map along its outline, is at least 0.7: of every pair of pixels beside or above each other of which only one is in the instance,
+    the higher value, and 0 at the picture's edge.
+    """
+    count = int(labels.max())
+    sums, pairs = np.zeros(count + 1), np.zeros(count + 1)
+    boundary = np.clip(boundary, 0, 1)
+    for first, second in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1], np.s_[1:])):
+        a, b = labels[first], labels[second]
+        differ = a != b
+        value = np.maximum(boundary[first], boundary[second])[differ].astype(np.float64)
+        for side in (a[differ], b[differ]):
+            sums += np.bincount(side, value, count + 1)
+            pairs += np.bincount(side, minlength=count + 1)
+    for edge in (labels[0], labels[-1], labels[:, 0], labels[:, -1]):
+        pairs += np.bincount(edge, minlength=count + 1)
+    clear, whole = 0, 0
+    for label, box in enumerate(ndimage.find_objects(labels), 1):
+        inside = labels[box] == label
+        area = int(inside.sum())
+        whole += area
+        if area / rectangle_area(inside) * sums[label] / pairs[label] >= 0.7:
+            clear += area
+    return clear / whole if whole else 0.0
+
+
+def rectangle_area(inside: NDArray[np.bool_]) -> float:
+    """The area of the smallest rectangle at any angle around the squares of a mask's pixels."""
+    y, x = np.nonzero(inside)
+    corners = np.unique(np.concatenate([np.stack([y + dy, x + dx], 1) for dy in (0, 1) for dx in (0, 1)]), axis=0)
+    hull = corners[ConvexHull(corners).vertices].astype(float)
+    best = np.inf
+    for side in np.roll(hull, -1, axis=0) - hull:
+        along = side / np.hypot(*side)
+        best = min(best, np.ptp(hull @ along) * np.ptp(hull @ np.array([-along[1], along[0]])))
+    return float(best)
 
 
 def without_slivers(labels: NDArray[np.int32], share: float) -> tuple[NDArray[np.int32], int]:
