@@ -54,6 +54,23 @@ struct ForgetTests {
         #expect(try Tool(["status", bench.output]).output.contains("0 inputs"))
     }
 
+    @Test("all of a subject, by the table that says whose items are whose")
+    func subject() throws {
+        let bench = try ToolBench()
+        for name in ["scan1", "scan2", "scan3"] { try bench.addVolume("\(name).nii") }
+        #expect(try bench.run().status == 0)
+        try bench.folder.write("item,subject\nscan1,jane\nscan2.nii,john\nscan3.nii,jane\n", to: "subjects.csv")
+        let table = bench.folder("subjects.csv").path
+        let unnamed = try Tool(["forget", bench.output, "--subject", "jane"])
+        #expect(unnamed.status == 2 && unnamed.errors.contains("--subject needs the table"), "\(unnamed.errors)")
+        let forget = ["forget", bench.output, "--subjects", table, "--subject"]
+        let unknown = try Tool(forget + ["jim"])
+        #expect(unknown.status == 2 && unknown.errors.contains("no item is of the subject jim"), "\(unknown.errors)")
+        #expect(try Tool(forget + ["jane"]).status == 0)
+        for name in ["scan1", "scan3"] { #expect(try files(naming: name, in: bench.output).isEmpty) }
+        #expect(try Tool(["status", bench.output]).output.contains("1 completed"))
+    }
+
     @Test("a file of a person that names it is listed; what is not there is refused")
     func remaining() throws {
         let bench = try ToolBench()

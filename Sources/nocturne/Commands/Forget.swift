@@ -26,8 +26,25 @@ struct Forget: AsyncParsableCommand {
     )
     var source: [String] = []
 
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp("All items of this subject, by the table of --subjects. Repeatable.", valueName: "name")
+    )
+    var subject: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Take subjects from this CSV file, as for history: item, subject.", valueName: "file"),
+        completion: .file()
+    )
+    var subjects: String?
+
     func validate() throws {
-        if items.isEmpty, source.isEmpty { throw ValidationError("Name items, or a --source.") }
+        if items.isEmpty, source.isEmpty, subject.isEmpty {
+            throw ValidationError("Name items, a --source or a --subject.")
+        }
+        guard subject.isEmpty || subjects != nil else {
+            throw ValidationError("--subject needs the table of --subjects, which says whose items are whose.")
+        }
     }
 
     func run() async throws {
@@ -38,7 +55,16 @@ struct Forget: AsyncParsableCommand {
         for item in items where !known.contains(where: { $0.name == item }) {
             throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(item); nothing was removed")
         }
-        let (names, sources) = (Set(items), source.map(absolutePath))
+        let table = try subjects.map { try SubjectTable.read(absolutePath($0)) }
+        for subject in subject
+        where !known.contains(where: { table?.subject(item: $0.name, path: $0.path) == subject }) {
+            throw BatchError(
+                .unknownItem,
+                path: folder.path,
+                detail: "no item is of the subject \(subject), by the table of --subjects; nothing was removed"
+            )
+        }
+        let (names, sources, subjects) = (Set(items), source.map(absolutePath), Set(subject))
         let results = RecipeResults()
         let removal = ItemRemoval(
             from: folder,
@@ -47,6 +73,7 @@ struct Forget: AsyncParsableCommand {
         )
         let outcome = try await removal.remove { item in
             names.contains(item.name) || sources.contains { item.path == $0 || item.path.hasPrefix($0 + "/") }
+                || table?.subject(item: item.name, path: item.path).map(subjects.contains) ?? false
         }
         Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
         guard !outcome.remaining.isEmpty else { return }
