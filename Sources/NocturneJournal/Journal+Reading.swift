@@ -15,7 +15,7 @@ extension Journal {
     }
 
     /// The ids of items, in the order of their keys; nil for a key that the journal does not have.
-    public func ids(of keys: some Sequence<String> & Sendable) throws(JournalError) -> [Int64?] {
+    public func ids(of keys: [String]) throws(JournalError) -> [Int64?] {
         try read { db in
             let statement = try db.cachedStatement(sql: "SELECT id FROM item WHERE key = ?")
             return try keys.map { try Int64.fetchOne(statement, arguments: [$0]) }

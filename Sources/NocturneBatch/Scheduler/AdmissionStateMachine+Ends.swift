@@ -128,7 +128,8 @@ extension AdmissionStateMachine {
     package mutating func abandon(cancelled: Set<String>) -> [Action] {
         var actions = active.values.filter { !$0.isEnding }.map { Action.settle($0.item.id, .interrupted) }
         active = [:]
-        let left = waiting.filter { cancelled.contains($0.name) }
+        // The queue may hold a million items that nobody has asked for yet.
+        let left = cancelled.isEmpty ? [] : waiting.filter { cancelled.contains($0.name) }
         actions += left.map { .settle($0.id, .cancelled) }
         return actions
     }

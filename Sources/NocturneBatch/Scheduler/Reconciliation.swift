@@ -124,8 +124,13 @@ package struct Reconciliation: Sendable {
     ) {
         // There may be a million decisions: places, not copies.
         let candidates = decisions.indices.filter { decisions[$0].work || decisions[$0].state == .quarantined }
-        let ids = try await journal.ids(of: candidates.lazy.map { decisions[$0].item.key })
-        let products = try await blocking.run { () throws -> [Int: ItemProduct] in
+        var ids: [Int64?] = []
+        for start in stride(from: 0, to: candidates.count, by: Self.entriesPerTransaction) {
+            try check()
+            let portion = candidates[start...].prefix(Self.entriesPerTransaction)
+            ids += try await journal.ids(of: portion.map { decisions[$0].item.key })
+        }
+        let products = try await blocking.run { [ids] () throws -> [Int: ItemProduct] in
             var products: [Int: ItemProduct] = [:]
             for (place, id) in zip(candidates, ids) where id != nil {
                 try check()

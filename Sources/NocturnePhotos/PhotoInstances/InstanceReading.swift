@@ -19,7 +19,6 @@ struct InstanceReading {
         var dropped = 0
         var slivers = SliverCounts()
         var refusal: OutlineRefusal?
-        var minimumClearShare: Float = 0
 
         /// What a user should know about instances that were found and are not in the result.
         var notes: [String] {
@@ -31,7 +30,7 @@ struct InstanceReading {
                 notes.append("pieces much smaller than the others: \(fates.joined(separator: ", "))")
             }
             if let refusal {
-                let (share, least) = (refusal.clearShare * 100, minimumClearShare * 100)
+                let (share, least) = (refusal.clearShare * 100, (refusal.leastShare * 100).rounded())
                 notes.append(
                     "what was found (\(refusal.count)) is not kept: \(Int(share)) % of its area has clear outlines, less than "
                         + "\(Int(least)) %, as in pictures of other things"
@@ -121,8 +120,7 @@ struct InstanceReading {
             instances: found,
             dropped: labels.dropped,
             slivers: labels.slivers,
-            refusal: labels.refusal,
-            minimumClearShare: splitting.minimumClearShare
+            refusal: labels.refusal
         )
     }
 

@@ -35,13 +35,14 @@ package enum ClearOutlines {
         flag: CancellationFlag
     ) throws(CancelledError) -> [(area: Int, score: Double)] {
         let outlines = try outlines(labels, count: count, maps, flag)
+        let masks = try labels.withUnsafeBufferPointer { (labels) throws(CancelledError) in
+            try RunLengthMask.masks(of: labels, width: maps.width, height: maps.height, flag: flag)
+        }
         var scores: [(area: Int, score: Double)] = []
-        for (label, runs) in try runs(labels, count: count, maps, flag).enumerated().dropFirst() {
+        for label in 1..<max(count + 1, 1) {
             try flag.check()
-            let mask = RunLengthMask(width: maps.width, height: maps.height, runs: runs)
-            let area = mask.area
-            let box = RotatedBox(around: mask)
-            scores.append((area, box.map { Double(area) / ($0.width * $0.height) * outlines[label] } ?? 0))
+            guard let mask = masks[UInt16(label)], let box = RotatedBox(around: mask) else { continue }
+            scores.append((mask.area, Double(mask.area) / (box.width * box.height) * outlines[label]))
         }
         return scores
     }
@@ -77,26 +78,5 @@ package enum ClearOutlines {
             }
         }
         return zip(sums, pairs).map { $1 > 0 ? $0 / Double($1) : 0 }
-    }
-
-    /// Of every label, its runs down the columns.
-    private static func runs(
-        _ labels: [UInt16],
-        count: Int,
-        _ maps: InstanceMaps,
-        _ flag: CancellationFlag
-    ) throws(CancelledError) -> [[Range<Int>]] {
-        let (width, height) = (maps.width, maps.height)
-        var runs = [[Range<Int>]](repeating: [], count: count + 1)
-        for x in 0..<width {
-            try flag.check()
-            var start = 0
-            for y in 1...height where y == height || labels[y * width + x] != labels[start * width + x] {
-                let label = Int(labels[start * width + x])
-                if label > 0 { runs[label].append(x * height + start..<x * height + y) }
-                start = y
-            }
-        }
-        return runs
     }
 }

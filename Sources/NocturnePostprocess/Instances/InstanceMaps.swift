@@ -115,10 +115,13 @@ public struct OutlineRefusal: Hashable, Sendable {
     public let count: Int
     /// The share of their area that is in instances with clear outlines, below ``SplittingRules/minimumClearShare``.
     public let clearShare: Float
+    /// What was demanded.
+    public let leastShare: Float
 
-    public init(count: Int, clearShare: Float) {
+    public init(count: Int, clearShare: Float, leastShare: Float) {
         self.count = count
         self.clearShare = clearShare
+        self.leastShare = leastShare
     }
 }
 

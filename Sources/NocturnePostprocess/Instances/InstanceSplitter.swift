@@ -40,8 +40,9 @@ public struct InstanceSplitter: Sendable {
         let tidy = try withoutSlivers(filled, count: count, maps, flag)
         if rules.minimumClearShare > 0, tidy.count > 0 {
             let share = try ClearOutlines.share(tidy.labels, count: tidy.count, maps, flag: flag)
-            if share < rules.minimumClearShare {
-                let refusal = OutlineRefusal(count: tidy.count, clearShare: share)
+            let least = rules.minimumClearShare
+            if share < least {
+                let refusal = OutlineRefusal(count: tidy.count, clearShare: share, leastShare: least)
                 return .none(width: maps.width, height: maps.height, refusal)
             }
         }
