@@ -109,7 +109,7 @@ let package = Package(
         .target(name: "CReviewPage"),
         // Matrix products.
         .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
-        // Compression of NIfTI.
+        // Compression: of NIfTI, of pictures, and of what is kept of thousands of items.
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // SHA-256 of results, sources and model packages.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -152,7 +152,7 @@ let package = Package(
         module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
         module(
             "NocturneBatch",
-            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix"],
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix", "CZlib"],
             embedded: "Schemas"
         ),
         // What recipes share: the walk over the inputs, sources, results, their inspection.

@@ -1,18 +1,18 @@
 public import NocturneBatch
-public import NocturneJournal
+import NocturneJournal
 import NocturneSystem
 
 /// Divides a batch into shards: writes a journal for each, with its items as discovery found them.
 public struct Division: Sendable {
-    /// An item with what is predicted for it.
-    public struct Item: Sendable {
-        public let entry: PlannedEntry
-        public let seconds: Double
+    /// An item that is to be processed, with what is predicted for it.
+    package struct Item: Sendable {
+        package let decision: WorkPlanner.Decision
+        package let seconds: Double
         /// Peak memory of the process while it is processed.
-        public var bytes: Int
+        package var bytes: Int
 
-        public init(_ entry: PlannedEntry, seconds: Double, bytes: Int) {
-            self.entry = entry
+        package init(_ decision: WorkPlanner.Decision, seconds: Double, bytes: Int) {
+            self.decision = decision
             self.seconds = seconds
             self.bytes = bytes
         }
@@ -32,11 +32,11 @@ public struct Division: Sendable {
     /// Begins a batch that is divided.
     /// - Parameters:
     ///   - items: what is to be processed.
-    ///   - others: what discovery refused or set aside.
+    ///   - decisions: about all that was found, in the order of discovery.
     ///   - count: of shards.
     /// - Throws: ``BatchError`` when the folder holds a batch or files of the user; `JournalError`; `FileSystemError`. Nothing
     ///   is left in the folder then.
-    public func begin(_ items: [Item], others: [JournalEntry], order: [String], count: Int) async throws -> ShardPlan {
+    package func begin(_ items: [Item], of decisions: [WorkPlanner.Decision], count: Int) async throws -> ShardPlan {
         try output.checkHoldsNoBatch()
         try output.checkReportsAreOwn()
         try output.create()
@@ -45,12 +45,10 @@ public struct Division: Sendable {
         let new = output.journal + ".part"
         do {
             let plan = try await writeShards(items, count: count)
-            // In the order of discovery, as a run on one machine has them.
-            let planned = Dictionary(uniqueKeysWithValues: items.map { ($0.entry.entry.key, $0.entry) })
-            let rest = Dictionary(uniqueKeysWithValues: others.map { ($0.key, PlannedEntry($0, inputs: "")) })
             FileSystem.remove(new)
             try await Journal.with(path: new) { journal in
-                try await journal.plan(order.compactMap { planned[$0] ?? rest[$0] })
+                // In the order of discovery, as a run on one machine has them.
+                try await record(decisions, in: journal)
                 try await journal.set(.batchDescription, to: description)
                 try await journal.set(.shardPlan, to: plan)
             }
@@ -64,7 +62,7 @@ public struct Division: Sendable {
 
     /// Divides a batch again whose shards were merged: items that did not complete are tried again.
     /// - Throws: ``BatchError`` while a run is active; `JournalError`; `FileSystemError`.
-    public func again(_ items: [Item], count: Int) async throws -> ShardPlan {
+    package func again(_ items: [Item], count: Int) async throws -> ShardPlan {
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
         let plan = try await writeShards(items, count: count)
@@ -73,10 +71,20 @@ public struct Division: Sendable {
             try FileSystem.copy(output.events, to: output.earlierEvents)
         }
         try await Journal.with(path: output.journal) { journal in
-            try await journal.record(items.map(\.entry.entry))
+            try await journal.record(items.map(\.decision.entry))
             try await journal.set(.shardPlan, to: plan)
         }
         return plan
+    }
+
+    /// Some hundred at a time: the texts of a series have tens of kilobytes.
+    private func record(_ decisions: [WorkPlanner.Decision], in journal: Journal) async throws {
+        for start in stride(from: 0, to: decisions.count, by: 256) {
+            let portion = decisions[start...].prefix(256)
+            try await journal.plan(
+                try portion.map { $0.work ? try PlannedEntry($0) : PlannedEntry($0.entry, inputs: "") }
+            )
+        }
     }
 
     private func writeShards(_ items: [Item], count: Int) async throws -> ShardPlan {
@@ -92,7 +100,7 @@ public struct Division: Sendable {
             let folder = "\(part)/\(number)"
             try FileSystem.makeFolder(folder, mode: 0o700)
             try await Journal.with(path: folder + "/journal.sqlite") { journal in
-                try await journal.plan(own.map(\.entry))
+                try await record(own.map(\.decision), in: journal)
                 try await journal.set(.batchDescription, to: description)
             }
             shards.append(

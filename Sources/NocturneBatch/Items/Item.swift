@@ -54,14 +54,24 @@ extension DiscoveredItem {
         public var suffix = ""
         /// The id of the model that is to process it.
         public var model: String
-        /// What the recipe needs to find the source again, in a form of its own.
-        public var source: String
+        /// What the recipe needs to find the source again, in a form of its own. Kept compressed: each use takes some 0.1 ms
+        /// for a series of hundreds of files.
+        public var source: String {
+            get { compressedSource.text }
+            set { compressedSource = CompressedText(newValue) }
+        }
+        private var compressedSource: CompressedText
         /// The input as the user knows it: written to `retry.txt`, and to messages.
         public var path: String
         /// Source files, model and every option that can change a result.
         public var fingerprint: ContentDigest
         /// The source files. When one of them changes later, the item is processed again.
-        public var inputs: [InputStamp]
+        public var inputs: [InputStamp] {
+            get { packedInputs.stamps }
+            set { packedInputs = PackedStamps(newValue) }
+        }
+        /// ``inputs`` as they are kept.
+        package var packedInputs: PackedStamps
         /// Why it cannot be processed; nil for a good item.
         public var problem: ItemProblem?
         /// Words of its paths by which its patient can be identified, as ``PathWords`` compares them: the journal keeps them,
@@ -69,6 +79,26 @@ extension DiscoveredItem {
         public var words: [String] = []
         /// The index of the recipe that found it, among the batch's recipes.
         package var recipe = 0
+
+        init(
+            key: String,
+            name: String,
+            model: String,
+            source: String,
+            path: String,
+            fingerprint: ContentDigest,
+            inputs: [InputStamp],
+            problem: ItemProblem?
+        ) {
+            self.key = key
+            self.name = name
+            self.model = model
+            compressedSource = CompressedText(source)
+            self.path = path
+            self.fingerprint = fingerprint
+            packedInputs = PackedStamps(inputs)
+            self.problem = problem
+        }
     }
 }
 

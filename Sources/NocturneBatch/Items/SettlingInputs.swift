@@ -50,7 +50,7 @@ package struct SettlingInputs: Sendable {
         var current: [String: Observation] = [:]
         let found = result.items.count
         result.items.removeAll { item in
-            guard !item.inputs.isEmpty else { return false }
+            guard !item.packedInputs.isEmpty else { return false }
             guard let touched = SettlingInputs.lastTouched(item) else { return true }
             if wallClock.seconds &- touched > SettlingInputs.oldSeconds { return false }
             let seen = observation(of: item, at: now)
@@ -68,7 +68,7 @@ package struct SettlingInputs: Sendable {
     }
 
     private func observation(of item: DiscoveredItem, at now: Duration) -> Observation {
-        let stamps = item.inputs.hashValue
+        let stamps = item.packedInputs.hashValue
         guard var seen = observations[item.key] else { return Observation(stamps: stamps, since: now) }
         if seen.stamps != stamps {
             if now - seen.since > quiet { seen.longestPause = max(seen.longestPause, now - seen.since) }

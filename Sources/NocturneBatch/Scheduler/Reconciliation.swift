@@ -236,7 +236,7 @@ extension PendingItem {
             recipe: decision.item.recipe,
             model: decision.item.model,
             name: decision.name,
-            inputs: PackedStamps(decision.item.inputs),
+            inputs: decision.item.packedInputs,
             suspect: decision.suspect,
             edit: decision.edit
         )

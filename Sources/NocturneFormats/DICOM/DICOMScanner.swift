@@ -84,14 +84,15 @@ public enum DICOMScanner {
     /// The same scan, which hands over one series after the other and keeps none: the `series` of its result are empty.
     ///
     /// Of more than `filesAtOnce` files the headers are read twice: first to see which files form a series, then series by
-    /// series. Memory is then about 0.2 KB per file, and 2 KB for each file of the largest series or for `filesAtOnce`
+    /// series. Memory is then some 16 bytes per file, and 2 KB for each file of the largest series or for `filesAtOnce`
     /// files, whichever is more.
     /// - Parameters:
+    ///   - paths: used without a copy of them if they are sorted, and each is there once.
     ///   - filesAtOnce: the headers of so many files are kept at a time.
     ///   - each: called with each series, in the order of their first files' paths, on the calling thread.
     /// - Throws: ``CancelledError``, as above.
-    public static func scan(
-        paths: [String],
+    public static func scan<Paths: RandomAccessCollection & Sendable>(
+        paths: Paths,
         scope: ComputeScope,
         rules: DICOMSeriesRules = DICOMSeriesRules(),
         filesAtOnce: Int = 16_384,
@@ -99,25 +100,39 @@ public enum DICOMScanner {
         looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in },
         admits: (_ path: String, _ directory: String) -> Bool = { _, _ in true },
         each: (DICOMSeries) -> Void
-    ) throws(CancelledError) -> DICOMScan {
-        let paths = Set(paths).sorted()
-        var reader = HeaderReader(scope: scope, progress: progress, looking: looking)
-        reader.keepsObjects = paths.count <= filesAtOnce
-        var files = try reader.read(paths, before: 0)
-        let media = try directories(in: files, paths: paths, admits: admits, scope: scope)
-        let named = Set(media.flatMap(\.added)).sorted()
-        if !named.isEmpty {
-            files = (files + (try reader.read(named, before: paths.count))).sorted { $0.path < $1.path }
-        }
+    ) throws(CancelledError) -> DICOMScan where Paths.Element == String, Paths.Index == Int {
+        let paths = SortedPaths(paths)
+        let reader = HeaderReader(scope: scope, progress: progress, looking: looking)
         var scan = DICOMScan(series: [], rejectedFiles: [], notDICOM: [])
+        var media: [MediaDirectoryEntry] = []
         func handOver(_ files: [HeaderReader.File]) throws(CancelledError) {
             let objects = sorted(files, media: media, into: &scan)
             for series in try SeriesTriage.series(of: objects, rules: rules, scope: scope, looking) { each(series) }
         }
-        try handOver(files.filter { !$0.header.isMember })
-        // Their headers are read again, without counting them twice.
-        let again = HeaderReader(scope: scope, progress: nil, looking: looking)
-        for part in SeriesTriage.parts(files, atMost: filesAtOnce) { try handOver(try again.read(part, before: 0)) }
+        if paths.count <= filesAtOnce {
+            var files = try reader.read((0..<paths.count).map { paths[$0] }, before: 0)
+            media = try directories(in: files, paths: paths, admits: admits, scope: scope)
+            let named = Set(media.flatMap(\.added)).sorted()
+            if !named.isEmpty {
+                files = (files + (try reader.read(named, before: paths.count))).sorted { $0.path < $1.path }
+            }
+            try handOver(files)
+        } else {
+            var (all, survey) = (paths, try reader.survey(paths))
+            media = try directories(in: survey.others(of: all), paths: all, admits: admits, scope: scope)
+            let named = Set(media.flatMap(\.added)).sorted()
+            if !named.isEmpty {
+                let added = try reader.read(named, before: paths.count).map(\.header)
+                survey.insert(added, at: all.places(of: named))
+                all = all.merging(named)
+            }
+            try handOver(survey.others(of: all))
+            // Their headers are read again, without counting them twice.
+            let again = HeaderReader(scope: scope, progress: nil, looking: looking)
+            for part in survey.parts(atMost: filesAtOnce) {
+                try handOver(try again.read(part.map { all[$0] }, before: 0))
+            }
+        }
         scan.rejectedFiles.sort { $0.path < $1.path }
         scan.notDICOM.sort()
         for entry in media { for path in entry.added { scan.named[path] = entry.path } }
@@ -142,7 +157,7 @@ public enum DICOMScanner {
             case .object(let object):
                 for slice in try object.wrappedValue.slices() { slices[DICOMSliceName(slice)] = slice }
             case .fault(let error): throw error
-            case .notDICOM, .member:
+            case .notDICOM:
                 throw DICOMReadError(.notReadable, path: file.path, detail: "is no longer a DICOM file")
             }
         }
@@ -166,7 +181,7 @@ public enum DICOMScanner {
 
     private static func directories(
         in files: [HeaderReader.File],
-        paths: [String],
+        paths: SortedPaths,
         admits: (_ path: String, _ directory: String) -> Bool,
         scope: ComputeScope
     ) throws(CancelledError) -> [MediaDirectoryEntry] {
@@ -176,7 +191,7 @@ public enum DICOMScanner {
         }
         guard !own.isEmpty else { return [] }
         // Compared by real paths, so that a file with two names is included once.
-        var known = Set(paths)
+        var known: Set<String> = []
         var isResolved = false
         var media: [MediaDirectoryEntry] = []
         for path in own {
@@ -188,14 +203,16 @@ public enum DICOMScanner {
                 media.append(MediaDirectoryEntry(path: path, description: error.detail, added: []))
                 continue
             }
-            var candidates = directory.files.filter { !known.contains($0) && admits($0, path) }
+            var candidates = directory.files.filter {
+                !paths.contains($0) && !known.contains($0) && admits($0, path)
+            }
             if !candidates.isEmpty {
                 if !isResolved {
-                    known.formUnion(paths.compactMap(MediaDirectory.realPath))
+                    known.formUnion((0..<paths.count).lazy.compactMap { MediaDirectory.realPath(paths[$0]) })
                     isResolved = true
                 }
                 candidates = candidates.filter { candidate in
-                    MediaDirectory.realPath(candidate).map { known.insert($0).inserted } ?? false
+                    MediaDirectory.realPath(candidate).map { !paths.contains($0) && known.insert($0).inserted } ?? false
                 }
             }
             media.append(
@@ -223,7 +240,6 @@ public enum DICOMScanner {
                 if let patient = object.wrappedValue.patient {
                     scan.patients[object.wrappedValue.folder, default: []].insert(patient)
                 }
-            case .member: break
             case .notDICOM: scan.notDICOM.append(file.path)
             case .fault(let error):
                 let description = media.first { $0.path == file.path }?.description

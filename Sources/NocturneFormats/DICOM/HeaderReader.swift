@@ -7,15 +7,8 @@ internal import Synchronization
 struct HeaderReader {
     enum Header: Sendable {
         case object(SharedValue<DICOMObject>)
-        /// An object whose header was not kept, and what it shares with the others of its series.
-        case member(of: String)
         case fault(DICOMReadError)
         case notDICOM
-
-        var isMember: Bool {
-            if case .member = self { return true }
-            return false
-        }
     }
 
     struct File: Sendable {
@@ -27,18 +20,6 @@ struct HeaderReader {
     let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
     /// Called with the paths that are about to be read, from the thread that does it.
     let looking: @Sendable (_ paths: [String]) -> Void
-    /// Whether headers are kept once it is known which series they belong to.
-    var keepsObjects = true
-
-    init(
-        scope: ComputeScope,
-        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?,
-        looking: @escaping @Sendable (_ paths: [String]) -> Void
-    ) {
-        self.scope = scope
-        self.progress = progress
-        self.looking = looking
-    }
 
     /// One file for each path, in their order.
     /// - Parameter before: the number of files that were read before, for `progress`.
@@ -55,7 +36,22 @@ struct HeaderReader {
         return headers.withLock { zip(paths, $0).map { File(path: $0, header: $1) } }
     }
 
-    private func header(of path: String, _ texts: RepeatedTexts) -> Header {
+    /// Reads the same headers and keeps only which files belong to one series.
+    func survey(_ paths: SortedPaths) throws(CancelledError) -> HeaderSurvey {
+        let survey = Mutex(HeaderSurvey(count: paths.count))
+        let done = Atomic<Int>(0)
+        try scope.forEach(paths.count) { index in
+            let path = paths[index]
+            looking([path])
+            let header = header(of: path, nil)
+            survey.withLock { $0.set(header, at: index) }
+            progress?(done.add(1, ordering: .relaxed).newValue, paths.count)
+        }
+        return survey.withLock { $0 }
+    }
+
+    /// - Parameter texts: what the header shares with others that are kept; nil for one that is not kept.
+    private func header(of path: String, _ texts: RepeatedTexts?) -> Header {
         var error = cdicom_error()
         switch cdicom_looks_like_dicom(path, &error) {
         case 1: break
@@ -65,8 +61,7 @@ struct HeaderReader {
         do {
             var object = try DICOMObject.readHeader(path: path)
             if let error = Self.rejection(of: object) { return .fault(error) }
-            texts.share(in: &object)
-            guard keepsObjects else { return .member(of: SeriesTriage.key(of: object)) }
+            texts?.share(in: &object)
             return .object(SharedValue(wrappedValue: object))
         } catch {
             return .fault(error)

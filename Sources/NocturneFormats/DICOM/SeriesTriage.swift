@@ -23,34 +23,6 @@ enum SeriesTriage {
         object.seriesInstanceUID.isEmpty ? "/" + object.folder : object.seriesInstanceUID
     }
 
-    /// Divides the files whose headers were not kept into parts of whole series, in the order of their first paths.
-    /// - Parameters:
-    ///   - files: sorted by path.
-    ///   - count: the number of files in a part; a larger series is a part of its own.
-    /// - Returns: the paths of each part, sorted.
-    static func parts(_ files: [HeaderReader.File], atMost count: Int) -> [[String]] {
-        var groups: [[String]] = []
-        var placeOfKey: [String: Int] = [:]
-        for file in files {
-            guard case .member(let key) = file.header else { continue }
-            if let place = placeOfKey[key] {
-                groups[place].append(file.path)
-            } else {
-                placeOfKey[key] = groups.count
-                groups.append([file.path])
-            }
-        }
-        var parts: [[String]] = []
-        for group in groups {
-            if let last = parts.last, last.count + group.count <= count {
-                parts[parts.count - 1] += group
-            } else {
-                parts.append(group)
-            }
-        }
-        return parts.map { $0.sorted() }
-    }
-
     /// The series in `objects`, in the order of their first paths; the parts of one series in the order of the values
     /// that separate them. `objects` are sorted by path.
     static func series(

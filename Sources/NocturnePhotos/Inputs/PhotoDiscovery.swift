@@ -83,7 +83,7 @@ struct PhotoDiscovery {
     /// What identifies the patients of DICOM photos in paths.
     private static func patients(
         _ scanned: [ScannedFile],
-        _ paths: [String],
+        _ paths: some Sequence<String>,
         _ request: DiscoveryRequest
     ) -> PatientFolders {
         guard request.identifiers == .hash else { return PatientFolders() }

@@ -9,54 +9,6 @@ package import NocturneSystem
     import Glibc
 #endif
 
-/// A regular file found in the inputs.
-package struct FoundFile: Sendable, Hashable {
-    package let path: String
-    /// The path relative to the input as given.
-    package let name: String
-    /// The last component of the input's own path, for files directly in the input folder.
-    package let root: String
-    /// Whether reading the file timed out.
-    package var isUnresponsive = false
-
-    package init(path: String, name: String, root: String) {
-        self.path = path
-        self.name = name
-        self.root = root
-    }
-
-    /// The last component of the path of the file's folder.
-    package var folderName: String {
-        let parts = name.split(separator: "/")
-        return parts.count > 1 ? String(parts[parts.count - 2]) : root
-    }
-
-    /// The full path of the file's folder.
-    package var folderPath: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
-
-    package var fileName: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
-
-    /// A file in the same folder.
-    package func neighbour(at path: String) -> FoundFile {
-        let other = FoundFile(path: path, name: "", root: root)
-        return FoundFile(path: path, name: String(name.dropLast(fileName.count)) + other.fileName, root: root)
-    }
-
-    /// Identifies the file's version: name, size, modification time, and a digest of the content if the file is small.
-    package var stamp: String {
-        var stamp = stampWithoutContent
-        if !isUnresponsive, let size = InputStamp(path).size, size <= 64 << 10,
-            let digest = try? FileSystem.digest(path)
-        {
-            stamp += " \(digest.digest.hex)"
-        }
-        return stamp
-    }
-
-    /// The stamp without the digest, for a file that cannot be read.
-    package var stampWithoutContent: String { "\(name) \(InputStamp(path).text)" }
-}
-
 /// Walks the inputs and lists every regular file once, sorted by path.
 package struct FileWalk {
     package let request: DiscoveryRequest
@@ -115,8 +67,9 @@ package struct FileWalk {
                 )
             }
         }
-        files.sort { $0.path < $1.path }
+        files.sort()
         removeEquivalentNames()
+        guard request.silent.patience != nil else { return }
         let unresponsivePaths = try request.silent.among(files.map(\.path), flag: flag)
         unresponsive = files.filter { unresponsivePaths.contains($0.path) }
         for index in unresponsive.indices { unresponsive[index].isUnresponsive = true }
@@ -126,11 +79,14 @@ package struct FileWalk {
     /// Equal strings can be different names on disk, since a letter can be encoded as one Unicode scalar or as two.
     /// Paths identify files, so only the first of such names is used; a path that was found twice is used once.
     private mutating func removeEquivalentNames() {
-        var seen: [String: String] = [:]
-        files = files.filter { file in
-            guard let other = seen.updateValue(file.path, forKey: file.path) else { return true }
-            seen[file.path] = other
-            if !other.utf8.elementsEqual(file.path.utf8) {
+        // Equal paths follow each other, the one that was found first in front.
+        var first: FoundFile?
+        files.removeAll { file in
+            guard let other = first, !(other < file) else {
+                first = file
+                return false
+            }
+            if !other.path.utf8.elementsEqual(file.path.utf8) {
                 unusablePaths.append(
                     UnusablePath(
                         path: FileSystem.escaped(file.path.utf8),
@@ -139,7 +95,7 @@ package struct FileWalk {
                     )
                 )
             }
-            return false
+            return true
         }
     }
 
@@ -183,7 +139,8 @@ package struct FileWalk {
         }
         let visible = entries.filter { !$0.hasPrefix(".") }
         let silent = try request.silent.among(visible.map { folder + "/" + $0 }, .status, flag: flag)
-        for entry in visible where !silent.contains(folder + "/" + entry) {
+        let found = FoundFolder.files(of: folder, name: below, root: root, names: visible)
+        for (entry, file) in zip(visible, found) where !silent.contains(folder + "/" + entry) {
             let path = folder + "/" + entry
             let name = below.isEmpty ? entry : below + "/" + entry
             var inner = stat()
@@ -200,7 +157,7 @@ package struct FileWalk {
             if inner.st_mode & S_IFMT == S_IFDIR {
                 try walk(path, below: name, root: root, inner)
             } else if inner.st_mode & S_IFMT == S_IFREG {
-                add(FoundFile(path: path, name: name, root: root))
+                add(file)
             } else {
                 unusablePaths.append(UnusablePath(path: path, code: .notAFile, reason: FileWalk.kind(inner)))
             }
@@ -236,8 +193,10 @@ package struct FileWalk {
 }
 
 extension FileWalk {
-    /// The paths of all that was found, whether it can be used or not.
-    package var paths: [String] { (files + unresponsive).map(\.path) + unusablePaths.map(\.path) }
+    /// The paths of all that was found, whether it can be used or not, made one by one.
+    package var paths: some Sequence<String> {
+        [AnySequence((files + unresponsive).lazy.map(\.path)), AnySequence(unusablePaths.map(\.path))].lazy.joined()
+    }
 
     /// The unusable paths as items. Every recipe returns them; each is reported once.
     package func unusable(model: String) -> [DiscoveredItem] {

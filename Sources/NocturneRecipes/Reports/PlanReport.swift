@@ -85,8 +85,6 @@ package struct PlanReport: Encodable, Sendable {
         let threads =
             dividesCores ? try recipes.map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores : cores
         self.threads = threads
-        let pool = try ComputePool(width: threads)
-        defer { pool.shutdown() }
         let reading = MemoryReading.take()
         let budget = resources.memoryBytes ?? MemoryBudget.defaultTotal(reading)
         var resources = resources
@@ -95,20 +93,14 @@ package struct PlanReport: Encodable, Sendable {
             $0 + (try $1.sharedBytes(threads: threads))
         }
         let search = search ?? Self.searchingInputs(of: description, existing?.recorded)
-        let (found, perStep) = try await pool.run {
-            let scope = ComputeScope(pool: pool, flag: CancellationFlag())
-            let found = try PlannedItems(
-                try search(recipes, scope),
-                existing,
-                recipes,
-                description.identifiers
-            )
-            return (
-                found,
-                try recipes.enumerated().map {
-                    try found.recipesWithInference.contains($0) ? $1.secondsPerStep(scope: scope) : 0
-                }
-            )
+        // The search uses all cores, also where a network does not.
+        let found = try await Self.withPool(of: cores) { scope in
+            try PlannedItems(try search(recipes, scope), existing, recipes, description.identifiers)
+        }
+        let perStep = try await Self.withPool(of: threads) { scope in
+            try recipes.enumerated().map {
+                try found.recipesWithInference.contains($0) ? $1.secondsPerStep(scope: scope) : 0
+            }
         }
         let mean = existing?.recorded.meanSecondsWithoutInference()
         items = zip(found.decisions, found.states).map { decision, state in
@@ -125,6 +117,15 @@ package struct PlanReport: Encodable, Sendable {
         seconds = items.reduce(0) { $0 + ($1.seconds ?? 0) }
         batch = existing.flatMap { Batch($0.recorded, description, found) }
         notes = found.notes
+    }
+
+    private static func withPool<Result: Sendable>(
+        of threads: Int,
+        _ body: @escaping @Sendable (ComputeScope) throws -> Result
+    ) async throws -> Result {
+        let pool = try ComputePool(width: threads)
+        defer { pool.shutdown() }
+        return try await pool.run { try body(ComputeScope(pool: pool, flag: CancellationFlag())) }
     }
 
     private static func searchingInputs(of description: BatchDescription, _ recorded: RecordedItems?) -> Search {

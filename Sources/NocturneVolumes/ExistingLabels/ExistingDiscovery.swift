@@ -17,13 +17,13 @@ struct ExistingDiscovery {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
-        let (scan, byPath) = try DICOMFiles.scan(others, request, rules: DICOMSeriesRules(), scope: scope)
+        let (scan, files) = try DICOMFiles.scan(others, request, rules: DICOMSeriesRules(), scope: scope)
         let patients = DICOMFiles.patients(scan, walk.paths, request)
         var items = walk.unusable(model: ExistingLabels.model)
         let maps = try LabelMapDiscovery(options: options, request: request, patients: patients, scope: scope)
             .run(walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) })
         items += maps.items + maps.others.map { otherFile($0, request, noLabelMap) }
-        items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { byPath[$0] }.map {
+        items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { files[$0] }.map {
             otherFile($0, request)
         }
         let images = SourceImages(scan.series)
@@ -31,16 +31,16 @@ struct ExistingDiscovery {
             try scope.check()
             let objects = LabelObject.objects(of: series)
             for object in objects {
-                guard let file = byPath[object.path] else { continue }
+                guard let file = files[object.path] else { continue }
                 request.trace.willRead([file.path])
                 items.append(
-                    try item(object, file, images, byPath, (request.identifiers, patients.words(of: file.path)))
+                    try item(object, file, images, files, (request.identifiers, patients.words(of: file.path)))
                 )
             }
             // The images of a series are reported as one item.
             let taken = Set(objects.map(\.path))
-            let rest = series.files.compactMap { taken.contains($0) ? nil : byPath[$0] }
-            if let first = rest.min(by: { $0.path < $1.path }) {
+            let rest = series.files.compactMap { taken.contains($0) ? nil : files[$0] }
+            if let first = rest.min() {
                 items.append(otherFile(first, request, isSeries: rest.count > 1))
             }
         }
@@ -80,7 +80,7 @@ struct ExistingDiscovery {
         _ object: LabelObject,
         _ file: FoundFile,
         _ images: SourceImages,
-        _ byPath: [String: FoundFile],
+        _ files: FoundFiles,
         _ shown: (policy: IdentifierPolicy, words: [String])
     ) throws -> DiscoveredItem {
         let key = "labels:" + file.path
@@ -106,7 +106,7 @@ struct ExistingDiscovery {
             source.name = names.shown(file.name)
             source.identifiers = shown.policy
             source.words = shown.words.isEmpty ? nil : shown.words
-            let slices = found.series?.files.compactMap { byPath[$0] } ?? []
+            let slices = found.series?.files.compactMap { files[$0] } ?? []
             source.image = found.series.flatMap { VolumeSource($0, files: slices, model: ExistingLabels.model) }
             source.image?.notes = nil
             let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }

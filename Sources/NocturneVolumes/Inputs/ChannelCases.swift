@@ -47,7 +47,7 @@ struct VolumeFacts: Sendable {
 /// What is needed to locate a DICOM series again.
 struct SeriesFacts: Sendable {
     var part: String?
-    var names: [DICOMSliceName]
+    var slices: SeriesSlices
     /// Voxels before resampling; nil if nothing is resampled.
     var storedVoxels: Int?
     var notes: [String]

@@ -15,16 +15,23 @@ enum DICOMFiles {
         rules: DICOMSeriesRules,
         scope: ComputeScope,
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
-    ) throws -> (scan: DICOMScan, byPath: [String: FoundFile]) {
+    ) throws -> (scan: DICOMScan, files: FoundFiles) {
         var series: [DICOMSeries] = []
-        var found = try scan(files, request, rules: rules, scope: scope, filesAtOnce: .max, progress: progress) {
-            series.append($0)
-        }
+        let keep: (DICOMSeries, [FoundFile]) -> Void = { one, _ in series.append(one) }
+        var found = try scan(
+            files,
+            request,
+            rules: rules,
+            scope: scope,
+            filesAtOnce: .max,
+            progress: progress,
+            each: keep
+        )
         found.scan.series = series
         return found
     }
 
-    /// The same scan, which hands over one series after the other and does not keep their headers.
+    /// The same scan, which hands over one series after the other, with its files, and does not keep their headers.
     static func scan(
         _ files: [FoundFile],
         _ request: DiscoveryRequest,
@@ -32,32 +39,39 @@ enum DICOMFiles {
         scope: ComputeScope,
         filesAtOnce: Int = 16_384,
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil,
-        each: (DICOMSeries) -> Void
-    ) throws -> (scan: DICOMScan, byPath: [String: FoundFile]) {
-        var byPath = Dictionary(uniqueKeysWithValues: files.map { ($0.path, $0) })
+        each: (DICOMSeries, [FoundFile]) -> Void
+    ) throws -> (scan: DICOMScan, files: FoundFiles) {
+        let files = FoundFiles(files)
+        var added: [String: FoundFile] = [:]
         // Files excluded by a pattern stay excluded, even if a directory lists them.
         let scan = try DICOMScanner.scan(
-            paths: files.map(\.path),
+            paths: files.paths,
             scope: scope,
             rules: rules,
             filesAtOnce: filesAtOnce,
             progress: progress,
             looking: { request.trace.willRead($0) },
             admits: { path, directory in
-                byPath[directory].map { request.admits(named(path, by: $0)) } ?? false
-            },
-            each: each
-        )
-        request.trace.end()
-        for (path, directory) in scan.named {
-            if let directory = byPath[directory] { byPath[path] = named(path, by: directory) }
+                guard let file = files[directory].map({ named(path, by: $0) }), request.admits(file) else {
+                    return false
+                }
+                added[path] = added[path] ?? file
+                return true
+            }
+        ) { series in
+            each(series, series.files.compactMap { added[$0] ?? files[$0] })
         }
-        return (scan, byPath)
+        request.trace.end()
+        return (scan, files.merging(scan.named.keys.compactMap { added[$0] }))
     }
 
     /// What identifies the patients of a scan in paths; nothing unless the request asks for digests in place of such words.
     /// - Parameter paths: of all that was found.
-    static func patients(_ scan: DICOMScan, _ paths: [String], _ request: DiscoveryRequest) -> PatientFolders {
+    static func patients(
+        _ scan: DICOMScan,
+        _ paths: some Sequence<String>,
+        _ request: DiscoveryRequest
+    ) -> PatientFolders {
         guard request.identifiers == .hash, !scan.patients.isEmpty else { return PatientFolders() }
         var known: [PatientIdentity: SoughtWords] = [:]
         let sought = scan.patients.mapValues { patients in
@@ -67,7 +81,7 @@ enum DICOMFiles {
                 sought.formUnion(own)
             }
         }
-        return PatientFolders(sought, paths: paths + scan.named.keys.sorted())
+        return PatientFolders(sought, paths: [AnySequence(paths), AnySequence(scan.named.keys.sorted())].lazy.joined())
     }
 
     /// What the user can do about a refused series.

@@ -11,21 +11,22 @@ struct FoundSeries {
     let part: String?
     /// SeriesNumber of the first slice.
     let number: Int?
-    let files: [String]
+    let files: [FoundFile]
     /// The label objects among the files.
     let labels: [LabelObject]
     let volume: Result<VolumeFacts, Refusal>
 
-    init(_ series: DICOMSeries) {
+    /// - Parameter files: those of the series.
+    init(_ series: DICOMSeries, files: [FoundFile]) {
         seriesInstanceUID = series.seriesInstanceUID
         part = series.part
         number = series.slices.first?.object.seriesNumber
-        files = series.files
+        self.files = files
         labels = LabelObject.objects(of: series)
-        volume = Self.facts(series)
+        volume = Self.facts(series, files.map(\.path))
     }
 
-    private static func facts(_ series: DICOMSeries) -> Result<VolumeFacts, Refusal> {
+    private static func facts(_ series: DICOMSeries, _ files: [String]) -> Result<VolumeFacts, Refusal> {
         if let problem = series.problem {
             let hint = DICOMFiles.hint(series)
             return .failure(Refusal(problem: Self.problem(problem, among: series.files, hint: hint)))
@@ -43,7 +44,7 @@ struct FoundSeries {
                 window: HeaderWindow(series),
                 series: SeriesFacts(
                     part: series.part,
-                    names: series.slices.map(DICOMSliceName.init),
+                    slices: SeriesSlices(series.slices.map(DICOMSliceName.init), files: files),
                     storedVoxels: series.correction?.storedShape.count,
                     notes: series.notes
                 )

@@ -40,7 +40,7 @@ extension FoundVolume {
         )
         source.words = words.isEmpty ? nil : words
         source.window = facts.window
-        if let series = facts.series { source.set(series, files: files) }
+        if let series = facts.series { source.set(series) }
         source.timePoint = facts.timePoint
         source.part = source.part ?? facts.timePoint?.part
         return source

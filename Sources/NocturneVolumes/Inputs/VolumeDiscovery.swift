@@ -54,7 +54,7 @@ struct VolumeDiscovery {
         }
         found += zip(walk.unresponsive, isUnresponsiveNIfTI).filter { !$0.1 }
             .map { single($0.0, .refused(request.silent.reason(for: $0.0.path))) }
-        let dicom = try dicomVolumes(others, excluding: Set(nifti.map(\.path)), request)
+        let dicom = try dicomVolumes(others, excluding: FoundFiles(nifti), request)
         found += dicom.found
         found.sort { $0.order < $1.order }
         let patients = DICOMFiles.patients(dicom.scan, walk.paths, request)
@@ -89,31 +89,32 @@ struct VolumeDiscovery {
 
     /// The volume in a file, or each of several, or the reason why it cannot be read.
     private func niftiVolumes(_ file: FoundFile, _ request: DiscoveryRequest) -> [FoundVolume] {
+        let path = file.path
         func whole(_ volume: Result<VolumeFacts, Refusal>) -> FoundVolume {
             FoundVolume(
-                key: "nifti:" + file.path,
+                key: "nifti:" + path,
                 name: VolumeDiscovery.stem(file.fileName),
-                path: file.path,
+                path: path,
                 files: [file],
                 volume: volume,
-                order: file.path
+                order: path
             )
         }
         guard !file.isUnresponsive else {
-            return [whole(.failure(Refusal(problem: .refused(request.silent.reason(for: file.path)))))]
+            return [whole(.failure(Refusal(problem: .refused(request.silent.reason(for: path)))))]
         }
-        request.trace.willRead([file.path])
+        request.trace.willRead([path])
         do throws(NIfTIError) {
             // The rest of a header may be large: it is not kept.
             let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
                 try NIfTIReader.readHeader(
-                    at: file.path,
+                    at: path,
                     assumesOrientation: options.assumesOrientation,
                     acceptsTimeSeries: true
                 )
             }
             var found = whole(.success(VolumeFacts(header)))
-            if header.dataPath != file.path { found.images = [file.neighbour(at: header.dataPath)] }
+            if header.dataPath != path { found.images = [file.neighbour(at: header.dataPath)] }
             return header.time.map(found.timePoints) ?? [found]
         } catch {
             let reason = ItemReason.discovered(FaultCode(of: error), error.detail + DICOMFiles.hint(error))
@@ -126,27 +127,27 @@ struct VolumeDiscovery {
 
     private func dicomVolumes(
         _ files: [FoundFile],
-        excluding nifti: Set<String>,
+        excluding nifti: FoundFiles,
         _ request: DiscoveryRequest
     ) throws -> (found: [FoundVolume], scan: DICOMScan) {
         var all: [FoundSeries] = []
-        let (scan, byPath) = try DICOMFiles.scan(files, request, rules: options.seriesRules, scope: scope) {
-            all.append(FoundSeries($0))
+        let (scan, files) = try DICOMFiles.scan(files, request, rules: options.seriesRules, scope: scope) {
+            all.append(FoundSeries($0, files: $1))
         }
         var seriesInFolder: [String: Set<String>] = [:]
         for series in all {
-            if let file = series.files.first.flatMap({ byPath[$0] }) {
+            if let file = series.files.first {
                 seriesInFolder[file.folderPath, default: []].insert(series.seriesInstanceUID)
             }
         }
         var found: [FoundVolume] = []
         for series in all {
             found += series.labels.compactMap { object in
-                byPath[object.path].map { single($0, .unknown(.discovered(.unknownFormat, object.skipReason))) }
+                files[object.path].map { single($0, .unknown(.discovered(.unknownFormat, object.skipReason))) }
             }
             let labelled = Set(series.labels.map(\.path))
-            let slices = series.files.compactMap { labelled.contains($0) ? nil : byPath[$0] }
-            guard let first = slices.min(by: { $0.path < $1.path }) else { continue }
+            let slices = labelled.isEmpty ? series.files : series.files.filter { !labelled.contains($0.path) }
+            guard let first = slices.min() else { continue }
             var suffix = ""
             if seriesInFolder[first.folderPath, default: []].count > 1 {
                 suffix += series.number.map { "_s\($0)" } ?? "_series"
@@ -165,11 +166,11 @@ struct VolumeDiscovery {
             )
         }
         for entry in scan.rejectedFiles {
-            guard let file = byPath[entry.path] else { continue }
+            guard let file = files[entry.path] else { continue }
             found.append(single(file, FoundSeries.problem(entry.reason, among: [])))
         }
         for path in scan.notDICOM {
-            guard let file = byPath[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
+            guard let file = files[path], !VolumeDiscovery.isImageOfPair(file, nifti) else { continue }
             found.append(single(file, VolumeDiscovery.problem(ofUnknown: path)))
         }
         return (found, scan)
@@ -185,21 +186,22 @@ struct VolumeDiscovery {
     }
 
     private func single(_ file: FoundFile, _ problem: ItemProblem) -> FoundVolume {
-        FoundVolume(
-            key: DiscoveredItem.fileKeyPrefix + file.path,
+        let path = file.path
+        return FoundVolume(
+            key: DiscoveredItem.fileKeyPrefix + path,
             name: file.fileName,
-            path: file.path,
+            path: path,
             files: [file],
             volume: .failure(Refusal(problem: problem)),
-            order: file.path
+            order: path
         )
     }
 
     /// Whether the file holds the voxels of a NIfTI pair whose header is an item.
-    private static func isImageOfPair(_ file: FoundFile, _ nifti: Set<String>) -> Bool {
+    private static func isImageOfPair(_ file: FoundFile, _ nifti: FoundFiles) -> Bool {
         for (image, header) in [(".img.gz", ".hdr"), (".img", ".hdr")] where file.path.hasSuffix(image) {
-            let stem = file.path.dropLast(image.count)
-            return nifti.contains(stem + header) || nifti.contains(stem + header + ".gz")
+            let stem = String(file.path.dropLast(image.count))
+            return nifti[stem + header] != nil || nifti[stem + header + ".gz"] != nil
         }
         return false
     }
@@ -217,7 +219,7 @@ struct VolumeDiscovery {
             cases.reverse()
             return cases
         }
-        let limits = stride(from: Self.portion, to: found.count, by: Self.portion).map { found[$0].order }
+        let limits = Self.portions(found)
         found = []
         var items = [[DiscoveredItem]](repeating: [], count: models.count)
         var seconds = SecondImageFinder(options, scope: scope)
@@ -235,8 +237,23 @@ struct VolumeDiscovery {
         return items.flatMap(\.self)
     }
 
-    /// How many volumes become items in one go.
-    private static let portion = 4096
+    /// How many volumes, and how many files of theirs, become items in one go; a larger series is a portion of its own.
+    private static let (volumesAtOnce, filesAtOnce) = (4096, 16_384)
+
+    /// The orders of the first volumes of all portions but the first.
+    private static func portions(_ found: [FoundVolume]) -> [String] {
+        var limits: [String] = []
+        var (volumes, files) = (0, 0)
+        for volume in found {
+            if volumes > 0, volumes == volumesAtOnce || files + volume.files.count > filesAtOnce {
+                limits.append(volume.order)
+                (volumes, files) = (0, 0)
+            }
+            volumes += 1
+            files += volume.files.count
+        }
+        return limits
+    }
 
     /// Takes out the volumes at the end whose order is below a limit; all of them without one.
     private static func remove(from volumes: inout [FoundVolume], before limit: String?) -> [FoundVolume] {

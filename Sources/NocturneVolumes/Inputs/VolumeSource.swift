@@ -88,17 +88,20 @@ public struct VolumeSource: ItemSource {
         }
 
         init(_ name: DICOMSliceName, file: Int) {
+            self.init(file: file, frame: name.frame, x: name.x, y: name.y)
+        }
+
+        init(file: Int, frame: Int, x: Int, y: Int) {
             self.file = file
-            frame = name.frame
-            x = name.x
-            y = name.y
+            self.frame = frame
+            self.x = x
+            self.y = y
         }
     }
 
-    /// Stores the locations of a series' slices; `files` are those of ``files``.
-    mutating func set(_ series: SeriesFacts, files: [FoundFile]) {
-        let places = Dictionary(uniqueKeysWithValues: files.enumerated().map { ($0.element.path, $0.offset) })
-        slices = series.names.compactMap { name in places[name.path].map { Slice(name, file: $0) } }
+    /// Stores where a series' slices lie in ``files``.
+    mutating func set(_ series: SeriesFacts) {
+        slices = series.slices.slices
         part = series.part
         storedVoxels = series.storedVoxels
         isCorrected = series.storedVoxels.map { _ in true }

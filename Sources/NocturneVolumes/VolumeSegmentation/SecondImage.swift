@@ -175,10 +175,10 @@ extension VolumeSource {
         window = HeaderWindow(series)
         let facts = SeriesFacts(
             part: series.part,
-            names: series.slices.map(DICOMSliceName.init),
+            slices: SeriesSlices(series.slices.map(DICOMSliceName.init), files: self.files),
             storedVoxels: series.correction?.storedShape.count,
             notes: series.notes
         )
-        set(facts, files: files)
+        set(facts)
     }
 }

@@ -70,28 +70,26 @@ struct Plan: AsyncParsableCommand {
             Terminal.printMessage(PlanText(report: report).text)
             throw NocturneExit.nothingMatched
         }
-        let (items, others) = try report.divisible()
+        let items = report.divisible
         let plan = try await Division(folder, description, threads: report.threads).begin(
             items,
-            others: others,
-            order: report.decisions.map(\.item.key),
+            of: report.decisions,
             count: sharding.count(for: items.map(\.seconds))
         )
         _ = try await Merge.merge(folder)
         if json { return try Terminal.printJSON(plan) }
-        let processes = report.threads < cores ? [Plan.processesText(threads: report.threads, cores: cores)] : []
-        let text = (report.notes + [Plan.text(plan, folder)] + processes).joined(separator: "\n")
-        Terminal.printResult(text)
+        Terminal.printResult((report.notes + [Plan.text(plan, folder, cores: cores)]).joined(separator: "\n"))
     }
 
     /// Why a task does not use all cores.
-    static func processesText(threads: Int, cores: Int) -> String {
+    private static func processesText(threads: Int, cores: Int) -> String {
         "A task uses \(threads) of the \(cores) cores of a machine like this one: with more, its networks would wait for single "
             + "threads more than 10 % of the time. Run \(cores / threads) tasks on a machine; --threads uses another number."
     }
 
     /// What a user does next.
-    static func text(_ plan: ShardPlan, _ folder: OutputFolder) -> String {
+    /// - Parameter cores: of this machine.
+    static func text(_ plan: ShardPlan, _ folder: OutputFolder, cores: Int) -> String {
         let count = plan.shards.count
         let items = plan.shards.reduce(0) { $0 + $1.items }
         let longest = plan.shards.map(\.seconds).max() ?? 0
@@ -101,7 +99,8 @@ struct Plan: AsyncParsableCommand {
             \(plan.threads) threads, and at most \(ByteCount(bytes)) of memory\
             \(plan.instructionSet.map { "; all machines use \($0)" } ?? "").
             Process them with: nocturne run \(folder.path) --shard 1/\(count) and so on, or nocturne submit \(folder.path) --slurm
-            Afterwards: nocturne merge \(folder.path)
+            Afterwards: nocturne merge \(folder.path)\
+            \(plan.threads < cores ? "\n" + processesText(threads: plan.threads, cores: cores) : "")
             """
     }
 }

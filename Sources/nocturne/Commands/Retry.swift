@@ -119,8 +119,8 @@ struct Retry: EngineCommand {
         }
         // The engine crashed twice on these, most often for memory.
         let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
-        var divisible = try report.divisible().items
-        for place in divisible.indices where crashed.contains(divisible[place].entry.entry.key) {
+        var divisible = report.divisible
+        for place in divisible.indices where crashed.contains(divisible[place].decision.item.key) {
             divisible[place].bytes *= 2
         }
         guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
@@ -128,7 +128,7 @@ struct Retry: EngineCommand {
             divisible,
             count: sharding.count(for: divisible.map(\.seconds))
         )
-        Terminal.printResult(Plan.text(plan, folder))
+        Terminal.printResult(Plan.text(plan, folder, cores: resources.width()))
     }
 
     /// A code that no item has is probably mistyped.

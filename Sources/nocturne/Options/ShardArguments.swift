@@ -73,18 +73,10 @@ extension ShardArguments {
 }
 
 extension PlanReport {
-    /// The items to be processed, with what is predicted, and the rest.
-    func divisible() throws -> (items: [Division.Item], others: [JournalEntry]) {
-        var items: [Division.Item] = []
-        for (decision, shown) in zip(decisions, self.items) where decision.work {
-            items.append(
-                Division.Item(
-                    try PlannedEntry(decision),
-                    seconds: shown.seconds ?? 0,
-                    bytes: engineBytes + (shown.peakBytes ?? 0)
-                )
-            )
+    /// The items to be processed, with what is predicted.
+    var divisible: [Division.Item] {
+        zip(decisions, items).filter(\.0.work).map { decision, shown in
+            Division.Item(decision, seconds: shown.seconds ?? 0, bytes: engineBytes + (shown.peakBytes ?? 0))
         }
-        return (items, decisions.filter { !$0.work }.map(\.entry))
     }
 }

@@ -43,6 +43,14 @@ struct MediaDirectoryTests {
             ).path
             let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
             #expect(scan.series.map(\.slices.count) == [4] && scan.series[0].problem == nil)
+            // The same where headers are read in parts, with files before, between and after those that it names.
+            for others in [[], ["CT1/1"], ["CT1/0", "ct2/3"], ["CT1/1", "ct2/2"]] {
+                var series: [DICOMSeries] = []
+                let paths = [path] + others.map { folder($0).path }
+                let parts = try DICOMScanner.scan(paths: paths, scope: .serial(), filesAtOnce: 0) { series.append($0) }
+                #expect(series.map(\.slices) == scan.series.map(\.slices))
+                #expect(parts.named.count == 4 - others.count && parts.rejectedFiles.map(\.path) == [path])
+            }
             #expect(scan.named.count == 4 && Set(scan.named.values) == [path])
             #expect(
                 words(scan)

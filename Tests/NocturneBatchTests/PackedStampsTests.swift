@@ -1,0 +1,88 @@
+import Foundation
+import NocturneBatch
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("The stamps of files in little memory")
+struct PackedStampsTests {
+    @Test("come out as they went in, whatever the paths, sizes and times")
+    func roundTrip() throws {
+        var random = SplitMix64(seed: 5)
+        for count in [0, 1, 2, 127, 128, 300] {
+            let stamps = (0..<count).map { _ in Self.stamp(&random) }
+            let packed = PackedStamps(stamps)
+            #expect(packed.stamps == stamps && packed.isEmpty == stamps.isEmpty)
+            #expect(packed == PackedStamps(packed.stamps))
+        }
+    }
+
+    @Test("of files on disk hold, and differ once a file has changed")
+    func files() throws {
+        let folder = try TemporaryFolder("nocturne-stamps")
+        let paths = ["a/é 1.dcm", "a/é 2.dcm", "b", "gone"]
+        for path in paths.dropLast() { try folder.write("abc", to: path) }
+        let stamps = PackedStamps(paths.map { InputStamp(folder($0).path) })
+        #expect(stamps.stamps.map(\.holds) == [true, true, true, true])
+        #expect(stamps.stamps.map(\.size) == [3, 3, 3, nil])
+        try folder.write("abcd", to: "a/é 2.dcm")
+        #expect(stamps.stamps.map(\.holds) == [true, false, true, true])
+    }
+
+    @Test("of a series take some bytes a file")
+    func size() {
+        let stamps = (0..<400).map { index in
+            InputStamp(
+                path: "/archive/2021/patient-000123/CT/IM-00001-\(1000 + index).dcm",
+                state: InputStamp.State(
+                    size: 526_336,
+                    seconds: 1_600_000_000 + index / 9,
+                    nanoseconds: 1234567 * index % 999_999_999
+                ),
+                touchedSeconds: 1_700_000_000
+            )
+        }
+        let bytes = MemoryLayout.size(ofValue: stamps[0]) * 400
+        #expect(PackedStamps(stamps).byteCount < 400 * 20 && bytes > 400 * 50)
+    }
+
+    private static func stamp(_ random: inout SplitMix64) -> InputStamp {
+        let letters = Array("ab/é\u{65}\u{301}日🦴_0123456789")
+        let path = String(
+            (0..<Int.random(in: 0...300, using: &random)).map { _ in letters.randomElement(using: &random)! }
+        )
+        let numbers = [0, 1, -1, 63, 64, -65, 1_000_000_000, Int.max, Int.min]
+        func number() -> Int { numbers.randomElement(using: &random)! }
+        let state =
+            Bool.random(using: &random)
+            ? nil : InputStamp.State(size: number(), seconds: number(), nanoseconds: number())
+        return InputStamp(path: path, state: state, touchedSeconds: Bool.random(using: &random) ? nil : number())
+    }
+}
+
+@Suite("A text in little memory")
+struct CompressedTextTests {
+    @Test("comes out as it went in, bit by bit, and equals the same text only")
+    func roundTrip() {
+        let path = "/archive/2021/patient/IM-0001.dcm"
+        let texts =
+            ["", "é", String(repeating: "e\u{301}日", count: 700), String(repeating: path, count: 400)]
+            + (1022...1026).map { String(repeating: "x", count: $0) }
+        for text in texts {
+            let compressed = CompressedText(text)
+            #expect(compressed.text.utf8.elementsEqual(text.utf8))
+            #expect(compressed == CompressedText(text) && compressed != CompressedText(text + "y"))
+        }
+    }
+
+    @Test("is smaller where much repeats, and never larger")
+    func size() {
+        let files = (0..<400).map { "\"/archive/2021/patient-000123/CT/IM-00001-\(1000 + $0).dcm\"" }.joined(
+            separator: ","
+        )
+        #expect(CompressedText(files).byteCount < files.utf8.count / 8)
+        var random = SplitMix64(seed: 3)
+        let noise = String((0..<5000).map { _ in Character(UnicodeScalar(UInt8.random(in: 32...126, using: &random))) })
+        #expect(CompressedText(noise).byteCount <= noise.utf8.count)
+    }
+}
