@@ -17,6 +17,30 @@ struct PackedStampsTests {
         }
     }
 
+    @Test("recorded as text come back, and a damaged text does not")
+    func recorded() throws {
+        var random = SplitMix64(seed: 8)
+        let packed = PackedStamps((0..<20).map { _ in Self.stamp(&random) })
+        #expect(PackedStamps(recorded: packed.recorded) == packed)
+        #expect(PackedStamps(recorded: PackedStamps([]).recorded)?.stamps == [])
+        #expect(PackedStamps(recorded: "") == nil && PackedStamps(recorded: "no base64!") == nil)
+        let bytes = Array(try #require(Data(base64Encoded: packed.recorded)))
+        for count in bytes.indices {
+            #expect(PackedStamps(recorded: Data(bytes[..<count]).base64EncodedString()) == nil)
+        }
+        // Any other bytes are refused or are stamps, too.
+        for _ in 0..<2000 {
+            var damaged = bytes
+            for _ in 0..<3 {
+                damaged[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            let read = PackedStamps(recorded: Data(damaged).base64EncodedString())
+            #expect(read.map { $0.stamps.count <= damaged.count } ?? true)
+        }
+        let absurd: [UInt8] = [255, 255, 255, 255, 255, 255, 255, 255, 127]
+        #expect(PackedStamps(recorded: Data(absurd).base64EncodedString()) == nil)
+    }
+
     @Test("of files on disk hold, and differ once a file has changed")
     func files() throws {
         let folder = try TemporaryFolder("nocturne-stamps")

@@ -49,18 +49,6 @@ public struct InputStamp: Sendable, Hashable {
         )
     }
 
-    /// Size, seconds and nanoseconds, to be recorded; empty for a file that did not exist.
-    var recorded: [Int] { state.map { [$0.size, $0.seconds, $0.nanoseconds] } ?? [] }
-
-    /// As it was recorded.
-    init(path: String, recorded: [Int]) {
-        self.init(
-            path: path,
-            state: recorded.count == 3
-                ? State(size: recorded[0], seconds: recorded[1], nanoseconds: recorded[2]) : nil
-        )
-    }
-
     /// Whether the file still has this size and this time of modification.
     public var holds: Bool { state == InputStamp(path).state }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The stamps of an item's files in little memory: a series has hundreds of files, and a batch thousands of series. Some 15 bytes
 /// for each file of a series, whose names and times differ little from one to the next.
 package struct PackedStamps: Sendable, Hashable {
@@ -18,9 +20,30 @@ package struct PackedStamps: Sendable, Hashable {
 
     package var byteCount: Int { bytes.count }
 
-    package var stamps: [InputStamp] {
+    package var stamps: [InputStamp] { unpacked ?? [] }
+
+    /// As text, to be recorded: base64.
+    package var recorded: String { Data(bytes).base64EncodedString() }
+
+    /// - Returns: nil for a text that is not one of ``recorded``.
+    package init?(recorded text: String) {
+        guard let data = Data(base64Encoded: text) else { return nil }
+        bytes = Array(data)
+        guard unpacked != nil else { return nil }
+    }
+
+    /// Nil where the bytes are not those of stamps.
+    private var unpacked: [InputStamp]? {
         var packed = Unpacking(rest: bytes[...])
-        return (0..<packed.number()).map { _ in packed.stamp() }
+        // A stamp takes three bytes at least.
+        guard let count = packed.number(), (0...bytes.count / 3).contains(count) else { return nil }
+        var stamps: [InputStamp] = []
+        stamps.reserveCapacity(count)
+        for _ in 0..<count {
+            guard let stamp = packed.stamp() else { return nil }
+            stamps.append(stamp)
+        }
+        return packed.rest.isEmpty ? stamps : nil
     }
 }
 
@@ -78,46 +101,56 @@ private struct Packing {
     }
 }
 
+/// Reads what ``Packing`` has written; nil for anything else.
 private struct Unpacking {
-    var rest: ArraySlice<UInt8>
+    private(set) var rest: ArraySlice<UInt8>
     private var previous = PreviousStamp()
 
     init(rest: ArraySlice<UInt8>) { self.rest = rest }
 
-    mutating func stamp() -> InputStamp {
-        let shared = number()
-        let length = number()
+    mutating func stamp() -> InputStamp? {
+        guard let shared = number(), (0...previous.path.count).contains(shared),
+            let length = number(), (0...rest.count).contains(length)
+        else { return nil }
         previous.path.removeSubrange(shared...)
         previous.path += rest.prefix(length)
         rest = rest.dropFirst(length)
-        let parts = PackedParts(rawValue: rest.removeFirst())
+        guard let raw = rest.popFirst() else { return nil }
+        let parts = PackedParts(rawValue: raw)
         var state: InputStamp.State?
         if parts.contains(.state) {
-            previous.size &+= difference()
-            previous.seconds &+= difference()
-            state = InputStamp.State(size: previous.size, seconds: previous.seconds, nanoseconds: difference())
+            guard let size = difference(), let seconds = difference(), let nanoseconds = difference() else {
+                return nil
+            }
+            previous.size &+= size
+            previous.seconds &+= seconds
+            state = InputStamp.State(size: previous.size, seconds: previous.seconds, nanoseconds: nanoseconds)
+        }
+        var touched: Int?
+        if parts.contains(.touched) {
+            guard let later = difference() else { return nil }
+            touched = previous.seconds &+ later
         }
         return InputStamp(
             path: String(decoding: previous.path, as: UTF8.self),
             state: state,
-            touchedSeconds: parts.contains(.touched) ? previous.seconds &+ difference() : nil
+            touchedSeconds: touched
         )
     }
 
-    mutating func number() -> Int { Int(truncatingIfNeeded: bits()) }
+    mutating func number() -> Int? { bits().map { Int(truncatingIfNeeded: $0) } }
 
-    private mutating func bits() -> UInt64 {
-        var (number, shift): (UInt64, UInt64) = (0, 0)
-        while true {
-            let byte = rest.removeFirst()
+    private mutating func bits() -> UInt64? {
+        var number: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            guard let byte = rest.popFirst() else { return nil }
             number |= UInt64(byte & 127) << shift
             if byte < 128 { return number }
-            shift += 7
         }
+        return nil
     }
 
-    private mutating func difference() -> Int {
-        let bits = bits()
-        return Int(truncatingIfNeeded: Int64(bitPattern: bits >> 1) ^ -Int64(bitPattern: bits & 1))
+    private mutating func difference() -> Int? {
+        bits().map { Int(truncatingIfNeeded: Int64(bitPattern: $0 >> 1) ^ -Int64(bitPattern: $0 & 1)) }
     }
 }

@@ -6,22 +6,22 @@ package import NocturneSystem
 /// were.
 struct PlannedInputs: Codable {
     let recipe: Int
-    private let files: [String]
-    private let stamps: [[Int]]
+    /// As ``PackedStamps/recorded``.
+    private let stamps: String
 
-    init(recipe: Int, _ inputs: [InputStamp]) {
+    init(recipe: Int, _ inputs: PackedStamps) {
         self.recipe = recipe
-        files = inputs.map(\.path)
-        stamps = inputs.map(\.recorded)
+        stamps = inputs.recorded
     }
 
-    var inputs: [InputStamp] { zip(files, stamps).map { InputStamp(path: $0, recorded: $1) } }
+    /// Nil where the journal is damaged.
+    var inputs: [InputStamp]? { PackedStamps(recorded: stamps)?.stamps }
 }
 
 extension PlannedEntry {
     /// - Throws: `EncodingError`.
     package init(_ decision: WorkPlanner.Decision) throws {
-        let inputs = PlannedInputs(recipe: decision.item.recipe, decision.item.inputs)
+        let inputs = PlannedInputs(recipe: decision.item.recipe, decision.item.packedInputs)
         self.init(decision.entry, inputs: String(decoding: try StableJSON.encodeLine(inputs), as: UTF8.self))
     }
 }
@@ -39,9 +39,9 @@ extension Discovery {
             try flag.check()
             let entry = planned.entry
             guard let known = try? JSONDecoder().decode(PlannedInputs.self, from: Data(planned.inputs.utf8)),
-                (0..<recipes).contains(known.recipe), let fingerprint = ContentDigest(hex: entry.fingerprint)
+                (0..<recipes).contains(known.recipe), let fingerprint = ContentDigest(hex: entry.fingerprint),
+                let inputs = known.inputs
             else { throw BatchError(.notAShard, path: "", detail: "\(entry.name): the plan cannot be read") }
-            let inputs = known.inputs
             var item = DiscoveredItem(
                 key: entry.key,
                 name: entry.name,

@@ -18,7 +18,7 @@ public struct VolumeSource: ItemSource {
     /// The id of the model package.
     var model: String
     /// The file, the channels' files in order, or the slices' files in order.
-    var files: [String]
+    @FilePaths var files: [String]
     /// The path relative to the input as given: the only location that a result may contain.
     var name: String
     var geometry: VolumeGeometry
@@ -29,7 +29,7 @@ public struct VolumeSource: ItemSource {
     /// The display window from its header.
     var window: HeaderWindow?
     /// The slices of a DICOM series in order; nil for other formats. Their paths are in ``files``.
-    var slices: [Slice]?
+    var slices: SeriesSlices?
     /// Which part of its series, or volume of its file, it is; nil for all of it.
     var part: String?
     /// Of a NIfTI file with several volumes.
@@ -65,43 +65,9 @@ public struct VolumeSource: ItemSource {
         }
     }
 
-    /// One slice: the index of its file in ``files``, and its frame in that file.
-    struct Slice: Codable, Sendable, Hashable {
-        var file: Int
-        var frame: Int
-        /// The origin of a mosaic's tile, in pixels.
-        var x: Int
-        var y: Int
-
-        /// Encodes numbers only: the journal has one line per item, with up to thousands of slices.
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.unkeyedContainer()
-            for number in [file, frame, x, y] { try container.encode(number) }
-        }
-
-        init(from decoder: any Decoder) throws {
-            var container = try decoder.unkeyedContainer()
-            file = try container.decode(Int.self)
-            frame = try container.decode(Int.self)
-            x = try container.decode(Int.self)
-            y = try container.decode(Int.self)
-        }
-
-        init(_ name: DICOMSliceName, file: Int) {
-            self.init(file: file, frame: name.frame, x: name.x, y: name.y)
-        }
-
-        init(file: Int, frame: Int, x: Int, y: Int) {
-            self.file = file
-            self.frame = frame
-            self.x = x
-            self.y = y
-        }
-    }
-
     /// Stores where a series' slices lie in ``files``.
     mutating func set(_ series: SeriesFacts) {
-        slices = series.slices.slices
+        slices = series.slices
         part = series.part
         storedVoxels = series.storedVoxels
         isCorrected = series.storedVoxels.map { _ in true }
@@ -115,14 +81,14 @@ public struct VolumeSource: ItemSource {
     var decoderBytes: Int {
         if format == .tiff { return TIFFStackReader.workingBytes(geometry.shape) }
         guard let slices else { return Self.minimumDecoderBytes }
-        let columns = geometry.shape.x + (slices.map(\.x).max() ?? 0)
-        let rows = geometry.shape.y + (slices.map(\.y).max() ?? 0)
+        let origin = slices.largestOrigin
+        let (columns, rows) = (geometry.shape.x + origin.x, geometry.shape.y + origin.y)
         return max(Self.minimumDecoderBytes, 12 * columns * rows)
     }
 
     /// The slices with full paths; nil if the source is not DICOM or is inconsistent.
     var sliceNames: [DICOMSliceName]? {
-        guard let slices, slices.allSatisfy({ files.indices.contains($0.file) }) else { return nil }
+        guard let slices = slices?.all(in: files.count) else { return nil }
         return slices.map { DICOMSliceName(path: files[$0.file], frame: $0.frame, x: $0.x, y: $0.y) }
     }
     /// The file of reference labels.
