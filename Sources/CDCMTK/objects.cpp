@@ -137,6 +137,11 @@ void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
     for (const DcmTagKey &tag : copied) {
         copy_valid(source, tag, set);
     }
+    // Must not be empty; without it, texts are ASCII, as an empty one means.
+    DcmElement *characters = nullptr;
+    if (set.findAndGetElement(DCM_SpecificCharacterSet, characters).good() && characters->isEmpty()) {
+        delete set.remove(characters);
+    }
     for (const DcmTagKey &tag : present) {
         if (!set.tagExists(tag)) require(set.insertEmptyElement(tag));
     }

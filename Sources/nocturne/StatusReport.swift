@@ -177,11 +177,13 @@ struct StatusReport: Encodable {
         }
     }
 
-    func text(_ folder: OutputFolder, _ state: LockState) -> String {
+    /// - Parameter listsParts: whether photos and detected objects are listed, in the order of ``parts``.
+    func text(_ folder: OutputFolder, _ state: LockState, listsParts: Bool) -> String {
         var lines = shards.map { shardLines($0, folder) } ?? [run(state)]
         lines += progress.map(ProgressText.lines) ?? []
         lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
         lines += FailureText.lines(failures)
+        if listsParts { lines += PartText.lines(parts) }
         if !unusual.isEmpty {
             let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
             lines.append("\(unusual.count) items have values that are unusual in this batch: \(shown)")

@@ -141,6 +141,14 @@ struct PhotoCommandTests {
         #expect(newest.first?["thumbnail"] is NSNull && newest.first?["id"] is NSNull)
         let times = newest.compactMap { $0["changed"] as? String }
         #expect(times == times.sorted(by: >) && newest.count == 5)
+        let text = try Tool(["status", output, "--newest-first"]).output.split(separator: "\n").map(String.init)
+        let first = try #require(text.firstIndex(of: "  p1: processing"))
+        #expect(
+            Set(text[(first + 1)...].prefix(4)) == [
+                "  p0: 1 object ready", "  p2: 1 object ready", "  p3: 1 object ready", "  broken: failed",
+            ]
+        )
+        #expect(try !Tool(["status", output]).output.contains("  p0:"))
     }
 
     @Test("With --enrich books wait for title and author; a filled-in table makes them ready and survives a resume")

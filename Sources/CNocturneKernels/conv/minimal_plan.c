@@ -206,10 +206,35 @@ size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan) {
     return vectors * plan->kernels->lanes * (size_t)words_of(plan) * plan->desc.kz * nk_conv_minimal_points(plan);
 }
 
+/// Output channels whose weights are transformed together.
+#define TRANSFORMED 32
+
+/// The points of 3 × 3 taps along y and x, each `[output channel]`: first along y, then along x.
+static void transform_taps(
+    const nk_conv_plan *plan, const double taps[9][TRANSFORMED], double points[36][TRANSFORMED]
+) {
+    const double(*along_y)[3] = plan->minimal_y == 2 ? transform_2 : transform_4;
+    const double(*along_x)[3] = plan->minimal_x == 2 ? transform_2 : transform_4;
+    const int points_y = plan->minimal_y + 2, points_x = plan->minimal_x + 2;
+    for (int j = 0; j < points_y; j++) {
+        const double *y = along_y[j];
+        double rows[3][TRANSFORMED];
+        for (int k = 0; k < 3; k++) {
+            for (int o = 0; o < TRANSFORMED; o++) {
+                rows[k][o] = y[0] * taps[k][o] + y[1] * taps[3 + k][o] + y[2] * taps[6 + k][o];
+            }
+        }
+        for (int i = 0; i < points_x; i++) {
+            const double *x = along_x[i];
+            double *to = points[j * points_x + i];
+            for (int o = 0; o < TRANSFORMED; o++) to[o] = x[0] * rows[0][o] + x[1] * rows[1][o] + x[2] * rows[2][o];
+        }
+    }
+}
+
 /// `[unit][point][block of 16 words][z tap][word][output channel]`.
 void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
-    const int cin = plan->desc.cin, kz = plan->desc.kz;
-    const int points_x = plan->minimal_x + 2, points = nk_conv_minimal_points(plan);
+    const int cin = plan->desc.cin, kz = plan->desc.kz, points = nk_conv_minimal_points(plan);
     const int channels_a_word = plan->pairs ? 2 : 1;
     size_t place = 0;
     for (int u = 0; u < plan->unit_count; u++) {
@@ -223,20 +248,22 @@ void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
             for (int z = 0; z < kz; z++) {
                 float *to = plan->weights + place +
                     ((size_t)block * CONV_BLOCK * kz + (size_t)z * words + word % CONV_BLOCK) * width;
-                for (int o = 0; o < unit->channels; o++) {
-                    const float *kernel = weights + (((size_t)(unit->first + o) * cin + i) * kz + z) * 9;
-                    float taps[9];
-                    for (int k = 0; k < 9; k++) taps[k] = plan->rounds ? nk_conv_rounded(kernel[k]) : kernel[k];
+                for (int first = 0; first < unit->channels; first += TRANSFORMED) {
+                    const int count = min_int(TRANSFORMED, unit->channels - first);
+                    double taps[9][TRANSFORMED] = {0}, sums[36][TRANSFORMED];
+                    for (int o = 0; o < count; o++) {
+                        const float *kernel = weights + (((size_t)(unit->first + first + o) * cin + i) * kz + z) * 9;
+                        for (int k = 0; k < 9; k++) taps[k][o] = plan->rounds ? nk_conv_rounded(kernel[k]) : kernel[k];
+                    }
+                    transform_taps(plan, taps, sums);
                     for (int p = 0; p < points; p++) {
-                        const double *y = (plan->minimal_y == 2 ? transform_2 : transform_4)[p / points_x];
-                        const double *x = (plan->minimal_x == 2 ? transform_2 : transform_4)[p % points_x];
-                        double sum = 0;
-                        for (int k = 0; k < 9; k++) sum += y[k / 3] * x[k % 3] * taps[k];
-                        float *place = to + p * point + o;
-                        if (plan->pairs) {
-                            ((uint16_t *)place)[i % 2] = nk_conv_bfloat16((float)sum);
-                        } else {
-                            *place = (float)sum;
+                        float *of_point = to + p * point + first;
+                        for (int o = 0; o < count; o++) {
+                            if (plan->pairs) {
+                                ((uint16_t *)(of_point + o))[i % 2] = nk_conv_bfloat16((float)sums[p][o]);
+                            } else {
+                                of_point[o] = (float)sums[p][o];
+                            }
                         }
                     }
                 }

@@ -45,8 +45,9 @@ package enum VolumeSegmentationKind: RecipeKind {
 
     package static func details(of package: ModelPackage) throws -> [String] {
         let settings = try VolumeModelSettings(package)
-        let program = settings.programDetails(package)
-        return program
+        let inputs =
+            settings.inputFormat == .tiff ? "TIFFs whose pages are slices" : "DICOM series and NIfTI files"
+        return ["Inputs: \(inputs)"] + settings.programDetails(package)
             + settings.members.flatMap { member in
                 member.settings.levels.enumerated().map { index, level in
                     let place = member.path.isEmpty ? "Cascade level" : "\(member.path), cascade level"

@@ -38,12 +38,13 @@ struct Models: ParsableCommand {
                 Terminal.printResult("No packages in \(catalog.searchPath.joined(separator: ", "))")
                 throw NocturneExit.nothingMatched
             }
-            var rows = [["model", "version", "task", "folder"]]
+            var rows = [["model", "version", "name", "task", "size", "folder"]]
             for entry in entries {
                 switch entry.package {
                 case .success(let package):
-                    rows.append([package.id, package.version, package.task, entry.folder])
-                case .failure(let error): rows.append([entry.folderName, "-", "broken", "\(error)"])
+                    let size = "\(ByteCount(package.totalFileBytes))"
+                    rows.append([package.id, package.version, package.name, package.task, size, entry.folder])
+                case .failure(let error): rows.append([entry.folderName, "-", "-", "broken", "-", "\(error)"])
                 }
             }
             Terminal.printResult(Terminal.table(rows))

@@ -15,7 +15,7 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Refresh every two seconds while a run is active.")
     var follow = false
 
-    @Flag(help: "List the parts of items in progress first, then those that changed last: a review queue.")
+    @Flag(help: "List photos and detected objects: those in progress first, then those that changed last.")
     var newestFirst = false
 
     func run() async throws {
@@ -24,7 +24,11 @@ struct Status: AsyncParsableCommand {
         while true {
             let state = try await BatchState.read(folder, newestFirst: newestFirst)
             let report = state.report
-            if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text(folder, state.lock)) }
+            if json {
+                try Terminal.printJSON(report)
+            } else {
+                Terminal.printResult(report.text(folder, state.lock, listsParts: newestFirst))
+            }
             guard follow, state.isActive else { return }
             try await Nocturne.time.sleep(for: .seconds(2))
         }

@@ -12,6 +12,8 @@ struct ModelList: Encodable {
         @Nullable var task: String?
         @Nullable var licence: String?
         @Nullable var digest: String?
+        /// The size of its files.
+        @Nullable var bytes: Int?
         /// Why the package cannot be used; null for one that can.
         @Nullable var error: String?
     }
@@ -33,6 +35,7 @@ struct ModelList: Encodable {
                     task: package.task,
                     licence: package.licence,
                     digest: package.digest.hex,
+                    bytes: package.totalFileBytes,
                     error: nil
                 )
             case .failure(let error):
@@ -44,6 +47,7 @@ struct ModelList: Encodable {
                     task: nil,
                     licence: nil,
                     digest: nil,
+                    bytes: nil,
                     error: "\(error)"
                 )
             }

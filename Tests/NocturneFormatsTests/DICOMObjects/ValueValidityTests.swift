@@ -80,6 +80,17 @@ struct ValueValidityTests {
         }
     }
 
+    @Test("an empty character set is left out, others stay")
+    func characterSet() throws {
+        let empty = try written { $0.text(0x0008_0005, "CS", "") }
+        #expect(!empty.contains { contains($0, 0x0008_0005) })
+        for value in ["ISO_IR 192", "\\ISO 2022 IR 87"] {
+            for (bytes, isExplicit) in zip(try written { $0.text(0x0008_0005, "CS", value) }, [true, false]) {
+                #expect(bytes.range(of: element(0x0008_0005, "CS", value, isExplicit: isExplicit)) != nil)
+            }
+        }
+    }
+
     @Test("positions and directions of more than sixteen characters are written again")
     func decimals() throws {
         let objects = try written { set in

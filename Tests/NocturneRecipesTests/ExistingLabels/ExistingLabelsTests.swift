@@ -90,6 +90,23 @@ struct ExistingLabelsTests {
         }
     }
 
+    @Test("A segmentation of a microscopic slide is skipped with the reason, and nothing fails")
+    func slide() async throws {
+        let bench = try LabelBench()
+        try bench.writeSegmentation(try bench.labels([(5, 1, 6)]), named: ["kidney"], to: "in/seg.dcm")
+        var bytes = Array(try Data(contentsOf: bench.batch.folder("in/seg.dcm")))
+        // Before SamplesPerPixel (0028,0002), whose value has two bytes.
+        let samples: [UInt8] = [0x28, 0, 2, 0] + Array("US".utf8) + [2, 0]
+        let place = try #require(bytes.indices.first { bytes[$0...].starts(with: samples) })
+        let organization: [UInt8] = [0x20, 0, 0x11, 0x93] + Array("CS".utf8) + [10, 0] + Array("TILED_FULL".utf8)
+        bytes.insert(contentsOf: organization, at: place)
+        try Data(bytes).write(to: bench.batch.folder("in/slide.dcm"))
+        let outcome = try await bench.run()
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 0)
+        #expect(try await bench.batch.state("slide") == .skipped)
+        #expect(try await bench.batch.reason("slide")?.contains("microscopic slide") == true)
+    }
+
     @Test("What is done stays done; a changed image, a damaged result and other options do not")
     func resume() async throws {
         let bench = try LabelBench()

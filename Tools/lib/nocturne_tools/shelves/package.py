@@ -40,7 +40,7 @@ def write_book_spines(write_network: Callable[[Path], None]) -> None:
         "name": "Book spines, synthetic demonstration",
         "description": "Takes photos of bookshelves apart into books. Trained on shelves drawn from seeds, without any "
         "photo. Synthetic, for demonstration.",
-        "version": "1.2.0",
+        "version": "1.3.0",
         "licence": "Apache-2.0",
         "task": "photo-instances",
         "files": [
