@@ -1,6 +1,9 @@
 """Compares Nocturne with PyTorch and OpenVINO on nnU-Net's plain 3-D U-Net: five stages from 32 features, patch 96x96x96.
 
     python Tools/benchmarks/unet96.py --nocturne .build/release/nocturne [--rounds 5] [--threads 2] [--patch 96] [--save]
+    python Tools/benchmarks/unet96.py --nocturne .build/release/nocturne --dimensions 2 --patch 512
+
+With --dimensions 2 the network is nnU-Net's for pictures of that side: eight stages from 32 to 512 features.
 
 Exports the network (random weights) to ONNX, then runs PyTorch in float32 and with bfloat16 autocast, OpenVINO (where
 its wheel is installed) in float32 and bfloat16, and `nocturne models bench` in both precisions, one after the other in every
@@ -40,6 +43,7 @@ BENCH = (
     "{nocturne} models bench {onnx} --patch {patch} --threads {threads} --repeat {repeats} --precision {precision}"
 )
 RUNS = 2
+FEATURES = {2: [32, 64, 128, 256, 512, 512, 512, 512], 3: [32, 64, 128, 256, 320]}
 PAIRS = [
     ("Nocturne float32", "PyTorch float32"),
     ("Nocturne float32", "OpenVINO float32"),
@@ -99,7 +103,7 @@ def compiled(path: str, x: torch.Tensor, precision: str, threads: int) -> Callab
 
 
 def engines(options: argparse.Namespace, network: torch.nn.Module, x: torch.Tensor, path: str) -> dict:
-    patch = ",".join([str(options.patch)] * 3)
+    patch = ",".join([str(options.patch)] * options.dimensions)
     result = {
         "PyTorch float32": lambda: LibraryRuns(lambda: network(x)),
         "PyTorch bfloat16": lambda: LibraryRuns(lambda: autocast(network, x)),
@@ -125,9 +129,10 @@ def report(options: argparse.Namespace, timings: dict, before: float) -> str:
     work = nocturne[0].last["convolutionOperations"] / 1e9
     versions = f"PyTorch {torch.__version__}" + (f", OpenVINO {openvino.__version__}" if openvino else "")
     sets = ", ".join(sorted({f"{t.last['precision']} on {t.last['instructionSet']}" for t in nocturne}))
+    size = f"{options.patch}{'²' if options.dimensions == 2 else '³'}"
     threads = f"{options.threads} thread" + ("" if options.threads == 1 else "s")
     lines = [
-        f"## {datetime.date.today()}: plain 3-D U-Net, patch {options.patch}³, {work:.0f} GFLOP, {threads}",
+        f"## {datetime.date.today()}: plain {options.dimensions}-D U-Net, patch {size}, {work:.0f} GFLOP, {threads}",
         "",
         f"{processor()}, {platform.system()}; {versions}; Nocturne's builtin engine, {sets}.",
         f"{options.rounds} rounds of {RUNS} runs each, alternating. Load average {before:.1f} before and"
@@ -164,14 +169,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--patch", type=int, default=96)
+    parser.add_argument("--dimensions", type=int, choices=sorted(FEATURES), default=3)
     parser.add_argument("--only", help="engines with their precision, separated by commas; Nocturne must be among them")
     parser.add_argument("--save", action="store_true", help="append to RESULTS.md")
     options = parser.parse_args()
     before = os.getloadavg()[0]
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
-    network = PlainUNet(3, 1, 2, [32, 64, 128, 256, 320]).eval()
-    x = torch.randn(1, 1, *[options.patch] * 3)
+    network = PlainUNet(options.dimensions, 1, 2, FEATURES[options.dimensions]).eval()
+    x = torch.randn(1, 1, *[options.patch] * options.dimensions)
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         path = os.path.join(folder, "unet.onnx")
         torch.onnx.export(network, (x,), path, input_names=["x"], output_names=["y"], opset_version=17, dynamo=False)

@@ -41,7 +41,15 @@ extension Discovery {
             guard let known = try? JSONDecoder().decode(PlannedInputs.self, from: Data(planned.inputs.utf8)),
                 (0..<recipes).contains(known.recipe), let fingerprint = ContentDigest(hex: entry.fingerprint),
                 let inputs = known.inputs
-            else { throw BatchError(.notAShard, path: "", detail: "\(entry.name): the plan cannot be read") }
+            else {
+                throw BatchError(
+                    .notAShard,
+                    path: "",
+                    detail:
+                        "the plan of \(entry.name) cannot be read: it is damaged, or another version made it; divide the "
+                        + "batch anew with `nocturne plan --shards` and another --output"
+                )
+            }
             var item = DiscoveredItem(
                 key: entry.key,
                 name: entry.name,

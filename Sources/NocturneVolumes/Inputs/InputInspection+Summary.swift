@@ -72,10 +72,13 @@ extension InputInspection {
             var details = [
                 "\(facts.uprightWidth)×\(facts.uprightHeight) pixels, \(facts.colourModel.rawValue), \(facts.bitDepth) bit"
             ]
-            if facts.pageCount > 1 { details.append("\(facts.pageCount) pages, of which the first is read") }
+            let isStack = facts.pageCount > 1
+            if isStack {
+                details.append("\(facts.pageCount) pages: slices for models that take TIFFs, else one photo")
+            }
             var entry = described(
                 path,
-                "\(name) photo",
+                isStack ? name : "\(name) photo",
                 nil,
                 nil,
                 details,
