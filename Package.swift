@@ -115,7 +115,7 @@ let package = Package(
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
         // The operating system: files, digests, JSON, time, memory readings, injected faults.
-        module("NocturneSystem", ["CCrypto", "CPosix"]),
+        module("NocturneSystem", ["CCrypto", "CPosix", "CZlib"]),
         // Values: geometry, voxels, images, regions.
         module("NocturneCore", ["NocturneSystem"]),
         module(
@@ -152,7 +152,7 @@ let package = Package(
         module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
         module(
             "NocturneBatch",
-            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix", "CZlib"],
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix"],
             embedded: "Schemas"
         ),
         // What recipes share: the walk over the inputs, sources, results, their inspection.

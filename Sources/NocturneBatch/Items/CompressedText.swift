@@ -1,4 +1,4 @@
-internal import CZlib
+import NocturneSystem
 
 /// A text in little memory, such as the paths of a series' hundreds of files, for the time in which thousands of items are
 /// planned.
@@ -23,15 +23,10 @@ package struct CompressedText: Sendable, Hashable {
         switch form {
         case .plain(let text): return text
         case .deflated(let stream, let length):
-            return String(unsafeUninitializedCapacity: length) { target in
-                var count = uLongf(length)
-                let status = uncompress(target.baseAddress, &count, stream, uLong(stream.count))
-                precondition(
-                    status == Z_OK && count == uLongf(length),
-                    "a text in memory is damaged"
-                )
-                return length
+            guard let bytes = ZlibStream.inflated(stream, expected: length) else {
+                preconditionFailure("a text in memory is damaged")
             }
+            return String(decoding: bytes, as: UTF8.self)
         }
     }
 
@@ -46,17 +41,10 @@ package struct CompressedText: Sendable, Hashable {
     /// Nil for a text that is short or does not become smaller, and when there is no memory.
     private static func deflated(_ text: String) -> [UInt8]? {
         guard text.utf8.count >= leastBytes else { return nil }
-        var text = text
-        return text.withUTF8 { source in
-            var length = compressBound(uLong(source.count))
-            var status = Z_OK
-            let stream = [UInt8](unsafeUninitializedCapacity: Int(length)) { target, count in
-                // The fastest level: paths differ in digits only.
-                status = compress2(target.baseAddress, &length, source.baseAddress, uLong(source.count), 1)
-                count = status == Z_OK ? Int(length) : 0
-            }
-            return status == Z_OK && stream.count < source.count ? stream.withoutSpareCapacity : nil
-        }
+        let bytes = Array(text.utf8)
+        // The fastest level: paths differ in digits only.
+        guard let stream = ZlibStream.deflated(bytes, level: 1), stream.count < bytes.count else { return nil }
+        return stream.withoutSpareCapacity
     }
 }
 

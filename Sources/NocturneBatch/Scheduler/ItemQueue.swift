@@ -77,13 +77,9 @@ package struct ItemQueue: Sendable {
 
     /// The item of an id; nil if it is not in the queue.
     package func item(_ id: Int64) -> PendingItem? {
-        var (low, high) = (0, places.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if ids[Int(places[middle])] < id { low = middle + 1 } else { high = middle }
-        }
-        guard low < places.count, ids[Int(places[low])] == id else { return nil }
-        return self[Int(places[low])]
+        let place = places.prefixCount { ids[Int($0)] < id }
+        guard place < places.count, ids[Int(places[place])] == id else { return nil }
+        return self[Int(places[place])]
     }
 
     /// Those of some names that items have.

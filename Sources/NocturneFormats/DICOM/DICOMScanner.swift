@@ -105,22 +105,25 @@ public enum DICOMScanner {
         let reader = HeaderReader(scope: scope, progress: progress, looking: looking)
         var scan = DICOMScan(series: [], rejectedFiles: [], notDICOM: [])
         var media: [MediaDirectoryEntry] = []
+        /// Files that only directories name, sorted.
+        func named(by files: [HeaderReader.File]) throws(CancelledError) -> [String] {
+            media = try directories(in: files, paths: paths, admits: admits, scope: scope)
+            return Set(media.flatMap(\.added)).sorted()
+        }
         func handOver(_ files: [HeaderReader.File]) throws(CancelledError) {
             let objects = sorted(files, media: media, into: &scan)
             for series in try SeriesTriage.series(of: objects, rules: rules, scope: scope, looking) { each(series) }
         }
         if paths.count <= filesAtOnce {
             var files = try reader.read((0..<paths.count).map { paths[$0] }, before: 0)
-            media = try directories(in: files, paths: paths, admits: admits, scope: scope)
-            let named = Set(media.flatMap(\.added)).sorted()
+            let named = try named(by: files)
             if !named.isEmpty {
                 files = (files + (try reader.read(named, before: paths.count))).sorted { $0.path < $1.path }
             }
             try handOver(files)
         } else {
             var (all, survey) = (paths, try reader.survey(paths))
-            media = try directories(in: survey.others(of: all), paths: all, admits: admits, scope: scope)
-            let named = Set(media.flatMap(\.added)).sorted()
+            let named = try named(by: survey.others(of: all))
             if !named.isEmpty {
                 let added = try reader.read(named, before: paths.count).map(\.header)
                 survey.insert(added, at: all.places(of: named))

@@ -1,6 +1,6 @@
 internal import NocturneSystem
 
-/// Which files belong to one series, known from their headers without keeping these: eight bytes a file.
+/// Which files belong to one series, known from their headers without keeping these: four bytes a file, and eight more once they are divided.
 struct HeaderSurvey: Sendable {
     /// For each file the number of its series; ``none`` for a file that is no object.
     private var series: [UInt32]

@@ -1,3 +1,5 @@
+internal import NocturneSystem
+
 /// Paths in their order, each once, without a copy of them where they come so: there may be millions.
 struct SortedPaths: Sendable {
     let count: Int
@@ -17,14 +19,7 @@ struct SortedPaths: Sendable {
     subscript(place: Int) -> String { path(place) }
 
     /// How many paths come before this one.
-    func countBefore(_ path: String) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < path { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    func countBefore(_ path: String) -> Int { (0..<count).prefixCount { self[$0] < path } }
 
     func contains(_ path: String) -> Bool {
         let place = countBefore(path)
@@ -39,22 +34,10 @@ struct SortedPaths: Sendable {
     func merging(_ others: [String]) -> SortedPaths {
         let places = places(of: others)
         return SortedPaths(count: count + others.count) { place in
-            let before = places.partitioningIndex { $0 < place }
+            let before = places.prefixCount { $0 < place }
             return before < places.count && places[before] == place ? others[before] : self[place - before]
         }
     }
 
     private init(count: Int, path: @escaping @Sendable (Int) -> String) { (self.count, self.path) = (count, path) }
-}
-
-extension [Int] {
-    /// How many numbers at the start fulfil a condition that none after them fulfils.
-    func partitioningIndex(where holds: (Int) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if holds(self[middle]) { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
 }

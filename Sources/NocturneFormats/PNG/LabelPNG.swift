@@ -1,4 +1,3 @@
-internal import CZlib
 public import NocturneCore
 public import NocturneSystem
 
@@ -110,7 +109,7 @@ public enum LabelPNG {
         let bits = Int(header[8])
         guard width > 0, height > 0, width <= pixels / height else { throw damaged("has \(width)×\(height) pixels") }
         let content = Array(try chunk("IDAT"))
-        guard let rows = inflated(content, count: (width * bits / 8 + 1) * height) else {
+        guard let rows = ZlibStream.inflated(content, expected: (width * bits / 8 + 1) * height) else {
             throw damaged("its pixels are damaged")
         }
         guard let labels = unfiltered(rows, width: width, height: height, isWide: bits == 16) else {
@@ -121,15 +120,6 @@ public enum LabelPNG {
     }
 
     private static func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
-
-    private static func inflated(_ bytes: [UInt8], count expected: Int) -> [UInt8]? {
-        var (length, status) = (uLongf(expected), Z_OK)
-        let result = [UInt8](unsafeUninitializedCapacity: expected) { target, count in
-            status = uncompress(target.baseAddress, &length, bytes, uLong(bytes.count))
-            count = status == Z_OK ? Int(length) : 0
-        }
-        return status == Z_OK && result.count == expected ? result : nil
-    }
 
     private static func unfiltered(_ rows: [UInt8], width: Int, height: Int, isWide: Bool) -> [UInt16]? {
         var labels = [UInt16](repeating: 0, count: width * height)

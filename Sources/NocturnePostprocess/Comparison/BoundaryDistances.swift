@@ -47,12 +47,7 @@ struct BoundaryDistances {
     /// millimetre more is the same.
     private func countWithin(_ sorted: [Double]) -> Int {
         let limit = tolerance + 1e-6
-        var (low, high) = (0, sorted.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if sorted[middle] <= limit { low = middle + 1 } else { high = middle }
-        }
-        return low
+        return sorted.prefixCount { $0 <= limit }
     }
 
     /// The percentile of sorted values, interpolated between ranks as in NumPy.

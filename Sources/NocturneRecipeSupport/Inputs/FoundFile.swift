@@ -67,7 +67,7 @@ package struct FoundFile: Sendable {
     /// Identifies the file's version: name, size, modification time, and a digest of the content if the file is small.
     package var stamp: String {
         let input = InputStamp(path)
-        var stamp = "\(name) \(input.text)"
+        var stamp = stampWithoutContent(input)
         if !isUnresponsive, let size = input.size, size <= 64 << 10, let digest = try? FileSystem.digest(input.path) {
             stamp += " \(digest.digest.hex)"
         }
@@ -75,7 +75,9 @@ package struct FoundFile: Sendable {
     }
 
     /// The stamp without the digest, for a file that cannot be read.
-    package var stampWithoutContent: String { "\(name) \(InputStamp(path).text)" }
+    package var stampWithoutContent: String { stampWithoutContent(InputStamp(path)) }
+
+    private func stampWithoutContent(_ input: InputStamp) -> String { "\(name) \(input.text)" }
 }
 
 /// By path, as strings compare: the same letters in other Unicode scalars are equal.
@@ -156,12 +158,8 @@ package struct FoundFiles: Sendable, RandomAccessCollection {
 
     /// The file at a path; nil if it is not among them.
     package subscript(path: String) -> FoundFile? {
-        var (low, high) = (0, files.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if files[middle].path < path { low = middle + 1 } else { high = middle }
-        }
-        return low < files.count && files[low].path == path ? files[low] : nil
+        let place = files.prefixCount { $0.path < path }
+        return place < files.count && files[place].path == path ? files[place] : nil
     }
 
     /// Their paths, made one by one.

@@ -113,7 +113,7 @@ struct SecondImageFinder {
         switch Self.choice(scan) {
         case .failure(let fault): return try made(SecondImage(name: place.name, problem: fault.detail), [])
         case .success(let series):
-            let known = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
+            let known = FoundFiles(files)
             let own = series.files.compactMap { known[$0] }
             guard let image = VolumeSource(series, files: own, model: "") else {
                 return try made(SecondImage(name: place.name, problem: "the series has no geometry"), own)
