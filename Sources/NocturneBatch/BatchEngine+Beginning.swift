@@ -60,7 +60,7 @@ extension BatchEngine {
             if earlier == options.description { return false }
             differences = options.description.differences(from: earlier)
             // A batch that found nothing yet holds nothing that could be mixed up.
-            let isEmpty = try await journal.items().isEmpty
+            let isEmpty = try await journal.isEmpty()
             guard differences.isEmpty || options.rules.overwrite || isEmpty else {
                 throw BatchError(
                     .optionsDiffer,

@@ -148,7 +148,7 @@ public struct BatchEngine: Sendable {
         await waiting.publish(nil)
         var isRefused = false
         if case .failure(let error as BatchError) = result, error.refusesBatch {
-            isRefused = (try? await journal.items().isEmpty) ?? false
+            isRefused = (try? await journal.isEmpty()) ?? false
         }
         await journal.close()
         if isRefused {

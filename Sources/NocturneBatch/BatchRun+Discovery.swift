@@ -8,8 +8,7 @@ extension BatchRun {
     func discover() async throws -> Discovery {
         if context.output.shard != nil { return try await planned() }
         let options = context.options
-        let items = try await context.journal.items()
-        let isNew = items.isEmpty
+        let isNew = try await context.journal.isEmpty()
         unresponsive.beginAnew()
         let request = DiscoveryRequest(
             inputs: options.description.inputs,
@@ -21,8 +20,8 @@ extension BatchRun {
             trace: trace,
             identifiers: options.description.identifiers
         )
-        let settled = Set(items.filter { $0.state == .failed }.map(\.path))
-            .intersection(recovery.discoveryLimits.unresponsiveFiles)
+        var settled = Set(recovery.discoveryLimits.unresponsiveFiles)
+        if !settled.isEmpty { settled.formIntersection(try await context.journal.paths(in: .failed)) }
         var found = try await search(request, leavingOut: settled)
         found.leaveOut(removed: try await context.journal.value(of: .removedItems) ?? [])
         if options.rules.watch != nil {

@@ -14,6 +14,18 @@ extension Journal {
         }
     }
 
+    /// Whether there is no item yet.
+    public func isEmpty() throws(JournalError) -> Bool {
+        try read { db in try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM item)") ?? true }
+    }
+
+    /// The paths of items in a state, each once.
+    public func paths(in state: ItemState) throws(JournalError) -> Set<String> {
+        try read { db in
+            try String.fetchSet(db, sql: "SELECT path FROM item WHERE state = ?", arguments: [state.rawValue])
+        }
+    }
+
     /// The ids of items, in the order of their keys; nil for a key that the journal does not have.
     public func ids(of keys: [String]) throws(JournalError) -> [Int64?] {
         try read { db in

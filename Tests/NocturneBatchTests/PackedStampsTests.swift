@@ -83,30 +83,3 @@ struct PackedStampsTests {
         return InputStamp(path: path, state: state, touchedSeconds: Bool.random(using: &random) ? nil : number())
     }
 }
-
-@Suite("A text in little memory")
-struct CompressedTextTests {
-    @Test("comes out as it went in, bit by bit, and equals the same text only")
-    func roundTrip() {
-        let path = "/archive/2021/patient/IM-0001.dcm"
-        let texts =
-            ["", "é", String(repeating: "e\u{301}日", count: 700), String(repeating: path, count: 400)]
-            + (1022...1026).map { String(repeating: "x", count: $0) }
-        for text in texts {
-            let compressed = CompressedText(text)
-            #expect(compressed.text.utf8.elementsEqual(text.utf8))
-            #expect(compressed == CompressedText(text) && compressed != CompressedText(text + "y"))
-        }
-    }
-
-    @Test("is smaller where much repeats, and never larger")
-    func size() {
-        let files = (0..<400).map { "\"/archive/2021/patient-000123/CT/IM-00001-\(1000 + $0).dcm\"" }.joined(
-            separator: ","
-        )
-        #expect(CompressedText(files).byteCount < files.utf8.count / 8)
-        var random = SplitMix64(seed: 3)
-        let noise = String((0..<5000).map { _ in Character(UnicodeScalar(UInt8.random(in: 32...126, using: &random))) })
-        #expect(CompressedText(noise).byteCount <= noise.utf8.count)
-    }
-}

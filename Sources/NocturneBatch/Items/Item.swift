@@ -4,7 +4,8 @@ public import NocturneSystem
 
 /// One unit of work, as discovery found it: a volume or photo, with one model.
 ///
-/// Copies share their properties until one is changed, since there may be a million items, and they stand in several lists.
+/// It is one buffer of some 200 bytes, since there may be a million items, and they stand in several lists: each property is
+/// decoded when it is read, and the buffer copied when one is set.
 @dynamicMemberLookup
 public struct DiscoveredItem: Sendable {
     /// The prefix of the keys of folders that could not be read.
@@ -12,7 +13,7 @@ public struct DiscoveredItem: Sendable {
     /// The prefix of the keys of single files that belong to no item.
     public static let fileKeyPrefix = "file:"
 
-    @SharedValue private var properties: Properties
+    private var properties: Properties
 
     public init(
         key: String,
@@ -24,16 +25,17 @@ public struct DiscoveredItem: Sendable {
         inputs: [InputStamp] = [],
         problem: ItemProblem? = nil
     ) {
-        properties = Properties(
-            key: key,
-            name: name,
-            model: model,
-            source: source,
-            path: path,
-            fingerprint: fingerprint,
-            inputs: inputs,
-            problem: problem
-        )
+        properties = Properties(path: path, model: model)
+        properties.key = key
+        properties.name = name
+        properties.source = source
+        properties.fingerprint = fingerprint
+        properties.inputs = inputs
+        if problem != nil { properties.problem = problem }
+    }
+
+    public subscript<Value>(dynamicMember property: KeyPath<Properties, Value>) -> Value {
+        properties[keyPath: property]
     }
 
     public subscript<Value>(dynamicMember property: WritableKeyPath<Properties, Value>) -> Value {
@@ -45,59 +47,89 @@ public struct DiscoveredItem: Sendable {
 extension DiscoveredItem {
     /// What is known of an item.
     public struct Properties: Sendable {
+        private var fields: PackedFields
+
+        /// The places of the fields.
+        private enum Field {
+            static let (path, model, key, name, suffix) = (0, 1, 2, 3, 4)
+            static let (fingerprint, source, inputs, problem, words, recipe) = (5, 6, 7, 8, 9, 10)
+        }
+
+        init(path: String, model: String) {
+            fields = PackedFields([Array(path.utf8), Array(model.utf8)] + Array(repeating: [], count: 9))
+        }
+
+        /// The input as the user knows it: written to `retry.txt`, and to messages.
+        public var path: String { fields.text(Field.path) }
+        /// The id of the model that is to process it.
+        public var model: String { fields.text(Field.model) }
         /// Names the source within the batch, the same in every run and for every model: what the journal knows the item by,
         /// together with the model where there are several for it.
-        public var key: String
-        /// The preferred name of the folder; made unique by the planner: see ``ItemNames``.
-        public var name: String
-        /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
-        public var suffix = ""
-        /// The id of the model that is to process it.
-        public var model: String
-        /// What the recipe needs to find the source again, in a form of its own. Kept compressed: each use takes some 0.1 ms
-        /// for a series of hundreds of files.
-        public var source: String {
-            get { compressedSource.text }
-            set { compressedSource = CompressedText(newValue) }
+        public var key: String {
+            get { fields.text(Field.key, beside: path) }
+            set { fields[Field.key] = PackedFields.bytes(newValue, beside: path)[...] }
         }
-        private var compressedSource: CompressedText
-        /// The input as the user knows it: written to `retry.txt`, and to messages.
-        public var path: String
+        /// The preferred name of the folder; made unique by the planner: see ``ItemNames``.
+        public var name: String {
+            get { fields.text(Field.name) }
+            set { fields[Field.name] = Array(newValue.utf8)[...] }
+        }
+        /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
+        public var suffix: String {
+            get { fields.text(Field.suffix) }
+            set { fields[Field.suffix] = Array(newValue.utf8)[...] }
+        }
+        /// What the recipe needs to find the source again, in a form of its own. Kept compressed: each use takes a
+        /// microsecond, or some 0.1 ms for a series of hundreds of files.
+        public var source: String {
+            get { PackedSource.text(fields[Field.source], path: path) }
+            set { fields[Field.source] = PackedSource.bytes(newValue, path: path, model: model)[...] }
+        }
         /// Source files, model and every option that can change a result.
-        public var fingerprint: ContentDigest
+        public var fingerprint: ContentDigest {
+            get { ContentDigest(bytes: fields[Field.fingerprint]) }
+            set { fields[Field.fingerprint] = newValue.bytes[...] }
+        }
         /// The source files. When one of them changes later, the item is processed again.
         public var inputs: [InputStamp] {
             get { packedInputs.stamps }
             set { packedInputs = PackedStamps(newValue) }
         }
-        /// ``inputs`` as they are kept.
-        package var packedInputs: PackedStamps
+        /// ``inputs`` as they are kept elsewhere.
+        package var packedInputs: PackedStamps {
+            get {
+                let field = fields[Field.inputs]
+                guard field.first != 1 else { return PackedStamps(field.dropFirst(), path: path) }
+                return PackedStamps(bytes: Array(field.dropFirst()))
+            }
+            set {
+                // Most items have one file, which is their path.
+                let short = newValue.bytes(withoutPath: path)
+                fields[Field.inputs] = [short == nil ? 0 : 1] + (short ?? newValue.bytes)
+            }
+        }
         /// Why it cannot be processed; nil for a good item.
-        public var problem: ItemProblem?
+        public var problem: ItemProblem? {
+            get { ItemProblem(packed: fields[Field.problem]) }
+            set { fields[Field.problem] = (newValue?.packed ?? [])[...] }
+        }
         /// Words of its paths by which its patient can be identified, as ``PathWords`` compares them: the journal keeps them,
         /// results do not show them.
-        public var words: [String] = []
+        public var words: [String] {
+            get { fields.list(Field.words) }
+            set { fields[Field.words] = PackedFields(list: newValue).packed }
+        }
         /// The index of the recipe that found it, among the batch's recipes.
-        package var recipe = 0
-
-        init(
-            key: String,
-            name: String,
-            model: String,
-            source: String,
-            path: String,
-            fingerprint: ContentDigest,
-            inputs: [InputStamp],
-            problem: ItemProblem?
-        ) {
-            self.key = key
-            self.name = name
-            self.model = model
-            compressedSource = CompressedText(source)
-            self.path = path
-            self.fingerprint = fingerprint
-            packedInputs = PackedStamps(inputs)
-            self.problem = problem
+        package var recipe: Int {
+            get {
+                var field = fields[Field.recipe]
+                return field.popNumber().map { Int($0) } ?? 0
+            }
+            set {
+                var field: [UInt8] = []
+                field.append(number: UInt64(newValue))
+                fields[Field.recipe] = field[...]
+            }
         }
     }
 }
@@ -115,6 +147,25 @@ public enum ItemProblem: Sendable, Hashable {
         switch self {
         case .refused(let reason), .setAside(let reason), .unknown(let reason): reason
         }
+    }
+}
+
+extension ItemProblem {
+    /// Its kind, and its reason.
+    fileprivate var packed: [UInt8] {
+        let kind: UInt8 =
+            switch self {
+            case .refused: 1
+            case .setAside: 2
+            case .unknown: 3
+            }
+        return [kind] + reason.packed.packed
+    }
+
+    fileprivate init?(packed: ArraySlice<UInt8>) {
+        guard let kind = packed.first, let reason = ItemReason(packed: PackedFields(packed: packed.dropFirst()).texts)
+        else { return nil }
+        self = kind == 1 ? .refused(reason) : kind == 2 ? .setAside(reason) : .unknown(reason)
     }
 }
 

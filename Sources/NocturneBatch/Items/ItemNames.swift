@@ -10,8 +10,7 @@ package struct ItemNames: Sendable {
     package private(set) var names: [String]
     /// Places of items with folders in front.
     private var qualified: Set<Int> = []
-    /// All names, in lower case.
-    private var all: Set<String> = []
+    private var all = NameSet()
     /// Of the names that several items have, in lower case, the place of the item that is to keep it.
     private var keepers: [String: Int] = [:]
 
@@ -35,7 +34,7 @@ package struct ItemNames: Sendable {
     package func isAlone(at place: Int) -> Bool { keepers[names[place].lowercased()] == nil }
 
     /// Whether an item of the discovery is to be called so.
-    package func contains(_ name: String) -> Bool { all.contains(name.lowercased()) }
+    package func contains(_ name: String) -> Bool { all.contains(name) }
 
     /// The names of one item with one, two and more of its folders in front: for one whose name an item of an earlier
     /// discovery has.
@@ -50,9 +49,9 @@ package struct ItemNames: Sendable {
     /// Fills ``all``.
     /// - Returns: the names that occur more than once, in lower case.
     private mutating func collect() -> Set<String> {
-        all.removeAll(keepingCapacity: true)
+        all.removeAll()
         var repeated: Set<String> = []
-        for name in names where !all.insert(name.lowercased()).inserted { repeated.insert(name.lowercased()) }
+        for name in names where !all.insert(name) { repeated.insert(name.lowercased()) }
         return repeated
     }
 
@@ -87,32 +86,37 @@ package struct ItemNames: Sendable {
 
     /// Puts folders in front of the names of a group, if any run of them tells the items apart.
     private mutating func qualify(_ group: [Int], _ items: [DiscoveredItem]) {
-        let folders = group.map { Self.folders(of: items[$0], identifiers) }
-        let places = Set(folders)
-        guard places.count > 1, let run = Self.shortestRun(places) else { return }
-        let new = zip(group, folders).map { place, folders in
-            Self.joined(folders.dropFirst(run.offset).prefix(run.length), items[place])
+        let folders = { [identifiers] (place: Int) in Self.folders(of: items[place], identifiers) }
+        var seen: Set<UInt64> = []
+        let distinct = group.filter { seen.insert(NameSet.hash(folders($0).joined(separator: "/"))).inserted }
+        guard distinct.count > 1, let run = Self.shortestRun(distinct, folders) else { return }
+        let joined = { place in
+            Self.joined(folders(place).dropFirst(run.offset).prefix(run.length), items[place])
         }
         // With names that are too long for files, all of them stay as they are.
-        guard new.allSatisfy({ $0 != nil }) else { return }
-        for (place, name) in zip(group, new) {
-            if let name {
+        guard group.allSatisfy({ joined($0) != nil }) else { return }
+        for place in group {
+            if let name = joined(place) {
                 names[place] = name
                 qualified.insert(place)
             }
         }
     }
 
-    /// The shortest run of folders that differs for all of the lists.
-    private static func shortestRun(_ places: Set<[String]>) -> (offset: Int, length: Int)? {
-        let depth = places.map(\.count).max() ?? 0
+    /// The shortest run of folders that differs for all places. The folders are made again and again: there may be a million
+    /// lists.
+    private static func shortestRun(
+        _ places: [Int],
+        _ folders: (Int) -> [String]
+    ) -> (offset: Int, length: Int)? {
+        let depth = places.map { folders($0).count }.max() ?? 0
         guard depth > 0 else { return nil }
         for length in 1...depth {
             for offset in 0...(depth - length) {
-                var seen: Set<String> = []
-                let isEnough = places.allSatisfy { folders in
-                    let run = folders.dropFirst(offset).prefix(length)
-                    return !run.isEmpty && seen.insert(run.joined(separator: "/").lowercased()).inserted
+                var seen = NameSet()
+                let isEnough = places.allSatisfy { place in
+                    let run = folders(place).dropFirst(offset).prefix(length)
+                    return !run.isEmpty && seen.insert(run.joined(separator: "/"))
                 }
                 if isEnough { return (offset, length) }
             }

@@ -1,4 +1,5 @@
 import Foundation
+import NocturneSystem
 
 /// The stamps of an item's files in little memory: a series has hundreds of files, and a batch thousands of series. Some 15 bytes
 /// for each file of a series, whose names and times differ little from one to the next.
@@ -11,7 +12,7 @@ package struct PackedStamps: Sendable, Hashable {
 
     package init(_ stamps: [InputStamp]) {
         var packed = Packing()
-        packed.append(UInt64(stamps.count))
+        packed.append(count: stamps.count)
         for stamp in stamps { packed.append(stamp) }
         bytes = packed.bytes.withoutSpareCapacity
     }
@@ -19,6 +20,28 @@ package struct PackedStamps: Sendable, Hashable {
     package var isEmpty: Bool { bytes.first == 0 }
 
     package var byteCount: Int { bytes.count }
+
+    /// The bytes without the path of the first stamp, if that is the path given; nil if it is another.
+    func bytes(withoutPath path: String) -> [UInt8]? {
+        var rest = bytes[...]
+        guard let count = rest.popNumber(), count > 0, rest.popFirst() == 0,
+            let length = rest.popNumber(), length == path.utf8.count, rest.starts(with: path.utf8)
+        else { return nil }
+        var short: [UInt8] = []
+        short.append(number: count)
+        return short + rest.dropFirst(path.utf8.count)
+    }
+
+    /// - Parameter short: what ``bytes(withoutPath:)`` has given.
+    init(_ short: ArraySlice<UInt8>, path: String) {
+        var (rest, bytes) = (short, [UInt8]())
+        bytes.reserveCapacity(short.count + path.utf8.count + 4)
+        bytes.append(number: rest.popNumber() ?? 0)
+        bytes.append(0)
+        bytes.append(number: UInt64(path.utf8.count))
+        bytes += path.utf8
+        self.bytes = bytes + rest
+    }
 
     package var stamps: [InputStamp] { unpacked ?? [] }
 
@@ -65,11 +88,13 @@ private struct Packing {
     private(set) var bytes: [UInt8] = []
     private var previous = PreviousStamp()
 
+    mutating func append(count: Int) { bytes.append(number: UInt64(count)) }
+
     mutating func append(_ stamp: InputStamp) {
         let path = Array(stamp.path.utf8)
         let shared = zip(path, previous.path).prefix { $0 == $1 }.count
-        append(UInt64(shared))
-        append(UInt64(path.count - shared))
+        bytes.append(number: UInt64(shared))
+        bytes.append(number: UInt64(path.count - shared))
         bytes += path[shared...]
         previous.path = path
         var parts: PackedParts = []
@@ -85,19 +110,9 @@ private struct Packing {
         if let touched = stamp.touchedSeconds { append(difference: touched &- previous.seconds) }
     }
 
-    /// Seven bits in a byte, the lowest first; all but the last have the highest bit set.
-    mutating func append(_ number: UInt64) {
-        var number = number
-        while number > 127 {
-            bytes.append(UInt8(number & 127) | 128)
-            number >>= 7
-        }
-        bytes.append(UInt8(number))
-    }
-
     /// Numbers around 0 are short, whatever their sign.
     private mutating func append(difference: Int) {
-        append(UInt64(bitPattern: Int64((difference << 1) ^ (difference >> 63))))
+        bytes.append(number: UInt64(bitPattern: Int64((difference << 1) ^ (difference >> 63))))
     }
 }
 
@@ -138,19 +153,9 @@ private struct Unpacking {
         )
     }
 
-    mutating func number() -> Int? { bits().map { Int(truncatingIfNeeded: $0) } }
-
-    private mutating func bits() -> UInt64? {
-        var number: UInt64 = 0
-        for shift in stride(from: UInt64(0), to: 64, by: 7) {
-            guard let byte = rest.popFirst() else { return nil }
-            number |= UInt64(byte & 127) << shift
-            if byte < 128 { return number }
-        }
-        return nil
-    }
+    mutating func number() -> Int? { rest.popNumber().map { Int(truncatingIfNeeded: $0) } }
 
     private mutating func difference() -> Int? {
-        bits().map { Int(truncatingIfNeeded: Int64(bitPattern: $0 >> 1) ^ -Int64(bitPattern: $0 & 1)) }
+        rest.popNumber().map { Int(truncatingIfNeeded: Int64(bitPattern: $0 >> 1) ^ -Int64(bitPattern: $0 & 1)) }
     }
 }

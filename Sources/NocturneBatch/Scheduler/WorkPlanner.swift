@@ -45,14 +45,13 @@ public struct WorkPlanner: Sendable {
         /// The folder of the item in the output.
         package let name: String
         package let state: ItemState
-        package let reason: ItemReason?
+        /// Few have any of these, and there may be a million decisions.
+        private var remarks: SharedValue<Remarks>?
         /// How often the engine crashed while the item was active.
         package let crashes: Int
         package var work: Bool
         package var suspect = false
         package var edit: SharedValue<LabelEdit>?
-        /// Something to tell the user.
-        package var note: String?
         /// Completed before, files intact: nothing is written for it.
         var reused = false
 
@@ -60,9 +59,25 @@ public struct WorkPlanner: Sendable {
             self.item = item
             self.name = name
             self.state = state
-            self.reason = reason
             self.crashes = crashes
+            remarks = reason.map { SharedValue(wrappedValue: Remarks(reason: $0)) }
             work = state == .pending
+        }
+
+        private struct Remarks {
+            var reason: ItemReason?
+            var note: String?
+        }
+
+        package var reason: ItemReason? { remarks?.wrappedValue.reason }
+
+        /// Something to tell the user.
+        package var note: String? {
+            get { remarks?.wrappedValue.note }
+            set {
+                guard newValue != nil || remarks != nil else { return }
+                remarks = SharedValue(wrappedValue: Remarks(reason: reason, note: newValue))
+            }
         }
 
         /// What the journal records.
@@ -235,8 +250,8 @@ public struct WorkPlanner: Sendable {
 /// The names that new items get, one after the other. Those that the journal has never change.
 private struct GivenNames {
     private let names: ItemNames
-    private let ofKnown: Set<String>
-    private var taken: Set<String>
+    private let ofKnown: NameSet
+    private var taken: NameSet
 
     init(
         _ discovered: [DiscoveredItem],
@@ -245,17 +260,18 @@ private struct GivenNames {
         _ identifiers: IdentifierPolicy
     ) {
         names = ItemNames(discovered, identifiers)
-        ofKnown = Set(known.values.map { $0.name.lowercased() })
-        taken = WorkPlanner.reservedNames.union(foreign.map { $0.lowercased() }).union(ofKnown)
+        ofKnown = NameSet(known.values.lazy.map(\.name))
+        taken = ofKnown
+        for name in WorkPlanner.reservedNames.union(foreign) { taken.insert(name) }
     }
 
     /// The preferred name; with its folders in front where an item of an earlier run has that name; else with six digits of the
     /// key's digest, which are the same in every run.
     mutating func name(of item: DiscoveredItem, at place: Int) -> (name: String, note: String?) {
         let preferred = names.names[place]
-        if names.keepsName(at: place), taken.insert(preferred.lowercased()).inserted { return (preferred, nil) }
-        if names.isAlone(at: place), ofKnown.contains(preferred.lowercased()) {
-            for name in names.qualified(item) where !names.contains(name) && taken.insert(name.lowercased()).inserted {
+        if names.keepsName(at: place), taken.insert(preferred) { return (preferred, nil) }
+        if names.isAlone(at: place), ofKnown.contains(preferred) {
+            for name in names.qualified(item) where !names.contains(name) && taken.insert(name) {
                 return (name, nil)
             }
         }
@@ -265,8 +281,8 @@ private struct GivenNames {
         repeat {
             name = "\(preferred)-\(digest.prefix(digits))"
             digits += 2
-        } while (taken.contains(name.lowercased()) || names.contains(name)) && digits <= 64
-        taken.insert(name.lowercased())
+        } while (taken.contains(name) || names.contains(name)) && digits <= 64
+        taken.insert(name)
         return (name, "\(item.path): the name \(preferred) is taken in the output folder; this one becomes \(name)")
     }
 }

@@ -22,6 +22,17 @@ public struct ItemReason: Sendable, Hashable, Codable, CustomStringConvertible {
     }
 
     public var description: String { text }
+
+    // MARK: Packing
+
+    /// Code and text, and the stage if there is one.
+    package var packed: PackedFields { PackedFields(list: [code.rawValue, text] + (stage.map { [$0] } ?? [])) }
+
+    /// - Parameter list: that of ``packed``; without one, nil.
+    package init?(packed list: [String]) {
+        guard list.count > 1 else { return nil }
+        self.init(FaultCode(rawValue: list[0]), list[1], stage: list.count > 2 ? list[2] : nil)
+    }
 }
 
 extension FaultCode {

@@ -1,21 +1,20 @@
+import NocturneSystem
+
 /// One item as the journal has it.
+///
+/// Its texts are one buffer of some 200 bytes, since there may be a million items: each is decoded when it is read.
 public struct JournalItem: Sendable, Hashable {
     public var id: Int64
-    public var key: String
-    public var name: String
-    public var path: String
-    public var fingerprint: String
     public var state: ItemState
-    public var reason: ItemReason?
     /// How often the engine crashed while this item was active.
     public var crashes: Int
-    public var notes: [String]
-    /// When its state last changed, UTC; nil for never.
-    public var changed: String?
-    /// The id of the model that processes it; empty without one, and in batches of 0.1.0.
-    public var model: String
-    /// Words of its paths that results do not show, since they identify the patient.
-    public var words: [String]
+    private var fields: PackedFields
+
+    /// The places of the fields.
+    private enum Field {
+        static let (path, key, name, fingerprint) = (0, 1, 2, 3)
+        static let (model, changed, reason, notes, words) = (4, 5, 6, 7, 8)
+    }
 
     package init(
         id: Int64,
@@ -31,18 +30,57 @@ public struct JournalItem: Sendable, Hashable {
         model: String = "",
         words: [String] = []
     ) {
-        self.id = id
-        self.key = key
-        self.name = name
-        self.path = path
-        self.fingerprint = fingerprint
-        self.state = state
-        self.reason = reason
-        self.crashes = crashes
-        self.notes = notes
-        self.changed = changed
-        self.model = model
-        self.words = words
+        (self.id, self.state, self.crashes) = (id, state, crashes)
+        fields = PackedFields([
+            Array(path.utf8), PackedFields.bytes(key, beside: path), Array(name.utf8),
+            Self.packed(fingerprint: fingerprint), Array(model.utf8),
+            Array(PackedFields(list: changed.map { [$0] } ?? []).packed), Array(reason?.packed.packed ?? []),
+            Array(PackedFields(list: notes).packed), Array(PackedFields(list: words).packed),
+        ])
+    }
+
+    public var path: String { fields.text(Field.path) }
+    public var key: String { fields.text(Field.key, beside: path) }
+    public var name: String { fields.text(Field.name) }
+
+    /// Hexadecimal digits.
+    public var fingerprint: String {
+        get {
+            let field = fields[Field.fingerprint]
+            guard field.first == 1 else { return String(decoding: field.dropFirst(), as: UTF8.self) }
+            return ContentDigest(bytes: field.dropFirst()).hex
+        }
+        set { fields[Field.fingerprint] = Self.packed(fingerprint: newValue)[...] }
+    }
+
+    public var reason: ItemReason? {
+        get { ItemReason(packed: fields.list(Field.reason)) }
+        set { fields[Field.reason] = newValue?.packed.packed ?? [] }
+    }
+
+    public var notes: [String] {
+        get { fields.list(Field.notes) }
+        set { fields[Field.notes] = PackedFields(list: newValue).packed }
+    }
+
+    /// When its state last changed, UTC; nil for never.
+    public var changed: String? {
+        get { fields.list(Field.changed).first }
+        set { fields[Field.changed] = PackedFields(list: newValue.map { [$0] } ?? []).packed }
+    }
+
+    /// The id of the model that processes it; empty without one, and in batches of 0.1.0.
+    public var model: String { fields.text(Field.model) }
+
+    /// Words of its paths that results do not show, since they identify the patient.
+    public var words: [String] { fields.list(Field.words) }
+
+    /// 64 digits are 32 bytes.
+    private static func packed(fingerprint: String) -> [UInt8] {
+        guard let digest = ContentDigest(hex: fingerprint), digest.hex == fingerprint else {
+            return [0] + fingerprint.utf8
+        }
+        return [1] + digest.bytes
     }
 }
 

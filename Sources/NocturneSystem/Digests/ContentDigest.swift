@@ -5,17 +5,40 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
     /// The bytes of the digest, the first ones in the most significant places.
     private let words: SIMD4<UInt64>
 
-    fileprivate init(bytes: [UInt8]) {
-        var words = SIMD4<UInt64>()
-        for (place, byte) in bytes.prefix(32).enumerated() { words[place / 8] = words[place / 8] << 8 | UInt64(byte) }
-        self.words = words
+    /// - Parameter bytes: 32 of them.
+    package init(bytes: some Sequence<UInt8>) {
+        var rest = bytes.makeIterator()
+        func word() -> UInt64 { (0..<8).reduce(0) { word, _ in word << 8 | UInt64(rest.next() ?? 0) } }
+        words = SIMD4(word(), word(), word(), word())
+    }
+
+    /// The 32 bytes of the digest.
+    package var bytes: [UInt8] {
+        (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64(56 - 8 * ($0 % 8))) }
     }
 
     /// Nil unless `hex` is 64 hexadecimal digits.
     public init?(hex: String) {
-        let digits = hex.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        guard digits.count == 64, hex.utf8.count == 64 else { return nil }
-        self.init(bytes: stride(from: 0, to: 64, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+        guard hex.utf8.count == 64 else { return nil }
+        var words = SIMD4<UInt64>()
+        var (word, count) = (UInt64(0), 0)
+        for digit in hex.utf8 {
+            guard let value = Self.value(of: digit) else { return nil }
+            word = word << 4 | UInt64(value)
+            count += 1
+            if count.isMultiple(of: 16) { words[count / 16 - 1] = word }
+        }
+        self.words = words
+    }
+
+    /// Of a hexadecimal digit.
+    private static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 
     /// 64 lower-case hexadecimal digits.

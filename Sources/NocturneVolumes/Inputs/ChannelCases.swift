@@ -7,19 +7,65 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 /// One volume, or one file that was expected to be one.
+///
+/// Its texts are one buffer, since there may be a million of them.
 struct FoundVolume: Sendable {
-    var key: String
-    var name: String
-    var path: String
+    private var texts: PackedFields
     var files: [FoundFile]
     /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
-    var images: [FoundFile] = []
+    var images: [FoundFile]
     @SharedValue var volume: Result<VolumeFacts, Refusal>
-    var order: String
+
+    /// The places of the texts.
+    private enum Field { static let (path, key, name, order, suffix, words) = (0, 1, 2, 3, 4, 5) }
+
+    /// - Parameter order: what volumes are ordered by.
+    init(
+        key: String,
+        name: String,
+        path: String,
+        files: [FoundFile],
+        images: [FoundFile] = [],
+        volume: Result<VolumeFacts, Refusal>,
+        order: String,
+        suffix: String = "",
+        words: [String] = []
+    ) {
+        texts = PackedFields([
+            Array(path.utf8), PackedFields.bytes(key, beside: path), Array(name.utf8),
+            PackedFields.bytes(order, beside: path), Array(suffix.utf8), Array(PackedFields(list: words).packed),
+        ])
+        (self.files, self.images, self.volume) = (files, images, volume)
+    }
+
+    var path: String { texts.text(Field.path) }
+
+    var key: String {
+        get { texts.text(Field.key, beside: path) }
+        set { texts[Field.key] = PackedFields.bytes(newValue, beside: path)[...] }
+    }
+
+    var name: String {
+        get { texts.text(Field.name) }
+        set { texts[Field.name] = Array(newValue.utf8)[...] }
+    }
+
+    var order: String {
+        get { texts.text(Field.order, beside: path) }
+        set { texts[Field.order] = PackedFields.bytes(newValue, beside: path)[...] }
+    }
+
     /// What ``name`` ends with besides the name of the file or folder.
-    var suffix = ""
+    var suffix: String {
+        get { texts.text(Field.suffix) }
+        set { texts[Field.suffix] = Array(newValue.utf8)[...] }
+    }
+
     /// Words of its paths by which its patient can be identified.
-    var words: [String] = []
+    var words: [String] {
+        get { texts.list(Field.words) }
+        set { texts[Field.words] = PackedFields(list: newValue).packed }
+    }
 
     /// Of a NIfTI file with several volumes.
     var timePoint: VolumeSource.TimePoint? { (try? volume.get())?.timePoint }

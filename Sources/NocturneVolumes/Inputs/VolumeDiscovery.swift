@@ -58,7 +58,10 @@ struct VolumeDiscovery {
         found += dicom.found
         found.sort { $0.order < $1.order }
         let patients = DICOMFiles.patients(dicom.scan, walk.paths, request)
-        for index in found.indices { found[index].words = patients.words(of: found[index].path) }
+        for index in found.indices {
+            let words = patients.words(of: found[index].path)
+            if !words.isEmpty { found[index].words = words }
+        }
         return (found, walk, patients)
     }
 

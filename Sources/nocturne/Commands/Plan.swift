@@ -55,11 +55,20 @@ struct Plan: AsyncParsableCommand {
 
     /// Begins a divided batch.
     private func divide(_ folder: OutputFolder) async throws {
+        let (plan, notes) = try await divided(folder)
+        _ = try await Merge.merge(folder)
+        if json { return try Terminal.printJSON(plan) }
+        let text = Plan.text(plan, folder, cores: resources.width())
+        Terminal.printResult((notes + [text]).joined(separator: "\n"))
+    }
+
+    /// Finds the items and divides them. What is known of a million items is not kept longer.
+    /// - Returns: the plan, and what to tell of the search.
+    private func divided(_ folder: OutputFolder) async throws -> (plan: ShardPlan, notes: [String]) {
         try folder.checkHoldsNoBatch()
         try folder.checkReportsAreOwn()
         var description = try batch.description(version: Nocturne.version, say: Terminal.printMessage)
         description.instructionSet = sharding.instructionSet(for: batch.precision)
-        let cores = resources.width()
         let report = try await PlanReport(
             description,
             resources.limits,
@@ -76,9 +85,7 @@ struct Plan: AsyncParsableCommand {
             of: report.decisions,
             count: sharding.count(for: items.map(\.seconds))
         )
-        _ = try await Merge.merge(folder)
-        if json { return try Terminal.printJSON(plan) }
-        Terminal.printResult((report.notes + [Plan.text(plan, folder, cores: cores)]).joined(separator: "\n"))
+        return (plan, report.notes)
     }
 
     /// Why a task does not use all cores.
