@@ -25,13 +25,12 @@ public struct DiscoveredItem: Sendable {
         inputs: [InputStamp] = [],
         problem: ItemProblem? = nil
     ) {
-        properties = Properties(path: path, model: model)
-        properties.key = key
-        properties.name = name
-        properties.source = source
-        properties.fingerprint = fingerprint
-        properties.inputs = inputs
-        if problem != nil { properties.problem = problem }
+        let fields: [[UInt8]] = [
+            Array(path.utf8), Array(model.utf8), PackedFields.bytes(key, beside: path), Array(name.utf8), [],
+            fingerprint.bytes, PackedSource.bytes(source, path: path, model: model),
+            Properties.bytes(PackedStamps(inputs), path: path), problem?.packed ?? [], [], [],
+        ]
+        properties = Properties(fields: PackedFields(fields))
     }
 
     public subscript<Value>(dynamicMember property: KeyPath<Properties, Value>) -> Value {
@@ -55,9 +54,7 @@ extension DiscoveredItem {
             static let (fingerprint, source, inputs, problem, words, recipe) = (5, 6, 7, 8, 9, 10)
         }
 
-        init(path: String, model: String) {
-            fields = PackedFields([Array(path.utf8), Array(model.utf8)] + Array(repeating: [], count: 9))
-        }
+        fileprivate init(fields: PackedFields) { self.fields = fields }
 
         /// The input as the user knows it: written to `retry.txt`, and to messages.
         public var path: String { fields.text(Field.path) }
@@ -102,12 +99,14 @@ extension DiscoveredItem {
                 guard field.first != 1 else { return PackedStamps(field.dropFirst(), path: path) }
                 return PackedStamps(bytes: Array(field.dropFirst()))
             }
-            set {
-                // Most items have one file, which is their path.
-                let short = newValue.bytes(withoutPath: path)
-                fields[Field.inputs] = [short == nil ? 0 : 1] + (short ?? newValue.bytes)
-            }
+            set { fields[Field.inputs] = Self.bytes(newValue, path: path)[...] }
         }
+        /// Most items have one file, which is their path.
+        fileprivate static func bytes(_ stamps: PackedStamps, path: String) -> [UInt8] {
+            guard let short = stamps.bytes(withoutPath: path) else { return [0] + stamps.bytes }
+            return [1] + short
+        }
+
         /// Why it cannot be processed; nil for a good item.
         public var problem: ItemProblem? {
             get { ItemProblem(packed: fields[Field.problem]) }

@@ -90,13 +90,13 @@ package struct ItemNames: Sendable {
         var seen: Set<UInt64> = []
         let distinct = group.filter { seen.insert(NameSet.hash(folders($0).joined(separator: "/"))).inserted }
         guard distinct.count > 1, let run = Self.shortestRun(distinct, folders) else { return }
-        let joined = { place in
+        let new = group.map { place in
             Self.joined(folders(place).dropFirst(run.offset).prefix(run.length), items[place])
         }
         // With names that are too long for files, all of them stay as they are.
-        guard group.allSatisfy({ joined($0) != nil }) else { return }
-        for place in group {
-            if let name = joined(place) {
+        guard new.allSatisfy({ $0 != nil }) else { return }
+        for (place, name) in zip(group, new) {
+            if let name {
                 names[place] = name
                 qualified.insert(place)
             }
