@@ -86,7 +86,7 @@ extension BatchEngine {
             crash: options.supervision.previousCrash
         )
         let facts = CrashRecoveryStateMachine.JournalFacts(
-            items: try await journal.items(),
+            items: try await journal.items(in: .started),
             supervisor: try await journal.value(of: .supervisor),
             crashesOutsideItems: try await journal.value(of: .crashesOutsideItems) ?? 0,
             crashingFiles: try await journal.value(of: .crashingFiles) ?? CrashingFiles(),

@@ -1,6 +1,6 @@
 public import NocturneBatch
 public import NocturneJournal
-import NocturneSystem
+public import NocturneSystem
 
 /// A batch that is divided into shards, read as a whole.
 public struct DividedBatch: Sendable {
@@ -33,7 +33,7 @@ public struct DividedBatch: Sendable {
     public let plan: ShardPlan
     public let shards: [Shard]
     /// All items of the batch as they stand, in the order of discovery.
-    public let items: [JournalItem]
+    public let items: FileBackedList<JournalItem>
     /// Of completed items, by the ids of ``items``.
     public let parts: [Int64: [ItemPart]]
 
@@ -48,16 +48,16 @@ public struct DividedBatch: Sendable {
     private init(_ output: OutputFolder, _ plan: ShardPlan) async throws {
         self.output = output
         self.plan = plan
-        var items = try await output.reading { try await $0.items() }
+        let known = KnownItems(try await output.reading { try await $0.items() })
+        var items = known.all
         var parts = try await output.reading { try await $0.parts() }
-        let places = Dictionary(uniqueKeysWithValues: items.enumerated().map { ($1.key, $0) })
         var shards: [Shard] = []
         for shard in plan.shards {
             let folder = output.shard(shard.number)
             let lock = BatchLock.state(of: folder)
             let (own, ownParts) = try await folder.reading { (try await $0.items(), try await $0.parts()) }
             for var item in own {
-                guard let place = places[item.key] else { continue }
+                guard let place = known.place(of: item.key) else { continue }
                 parts[items[place].id] = ownParts[item.id]
                 item.id = items[place].id
                 items[place] = item

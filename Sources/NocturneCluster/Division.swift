@@ -1,18 +1,19 @@
 public import NocturneBatch
 import NocturneJournal
-import NocturneSystem
+package import NocturneSystem
 
 /// Divides a batch into shards: writes a journal for each, with its items as discovery found them.
 public struct Division: Sendable {
     /// An item that is to be processed, with what is predicted for it.
     package struct Item: Sendable {
-        package let decision: WorkPlanner.Decision
+        /// Of the decision about it.
+        package let place: Int
         package let seconds: Double
         /// Peak memory of the process while it is processed.
         package var bytes: Int
 
-        package init(_ decision: WorkPlanner.Decision, seconds: Double, bytes: Int) {
-            self.decision = decision
+        package init(at place: Int, seconds: Double, bytes: Int) {
+            self.place = place
             self.seconds = seconds
             self.bytes = bytes
         }
@@ -36,7 +37,11 @@ public struct Division: Sendable {
     ///   - count: of shards.
     /// - Throws: ``BatchError`` when the folder holds a batch or files of the user; `JournalError`; `FileSystemError`. Nothing
     ///   is left in the folder then.
-    package func begin(_ items: [Item], of decisions: [WorkPlanner.Decision], count: Int) async throws -> ShardPlan {
+    package func begin(
+        _ items: [Item],
+        of decisions: FileBackedList<WorkPlanner.Decision>,
+        count: Int
+    ) async throws -> ShardPlan {
         try output.checkHoldsNoBatch()
         try output.checkReportsAreOwn()
         try output.create()
@@ -44,11 +49,11 @@ public struct Division: Sendable {
         defer { withExtendedLifetime(lock) {} }
         let new = output.journal + ".part"
         do {
-            let plan = try await writeShards(items, count: count)
+            let plan = try await writeShards(items, of: decisions, count: count)
             FileSystem.remove(new)
             try await Journal.with(path: new) { journal in
                 // In the order of discovery, as a run on one machine has them.
-                try await record(decisions, in: journal)
+                try await record(decisions, decisions.indices, in: journal)
                 try await journal.set(.batchDescription, to: description)
                 try await journal.set(.shardPlan, to: plan)
             }
@@ -62,32 +67,57 @@ public struct Division: Sendable {
 
     /// Divides a batch again whose shards were merged: items that did not complete are tried again.
     /// - Throws: ``BatchError`` while a run is active; `JournalError`; `FileSystemError`.
-    package func again(_ items: [Item], count: Int) async throws -> ShardPlan {
+    package func again(
+        _ items: [Item],
+        of decisions: FileBackedList<WorkPlanner.Decision>,
+        count: Int
+    ) async throws -> ShardPlan {
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
-        let plan = try await writeShards(items, count: count)
+        let plan = try await writeShards(items, of: decisions, count: count)
         if FileSystem.exists(output.events), !FileSystem.exists(output.earlierEvents) {
             try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
             try FileSystem.copy(output.events, to: output.earlierEvents)
         }
         try await Journal.with(path: output.journal) { journal in
-            try await journal.record(items.map(\.decision.entry))
+            for portion in Self.portions(items.map(\.place)) {
+                try await journal.record(portion.map { decisions[$0].entry })
+            }
             try await journal.set(.shardPlan, to: plan)
         }
         return plan
     }
 
     /// Some hundred at a time: the texts of a series have tens of kilobytes.
-    private func record(_ decisions: [WorkPlanner.Decision], in journal: Journal) async throws {
-        for start in stride(from: 0, to: decisions.count, by: 256) {
-            let portion = decisions[start...].prefix(256)
+    private static func portions<Places: RandomAccessCollection<Int>>(_ places: Places) -> some Sequence<
+        Places.SubSequence
+    > {
+        sequence(state: places[...]) { rest in
+            let portion = rest.prefix(256)
+            rest = rest.dropFirst(portion.count)
+            return portion.isEmpty ? nil : portion
+        }
+    }
+
+    private func record(
+        _ decisions: FileBackedList<WorkPlanner.Decision>,
+        _ places: some RandomAccessCollection<Int>,
+        in journal: Journal
+    ) async throws {
+        for portion in Self.portions(places) {
             try await journal.plan(
-                try portion.map { $0.work ? try PlannedEntry($0) : PlannedEntry($0.entry, inputs: "") }
+                try portion.lazy.map { decisions[$0] }.map {
+                    $0.work ? try PlannedEntry($0) : PlannedEntry($0.entry, inputs: "")
+                }
             )
         }
     }
 
-    private func writeShards(_ items: [Item], count: Int) async throws -> ShardPlan {
+    private func writeShards(
+        _ items: [Item],
+        of decisions: FileBackedList<WorkPlanner.Decision>,
+        count: Int
+    ) async throws -> ShardPlan {
         let part = output.shards + ".part"
         FileSystem.remove(part)
         FileSystem.remove(output.shards)
@@ -100,7 +130,7 @@ public struct Division: Sendable {
             let folder = "\(part)/\(number)"
             try FileSystem.makeFolder(folder, mode: 0o700)
             try await Journal.with(path: folder + "/journal.sqlite") { journal in
-                try await record(own.map(\.decision), in: journal)
+                try await record(decisions, own.map(\.place), in: journal)
                 try await journal.set(.batchDescription, to: description)
             }
             shards.append(

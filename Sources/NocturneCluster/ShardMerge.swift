@@ -45,8 +45,14 @@ public struct ShardMerge: Sendable {
         defer { withExtendedLifetime(locks) {} }
         let report = try await renewal.write { [output] journal, _ in
             for shard in batch.shards {
-                let records = try await output.shard(shard.plan.number).reading { try await $0.shardRecords() }
-                try await journal.merge(records)
+                try await output.shard(shard.plan.number).reading { own in
+                    var last: Int64? = 0
+                    while let id = last {
+                        let records = try await own.shardRecords(after: id, limit: BatchReport.itemsPerPart)
+                        try await journal.merge(records)
+                        last = records.count < BatchReport.itemsPerPart ? nil : records.last?.id
+                    }
+                }
             }
             try mergeEvents(batch)
             if isWhole { try await journal.remove(.shardPlan) }
@@ -61,19 +67,48 @@ public struct ShardMerge: Sendable {
 
     /// One list of the events of all shards by time, after those of the batch before it was divided.
     private func mergeEvents(_ batch: DividedBatch) throws {
-        var lines: [(time: String, line: ArraySlice<UInt8>)] = []
+        // Events of one moment stay in the order of the shards; times of RFC 3339 are in the order of their text.
+        var events = FileBackedList<Event>()
         for shard in batch.shards {
             let path = output.shard(shard.plan.number).events
             guard FileSystem.exists(path) else { continue }
-            for line in try FileSystem.read(path).split(separator: UInt8(ascii: "\n")) {
-                guard let event = try? JSONDecoder().decode(EventTime.self, from: Data(line)) else { continue }
-                lines.append((event.time, line))
+            var lines = try LineReader(path)
+            while let line = try lines.next() {
+                guard let time = try? JSONDecoder().decode(EventTime.self, from: Data(line)).time else { continue }
+                events.append(Event(time: time, line: line))
             }
         }
-        // Events of one moment stay in the order of the shards; times of RFC 3339 are in the order of their text.
-        let sorted = lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
-        let earlier = FileSystem.exists(output.earlierEvents) ? try FileSystem.read(output.earlierEvents) : []
-        try FileSystem.replace(output.events, with: earlier + sorted.flatMap { $0.element.line + [UInt8(ascii: "\n")] })
+        events.sort { $0.time }
+        let file = try ReplacementFile(for: output.events)
+        if FileSystem.exists(output.earlierEvents) {
+            try FileDescriptor(reading: output.earlierEvents).forEachPiece { piece throws(FileSystemError) in
+                try file.write(Array(piece))
+                return true
+            }
+        }
+        var text: [UInt8] = []
+        for event in events {
+            text += event.line + [UInt8(ascii: "\n")]
+            guard text.count > 1 << 16 else { continue }
+            try file.write(text)
+            text.removeAll(keepingCapacity: true)
+        }
+        try file.write(text)
+        try file.putInPlace()
+    }
+
+    private struct Event: ByteRepresentable {
+        let time: String
+        let line: [UInt8]
+
+        init(time: String, line: [UInt8]) { (self.time, self.line) = (time, line) }
+
+        init(bytes: [UInt8]) {
+            let fields = PackedFields(packed: bytes[...])
+            (time, line) = (fields.text(0), Array(fields[1]))
+        }
+
+        var bytes: [UInt8] { Array(PackedFields([Array(time.utf8), line]).packed) }
     }
 
     private struct EventTime: Decodable {

@@ -1,16 +1,25 @@
 import Foundation
 internal import GRDB
-import NocturneSystem
+public import NocturneSystem
 
 extension Journal {
     /// Every item, in the order of discovery.
-    public func items() throws(JournalError) -> [JournalItem] {
+    public func items() throws(JournalError) -> FileBackedList<JournalItem> {
         try read { db in
             let rows = try Row.fetchCursor(db, sql: "SELECT \(JournalItem.columns) FROM item ORDER BY id")
-            var items: [JournalItem] = []
+            var items = FileBackedList<JournalItem>()
             let decoder = JSONDecoder()
             while let row = try rows.next() { items.append(try JournalItem(row, decoder)) }
             return items
+        }
+    }
+
+    /// The items in a state, in the order of discovery.
+    public func items(in state: ItemState) throws(JournalError) -> [JournalItem] {
+        try read { db in
+            let sql = "SELECT \(JournalItem.columns) FROM item WHERE state = ? ORDER BY id"
+            let decoder = JSONDecoder()
+            return try Row.fetchAll(db, sql: sql, arguments: [state.rawValue]).map { try JournalItem($0, decoder) }
         }
     }
 

@@ -1,5 +1,5 @@
 internal import GRDB
-import NocturneSystem
+public import NocturneSystem
 
 /// Items of a batch that is divided into shards, each of which has a journal of its own.
 extension Journal {
@@ -15,12 +15,12 @@ extension Journal {
     }
 
     /// The items that were planned with their source files and are in one of these states, in the order of discovery.
-    public func planned(_ states: Set<ItemState>) throws(JournalError) -> [PlannedEntry] {
+    public func planned(_ states: Set<ItemState>) throws(JournalError) -> FileBackedList<PlannedEntry> {
         let wanted = states.map(\.rawValue)
         return try read { db in
             let sql = "SELECT * FROM item WHERE inputs != '' ORDER BY id"
             let rows = try Row.fetchCursor(db, sql: sql)
-            var items: [PlannedEntry] = []
+            var items = FileBackedList<PlannedEntry>()
             while let row = try rows.next() {
                 let state: String = row["state"]
                 guard wanted.contains(state) else { continue }
@@ -46,18 +46,23 @@ extension Journal {
         "state", "reason", "code", "stage", "files", "statistics", "notes", "parts", "changed", "fingerprint",
     ]
 
-    /// How the items of this shard stand. Those that wait are left out.
-    public func shardRecords() throws(JournalError) -> [ShardRecord] {
+    /// How some items of this shard stand, after one in the order of discovery. Those that wait are left out.
+    /// - Parameters:
+    ///   - id: of the last item that was read; 0 for none.
+    ///   - limit: how many at most. Fewer mean that there are no more.
+    public func shardRecords(after id: Int64, limit: Int) throws(JournalError) -> [ShardRecord] {
         try read { db in
             let columns = Journal.shardColumns.joined(separator: ", ")
-            let rows = try Row.fetchCursor(
-                db,
-                sql: "SELECT key, deaths, \(columns) FROM item WHERE state NOT IN ('pending', 'started')"
-            )
+            let sql = """
+                SELECT id, key, deaths, \(columns) FROM item
+                WHERE id > ? AND state NOT IN ('pending', 'started') ORDER BY id LIMIT ?
+                """
+            let rows = try Row.fetchCursor(db, sql: sql, arguments: [id, limit])
             var records: [ShardRecord] = []
             while let row = try rows.next() {
                 records.append(
                     ShardRecord(
+                        id: row["id"],
                         key: row["key"],
                         state: ItemState(rawValue: row["state"]) ?? .pending,
                         columns: Dictionary(
@@ -71,7 +76,7 @@ extension Journal {
         }
     }
 
-    /// Takes over how the items of a shard stand, in one transaction. What is recorded already is not changed.
+    /// Takes over how some items of a shard stand, in one transaction. What is recorded already is not changed.
     /// - Returns: the number of items that changed.
     @discardableResult
     public func merge(_ records: [ShardRecord]) throws(JournalError) -> Int {

@@ -71,9 +71,13 @@ package struct ReviewImport: Sendable {
     /// Names that the batch does not have.
     package private(set) var unknownItems: [String] = []
 
-    package init(_ files: [ReviewFile], items: [JournalItem]) {
-        let fingerprints = Dictionary(items.map { ($0.name, $0.fingerprint) }) { first, _ in first }
-        for mark in files.flatMap(\.marks) {
+    package init(_ files: [ReviewFile], items: some Sequence<JournalItem>) {
+        let all = files.flatMap(\.marks)
+        let named = Set(all.map(\.item))
+        let fingerprints = Dictionary(
+            items.filter { named.contains($0.name) }.map { ($0.name, $0.fingerprint) }
+        ) { first, _ in first }
+        for mark in all {
             guard let fingerprint = fingerprints[mark.item] else {
                 if !unknownItems.contains(mark.item) { unknownItems.append(mark.item) }
                 continue

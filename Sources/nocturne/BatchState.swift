@@ -1,12 +1,13 @@
 import NocturneBatch
 import NocturneCluster
 import NocturneJournal
+import NocturneSystem
 
 /// The state of a batch at one moment, whole or divided, as `status` and `prom` show it.
 struct BatchState {
     let lock: LockState
     let report: StatusReport
-    let items: [JournalItem]
+    let items: FileBackedList<JournalItem>
     /// Whether a run is active, on any shard.
     let isActive: Bool
 

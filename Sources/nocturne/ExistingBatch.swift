@@ -8,7 +8,7 @@ import NocturneSystem
 enum ExistingBatch {
     /// The items and their parts.
     struct Contents: Sendable {
-        let items: [JournalItem]
+        let items: FileBackedList<JournalItem>
         let parts: [Int64: [ItemPart]]
         var counts: BatchCounts { BatchCounts(of: items) }
     }
@@ -65,7 +65,11 @@ enum ExistingBatch {
     }
 
     /// - Parameter isActive: whether a run is active; then no values are compared, which reads all statistics.
-    static func review(of output: OutputFolder, _ items: [JournalItem], isActive: Bool) async throws -> Review {
+    static func review(
+        of output: OutputFolder,
+        _ items: FileBackedList<JournalItem>,
+        isActive: Bool
+    ) async throws -> Review {
         try await output.reading { journal in
             let marks = try await journal.marks().current(for: items)
             guard !isActive, let description = try await journal.value(of: .batchDescription) else {

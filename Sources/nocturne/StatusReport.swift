@@ -127,7 +127,11 @@ struct StatusReport: Encodable {
     }
 
     /// Items in order of discovery, or the newest first.
-    private static func queue(_ items: [JournalItem], newestFirst: Bool, isRunning: Bool) -> [JournalItem] {
+    private static func queue(
+        _ items: FileBackedList<JournalItem>,
+        newestFirst: Bool,
+        isRunning: Bool
+    ) -> any Sequence<JournalItem> {
         guard newestFirst else { return items }
         // Items in progress count as the newest; they have no time of their own.
         func moment(_ item: JournalItem) -> String {

@@ -23,7 +23,7 @@ struct ItemNamesTests {
     }
 
     private func names(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy = .hash) -> [String] {
-        ItemNames(items, identifiers).names
+        Array(ItemNames(FileBackedList(items), identifiers).names)
     }
 
     @Test(
@@ -81,23 +81,20 @@ struct ItemNamesTests {
         names: [String], notes: [String]
     ) {
         let journaled = known.map { item, name in
-            (
-                item.key,
-                JournalItem(
-                    id: 1,
-                    key: item.key,
-                    name: name,
-                    path: item.path,
-                    fingerprint: item.fingerprint.hex,
-                    state: .completed,
-                    reason: nil,
-                    crashes: 0,
-                    notes: []
-                )
+            JournalItem(
+                id: 1,
+                key: item.key,
+                name: name,
+                path: item.path,
+                fingerprint: item.fingerprint.hex,
+                state: .completed,
+                reason: nil,
+                crashes: 0,
+                notes: []
             )
         }
         let decisions = WorkPlanner(retries: .none)
-            .decide(items, known: Dictionary(uniqueKeysWithValues: journaled), foreign: []) { _ in true }
+            .decide(FileBackedList(items), known: KnownItems(FileBackedList(journaled)), foreign: []) { _ in true }
         return (decisions.map(\.name), decisions.compactMap(\.note))
     }
 

@@ -93,6 +93,42 @@ struct PackedItemTests {
         let noise = String((0..<5000).map { _ in Character(UnicodeScalar(UInt8.random(in: 32...126, using: &random))) })
         #expect(PackedSource.bytes(noise, path: path, model: "size").count <= noise.utf8.count + 5)
     }
+
+    @Test("An item, a decision and a planned entry are the same after they were kept as bytes")
+    func bytes() throws {
+        for text in Self.texts {
+            var item = DiscoveredItem(
+                key: text,
+                name: text,
+                model: "m",
+                source: "{}",
+                path: "/p",
+                fingerprint: .of(text),
+                inputs: Self.stamps(text),
+                problem: .refused(ItemReason(.noSuchFile, text))
+            )
+            (item.suffix, item.words, item.recipe) = (text, [text, "w"], 300)
+            let again = DiscoveredItem(bytes: item.bytes)
+            #expect(again.bytes == item.bytes)
+            #expect(again.recipe == 300 && again.words == [text, "w"] && Self.isSame(again.key, text))
+            #expect(again.problem == item.problem)
+            #expect(again.inputs == item.inputs)
+
+            let planner = WorkPlanner(retries: .none)
+            var decision = planner.decide([item], known: KnownItems(), foreign: []) { _ in false }[0]
+            let edit = LabelEdit(item: text, baseFingerprint: "1", file: text, sha256: "2", time: "3")
+            (decision.edit, decision.suspect, decision.note) = (SharedValue(wrappedValue: edit), true, text)
+            let kept = WorkPlanner.Decision(bytes: decision.bytes)
+            #expect(kept.bytes == decision.bytes)
+            #expect(kept.edit == decision.edit)
+            #expect(kept.suspect && !kept.work && kept.note == text)
+            #expect(kept.reason == decision.reason)
+            #expect(kept.entry == decision.entry)
+
+            let planned = PlannedEntry(decision.entry, inputs: text)
+            #expect(PlannedEntry(bytes: planned.bytes) == planned)
+        }
+    }
 }
 
 @Suite("A set of names in little memory")

@@ -103,7 +103,7 @@ struct WorkPlannerTests {
         let planner = WorkPlanner(retries: retry ? .all : .none)
         let journaled = known(item, before, crashes: crashes)
         let found = CrashRecoveryStateMachine.requeued([journaled], crash: death).first ?? journaled
-        let decision = planner.decide([item], known: ["k": found], foreign: []) { _ in true }[0]
+        let decision = planner.decide([item], known: KnownItems([found]), foreign: []) { _ in true }[0]
         #expect(decision.state == after)
         if after == .quarantined { #expect(decision.reason?.text.contains("signal 9") == true) }
         #expect(decision.work == work)
@@ -113,7 +113,7 @@ struct WorkPlannerTests {
     @Test("Names of what lies in the output folder and is not ours are left alone")
     func foreign() {
         let decisions = WorkPlanner(retries: .none)
-            .decide([item("k", name: "Mine")], known: [:], foreign: ["mine"]) { _ in true }
+            .decide([item("k", name: "Mine")], known: KnownItems(), foreign: ["mine"]) { _ in true }
         #expect(decisions[0].name.hasPrefix("Mine-"))
     }
 }
@@ -123,7 +123,7 @@ extension WorkPlanner {
     fileprivate func preview(_ discovered: [DiscoveredItem]) -> (
         items: [(item: DiscoveredItem, name: String)], notes: [String]
     ) {
-        let decisions = decide(discovered, known: [:], foreign: []) { _ in false }
+        let decisions = decide(FileBackedList(discovered), known: KnownItems(), foreign: []) { _ in false }
         return (decisions.map { ($0.item, $0.name) }, decisions.compactMap(\.note))
     }
 }

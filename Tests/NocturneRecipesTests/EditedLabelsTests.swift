@@ -54,7 +54,7 @@ struct EditedLabelsTests {
     }
 
     private func items() async throws -> [JournalItem] {
-        try await Journal.with(path: bench.output.journal) { try await $0.items() }
+        Array(try await Journal.with(path: bench.output.journal) { try await $0.items() })
     }
 
     private struct Result: Decodable {

@@ -34,6 +34,22 @@ struct FoundFileTests {
         #expect(MemoryLayout<FoundFile>.stride == 16)
     }
 
+    @Test("are the same after packing, and those of one folder share it")
+    func packing() {
+        var files = FoundFolder.files(of: "/in/p/CT", name: "p/CT", root: "in", names: ["1.dcm", "é.dcm", "10.dcm"])
+        files[1].isUnresponsive = true
+        files += [
+            FoundFile(path: "/images/x_0000.nii", name: "other", root: "r"),
+            FoundFile(path: "/images/x_0001.nii", name: "other", root: "r"),
+            FoundFile(path: "b.nii", name: "b.nii", root: ""),
+        ]
+        for part in [files, [], Array(files.prefix(1)), files.reversed()] {
+            let unpacked = FoundFile.files(packed: FoundFile.packed(part)[...])
+            #expect(unpacked == part && unpacked.map(\.fileName) == part.map(\.fileName))
+        }
+        #expect(FoundFile.packed(Array(files.prefix(3))).count < 60)
+    }
+
     @Test("are in the order of their paths, whatever folders they are in")
     func order() {
         var random = SplitMix64(seed: 11)

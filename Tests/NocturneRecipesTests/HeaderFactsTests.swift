@@ -32,7 +32,7 @@ struct HeaderFactsTests {
     }
 
     private func items(_ bench: BatchBench) throws -> [DiscoveredItem] {
-        try bench.recipe().discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial()).items
+        Array(try bench.recipe().discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial()).items)
     }
 
     private func put(_ value: Float, at offset: Int, _ bytes: inout [UInt8]) {

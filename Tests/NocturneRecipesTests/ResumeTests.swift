@@ -149,7 +149,7 @@ struct ResumeTests {
             if event.event == .itemStarted { control.cancel() }
         }
         func journaled() async throws -> [JournalItem] {
-            try await Journal.with(path: bench.output.journal) { try await $0.items() }
+            Array(try await Journal.with(path: bench.output.journal) { try await $0.items() })
         }
         _ = try await bench.run(supervisor: "first", observe: stopAtOnce)
         // Twice both processes are killed while v0 is active, and the next run's first engine dies before it begins.

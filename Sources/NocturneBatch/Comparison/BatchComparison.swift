@@ -1,4 +1,5 @@
 package import NocturneJournal
+import NocturneSystem
 
 /// Two batches over the same inputs, such as those of two versions of a model, side by side.
 package struct BatchComparison: Sendable {

@@ -1,17 +1,17 @@
 package import NocturneJournal
-import NocturneSystem
+package import NocturneSystem
 
 /// What is compared of a batch.
 package struct BatchContents: Sendable {
     package let output: OutputFolder
-    package let items: [JournalItem]
+    package let items: FileBackedList<JournalItem>
     /// Of completed items, by id.
     package let statistics: [Int64: [Statistic]]
     package let models: [BatchDescription.Model]
 
     package init(
         output: OutputFolder,
-        items: [JournalItem],
+        items: FileBackedList<JournalItem>,
         statistics: [Int64: [Statistic]],
         models: [BatchDescription.Model]
     ) {

@@ -10,7 +10,7 @@ extension Discovery {
     /// key and of the name.
     package static func merged(_ each: [Discovery], routes: InputRoutes = InputRoutes()) -> Discovery {
         let unknown = unknownFiles(each)
-        let (models, objections) = models(each, routes)
+        let processing = Processing(each, routes)
         var merged = Discovery(notes: unique(each.flatMap(\.notes)))
         for discovery in each { merged.patients.merge(discovery.patients) }
         var listed: Set<String> = []
@@ -24,10 +24,10 @@ extension Discovery {
                     else { continue }
                     item.problem = .setAside(Self.joined(file.reasons))
                 } else if routes.objection(of: item.model, to: item.path) != nil {
-                    guard models[item.key] == nil, listed.insert(item.key).inserted else { continue }
-                    let text = unique(objections[item.key] ?? []).joined(separator: "; ")
+                    guard !processing.isProcessed(item.key), listed.insert(item.key).inserted else { continue }
+                    let text = unique(processing.objections[item.key] ?? []).joined(separator: "; ")
                     item.problem = .setAside(.discovered(.notForModel, text))
-                } else if let several = models[item.key], several.count > 1 {
+                } else if processing.isShared(item.key) {
                     item.key += "|" + item.model
                     item.name += "@" + item.model
                     item.suffix += "@" + item.model
@@ -52,8 +52,10 @@ extension Discovery {
 
     /// Adds files and folders that do not respond and that no recipe has listed, as failures.
     package mutating func addFailures(of files: UnresponsiveFiles, _ identifiers: IdentifierPolicy = .hash) {
-        let listed = Set(items.map(\.path))
-        for path in files.paths where !listed.contains(path) {
+        let paths = files.paths
+        guard !paths.isEmpty else { return }
+        let listed = Set(items.lazy.map(\.path))
+        for path in paths where !listed.contains(path) {
             let hides = files.hides(path)
             let key = (hides ? DiscoveredItem.missedKeyPrefix : DiscoveredItem.fileKeyPrefix) + path
             let stamps = hides ? [] : [InputStamp(path)]
@@ -94,25 +96,43 @@ extension Discovery {
         return .discovered(codes.count == 1 ? reasons[0].code : .unknownFormat, text)
     }
 
-    /// Of everything that a recipe can read, by its key: the models that process it, and why others do not.
-    private static func models(_ each: [Discovery], _ routes: InputRoutes) -> (
-        models: [String: Set<String>], objections: [String: [String]]
-    ) {
-        var models: [String: Set<String>] = [:]
-        var objections: [String: [String]] = [:]
-        for item in each.flatMap(\.items) {
-            if case .unknown = item.problem { continue }
-            if let objection = routes.objection(of: item.model, to: item.path) {
-                objections[item.key, default: []].append(objection)
-            } else {
-                models[item.key, default: []].insert(item.model)
+    /// Which models process the inputs that recipes can read. Of a million inputs it takes some 40 MB, of inputs of a single
+    /// model nothing.
+    private struct Processing {
+        /// By the hashes of keys: whether several models process it. Empty where all items have one model.
+        private var isShared: [UInt64: Bool] = [:]
+        /// Why models do not process an input, by its key.
+        private(set) var objections: [String: [String]] = [:]
+
+        init(_ each: [Discovery], _ routes: InputRoutes) {
+            let known = each.map { $0.items.lazy.filter { !$0.isUnknown } }
+            var models: Set<String> = []
+            for items in known { for item in items where models.count < 2 { models.insert(item.model) } }
+            guard models.count > 1 || !routes.isEmpty else { return }
+            for item in known.joined() {
+                if let objection = routes.objection(of: item.model, to: item.path) {
+                    objections[item.key, default: []].append(objection)
+                } else {
+                    let hash = TextHash.of(item.key)
+                    isShared[hash] = isShared[hash] != nil
+                }
             }
         }
-        return (models, objections)
+
+        /// Whether a model processes the input; asked of inputs that another one does not process.
+        func isProcessed(_ key: String) -> Bool { isShared[TextHash.of(key)] != nil }
+
+        /// Whether several models process the input.
+        func isShared(_ key: String) -> Bool { !isShared.isEmpty && isShared[TextHash.of(key)] == true }
     }
 
     private static func unique(_ notes: [String]) -> [String] {
         var seen: Set<String> = []
         return notes.filter { seen.insert($0).inserted }
     }
+}
+
+extension DiscoveredItem {
+    /// Whether its recipe cannot read it, and another one may.
+    fileprivate var isUnknown: Bool { if case .unknown = self.problem { true } else { false } }
 }

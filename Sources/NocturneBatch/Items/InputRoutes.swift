@@ -20,6 +20,8 @@ public struct InputRoutes: Sendable {
         self.inputs = inputs
     }
 
+    var isEmpty: Bool { patterns.isEmpty }
+
     /// Why `model` must not process the input; nil when it may.
     ///
     /// A pattern is compared with the last part of the path, the path below the input that was given, that path with the

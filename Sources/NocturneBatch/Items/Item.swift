@@ -43,10 +43,16 @@ public struct DiscoveredItem: Sendable {
     }
 }
 
+extension DiscoveredItem: ByteRepresentable {
+    public init(bytes: [UInt8]) { properties = Properties(fields: PackedFields(packed: bytes[...])) }
+
+    public var bytes: [UInt8] { Array(properties.fields.packed) }
+}
+
 extension DiscoveredItem {
     /// What is known of an item.
     public struct Properties: Sendable {
-        private var fields: PackedFields
+        fileprivate var fields: PackedFields
 
         /// The places of the fields.
         private enum Field {
@@ -151,7 +157,7 @@ public enum ItemProblem: Sendable, Hashable {
 
 extension ItemProblem {
     /// Its kind, and its reason.
-    fileprivate var packed: [UInt8] {
+    package var packed: [UInt8] {
         let kind: UInt8 =
             switch self {
             case .refused: 1
@@ -161,7 +167,7 @@ extension ItemProblem {
         return [kind] + reason.packed.packed
     }
 
-    fileprivate init?(packed: ArraySlice<UInt8>) {
+    package init?(packed: ArraySlice<UInt8>) {
         guard let kind = packed.first, let reason = ItemReason(packed: PackedFields(packed: packed.dropFirst()).texts)
         else { return nil }
         self = kind == 1 ? .refused(reason) : kind == 2 ? .setAside(reason) : .unknown(reason)
@@ -170,14 +176,18 @@ extension ItemProblem {
 
 /// What the walk over the inputs found.
 public struct Discovery: Sendable {
-    public var items: [DiscoveredItem]
+    public var items: FileBackedList<DiscoveredItem>
     /// Remarks that are not about a single item.
     public var notes: [String]
     /// What identifies patients in the paths of all files.
     public var patients: PatientFolders
 
-    public init(items: [DiscoveredItem] = [], notes: [String] = [], patients: PatientFolders = PatientFolders()) {
-        self.items = items
+    public init(
+        items: some Sequence<DiscoveredItem> = [],
+        notes: [String] = [],
+        patients: PatientFolders = PatientFolders()
+    ) {
+        self.items = items as? FileBackedList<DiscoveredItem> ?? FileBackedList(items)
         self.notes = notes
         self.patients = patients
     }

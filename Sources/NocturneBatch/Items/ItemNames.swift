@@ -1,3 +1,5 @@
+package import NocturneSystem
+
 /// The names that the items of one discovery are to have, as folders of the output: pure, and the same in any order of the
 /// items.
 ///
@@ -7,7 +9,7 @@
 /// withheld.
 package struct ItemNames: Sendable {
     /// Of each item, in their order.
-    package private(set) var names: [String]
+    package private(set) var names: FileBackedList<String>
     /// Places of items with folders in front.
     private var qualified: Set<Int> = []
     private var all = NameSet()
@@ -16,9 +18,9 @@ package struct ItemNames: Sendable {
 
     private let identifiers: IdentifierPolicy
 
-    package init(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy) {
+    package init(_ items: FileBackedList<DiscoveredItem>, _ identifiers: IdentifierPolicy) {
         self.identifiers = identifiers
-        names = items.map { WorkPlanner.safeName($0.name) }
+        names = FileBackedList(items.lazy.map { WorkPlanner.safeName($0.name) })
         let repeated = collect()
         guard !repeated.isEmpty else { return }
         if identifiers != .none {
@@ -28,10 +30,13 @@ package struct ItemNames: Sendable {
     }
 
     /// Whether the item has its name: it alone is called so, or of several it comes first by its key.
-    package func keepsName(at place: Int) -> Bool { keepers[names[place].lowercased()].map { $0 == place } ?? true }
+    package func keepsName(at place: Int) -> Bool { keeper(at: place).map { $0 == place } ?? true }
 
     /// Whether no other item of the discovery is to be called so.
-    package func isAlone(at place: Int) -> Bool { keepers[names[place].lowercased()] == nil }
+    package func isAlone(at place: Int) -> Bool { keeper(at: place) == nil }
+
+    /// The place of the item that keeps the name of this one; nil if no other item has the name.
+    private func keeper(at place: Int) -> Int? { keepers.isEmpty ? nil : keepers[names[place].lowercased()] }
 
     /// Whether an item of the discovery is to be called so.
     package func contains(_ name: String) -> Bool { all.contains(name) }
@@ -56,12 +61,11 @@ package struct ItemNames: Sendable {
     }
 
     /// Those that have their name without folders come first, then keys decide.
-    private mutating func chooseKeepers(_ items: [DiscoveredItem]) {
+    private mutating func chooseKeepers(_ items: FileBackedList<DiscoveredItem>) {
         let repeated = collect()
         guard !repeated.isEmpty else { return }
         func rank(_ place: Int) -> (Int, String) { (qualified.contains(place) ? 1 : 0, items[place].key) }
-        for place in items.indices {
-            let name = names[place].lowercased()
+        for (place, name) in names.lazy.map({ $0.lowercased() }).enumerated() {
             guard repeated.contains(name) else { continue }
             if let other = keepers[name], rank(other) <= rank(place) { continue }
             keepers[name] = place
@@ -70,11 +74,12 @@ package struct ItemNames: Sendable {
 
     /// The places of items whose names, without their suffixes, several items have.
     private static func groups(
-        _ items: [DiscoveredItem],
-        _ names: [String],
+        _ items: FileBackedList<DiscoveredItem>,
+        _ names: FileBackedList<String>,
         of repeated: Set<String>
     ) -> [[Int]] {
-        let stems = Set(items.indices.filter { repeated.contains(names[$0].lowercased()) }.map { items[$0].stem })
+        let repeating = zip(names, items).lazy.filter { repeated.contains($0.0.lowercased()) }
+        let stems = Set(repeating.map(\.1.stem))
         var groups: [String: [Int]] = [:]
         for (place, item) in items.enumerated() where stems.contains(item.stem) {
             groups[item.stem, default: []].append(place)
@@ -85,21 +90,20 @@ package struct ItemNames: Sendable {
     // MARK: Folders
 
     /// Puts folders in front of the names of a group, if any run of them tells the items apart.
-    private mutating func qualify(_ group: [Int], _ items: [DiscoveredItem]) {
+    private mutating func qualify(_ group: [Int], _ items: FileBackedList<DiscoveredItem>) {
         let folders = { [identifiers] (place: Int) in Self.folders(of: items[place], identifiers) }
         var seen: Set<UInt64> = []
-        let distinct = group.filter { seen.insert(NameSet.hash(folders($0).joined(separator: "/"))).inserted }
+        let distinct = group.filter { seen.insert(TextHash.of(folders($0).joined(separator: "/"))).inserted }
         guard distinct.count > 1, let run = Self.shortestRun(distinct, folders) else { return }
-        let new = group.map { place in
+        func name(_ place: Int) -> String? {
             Self.joined(folders(place).dropFirst(run.offset).prefix(run.length), items[place])
         }
         // With names that are too long for files, all of them stay as they are.
-        guard new.allSatisfy({ $0 != nil }) else { return }
-        for (place, name) in zip(group, new) {
-            if let name {
-                names[place] = name
-                qualified.insert(place)
-            }
+        guard group.allSatisfy({ name($0) != nil }) else { return }
+        for place in group {
+            guard let name = name(place) else { continue }
+            names[place] = name
+            qualified.insert(place)
         }
     }
 

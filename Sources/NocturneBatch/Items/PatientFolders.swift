@@ -44,6 +44,9 @@ public struct PatientFolders: Sendable {
         wordsOfFolder.merge(other.wordsOfFolder) { $0.union($1) }
     }
 
+    /// Whether nothing is to be withheld.
+    public var isEmpty: Bool { wordsOfFolder.isEmpty }
+
     /// The words to be withheld of what lies at a path, sorted.
     public func words(of path: String) -> [String] {
         guard !wordsOfFolder.isEmpty else { return [] }

@@ -35,21 +35,17 @@ public final class UnresponsiveFiles: Sendable {
         }
     }
 
-    private enum Finding {
-        /// The path has responded to all requests.
-        case responds
-        /// To this request the path has not responded.
-        case silent(Request)
-
-        var silentRequest: Request? {
-            if case .silent(let request) = self { return request }
-            return nil
-        }
+    /// What is known of paths.
+    private struct Findings {
+        /// The requests to which paths have not responded.
+        var silent: [String: Request] = [:]
+        /// The hashes of paths whose content has responded: there may be a million.
+        var responding: Set<UInt64> = []
     }
 
     /// Seconds that a path has to respond; nil when nothing is tried, and all count as responding.
     public let patience: Int?
-    private let known = Mutex<[String: Finding]>([:])
+    private let known = Mutex(Findings())
     /// Of files that must not be touched.
     private let reasons: [String: String]
     private let time: any TimeSource
@@ -86,7 +82,7 @@ public final class UnresponsiveFiles: Sendable {
         self.time = time
         self.probe = probe
         known.withLock { known in
-            for path in remembered + reasons.keys { known[path] = .silent(.content) }
+            for path in remembered + reasons.keys { known.silent[path] = .content }
         }
     }
 
@@ -105,15 +101,13 @@ public final class UnresponsiveFiles: Sendable {
         }
     }
 
-    private func silentRequest(of path: String) -> Request? { known.withLock { $0[path]?.silentRequest } }
+    private func silentRequest(of path: String) -> Request? { known.withLock { $0.silent[path] } }
 
     /// The next calls try every path again, without those that still do not respond.
-    package func beginAnew() { known.withLock { known in known = known.filter { $0.value.silentRequest != nil } } }
+    package func beginAnew() { known.withLock { $0.responding = [] } }
 
     /// All that do not respond, sorted.
-    package var paths: [String] {
-        known.withLock { known in known.filter { $0.value.silentRequest != nil }.keys.sorted() }
-    }
+    package var paths: [String] { known.withLock { $0.silent.keys.sorted() } }
 
     /// Which of these paths do not respond. The content of each is tried once until ``beginAnew()``.
     public func among(
@@ -124,23 +118,24 @@ public final class UnresponsiveFiles: Sendable {
         guard let patience else { return [] }
         let new = known.withLock { known in
             paths.filter { path in
-                switch known[path] {
-                case nil: true
-                case .responds: false
-                case .silent(let other): other > request
-                }
+                known.silent[path].map { $0 > request } ?? !known.responding.contains(TextHash.of(path))
             }
         }
         let attempt = ReadingAttempt(new, time: time, probe: { [probe] in probe($0, request) }) { [self] path in
             // One that was given up has responded after all.
-            known.withLock { _ = $0.removeValue(forKey: path) }
+            known.withLock { _ = $0.silent.removeValue(forKey: path) }
         }
         try attempt.run(limit: .seconds(patience), flag: flag)
         let late = attempt.late
         return known.withLock { known in
-            for path in late { known[path] = .silent(request) }
-            if request == .content { for path in new where !late.contains(path) { known[path] = .responds } }
-            return Set(paths.filter { path in known[path]?.silentRequest.map { $0 <= request } ?? false })
+            for path in late { known.silent[path] = request }
+            if request == .content {
+                for path in new where !late.contains(path) {
+                    known.silent[path] = nil
+                    known.responding.insert(TextHash.of(path))
+                }
+            }
+            return Set(paths.filter { path in known.silent[path].map { $0 <= request } ?? false })
         }
     }
 

@@ -47,7 +47,7 @@ public protocol Recipe: Sendable {
     /// - Parameters:
     ///   - folders: of all completed items of the batch, in the order of discovery, of other recipes too.
     ///   - output: the batch's output folder. Files are replaced in one step.
-    func summarize(folders: [String], into output: String, flag: CancellationFlag) throws
+    func summarize(folders: FileBackedList<String>, into output: String, flag: CancellationFlag) throws
 }
 
 extension Recipe {
@@ -58,7 +58,7 @@ extension Recipe {
     public func keepsInference(_ source: Source, of folder: String) throws -> Bool { false }
 
     /// Nothing.
-    public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {}
+    public func summarize(folders: FileBackedList<String>, into output: String, flag: CancellationFlag) throws {}
 
     /// Reads a source as the journal has it: one line of JSON.
     public static func source(from text: String) throws -> Source {

@@ -13,6 +13,7 @@ package struct CrashRecoveryStateMachine: Sendable {
 
     /// What the journal holds when the engine starts.
     package struct JournalFacts: Sendable {
+        /// Those that it has as active, and any others.
         package var items: [JournalItem]
         /// The supervisor whose engine worked on the batch last.
         package var supervisor: String?

@@ -10,7 +10,7 @@ extension Journal {
     /// Every step is tried even if one before it fails: the process ends in any case.
     func recordStuckItems(_ stuck: [StallDetector.Stuck], at time: String) {
         let ids = Set(stuck.map(\.id))
-        let others = ((try? items()) ?? []).filter { $0.state == .started && !ids.contains($0.id) }.map(\.id)
+        let others = ((try? items(in: .started)) ?? []).map(\.id).filter { !ids.contains($0) }
         for late in stuck where late.isLate { try? settle([late.id], as: .failed, reason: late.reason, at: time) }
         let paths = stuck.compactMap(\.path)
         if !paths.isEmpty {

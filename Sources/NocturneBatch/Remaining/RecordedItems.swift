@@ -1,16 +1,16 @@
+import Foundation
 import NocturneConcurrency
-package import NocturneJournal
-import NocturneSystem
+import NocturneJournal
+package import NocturneSystem
 
 /// What the journal of a batch had at one moment: what is left to be done is decided from it, by a run and by reports alike.
 package struct RecordedItems: Sendable {
     package let output: OutputFolder
-    /// By key.
-    package let items: [String: JournalItem]
+    package let items: KnownItems
     /// What the batch was started with; nil where the folder holds no batch.
     package let description: BatchDescription?
     /// The ids of completed items whose results lie in their folders with every file.
-    private let whole: Set<Int64>
+    private let whole: IndexSet
     private let edits: [String: LabelEdit]
     /// Digests of the keys of items that were removed from the batch.
     private let removed: [String]
@@ -19,12 +19,13 @@ package struct RecordedItems: Sendable {
     /// - Parameter check: called again and again; what it throws is thrown.
     init(_ journal: Journal, _ output: OutputFolder, check: () throws -> Void = {}) async throws {
         self.output = output
-        items = Dictionary(uniqueKeysWithValues: try await journal.items().map { ($0.key, $0) })
-        var whole: Set<Int64> = []
+        items = KnownItems(try await journal.items())
+        // In the order of their ids: neighbours take no memory.
+        var whole = IndexSet()
         try await journal.forEachPart { records, _ in
             for record in records where record.item.state == .completed {
                 try check()
-                if Self.isWhole(record.item.name, try record.files(), output) { whole.insert(record.item.id) }
+                if Self.isWhole(record.item.name, try record.files(), output) { whole.insert(Int(record.item.id)) }
             }
         }
         self.whole = whole
@@ -34,7 +35,7 @@ package struct RecordedItems: Sendable {
     }
 
     private init(noneIn output: OutputFolder) {
-        (self.output, items, description, whole, edits, removed) = (output, [:], nil, [], [:], [])
+        (self.output, items, description, whole, edits, removed) = (output, KnownItems(), nil, [], [:], [])
     }
 
     /// Reads a copy of the journal, so that nothing is written to the folder and no lock is taken: a run may be active.
@@ -64,15 +65,15 @@ package struct RecordedItems: Sendable {
     /// One decision for every discovered item, in order.
     /// - Parameter check: called again and again; what it throws is thrown.
     package func decide(
-        _ discovered: [DiscoveredItem],
+        _ discovered: FileBackedList<DiscoveredItem>,
         _ recipes: [any Recipe],
         _ planner: WorkPlanner,
         check: () throws -> Void = {}
-    ) throws -> [WorkPlanner.Decision] {
+    ) throws -> FileBackedList<WorkPlanner.Decision> {
         let foreign = foreignEntries(discovered, recipes, planner)
         return try planner.decide(discovered, known: items, foreign: foreign, edits: edits) { item in
             try check()
-            return whole.contains(item.id)
+            return whole.contains(Int(item.id))
         }
     }
 
@@ -80,26 +81,25 @@ package struct RecordedItems: Sendable {
     /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
     /// proves nothing.
     private func foreignEntries(
-        _ discovered: [DiscoveredItem],
+        _ discovered: FileBackedList<DiscoveredItem>,
         _ recipes: [any Recipe],
         _ planner: WorkPlanner
     ) -> Set<String> {
         // No name is given then, and a shard does not look through the results of all others.
         guard discovered.contains(where: { items[$0.key] == nil }) else { return [] }
-        let ours = Set(items.values.map(\.name))
-        let others = FileSystem.entries(output.path).filter { !ours.contains($0) }
-        guard others.contains(where: output.holdsResult) else { return Set(others) }
-        let named = zip(ItemNames(discovered, planner.identifiers).names, discovered).filter { $0.1.problem == nil }
+        var others = Set(FileSystem.entries(output.path))
+        for item in items.all where !others.isEmpty { others.remove(item.name) }
+        guard others.contains(where: output.holdsResult) else { return others }
+        let named = zip(ItemNames(discovered, planner.identifiers).names, discovered).filter {
+            others.contains($0.0) && $0.1.problem == nil
+        }
         let requested = Dictionary(grouping: named, by: \.0).mapValues { $0.map(\.1) }
-        return Set(
-            others.filter { entry in
-                guard output.holdsResult(entry), let candidates = requested[entry] else { return true }
-                return !candidates.contains { item in
-                    let folder = output.item(entry)
-                    return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex))
-                        != nil
-                }
+        return others.filter { entry in
+            guard output.holdsResult(entry), let candidates = requested[entry] else { return true }
+            return !candidates.contains { item in
+                let folder = output.item(entry)
+                return (try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex)) != nil
             }
-        )
+        }
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import NocturneJournal
-import NocturneSystem
+package import NocturneSystem
 
 /// What a run does about one item of a batch.
 package enum RemainingWork: String, Codable, Sendable, CaseIterable {
@@ -83,10 +83,10 @@ extension RecordedItems {
 
     /// The mean of ``secondsWithoutInference(of:)`` over some completed items; nil when there are none.
     package func meanSecondsWithoutInference() -> Double? {
-        let completed = items.values.filter { $0.state == .completed }.map(\.name).sorted()
-        let step = max(completed.count / Self.sampleCount, 1)
-        let seconds = stride(from: 0, to: completed.count, by: step).compactMap {
-            secondsWithoutInference(of: completed[$0])
+        let completed = items.all.lazy.filter { $0.state == .completed }
+        let step = max(completed.reduce(0) { count, _ in count + 1 } / Self.sampleCount, 1)
+        let seconds = completed.enumerated().lazy.filter { $0.offset.isMultiple(of: step) }.compactMap {
+            secondsWithoutInference(of: $0.element.name)
         }
         return seconds.isEmpty ? nil : seconds.reduce(0, +) / Double(seconds.count)
     }
@@ -94,8 +94,10 @@ extension RecordedItems {
     private static var sampleCount: Int { 32 }
 
     /// How many items of the batch have not ended and were not found: changed options or inputs leave them out.
-    package func vanished(_ found: [WorkPlanner.Decision]) -> Int {
-        let keys = Set(found.map(\.item.key))
-        return items.values.count { ![.completed, .skipped].contains($0.state) && !keys.contains($0.key) }
+    package func vanished(_ found: FileBackedList<WorkPlanner.Decision>) -> Int {
+        let keys = Set(found.lazy.map { TextHash.of($0.item.key) })
+        return items.all.count {
+            ![.completed, .skipped].contains($0.state) && !keys.contains(TextHash.of($0.key))
+        }
     }
 }

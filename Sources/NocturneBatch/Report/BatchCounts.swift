@@ -12,7 +12,7 @@ public struct BatchCounts: Sendable, Codable, Hashable {
 
     public init() {}
 
-    public init(of items: [JournalItem]) {
+    public init(of items: some Sequence<JournalItem>) {
         for item in items { add(1, item.state) }
     }
 

@@ -4,7 +4,7 @@ public import NocturneSystem
 
 /// Writes what a recipe has to say about the whole batch, as ``Recipe/summarize(folders:into:flag:)`` does.
 public typealias BatchSummary =
-    @Sendable (_ folders: [String], _ output: String, _ flag: CancellationFlag) throws -> Void
+    @Sendable (_ folders: FileBackedList<String>, _ output: String, _ flag: CancellationFlag) throws -> Void
 
 /// Writes the report of a batch on which no run works, after marks were added or files were lost.
 public struct ReportRenewal: Sendable {
@@ -29,7 +29,7 @@ public struct ReportRenewal: Sendable {
     /// - Parameter change: what is done before, such as adding marks; it gets the items.
     /// - Throws: ``BatchError`` with `outputInUse` while a run is active, or `notABatch`; `JournalError`; `FileSystemError`.
     public func write(
-        after change: (Journal, [JournalItem]) async throws -> Void = { _, _ in }
+        after change: (Journal, FileBackedList<JournalItem>) async throws -> Void = { _, _ in }
     ) async throws -> Outcome {
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }

@@ -58,8 +58,8 @@ package struct ReportText {
 
     private let report: BatchReport
     private var list: StableJSONList
-    /// The paths that are in the list of inputs to try again.
-    private var retried: Set<String> = []
+    /// The hashes of the paths that are in the list of inputs to try again.
+    private var retried: Set<UInt64> = []
 
     package init(_ report: BatchReport) throws {
         self.report = report
@@ -92,7 +92,8 @@ package struct ReportText {
     /// Every input that is to be tried again, once, as `--list` reads it, with the reason before it as a comment.
     private mutating func retryLines(_ items: [JournalItem]) -> String {
         var text = ""
-        for item in items where ![.completed, .skipped].contains(item.state) && retried.insert(item.path).inserted {
+        for item in items
+        where ![.completed, .skipped].contains(item.state) && retried.insert(TextHash.of(item.path)).inserted {
             if let reason = item.reason {
                 let stage = reason.stage.map { " (\($0))" } ?? ""
                 let comment = "# \(reason.code)\(stage): \(reason.text). \(Remedies.remedy(for: reason.code))"

@@ -34,15 +34,18 @@ struct ReportWriting {
 
     /// Writes the files, and the page's files of items.
     /// - Returns: the folders of completed items.
-    private func writeFiles(_ report: BatchReport, _ page: inout PageInProgress) async throws -> [String] {
+    private func writeFiles(_ report: BatchReport, _ page: inout PageInProgress) async throws -> FileBackedList<String>
+    {
         var files = try ReportFiles(output, report)
         try files.begin()
-        var completed: [String] = []
+        var completed = FileBackedList<String>()
         try await journal.forEachPart { records, place in
             let items = try report.items(records, from: place)
             try files.write(items)
             page.add(items)
-            completed += items.filter { $0.item.state == .completed }.map { output.item($0.item.name) }
+            completed.append(
+                contentsOf: items.lazy.filter { $0.item.state == .completed }.map { output.item($0.item.name) }
+            )
         }
         try files.putInPlace()
         return completed

@@ -1,47 +1,22 @@
 import NocturneJournal
 import NocturneSystem
 
-/// The items that are to be processed, in order, in little memory: names, models and the stamps of files are in few buffers, some
-/// hundred bytes an item, since there may be a million of them for days. The journal has the rest.
+/// The items that are to be processed, in order, in some 20 bytes of memory each, since there may be a million of them for
+/// days: see ``FileBackedList``. The journal has what else is known of them.
 package struct ItemQueue: Sendable {
+    private var items = FileBackedList<PendingItem>()
     private var ids: [Int64] = []
-    /// Where the bytes of each item end in their part.
-    private var ends: [Int32] = []
-    /// Of so many items each, since one buffer would be copied whenever it grows.
-    private var parts: [[UInt8]] = []
-    private var models: [String] = []
-    private var edits: [Int64: SharedValue<LabelEdit>] = [:]
     /// The places of the items, by their ids in ascending order.
     private var places: [Int32] = []
 
-    /// - Parameter items: fewer than 2³¹, each id once; the files of 1,024 of them have less than 2 GiB of paths.
+    /// - Parameter items: fewer than 2³¹, each id once.
     package init(_ items: some Sequence<PendingItem>) {
-        var modelIndices: [String: Int] = [:]
         for item in items {
-            let model = modelIndices[item.model] ?? models.count
-            if model == models.count {
-                modelIndices[item.model] = model
-                models.append(item.model)
-            }
-            if ids.count.isMultiple(of: Self.itemsInPart) { parts.append([]) }
-            Self.append(item, model: model, to: &parts[parts.count - 1])
-            ends.append(Int32(parts[parts.count - 1].count))
             ids.append(item.id)
-            edits[item.id] = item.edit
+            self.items.append(item)
         }
         places = ids.indices.map(Int32.init)
         places.sort { ids[Int($0)] < ids[Int($1)] }
-    }
-
-    private static let itemsInPart = 1024
-
-    /// Recipe, model and flags, the name, ended by a NUL, and the stamps.
-    private static func append(_ item: PendingItem, model: Int, to bytes: inout [UInt8]) {
-        for number in [Int32(item.recipe), Int32(model)] { withUnsafeBytes(of: number) { bytes += $0 } }
-        bytes.append((item.suspect ? 1 : 0) | (item.hasEarlierResult ? 2 : 0))
-        bytes += item.name.utf8
-        bytes.append(0)
-        bytes += item.inputs.bytes
     }
 
     package var count: Int { ids.count }
@@ -51,29 +26,7 @@ package struct ItemQueue: Sendable {
     package func ids(from place: Int) -> ArraySlice<Int64> { ids[place...] }
 
     /// - Parameter place: in `0 ..< count`.
-    package subscript(place: Int) -> PendingItem {
-        let start = place.isMultiple(of: Self.itemsInPart) ? 0 : Int(ends[place - 1])
-        var rest = parts[place / Self.itemsInPart][start..<Int(ends[place])]
-        func number() -> Int {
-            let value = rest.withUnsafeBytes { Int($0.loadUnaligned(as: Int32.self)) }
-            rest = rest.dropFirst(4)
-            return value
-        }
-        let (recipe, model) = (number(), number())
-        let flags = rest.removeFirst()
-        let name = rest.prefix { $0 != 0 }
-        var item = PendingItem(
-            id: ids[place],
-            recipe: recipe,
-            model: models[model],
-            name: String(decoding: name, as: UTF8.self),
-            inputs: PackedStamps(bytes: Array(rest[name.endIndex...].dropFirst())),
-            suspect: flags & 1 != 0,
-            edit: edits[ids[place]]
-        )
-        item.hasEarlierResult = flags & 2 != 0
-        return item
-    }
+    package subscript(place: Int) -> PendingItem { items[place] }
 
     /// The item of an id; nil if it is not in the queue.
     package func item(_ id: Int64) -> PendingItem? {
@@ -85,6 +38,49 @@ package struct ItemQueue: Sendable {
     /// Those of some names that items have.
     package func names(among names: Set<String>) -> Set<String> {
         guard !names.isEmpty else { return [] }
-        return Set((0..<count).lazy.map { self[$0].name }.filter(names.contains))
+        return Set(items.lazy.map(\.name).filter(names.contains))
+    }
+}
+
+extension PendingItem: ByteRepresentable {
+    /// The places of the fields.
+    private enum Field { static let (numbers, model, name, inputs, edit) = (0, 1, 2, 3, 4) }
+
+    package init(bytes: [UInt8]) {
+        let fields = PackedFields(packed: bytes[...])
+        var numbers = fields[Field.numbers]
+        func number() -> Int { Int(numbers.popNumber() ?? 0) }
+        let (id, recipe, flags) = (Int64(number()), number(), number())
+        let edit = fields[Field.edit]
+        self.init(
+            id: id,
+            recipe: recipe,
+            model: fields.text(Field.model),
+            name: fields.text(Field.name),
+            inputs: PackedStamps(bytes: Array(fields[Field.inputs])),
+            suspect: flags & 1 != 0,
+            edit: edit.isEmpty ? nil : LabelEdit(packed: edit).map { SharedValue(wrappedValue: $0) }
+        )
+        hasEarlierResult = flags & 2 != 0
+    }
+
+    package var bytes: [UInt8] {
+        var numbers: [UInt8] = []
+        let flags: UInt64 = (suspect ? 1 : 0) | (hasEarlierResult ? 2 : 0)
+        for number in [UInt64(id), UInt64(recipe), flags] { numbers.append(number: number) }
+        let fields: [[UInt8]] = [
+            numbers, Array(model.utf8), Array(name.utf8), inputs.bytes, edit?.wrappedValue.packed ?? [],
+        ]
+        return Array(PackedFields(fields).packed)
+    }
+}
+
+extension LabelEdit {
+    var packed: [UInt8] { Array(PackedFields(list: [item, baseFingerprint, file, sha256, time]).packed) }
+
+    init?(packed: ArraySlice<UInt8>) {
+        let texts = PackedFields(packed: packed).texts
+        guard texts.count == 5 else { return nil }
+        self.init(item: texts[0], baseFingerprint: texts[1], file: texts[2], sha256: texts[3], time: texts[4])
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 package import NocturneConcurrency
 import NocturneCore
 package import NocturneJournal
@@ -5,7 +6,7 @@ package import NocturneSystem
 
 /// Compares discovery with the journal before a run: what is done, what is to be done, and what never will be.
 ///
-/// It runs before the scheduler exists. Everything that touches files runs on the blocking pool.
+/// It runs before the scheduler exists, on the blocking pool, since everything here touches files.
 package struct Reconciliation: Sendable {
     private let recipes: [any Recipe]
     private let journal: Journal
@@ -48,39 +49,40 @@ package struct Reconciliation: Sendable {
     /// Records what is new, and lists what is to be processed, suspects first.
     /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
     package func run(_ discovery: Discovery, planner: WorkPlanner) async throws -> ItemQueue {
+        try await withTaskExecutorPreference(blocking) { try await reconcile(discovery, planner) }
+    }
+
+    private func reconcile(_ discovery: Discovery, _ planner: WorkPlanner) async throws -> ItemQueue {
         try check()
-        try await blocking.run { try output.restoreReplaced() }
-        let recorded = try await withTaskExecutorPreference(blocking) {
-            try await RecordedItems(journal, output) { try check() }
-        }
+        try output.restoreReplaced()
+        let recorded = try await RecordedItems(journal, output) { try check() }
         let known = recorded.items
-        let decisions = try await blocking.run {
-            try recorded.decide(discovery.items, recipes, planner) { try check() }
-        }
-        for note in discovery.notes + decisions.compactMap(\.note) { await progress.note(note) }
+        let decisions = try recorded.decide(discovery.items, recipes, planner) { try check() }
+        for note in discovery.notes { await progress.note(note) }
+        for note in decisions.lazy.compactMap(\.note) { await progress.note(note) }
         try await record(decisions, known)
         try await settleVanished(discovery, known: known)
         let (queue, steps, recognized) = try await queue(decisions)
         try await start(queue, steps: steps)
         await report(
-            decisions.lazy.filter { !recognized.contains($0.item.key) && (options.reportsAll || $0.changes(known)) }
+            decisions.enumerated().lazy.filter { place, decision in
+                !recognized.contains(place) && (options.reportsAll || decision.changes(known))
+            }.map(\.element)
         )
         return queue
     }
 
     /// Records what is new, some thousands at a time and in order: after an interruption the rest gets the same names.
-    private func record(_ decisions: [WorkPlanner.Decision], _ known: [String: JournalItem]) async throws {
+    private func record(_ decisions: FileBackedList<WorkPlanner.Decision>, _ known: KnownItems) async throws {
         var entries: [JournalEntry] = []
         for decision in decisions where decision.changes(known) {
             entries.append(decision.entry)
-            guard entries.count == Self.entriesPerTransaction else { continue }
+            guard entries.count == Self.itemsAtOnce else { continue }
             try await journal.record(entries)
             entries.removeAll(keepingCapacity: true)
         }
         if !entries.isEmpty { try await journal.record(entries) }
     }
-
-    private static let entriesPerTransaction = 4096
 
     private var now: String { options.time.wallClock.timestamp }
 
@@ -91,74 +93,74 @@ package struct Reconciliation: Sendable {
     /// Items that wait, and that this run did not find, keep waiting, unless the description of the batch has changed. A
     /// folder that could not be read, and now can be, is no longer an item, nor is a file that was unsuitable and is now part
     /// of an item.
-    private func settleVanished(_ discovery: Discovery, known: [String: JournalItem]) async throws {
-        let found = Set(discovery.items.map(\.key))
-        func settle(_ items: [JournalItem], _ reason: ItemReason) async throws {
+    private func settleVanished(_ discovery: Discovery, known: KnownItems) async throws {
+        guard !known.isEmpty else { return }
+        let found = Set(discovery.items.lazy.map { TextHash.of($0.key) })
+        let absent = known.all.lazy.filter { !found.contains(TextHash.of($0.key)) }
+        func settle(_ items: some Sequence<JournalItem>, _ reason: ItemReason) async throws {
             try await journal.settle(items.map(\.id), as: .skipped, reason: reason, at: now)
         }
-        let opened = known.values.filter {
-            $0.key.hasPrefix(DiscoveredItem.missedKeyPrefix) && !found.contains($0.key) && $0.state != .skipped
+        let opened = absent.filter {
+            $0.key.hasPrefix(DiscoveredItem.missedKeyPrefix) && $0.state != .skipped
         }
         try await settle(opened, .discovered(.vanished, "the folder is readable again"))
-        let unfit = known.values.filter {
-            $0.key.hasPrefix(DiscoveredItem.fileKeyPrefix) && !found.contains($0.key) && $0.state == .failed
-        }
-        if !unfit.isEmpty {
-            let parts = Set(discovery.items.filter { $0.problem == nil }.flatMap { $0.inputs.map(\.path) })
+        let unfit = absent.filter { $0.key.hasPrefix(DiscoveredItem.fileKeyPrefix) && $0.state == .failed }
+        var parts = Set(unfit.map(\.path))
+        if !parts.isEmpty {
+            let inputs = discovery.items.lazy.filter { $0.problem == nil }.flatMap { $0.inputs.map(\.path) }
+            parts.formIntersection(inputs)
             try await settle(
                 unfit.filter { parts.contains($0.path) },
                 .discovered(.partOfOther, "is now part of another item")
             )
         }
         guard options.descriptionChanged else { return }
-        let vanished = known.values.filter { !found.contains($0.key) && $0.state != .completed }
+        let vanished = absent.filter { $0.state != .completed }
         try await settle(vanished, .discovered(.vanished, "no longer among the inputs"))
     }
 
     // MARK: The queue
 
-    /// What is to be processed, suspects first, with its number of steps, and the keys of items whose results were found
-    /// finished.
-    private func queue(_ decisions: [WorkPlanner.Decision]) async throws -> (
-        queue: ItemQueue, steps: Int, recognized: Set<String>
+    /// What is to be processed, suspects first, with its number of steps, and the places of decisions about items whose
+    /// results were found finished.
+    private func queue(_ decisions: FileBackedList<WorkPlanner.Decision>) async throws -> (
+        queue: ItemQueue, steps: Int, recognized: IndexSet
     ) {
-        // There may be a million decisions: places, not copies.
-        let candidates = decisions.indices.filter { decisions[$0].work || decisions[$0].state == .quarantined }
-        var ids: [Int64?] = []
-        for start in stride(from: 0, to: candidates.count, by: Self.entriesPerTransaction) {
+        var items = FileBackedList<PendingItem>()
+        var suspects: [PendingItem] = []
+        var steps = 0
+        var recognized = IndexSet()
+        for start in stride(from: 0, to: decisions.count, by: Self.itemsAtOnce) {
             try check()
-            let portion = candidates[start...].prefix(Self.entriesPerTransaction)
-            ids += try await journal.ids(of: portion.map { decisions[$0].item.key })
-        }
-        let products = try await blocking.run { [ids] () throws -> [Int: ItemProduct] in
-            var products: [Int: ItemProduct] = [:]
-            for (place, id) in zip(candidates, ids) where id != nil {
-                try check()
-                products[place] = finishedResult(of: decisions[place])
+            let portion = decisions.elements(start..<min(start + Self.itemsAtOnce, decisions.count)).enumerated().filter
+            {
+                $0.element.work || $0.element.state == .quarantined
             }
-            // Their renames may not have reached the disk.
-            if !products.isEmpty { try FileSystem.flush(output.path) }
-            return products
-        }
-        let recognized = zip(candidates, ids).compactMap { place, id in
-            id.flatMap { id in products[place].map { (id: id, product: $0) } }
-        }
-        if !recognized.isEmpty { try await journal.complete(recognized, at: now) }
-        let work = zip(candidates, ids).filter { decisions[$0.0].work && products[$0.0] == nil }
-        let suspects = work.filter { decisions[$0.0].suspect }
-        let ordered = suspects.isEmpty ? work : suspects + work.filter { !decisions[$0.0].suspect }
-        let (queue, steps) = try await blocking.run { () throws -> (ItemQueue, Int) in
-            let items = ordered.lazy.compactMap { place, id in
-                id.map { id in
-                    var item = PendingItem(decisions[place], id: id)
+            let ids = try await journal.ids(of: portion.map(\.element.item.key))
+            var products: [(id: Int64, product: ItemProduct)] = []
+            for case (let (place, decision), let id?) in zip(portion, ids) {
+                try check()
+                if let product = finishedResult(of: decision) {
+                    products.append((id, product))
+                    recognized.insert(start + place)
+                } else if decision.work {
+                    var item = PendingItem(decision, id: id)
                     item.hasEarlierResult = output.holdsResult(item.name)
-                    return item
+                    if item.suspect { suspects.append(item) } else { items.append(item) }
+                    steps += countSteps(decision.item)
                 }
             }
-            return (ItemQueue(items), try countSteps(work.lazy.map { decisions[$0.0].item }))
+            if !products.isEmpty {
+                // Their renames may not have reached the disk.
+                try FileSystem.flush(output.path)
+                try await journal.complete(products, at: now)
+            }
         }
-        return (queue, steps, Set(products.keys.map { decisions[$0].item.key }))
+        options.trace.end()
+        return (ItemQueue([AnySequence(suspects), AnySequence(items)].joined()), steps, recognized)
     }
+
+    private static let itemsAtOnce = 4096
 
     /// A crash between the rename and the journal leaves a finished folder that the journal does not have.
     private func finishedResult(of decision: WorkPlanner.Decision) -> ItemProduct? {
@@ -170,7 +172,7 @@ package struct Reconciliation: Sendable {
     /// Cleans up the staging folder, and tells progress how much there is to do.
     private func start(_ queue: ItemQueue, steps: Int) async throws {
         let counts = BatchCounts(try await journal.stateCounts())
-        await blocking.run { cleanStaging(keeping: queue) }
+        cleanStaging(keeping: queue)
         await progress.begin(
             total: counts.inputs - counts.skipped,
             alreadyDone: counts.inputs - counts.skipped - queue.count,
@@ -190,16 +192,10 @@ package struct Reconciliation: Sendable {
         }
     }
 
-    private func countSteps(_ items: some Sequence<DiscoveredItem>) throws -> Int {
-        var steps = 0
-        for item in items {
-            try check()
-            options.trace.willRead(item.inputs.map(\.path))
-            let plan = try? recipes[item.recipe].plan(source: item.source, threads: options.threads, lean: false)
-            steps += plan?.steps ?? 1
-        }
-        options.trace.end()
-        return steps
+    private func countSteps(_ item: DiscoveredItem) -> Int {
+        options.trace.willRead(item.inputs.map(\.path))
+        let plan = try? recipes[item.recipe].plan(source: item.source, threads: options.threads, lean: false)
+        return plan?.steps ?? 1
     }
 
     // MARK: Reporting
@@ -221,7 +217,7 @@ package struct Reconciliation: Sendable {
 
 extension WorkPlanner.Decision {
     /// Whether the journal has to be told of it.
-    fileprivate func changes(_ known: [String: JournalItem]) -> Bool {
+    fileprivate func changes(_ known: KnownItems) -> Bool {
         guard !reused else { return false }
         guard let before = known[item.key] else { return true }
         return before.state != state || before.reason != reason || before.crashes != crashes

@@ -46,7 +46,7 @@ public struct WorkPlanner: Sendable {
         package let name: String
         package let state: ItemState
         /// Few have any of these, and there may be a million decisions.
-        private var remarks: SharedValue<Remarks>?
+        fileprivate var remarks: SharedValue<Remarks>?
         /// How often the engine crashed while the item was active.
         package let crashes: Int
         package var work: Bool
@@ -64,7 +64,7 @@ public struct WorkPlanner: Sendable {
             work = state == .pending
         }
 
-        private struct Remarks {
+        fileprivate struct Remarks {
             var reason: ItemReason?
             var note: String?
         }
@@ -120,26 +120,38 @@ public struct WorkPlanner: Sendable {
     ///   - edits: label maps of people, by the names of the items.
     ///   - isIntact: whether a completed item's files exist with their sizes.
     package func decide(
-        _ discovered: [DiscoveredItem],
-        known: [String: JournalItem],
+        _ discovered: FileBackedList<DiscoveredItem>,
+        known: KnownItems,
         foreign: Set<String>,
         edits: [String: LabelEdit] = [:],
         isIntact: (JournalItem) throws -> Bool
-    ) rethrows -> [Decision] {
+    ) rethrows -> FileBackedList<Decision> {
         // The items of a shard are all known, and so are those of most later runs.
         let isNew = discovered.contains { known[$0.key] == nil }
         var names = isNew ? GivenNames(discovered, known, foreign, identifiers) : nil
-        return try discovered.enumerated().map { place, item in
+        var decisions = FileBackedList<Decision>()
+        for (place, item) in discovered.enumerated() {
             if let before = known[item.key] {
-                // The same text may come in another Unicode form, and the journal tells those apart.
-                var item = item
-                item.key = before.key
-                guard let edit = edits[before.name] else { return try decide(item, before: before, isIntact: isIntact) }
-                return try decide(item, before: before, edit, isIntact: isIntact)
+                decisions.append(try decide(item, before: before, edits[before.name], isIntact: isIntact))
+            } else {
+                let (name, note) = names?.name(of: item, at: place) ?? (item.name, nil)
+                decisions.append(fresh(item, name: name, note: note))
             }
-            let (name, note) = names?.name(of: item, at: place) ?? (item.name, nil)
-            return fresh(item, name: name, note: note)
         }
+        return decisions
+    }
+
+    private func decide(
+        _ item: DiscoveredItem,
+        before: JournalItem,
+        _ edit: LabelEdit?,
+        isIntact: (JournalItem) throws -> Bool
+    ) rethrows -> Decision {
+        var item = item
+        // The same text may come in another Unicode form, and the journal tells those apart.
+        if !item.key.utf8.elementsEqual(before.key.utf8) { item.key = before.key }
+        guard let edit else { return try decide(item, before: before, isIntact: isIntact) }
+        return try decide(item, before: before, edited: edit, isIntact: isIntact)
     }
 
     private func fresh(_ item: DiscoveredItem, name: String, crashes: Int = 0, note: String? = nil) -> Decision {
@@ -158,7 +170,7 @@ public struct WorkPlanner: Sendable {
     private func decide(
         _ item: DiscoveredItem,
         before: JournalItem,
-        _ edit: LabelEdit,
+        edited edit: LabelEdit,
         isIntact: (JournalItem) throws -> Bool
     ) rethrows -> Decision {
         guard item.fingerprint.hex == edit.baseFingerprint else {
@@ -254,13 +266,13 @@ private struct GivenNames {
     private var taken: NameSet
 
     init(
-        _ discovered: [DiscoveredItem],
-        _ known: [String: JournalItem],
+        _ discovered: FileBackedList<DiscoveredItem>,
+        _ known: KnownItems,
         _ foreign: Set<String>,
         _ identifiers: IdentifierPolicy
     ) {
         names = ItemNames(discovered, identifiers)
-        ofKnown = NameSet(known.values.lazy.map(\.name))
+        ofKnown = NameSet(known.all.lazy.map(\.name))
         taken = ofKnown
         for name in WorkPlanner.reservedNames.union(foreign) { taken.insert(name) }
     }

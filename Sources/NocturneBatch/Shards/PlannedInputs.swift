@@ -33,7 +33,7 @@ extension Discovery {
     /// the whole batch at once.
     /// - Parameter recipes: the number of recipes.
     /// - Throws: ``BatchError`` when the plan was made for other recipes; `CancelledError`.
-    package init(planned entries: [PlannedEntry], recipes: Int, flag: CancellationFlag) throws {
+    package init(planned entries: some Sequence<PlannedEntry>, recipes: Int, flag: CancellationFlag) throws {
         self.init()
         for planned in entries {
             try flag.check()

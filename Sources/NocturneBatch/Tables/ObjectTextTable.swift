@@ -35,7 +35,7 @@ public struct ObjectTextTable: Sendable {
 extension ObjectTextTable {
     /// The table of all objects of a batch, to be filled in: a header, then a line for each object.
     /// - Parameter parts: of completed items, by their ids.
-    public static func lines(_ items: [JournalItem], _ parts: [Int64: [ItemPart]]) -> [String] {
+    public static func lines(_ items: some Sequence<JournalItem>, _ parts: [Int64: [ItemPart]]) -> [String] {
         let header = "item,object,class,state,thumbnail,title,author"
         return [header]
             + items.flatMap { item in
@@ -77,8 +77,9 @@ public struct ObjectTextImport: Sendable {
     private var waiting = 0
 
     /// - Parameter parts: of completed items, by their ids.
-    public init(_ tables: [ObjectTextTable], items: [JournalItem], parts: [Int64: [ItemPart]]) {
-        let known = Dictionary(items.map { ($0.name, $0) }) { first, _ in first }
+    public init(_ tables: [ObjectTextTable], items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
+        let named = Set(tables.flatMap(\.rows).map(\.item))
+        let known = Dictionary(items.filter { named.contains($0.name) }.map { ($0.name, $0) }) { first, _ in first }
         let objects = parts.mapValues { Set($0.map(\.id)) }
         for row in tables.flatMap(\.rows) {
             guard let item = known[row.item], objects[item.id]?.contains(row.object) ?? false else {

@@ -146,15 +146,18 @@ public struct BatchVerification: Sendable {
 
     // MARK: The batch
 
-    private func checkOrphans(_ items: [JournalItem], _ report: inout VerificationReport) {
-        let completed = Set(items.filter { $0.state == .completed }.map(\.name))
-        let items = Dictionary(items.map { ($0.name, $0) }) { first, _ in first }
-        for entry in FileSystem.entries(output.path)
-        where
-            !entry.hasPrefix(".") && ![output.kept, output.reviewFolder].contains(output.item(entry))
-        {
+    private func checkOrphans(_ items: some Sequence<JournalItem>, _ report: inout VerificationReport) {
+        var entries = Set(FileSystem.entries(output.path))
+        for item in items where item.state == .completed { entries.remove(item.name) }
+        entries = entries.filter {
+            !$0.hasPrefix(".") && ![output.kept, output.reviewFolder].contains(output.item($0))
+        }
+        let items = Dictionary(
+            items.filter { entries.contains($0.name) }.map { ($0.name, $0) }
+        ) { first, _ in first }
+        for entry in entries.sorted() {
             let path = output.path + "/" + entry
-            guard !completed.contains(entry), !FileSystem.entries(path).isEmpty else { continue }
+            guard !FileSystem.entries(path).isEmpty else { continue }
             guard let item = items[entry] else {
                 report.notes.append("\(entry): a folder of no item of this batch, not checked")
                 continue

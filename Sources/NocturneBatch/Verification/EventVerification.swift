@@ -8,11 +8,12 @@ import NocturneSystem
 struct EventVerification {
     let output: OutputFolder
 
-    func check(_ items: [JournalItem], flag: CancellationFlag, _ report: inout VerificationReport) throws {
+    func check(_ items: some Sequence<JournalItem>, flag: CancellationFlag, _ report: inout VerificationReport) throws {
         let path = output.events
         guard FileSystem.kind(path) == .file else { return report.add(path, "is missing") }
         report.filesChecked += 1
-        var ends: [String: BatchEvent.Kind] = [:]
+        // By the hashes of names, since there may be a million.
+        var ends: [UInt64: BatchEvent.Kind] = [:]
         var latest = ""
         var goesBack = 0
         let decoder = JSONDecoder()
@@ -30,7 +31,7 @@ struct EventVerification {
                     let event = try decoder.decode(BatchEvent.self, from: Data(line))
                     if event.time < latest { goesBack += 1 }
                     latest = max(latest, event.time)
-                    if let item = event.item { ends[item] = event.event }
+                    if let item = event.item { ends[TextHash.of(item)] = event.event }
                 } catch {
                     report.add(path, "line \(number): \(error)")
                 }
@@ -43,7 +44,9 @@ struct EventVerification {
         // Somebody may set the clock during a run.
         if goesBack > 0 { report.notes.append("\(path): the time goes back \(goesBack) times") }
         for item in items {
-            if let fault = contradiction(item, ends[item.name]) { report.add(path, "\(item.name): \(fault)") }
+            if let fault = contradiction(item, ends[TextHash.of(item.name)]) {
+                report.add(path, "\(item.name): \(fault)")
+            }
         }
     }
 

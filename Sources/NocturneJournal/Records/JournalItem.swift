@@ -1,4 +1,4 @@
-import NocturneSystem
+public import NocturneSystem
 
 /// One item as the journal has it.
 ///
@@ -81,6 +81,24 @@ public struct JournalItem: Sendable, Hashable {
             return [0] + fingerprint.utf8
         }
         return [1] + digest.bytes
+    }
+}
+
+extension JournalItem: ByteRepresentable {
+    public init(bytes: [UInt8]) {
+        var rest = bytes[...]
+        id = Int64(rest.popNumber() ?? 0)
+        crashes = Int(rest.popNumber() ?? 0)
+        state = ItemState.allCases[Int(rest.popNumber() ?? 0)]
+        fields = PackedFields(packed: rest)
+    }
+
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(number: UInt64(id))
+        bytes.append(number: UInt64(crashes))
+        bytes.append(number: UInt64(ItemState.allCases.firstIndex(of: state) ?? 0))
+        return bytes + fields.packed
     }
 }
 

@@ -18,7 +18,7 @@ struct ClassifiedPhotoDiscovery {
         let discovery = PhotoDiscovery(models: models.map(\.package.id), limits: PhotoLimits(), scope: scope)
         let (files, rest) = try discovery.scannedFiles(request, where: isNotMetadata)
         let table = try options.metadataPath.map { try MetadataTable(path: $0) }
-        var items: [DiscoveredItem] = []
+        var items = FileBackedList<DiscoveredItem>()
         for model in models {
             let known = metadata(for: files, table, model)
             for (scanned, metadata) in zip(files, known) {
@@ -28,7 +28,8 @@ struct ClassifiedPhotoDiscovery {
         let takesMetadata = models.contains { $0.settings.metadata != nil }
         let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
         let remarks = takesMetadata ? (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self) : []
-        return Discovery(items: items + rest.items, notes: rest.notes + remarks, patients: rest.patients)
+        items.append(contentsOf: rest.items)
+        return Discovery(items: items, notes: rest.notes + remarks, patients: rest.patients)
     }
 
     /// Excludes the metadata table and the sidecar files of pictures, which are not inputs.

@@ -18,7 +18,7 @@ public enum ContactSheet {
     /// - Throws: `PDFError`, `FileSystemError`, `CancelledError`; for a thumbnail only transient errors.
     @discardableResult
     public static func write(
-        folders: [String],
+        folders: FileBackedList<String>,
         to path: String,
         flag: CancellationFlag = CancellationFlag()
     ) throws -> Int {

@@ -88,7 +88,7 @@ public struct PhotoClassification: Recipe {
 
     // MARK: Recognizing results, batch files
 
-    public func summarize(folders: [String], into output: String, flag: CancellationFlag) throws {
+    public func summarize(folders: FileBackedList<String>, into output: String, flag: CancellationFlag) throws {
         try PhotoClassificationKind.summarize(options, folders: folders, into: output, flag: flag)
     }
 

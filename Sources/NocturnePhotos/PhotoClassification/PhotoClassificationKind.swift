@@ -36,7 +36,7 @@ package enum PhotoClassificationKind: RecipeKind {
 
     package static func summarize(
         _ options: PhotoClassificationOptions,
-        folders: [String],
+        folders: FileBackedList<String>,
         into output: String,
         flag: CancellationFlag
     ) throws {

@@ -70,11 +70,19 @@ package struct FileWalk {
         files.sort()
         removeEquivalentNames()
         guard request.silent.patience != nil else { return }
-        let unresponsivePaths = try request.silent.among(files.map(\.path), flag: flag)
+        var unresponsivePaths: Set<String> = []
+        for start in stride(from: 0, to: files.count, by: Self.filesAtOnce) {
+            let portion = files[start...].prefix(Self.filesAtOnce).map(\.path)
+            unresponsivePaths.formUnion(try request.silent.among(portion, flag: flag))
+        }
+        guard !unresponsivePaths.isEmpty else { return }
         unresponsive = files.filter { unresponsivePaths.contains($0.path) }
         for index in unresponsive.indices { unresponsive[index].isUnresponsive = true }
         files.removeAll { unresponsivePaths.contains($0.path) }
     }
+
+    /// How many paths are tried in one go.
+    private static let filesAtOnce = 4096
 
     /// Equal strings can be different names on disk, since a letter can be encoded as one Unicode scalar or as two.
     /// Paths identify files, so only the first of such names is used; a path that was found twice is used once.

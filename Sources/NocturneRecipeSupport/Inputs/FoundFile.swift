@@ -97,6 +97,50 @@ extension FoundFile: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(path) }
 }
 
+// MARK: Packing
+
+extension FoundFile {
+    /// Files in one buffer: those of a folder that follow each other have what they share once.
+    package static func packed(_ files: [FoundFile]) -> [UInt8] {
+        var groups: [[String]] = []
+        var last: FoundFolder?
+        for file in files {
+            let folder = file.folder
+            if folder !== last || folder.ownName != nil {
+                let own = folder.ownName.map { [$0] } ?? []
+                groups.append([folder.prefix, folder.namePrefix, folder.root, own.isEmpty ? "" : "own"] + own)
+                last = folder
+            }
+            groups[groups.count - 1] += [file.fileName, file.isUnresponsive ? "unresponsive" : ""]
+        }
+        return Array(PackedFields(groups.map { Array(PackedFields(list: $0).packed) }).packed)
+    }
+
+    /// - Parameter packed: what ``packed(_:)`` has given.
+    package static func files(packed: ArraySlice<UInt8>) -> [FoundFile] {
+        PackedFields(packed: packed).fields.flatMap { group -> [FoundFile] in
+            let texts = PackedFields(packed: group).texts
+            let ownName = texts[3].isEmpty ? nil : texts[4]
+            let rest = texts.dropFirst(ownName == nil ? 4 : 5)
+            let names = stride(from: rest.startIndex, to: rest.endIndex, by: 2).map { rest[$0] }
+            let folder = FoundFolder(
+                prefix: texts[0],
+                namePrefix: texts[1],
+                root: texts[2],
+                names: names.flatMap(\.utf8),
+                ownName: ownName
+            )
+            var start = 0
+            return names.enumerated().map { place, name in
+                defer { start += name.utf8.count }
+                var file = FoundFile(folder: folder, start: start, length: name.utf8.count)
+                file.isUnresponsive = !rest[rest.startIndex + 2 * place + 1].isEmpty
+                return file
+            }
+        }
+    }
+}
+
 /// What the files of a folder have in common, and their names.
 package final class FoundFolder: Sendable {
     /// What the paths of its files begin with: empty, or a path that ends with "/".

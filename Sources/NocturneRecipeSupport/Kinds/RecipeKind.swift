@@ -39,7 +39,12 @@ package protocol RecipeKind: Sendable {
     static func make(_ models: [ChosenModel], options: Options) throws -> any Recipe
 
     /// Writes what is about the whole batch, without a model. See `Recipe.summarize(folders:into:flag:)`.
-    static func summarize(_ options: Options, folders: [String], into output: String, flag: CancellationFlag) throws
+    static func summarize(
+        _ options: Options,
+        folders: FileBackedList<String>,
+        into output: String,
+        flag: CancellationFlag
+    ) throws
 
     /// Lines about a package for `models show`.
     static func details(of package: ModelPackage) throws -> [String]
@@ -86,7 +91,7 @@ extension RecipeKind {
 
     package static func summarize(
         _ options: Options,
-        folders: [String],
+        folders: FileBackedList<String>,
         into output: String,
         flag: CancellationFlag
     ) throws {}

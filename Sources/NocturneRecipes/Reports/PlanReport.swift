@@ -38,12 +38,12 @@ package struct PlanReport: Encodable, Sendable {
     package let budgetBytes: Int
     package let engineBytes: Int
     package let seconds: Double
-    package let items: [Item]
+    package let items: FileBackedList<Item>
     package let notes: [String]
     /// The threads that the seconds are for. Not part of the JSON.
     package let threads: Int
     /// What becomes of each item, in the order of ``items``. Not part of the JSON.
-    package let decisions: [WorkPlanner.Decision]
+    package let decisions: FileBackedList<WorkPlanner.Decision>
 
     private enum CodingKeys: String, CodingKey {
         case batch, budgetBytes, engineBytes, seconds, items, notes
@@ -103,7 +103,8 @@ package struct PlanReport: Encodable, Sendable {
             }
         }
         let mean = existing?.recorded.meanSecondsWithoutInference()
-        items = zip(found.decisions, found.states).map { decision, state in
+        var items = FileBackedList<Item>()
+        for (decision, state) in zip(found.decisions, found.states) {
             let recipe = decision.item.recipe
             var item = Item(decision, state, available: budget - shared, secondsPerStep: perStep[recipe]) {
                 try recipes[recipe].plan(source: decision.item.source, threads: threads, within: budget - shared)
@@ -111,8 +112,9 @@ package struct PlanReport: Encodable, Sendable {
             if state.isWork, let others = existing?.recorded.secondsWithoutInference(of: item.item) ?? mean {
                 item.seconds = (state == .remake ? 0 : item.seconds ?? 0) + others
             }
-            return item
+            items.append(item)
         }
+        self.items = items
         (decisions, budgetBytes, engineBytes) = (found.decisions, budget, shared)
         seconds = items.reduce(0) { $0 + ($1.seconds ?? 0) }
         batch = existing.flatMap { Batch($0.recorded, description, found) }
@@ -145,7 +147,7 @@ package struct PlanReport: Encodable, Sendable {
 
 /// What was found, and what becomes of it.
 private struct PlannedItems: Sendable {
-    let decisions: [WorkPlanner.Decision]
+    let decisions: FileBackedList<WorkPlanner.Decision>
     /// One for each decision.
     let states: [RemainingWork]
     let notes: [String]
@@ -165,20 +167,20 @@ private struct PlannedItems: Sendable {
             // That an item is processed again is its state.
             notes =
                 discovery.notes
-                + zip(decisions, states).compactMap { decision, state in
+                + zip(decisions, states).lazy.compactMap { decision, state in
                     let isState = [.repeat, .remake].contains(state) && !recorded.hasEdit(decision.name)
                     return isState ? nil : decision.note
                 }
         } else {
-            decisions = planner.decide(discovery.items, known: [:], foreign: []) { _ in false }
+            decisions = planner.decide(discovery.items, known: KnownItems(), foreign: []) { _ in false }
             states = decisions.map { RemainingWork(new: $0) }
-            notes = discovery.notes + decisions.compactMap(\.note)
+            notes = discovery.notes + decisions.lazy.compactMap(\.note)
         }
     }
 
     /// The indices of the recipes that have items with inference left.
     var recipesWithInference: Set<Int> {
-        Set(zip(decisions, states).filter { $0.1.needsInference }.map(\.0.item.recipe))
+        Set(zip(decisions, states).lazy.filter { $0.1.needsInference }.map(\.0.item.recipe))
     }
 }
 

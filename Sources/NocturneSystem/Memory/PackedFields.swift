@@ -28,15 +28,18 @@ package struct PackedFields: Sendable, Hashable {
         return field.isEmpty ? [] : PackedFields(packed: field).texts
     }
 
-    /// All fields as texts.
-    package var texts: [String] {
-        var (rest, texts) = (bytes[...], [String]())
+    /// All fields.
+    package var fields: [ArraySlice<UInt8>] {
+        var (rest, fields) = (bytes[...], [ArraySlice<UInt8>]())
         while let length = rest.popNumber() {
-            texts.append(String(decoding: rest.prefix(Int(length)), as: UTF8.self))
+            fields.append(rest.prefix(Int(length)))
             rest = rest.dropFirst(Int(length))
         }
-        return texts
+        return fields
     }
+
+    /// All fields as texts.
+    package var texts: [String] { fields.map { String(decoding: $0, as: UTF8.self) } }
 
     /// - Parameter place: of the field; one that does not exist is empty.
     package subscript(place: Int) -> ArraySlice<UInt8> {

@@ -6,111 +6,6 @@ import NocturneJournal
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// One volume, or one file that was expected to be one.
-///
-/// Its texts are one buffer, since there may be a million of them.
-struct FoundVolume: Sendable {
-    private var texts: PackedFields
-    var files: [FoundFile]
-    /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
-    var images: [FoundFile]
-    @SharedValue var volume: Result<VolumeFacts, Refusal>
-
-    /// The places of the texts.
-    private enum Field { static let (path, key, name, order, suffix, words) = (0, 1, 2, 3, 4, 5) }
-
-    /// - Parameter order: what volumes are ordered by.
-    init(
-        key: String,
-        name: String,
-        path: String,
-        files: [FoundFile],
-        images: [FoundFile] = [],
-        volume: Result<VolumeFacts, Refusal>,
-        order: String,
-        suffix: String = "",
-        words: [String] = []
-    ) {
-        texts = PackedFields([
-            Array(path.utf8), PackedFields.bytes(key, beside: path), Array(name.utf8),
-            PackedFields.bytes(order, beside: path), Array(suffix.utf8), Array(PackedFields(list: words).packed),
-        ])
-        (self.files, self.images, self.volume) = (files, images, volume)
-    }
-
-    var path: String { texts.text(Field.path) }
-
-    var key: String {
-        get { texts.text(Field.key, beside: path) }
-        set { texts[Field.key] = PackedFields.bytes(newValue, beside: path)[...] }
-    }
-
-    var name: String {
-        get { texts.text(Field.name) }
-        set { texts[Field.name] = Array(newValue.utf8)[...] }
-    }
-
-    var order: String {
-        get { texts.text(Field.order, beside: path) }
-        set { texts[Field.order] = PackedFields.bytes(newValue, beside: path)[...] }
-    }
-
-    /// What ``name`` ends with besides the name of the file or folder.
-    var suffix: String {
-        get { texts.text(Field.suffix) }
-        set { texts[Field.suffix] = Array(newValue.utf8)[...] }
-    }
-
-    /// Words of its paths by which its patient can be identified.
-    var words: [String] {
-        get { texts.list(Field.words) }
-        set { texts[Field.words] = PackedFields(list: newValue).packed }
-    }
-
-    /// Of a NIfTI file with several volumes.
-    var timePoint: VolumeSource.TimePoint? { (try? volume.get())?.timePoint }
-
-    /// All files that the result depends on.
-    var allFiles: [FoundFile] { files + images }
-}
-
-struct VolumeFacts: Sendable {
-    var format: VolumeSource.Format
-    var geometry: VolumeGeometry
-    var spacing: SIMD3<Double>
-    var modality: String?
-    var seriesInstanceUID: String?
-    /// The display window from its header.
-    var window: HeaderWindow?
-    /// For DICOM series only.
-    var series: SeriesFacts?
-    /// Notes from a NIfTI header, for the result.
-    var notes: [String] = []
-    /// Of a NIfTI file with several volumes.
-    var timePoint: VolumeSource.TimePoint?
-}
-
-/// What is needed to locate a DICOM series again.
-struct SeriesFacts: Sendable {
-    var part: String?
-    var slices: SeriesSlices
-    /// Voxels before resampling; nil if nothing is resampled.
-    var storedVoxels: Int?
-    var notes: [String]
-}
-
-extension VolumeFacts {
-    init(_ header: NIfTIHeader) {
-        self.init(format: .nifti, geometry: header.geometry, spacing: header.pixelSpacing)
-        notes = header.notes
-        window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }
-    }
-}
-
-struct Refusal: Error {
-    var problem: ItemProblem
-}
-
 /// Groups files into the cases of a model by nnU-Net's convention: `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
 /// for its channels, in one folder.
 struct ChannelCases {
@@ -126,11 +21,16 @@ struct ChannelCases {
     }
 
     /// - Parameter found: in order.
-    func cases(_ found: [FoundVolume]) -> [FoundVolume] {
-        var groups: [String: [Channel]] = [:]
-        var result: [FoundVolume] = []
-        for volume in found {
-            guard let (name, index) = Self.split(volume) else {
+    /// - Returns: the cases, in order. Takes 8 bytes of memory a volume, and 24 for each that is named by the convention.
+    func cases(_ found: FileBackedList<FoundVolume>) -> FileBackedList<FoundVolume> {
+        var channels = ChannelPlaces()
+        for (place, volume) in found.enumerated() {
+            if let (path, _) = Self.split(volume) { channels.append(place, path) }
+        }
+        channels.group()
+        var result = FileBackedList<FoundVolume>()
+        for (place, volume) in found.enumerated() {
+            guard let (path, _) = Self.split(volume) else {
                 if wanted == 1 {
                     result.append(volume)
                 } else if let time = volume.timePoint {
@@ -140,18 +40,28 @@ struct ChannelCases {
                 }
                 continue
             }
-            groups[volume.files[0].folderPath + "/" + name, default: []].append(Channel(index: index, volume: volume))
+            guard let places = channels.places(from: place) else { continue }
+            // Paths with equal hashes are told apart.
+            let paths = Dictionary(grouping: places.map { found[$0] }) { Self.split($0)?.path ?? path }
+            for (path, volumes) in paths.sorted(by: { $0.key < $1.key }) {
+                let members = volumes.map { Channel(index: Self.split($0)?.index ?? 0, volume: $0) }
+                    .sorted { $0.index < $1.index }
+                result.append(
+                    contentsOf: wanted == 1 ? singleChannelCases(members, path) : [multiChannelCase(members, path)]
+                )
+            }
         }
-        for (path, channels) in groups {
-            let channels = channels.sorted { $0.index < $1.index }
-            result += wanted == 1 ? singleChannelCases(channels, path) : [multiChannelCase(channels, path)]
-        }
-        if !groups.isEmpty { result.sort { $0.order < $1.order } }
+        result.sort { $0.order }
         return result
     }
 
-    private static func split(_ volume: FoundVolume) -> (name: String, index: Int)? {
-        (volume.key.hasPrefix("nifti:") || volume.isTIFF) && volume.files.count == 1 ? split(volume.name) : nil
+    /// The path of the case and the number of the channel.
+    private static func split(_ volume: FoundVolume) -> (path: String, index: Int)? {
+        guard let (name, index) = split(volume.name), volume.key.hasPrefix("nifti:") || volume.isTIFF else {
+            return nil
+        }
+        let files = volume.files
+        return files.count == 1 ? (files[0].folderPath + "/" + name, index) : nil
     }
 
     /// The case name and the channel number, from a base name that ends with an underscore and four digits.
@@ -348,5 +258,34 @@ struct ChannelCases {
         var refused = volume
         refused.volume = .failure(Refusal(problem: .refused(.discovered(.channels, reason))))
         return refused
+    }
+}
+
+/// Where the channels of each case are among the volumes, in 24 bytes a channel.
+private struct ChannelPlaces {
+    /// By the hash of the case's path.
+    private var channels: [(path: UInt64, place: Int)] = []
+    /// Ranges of ``channels``, those with the first volumes in front.
+    private var groups: [Range<Int32>] = []
+
+    mutating func append(_ place: Int, _ path: String) { channels.append((TextHash.of(path), place)) }
+
+    /// After the last channel.
+    mutating func group() {
+        channels.sort { $0 < $1 }
+        var start = 0
+        for end in channels.indices.dropFirst() where channels[end].path != channels[start].path {
+            groups.append(Int32(start)..<Int32(end))
+            start = end
+        }
+        if !channels.isEmpty { groups.append(Int32(start)..<Int32(channels.count)) }
+        groups.sort { channels[Int($0.lowerBound)].place < channels[Int($1.lowerBound)].place }
+    }
+
+    /// The places of the channels of a case, by its first one; nil for another one.
+    func places(from first: Int) -> [Int]? {
+        let place = groups.prefixCount { channels[Int($0.lowerBound)].place < first }
+        guard place < groups.count, channels[Int(groups[place].lowerBound)].place == first else { return nil }
+        return channels[Int(groups[place].lowerBound)..<Int(groups[place].upperBound)].map(\.place)
     }
 }

@@ -20,47 +20,49 @@ struct VolumeDiscovery {
     let scope: ComputeScope
 
     func run(_ request: DiscoveryRequest) throws -> Discovery {
-        var (found, walk, patients) = try volumes(request)
-        let unusable = models.flatMap { walk.unusable(model: $0.package.id) }
-        let items = try items(&found, request.identifiers)
-        return Discovery(items: items + unusable, notes: walk.notes, patients: patients)
+        let (found, walk, patients) = try volumes(request)
+        var items = try items(found, request.identifiers)
+        for model in models { items.append(contentsOf: walk.unusable(model: model.package.id)) }
+        return Discovery(items: items, notes: walk.notes, patients: patients)
     }
 
     /// Every volume and every file that was expected to be one, in order, the walk that found them, and what identifies their
     /// patients in paths.
     func volumes(
         _ request: DiscoveryRequest
-    ) throws -> (found: [FoundVolume], walk: FileWalk, patients: PatientFolders) {
+    ) throws -> (found: FileBackedList<FoundVolume>, walk: FileWalk, patients: PatientFolders) {
         var walk = FileWalk(request: request, flag: scope.flag)
         try walk.run()
         let isExcluded = ReferenceComparison.excludedFromInputs(options, request.inputs)
-        let inputs = walk.files.filter { !isExcluded($0.path) }
-        var found: [FoundVolume] = []
-        let isNIfTI = inputs.map { VolumeDiscovery.isNIfTIName($0.fileName) }
-        var nifti = zip(inputs, isNIfTI).filter(\.1).map(\.0)
-        let isUnresponsiveNIfTI = walk.unresponsive.map { VolumeDiscovery.isNIfTIName($0.fileName) }
-        nifti += zip(walk.unresponsive, isUnresponsiveNIfTI).filter(\.1).map(\.0)
+        var (nifti, others): ([FoundFile], [FoundFile]) = ([], [])
+        for file in walk.files where !isExcluded(file.path) {
+            if VolumeDiscovery.isNIfTIName(file.fileName) { nifti.append(file) } else { others.append(file) }
+        }
+        nifti += walk.unresponsive.filter { VolumeDiscovery.isNIfTIName($0.fileName) }
         let channels = models.map(\.channelCount).max() ?? 1
         nifti += ChannelCases.siblings(of: nifti, channels: channels)
-        var others = zip(inputs, isNIfTI).filter { !$0.1 }.map(\.0)
-        found += try niftiVolumes(nifti, request)
+        var found = try niftiVolumes(nifti, request)
         if models.contains(where: { $0.settings.inputFormat == .tiff }) {
             var tiffs = others.filter { TIFFVolumes.isName($0.fileName) }
             tiffs += ChannelCases.siblings(of: tiffs, channels: channels)
             let volumes = try TIFFVolumes(scope: scope).volumes(tiffs, request)
             let read = Set(volumes.flatMap(\.allFiles).map(\.path))
             others.removeAll { read.contains($0.path) }
-            found += volumes
+            found.append(contentsOf: volumes)
         }
-        found += zip(walk.unresponsive, isUnresponsiveNIfTI).filter { !$0.1 }
-            .map { single($0.0, .refused(request.silent.reason(for: $0.0.path))) }
+        for file in walk.unresponsive where !VolumeDiscovery.isNIfTIName(file.fileName) {
+            found.append(single(file, .refused(request.silent.reason(for: file.path))))
+        }
         let dicom = try dicomVolumes(others, excluding: FoundFiles(nifti), request)
-        found += dicom.found
-        found.sort { $0.order < $1.order }
+        found.append(contentsOf: dicom.found)
+        found.sort { $0.order }
         let patients = DICOMFiles.patients(dicom.scan, walk.paths, request)
-        for index in found.indices {
-            let words = patients.words(of: found[index].path)
-            if !words.isEmpty { found[index].words = words }
+        if !patients.isEmpty {
+            for (index, volume) in found.enumerated() {
+                var volume = volume
+                volume.words = patients.words(of: volume.path)
+                if !volume.words.isEmpty { found[index] = volume }
+            }
         }
         return (found, walk, patients)
     }
@@ -80,14 +82,22 @@ struct VolumeDiscovery {
         return name
     }
 
-    private func niftiVolumes(_ files: [FoundFile], _ request: DiscoveryRequest) throws -> [FoundVolume] {
-        let found = Mutex([[FoundVolume]](repeating: [], count: files.count))
-        try scope.forEach(files.count) { index in
-            let volumes = niftiVolumes(files[index], request)
-            found.withLock { $0[index] = volumes }
+    private func niftiVolumes(
+        _ files: [FoundFile],
+        _ request: DiscoveryRequest
+    ) throws -> FileBackedList<FoundVolume> {
+        var all = FileBackedList<FoundVolume>()
+        for start in stride(from: 0, to: files.count, by: Self.volumesAtOnce) {
+            let portion = files[start...].prefix(Self.volumesAtOnce)
+            let found = Mutex([[FoundVolume]](repeating: [], count: portion.count))
+            try scope.forEach(portion.count) { index in
+                let volumes = niftiVolumes(portion[start + index], request)
+                found.withLock { $0[index] = volumes }
+            }
+            all.append(contentsOf: found.withLock { $0 }.joined())
         }
         request.trace.end()
-        return found.withLock { $0.flatMap(\.self) }
+        return all
     }
 
     /// The volume in a file, or each of several, or the reason why it cannot be read.
@@ -212,60 +222,61 @@ struct VolumeDiscovery {
     // MARK: Items
 
     /// The items of every model, in the order of the volumes.
-    /// - Parameter found: in order; empty afterwards, since there may be a million volumes: what is known of one is not kept
-    ///   longer than until its items are made.
-    private func items(_ found: inout [FoundVolume], _ identifiers: IdentifierPolicy) throws -> [DiscoveredItem] {
-        // The last ones are taken out first.
-        var cases = models.map { model in
-            let suited = found.map { $0.suited(to: model.settings.inputFormat, model: model.package.id) }
-            var cases = ChannelCases(model: model.package).cases(suited)
-            cases.reverse()
-            return cases
+    /// - Parameter found: in order.
+    private func items(
+        _ found: FileBackedList<FoundVolume>,
+        _ identifiers: IdentifierPolicy
+    ) throws -> FileBackedList<DiscoveredItem> {
+        let hasTIFF = models.contains { $0.settings.inputFormat == .tiff }
+        let cases = models.map { model in
+            let suited = found.lazy.map { $0.suited(to: model.settings.inputFormat, model: model.package.id) }
+            return ChannelCases(model: model.package).cases(hasTIFF ? FileBackedList(suited) : found)
         }
-        let limits = Self.portions(found)
-        found = []
-        var items = [[DiscoveredItem]](repeating: [], count: models.count)
+        var rest = cases.map { $0.makeIterator() }
+        var next = rest.indices.map { rest[$0].next() }
+        var items = models.map { _ in FileBackedList<DiscoveredItem>() }
         var seconds = SecondImageFinder(options, scope: scope)
-        for limit in limits.map(Optional.some) + [nil] {
-            let portions = cases.indices.map { Self.remove(from: &cases[$0], before: limit) }
+        for limit in Self.portions(found).map(Optional.some) + [nil] {
+            // Each portion of the volumes of all models, since their files have the same stamps.
+            let portions = rest.indices.map { place in
+                var portion: [FoundVolume] = []
+                while let volume = next[place], limit.map({ volume.order < $0 }) ?? true {
+                    portion.append(volume)
+                    next[place] = rest[place].next()
+                }
+                return portion
+            }
             let stamps = try FoundVolume.stamps(of: portions.flatMap(\.self), scope: scope)
             for (place, portion) in portions.enumerated() {
-                items[place] += try portion.map { found in
+                for found in portion {
                     let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
                     let second = try seconds.find(for: found.inputName, item: found.name)
-                    return item(found, parts.joined(separator: "\n"), models[place], (second, identifiers))
+                    items[place].append(
+                        item(found, parts.joined(separator: "\n"), models[place], (second, identifiers))
+                    )
                 }
             }
         }
-        return items.flatMap(\.self)
+        return items.count == 1 ? items[0] : FileBackedList(items.joined())
     }
 
     /// How many volumes, and how many files of theirs, become items in one go; a larger series is a portion of its own.
     private static let (volumesAtOnce, filesAtOnce) = (4096, 16_384)
 
     /// The orders of the first volumes of all portions but the first.
-    private static func portions(_ found: [FoundVolume]) -> [String] {
+    private static func portions(_ found: FileBackedList<FoundVolume>) -> [String] {
         var limits: [String] = []
         var (volumes, files) = (0, 0)
         for volume in found {
-            if volumes > 0, volumes == volumesAtOnce || files + volume.files.count > filesAtOnce {
+            let own = volume.files.count
+            if volumes > 0, volumes == volumesAtOnce || files + own > filesAtOnce {
                 limits.append(volume.order)
                 (volumes, files) = (0, 0)
             }
             volumes += 1
-            files += volume.files.count
+            files += own
         }
         return limits
-    }
-
-    /// Takes out the volumes at the end whose order is below a limit; all of them without one.
-    private static func remove(from volumes: inout [FoundVolume], before limit: String?) -> [FoundVolume] {
-        var portion: [FoundVolume] = []
-        while let next = volumes.last, limit.map({ next.order < $0 }) ?? true {
-            volumes.removeLast()
-            portion.append(next)
-        }
-        return portion
     }
 
     private func item(

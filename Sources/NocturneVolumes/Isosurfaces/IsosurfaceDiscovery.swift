@@ -12,13 +12,21 @@ struct IsosurfaceDiscovery {
     func run(_ request: DiscoveryRequest) throws -> Discovery {
         let discovery = VolumeDiscovery(models: [], options: options.reading, scope: scope)
         let (found, walk, patients) = try discovery.volumes(request)
-        let stamps = try FoundVolume.stamps(of: found, scope: scope)
-        let items = found.map { found in
-            let own = [found.ownStamp].compactMap(\.self)
-            return item(found, found.allFiles.map { stamps[$0.path] ?? "" } + own, request.identifiers)
+        var items = FileBackedList<DiscoveredItem>()
+        for start in stride(from: 0, to: found.count, by: Self.volumesAtOnce) {
+            let portion = found.elements(start..<min(start + Self.volumesAtOnce, found.count))
+            let stamps = try FoundVolume.stamps(of: portion, scope: scope)
+            for found in portion {
+                let own = [found.ownStamp].compactMap(\.self)
+                items.append(item(found, found.allFiles.map { stamps[$0.path] ?? "" } + own, request.identifiers))
+            }
         }
-        return Discovery(items: items + walk.unusable(model: Isosurfaces.model), notes: walk.notes, patients: patients)
+        items.append(contentsOf: walk.unusable(model: Isosurfaces.model))
+        return Discovery(items: items, notes: walk.notes, patients: patients)
     }
+
+    /// How many volumes become items in one go.
+    private static let volumesAtOnce = 256
 
     private func item(_ found: FoundVolume, _ stamps: [String], _ identifiers: IdentifierPolicy) -> DiscoveredItem {
         let source = (try? found.volume.get()).map { found.source($0, model: Isosurfaces.model, identifiers) }

@@ -64,11 +64,12 @@ struct RegionMeasures: Sendable {
     }
 
     /// What is said of patterns that fit no item.
-    func unmatchedPatterns(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy) throws -> [String] {
+    func unmatchedPatterns(_ items: FileBackedList<DiscoveredItem>, _ identifiers: IdentifierPolicy) throws -> [String]
+    {
         let patterns = Set(file.entries.flatMap { $0.items ?? [] })
         guard !patterns.isEmpty else { return [] }
         var left = patterns
-        let places = zip(ItemNames(items, identifiers).names, items).filter { $0.1.problem == nil }
+        let places = zip(ItemNames(items, identifiers).names, items).lazy.filter { $0.1.problem == nil }
         for (name, item) in places where !left.isEmpty {
             let names = Self.names(name, of: try VolumeSource(item.source))
             left = left.filter { pattern in !names.contains { fnmatch(pattern, $0, 0) == 0 } }

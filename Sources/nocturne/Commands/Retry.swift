@@ -92,9 +92,9 @@ struct Retry: EngineCommand {
                 ended.contains(item.state) ? selection.contains(item) : [.pending, .started].contains(item.state)
             }.map(\.key)
         )
-        let entries = try await folder.reading { try await $0.planned(Set(ItemState.allCases)) }.filter {
-            wanted.contains($0.entry.key)
-        }
+        var planned = try await folder.reading { try await $0.planned(Set(ItemState.allCases)) }
+        planned.removeAll { !wanted.contains($0.entry.key) }
+        let entries = planned
         guard !entries.isEmpty else {
             let why =
                 wanted.isEmpty
@@ -120,12 +120,13 @@ struct Retry: EngineCommand {
         // The engine crashed twice on these, most often for memory.
         let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
         var divisible = report.divisible
-        for place in divisible.indices where crashed.contains(divisible[place].decision.item.key) {
+        for place in divisible.indices where crashed.contains(report.decisions[divisible[place].place].item.key) {
             divisible[place].bytes *= 2
         }
         guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
         let plan = try await Division(folder, description, threads: report.threads).again(
             divisible,
+            of: report.decisions,
             count: sharding.count(for: divisible.map(\.seconds))
         )
         Terminal.printResult(Plan.text(plan, folder, cores: resources.width()))

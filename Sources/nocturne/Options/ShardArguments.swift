@@ -75,8 +75,9 @@ extension ShardArguments {
 extension PlanReport {
     /// The items to be processed, with what is predicted.
     var divisible: [Division.Item] {
-        zip(decisions, items).filter(\.0.work).map { decision, shown in
-            Division.Item(decision, seconds: shown.seconds ?? 0, bytes: engineBytes + (shown.peakBytes ?? 0))
+        zip(decisions, items).enumerated().lazy.filter(\.element.0.work).map { place, found in
+            let shown = found.1
+            return Division.Item(at: place, seconds: shown.seconds ?? 0, bytes: engineBytes + (shown.peakBytes ?? 0))
         }
     }
 }

@@ -7,7 +7,7 @@ import NocturneSystem
 /// What `prom` prints: the state of a batch as metrics.
 struct BatchMetrics {
     private let report: StatusReport
-    private let items: [JournalItem]
+    private let items: FileBackedList<JournalItem>
     private let isActive: Bool
 
     init(_ state: BatchState) {
@@ -53,7 +53,7 @@ struct BatchMetrics {
         text.add(
             "nocturne_last_item_end_timestamp_seconds",
             "When an item last ended, in seconds since 1970.",
-            items.filter { $0.state != .started && $0.state != .pending }.compactMap(\.changed).max()
+            items.lazy.filter { $0.state != .started && $0.state != .pending }.compactMap(\.changed).max()
                 .flatMap(Self.seconds)
         )
     }

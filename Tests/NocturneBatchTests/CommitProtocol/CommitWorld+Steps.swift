@@ -73,10 +73,10 @@ extension CommitWorld {
             flushFolder()
             for index in items.indices { items[index].replaced = .none }
         }
-        let known = Dictionary(uniqueKeysWithValues: journalItems().map { ($0.key, $0) })
+        let known = KnownItems(FileBackedList(flaw == .doesAllAnew ? [] : journalItems()))
         let before = items
         let decisions = WorkPlanner(retries: .none)
-            .decide(Self.sources, known: flaw == .doesAllAnew ? [:] : known, foreign: []) { item in
+            .decide(FileBackedList(Self.sources), known: known, foreign: []) { item in
                 [.old, .new, .whole].contains(before[Int(item.id)].final)
             }
         for (index, decision) in decisions.enumerated() {

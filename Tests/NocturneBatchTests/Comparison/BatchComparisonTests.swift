@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneSystem
 import Testing
 
 @Suite("Two batches side by side")
@@ -27,7 +28,7 @@ struct BatchComparisonTests {
     private func batch(_ items: [JournalItem], _ volumes: [Int64: Double?] = [:]) -> BatchContents {
         BatchContents(
             output: OutputFolder("/out"),
-            items: items,
+            items: FileBackedList(items),
             statistics: volumes.mapValues { [Statistic(label: "liver", measure: "volume", value: $0, unit: "mm3")] },
             models: []
         )

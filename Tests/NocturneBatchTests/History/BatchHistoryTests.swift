@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneSystem
 import Testing
 
 @Suite("The history of several batches")
@@ -30,7 +31,7 @@ struct BatchHistoryTests {
         }
         let contents = BatchContents(
             output: OutputFolder("/out/" + name),
-            items: items,
+            items: FileBackedList(items),
             statistics: statistics,
             models: []
         )

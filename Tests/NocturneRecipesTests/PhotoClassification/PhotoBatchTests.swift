@@ -234,8 +234,13 @@ struct PhotoBatchTests {
         try await bench.run(PhotoClassificationOptions(writesReports: false))
         let folders = (0..<60).map { bench.output.item("p\($0)") }
         let (first, second) = (bench.folder("one.pdf").path, bench.folder("two.pdf").path)
-        #expect(try ContactSheet.write(folders: folders, to: first) == 60)
-        #expect(try ContactSheet.write(folders: folders.reversed() + [bench.folder("none").path], to: second) == 60)
+        #expect(try ContactSheet.write(folders: FileBackedList(folders), to: first) == 60)
+        #expect(
+            try ContactSheet.write(
+                folders: FileBackedList(folders.reversed() + [bench.folder("none").path]),
+                to: second
+            ) == 60
+        )
         #expect(try FileSystem.read(first) == FileSystem.read(second))
         let text = String(decoding: try FileSystem.read(first), as: UTF8.self)
         // All of them, on two pages.

@@ -74,7 +74,12 @@ struct SkinLesionSampleTests {
         #expect(try bench.result("lesion-02").source.orientation == 6)
         try compareWithReference(bench)
         let sheet = bench.folder("sheet.pdf").path
-        #expect(try ContactSheet.write(folders: (1...8).map { bench.output.item("lesion-0\($0)") }, to: sheet) == 8)
+        #expect(
+            try ContactSheet.write(
+                folders: FileBackedList((1...8).map { bench.output.item("lesion-0\($0)") }),
+                to: sheet
+            ) == 8
+        )
         // To be looked at by people: NOCTURNE_KEEP names a folder.
         if let keep = ProcessInfo.processInfo.environment["NOCTURNE_KEEP"] {
             try? FileManager.default.copyItem(atPath: bench.output.path, toPath: keep)
