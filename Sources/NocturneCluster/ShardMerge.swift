@@ -105,7 +105,7 @@ public struct ShardMerge: Sendable {
 
         init(bytes: [UInt8]) {
             let fields = PackedFields(packed: bytes[...])
-            (time, line) = (fields.text(0), Array(fields[1]))
+            (time, line) = (fields[text: 0], Array(fields[1]))
         }
 
         var bytes: [UInt8] { Array(PackedFields([Array(time.utf8), line]).packed) }

@@ -79,7 +79,7 @@ public struct SlurmJob: Sendable {
         #SBATCH --open-mode=append
         #SBATCH --output=\(output.taskLogs)/merge_%j.log
         #SBATCH --cpus-per-task=1
-        #SBATCH --mem=\(1024 + plan.shards.reduce(0) { $0 + $1.items } / 200)M
+        #SBATCH --mem=\(1024 + plan.shards.reduce(0) { $0 + $1.items } / 2000)M
         #SBATCH --time=60
         exec \(Self.quoted(program)) merge \(Self.quoted(output.path))
 

@@ -63,24 +63,24 @@ extension DiscoveredItem {
         fileprivate init(fields: PackedFields) { self.fields = fields }
 
         /// The input as the user knows it: written to `retry.txt`, and to messages.
-        public var path: String { fields.text(Field.path) }
+        public var path: String { fields[text: Field.path] }
         /// The id of the model that is to process it.
-        public var model: String { fields.text(Field.model) }
+        public var model: String { fields[text: Field.model] }
         /// Names the source within the batch, the same in every run and for every model: what the journal knows the item by,
         /// together with the model where there are several for it.
         public var key: String {
-            get { fields.text(Field.key, beside: path) }
-            set { fields[Field.key] = PackedFields.bytes(newValue, beside: path)[...] }
+            get { fields[text: Field.key, beside: path] }
+            set { fields[text: Field.key, beside: path] = newValue }
         }
         /// The preferred name of the folder; made unique by the planner: see ``ItemNames``.
         public var name: String {
-            get { fields.text(Field.name) }
-            set { fields[Field.name] = Array(newValue.utf8)[...] }
+            get { fields[text: Field.name] }
+            set { fields[text: Field.name] = newValue }
         }
         /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
         public var suffix: String {
-            get { fields.text(Field.suffix) }
-            set { fields[Field.suffix] = Array(newValue.utf8)[...] }
+            get { fields[text: Field.suffix] }
+            set { fields[text: Field.suffix] = newValue }
         }
         /// What the recipe needs to find the source again, in a form of its own. Kept compressed: each use takes a
         /// microsecond, or some 0.1 ms for a series of hundreds of files.
@@ -121,8 +121,8 @@ extension DiscoveredItem {
         /// Words of its paths by which its patient can be identified, as ``PathWords`` compares them: the journal keeps them,
         /// results do not show them.
         public var words: [String] {
-            get { fields.list(Field.words) }
-            set { fields[Field.words] = PackedFields(list: newValue).packed }
+            get { fields[list: Field.words] }
+            set { fields[list: Field.words] = newValue }
         }
         /// The index of the recipe that found it, among the batch's recipes.
         package var recipe: Int {

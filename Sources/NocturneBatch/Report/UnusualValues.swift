@@ -1,4 +1,5 @@
 package import NocturneJournal
+import NocturneSystem
 
 /// Which values are unusual in their batch: far from the median of all completed items of the same model.
 ///
@@ -59,9 +60,9 @@ package struct UnusualValues: Sendable {
 
     /// The values of a measure of one label, in the order of items: 12 bytes a value.
     fileprivate struct Column {
-        private(set) var items: [Int32] = []
+        var items: [Int32] = []
         /// Not a number where nothing was measured.
-        private(set) var values: [Double] = []
+        var values: [Double] = []
 
         var count: Int { items.count }
 
@@ -76,10 +77,53 @@ package struct UnusualValues: Sendable {
         }
     }
 
+    /// The values of all measures and labels, of which each column has only the latest in memory: there may be hundreds of
+    /// labels in a million items.
+    private struct Columns {
+        private struct Place {
+            /// The values that are not in ``parts`` yet.
+            var latest = Column()
+            /// The places of the others in ``parts``.
+            var parts: [Int32] = []
+
+            /// - Returns: the latest values, once they are so many that they become a part.
+            mutating func append(_ value: Double?, of item: Int) -> Column? {
+                latest.append(value, of: item)
+                guard latest.count == Columns.valuesInPart else { return nil }
+                defer { latest = Column() }
+                return latest
+            }
+        }
+
+        private var places: [Key: Place] = [:]
+        private var parts = FileBackedList<Column>()
+
+        private static let valuesInPart = 512
+
+        mutating func append(_ value: Double?, of item: Int, to key: Key) {
+            guard let part = places[key, default: Place()].append(value, of: item) else { return }
+            places[key]?.parts.append(Int32(parts.count))
+            parts.append(part)
+        }
+
+        var keys: some Sequence<Key> { places.keys }
+
+        /// A whole column.
+        subscript(key: Key) -> Column {
+            var column = Column()
+            guard let place = places[key] else { return column }
+            for part in place.parts.lazy.map({ parts[Int($0)] }) + [place.latest] {
+                column.items += part.items
+                column.values += part.values
+            }
+            return column
+        }
+    }
+
     /// Takes the items of a batch one after the other.
     package struct Collector {
         private let ranges: [ReferenceRange]
-        private var columns: [Key: Column] = [:]
+        private var columns = Columns()
         private var outside: [Value] = []
         private var count = 0
 
@@ -90,7 +134,7 @@ package struct UnusualValues: Sendable {
         package mutating func add(model: String, _ rows: [Statistic]) {
             for row in rows where measures[row.measure] != nil || RareState(rawValue: row.measure) != nil {
                 let key = Key(model: model, label: row.label, measure: row.measure, unit: row.unit)
-                columns[key, default: Column()].append(row.value, of: count)
+                columns.append(row.value, of: count, to: key)
             }
             outside += Value.outside(ranges, rows, of: model, item: count)
             count += 1
@@ -102,10 +146,12 @@ package struct UnusualValues: Sendable {
 
     private static let measures = Dictionary(uniqueKeysWithValues: BatchMeasure.all.map { ($0.name, $0) })
 
-    private init(_ columns: [Key: Column], outside: [Value]) {
+    private init(_ columns: Columns, outside: [Value]) {
         var distributions: [Distribution] = []
         var values = outside
-        for (key, column) in columns where column.count >= Self.leastCount {
+        for key in columns.keys {
+            let column = columns[key]
+            guard column.count >= Self.leastCount else { continue }
             if let state = RareState(rawValue: key.measure) {
                 values += Self.rare(key, column, state)
             } else if let measure = Self.measures[key.measure],
@@ -142,6 +188,18 @@ package struct UnusualValues: Sendable {
             )
         }
     }
+}
+
+extension UnusualValues.Column: ByteRepresentable {
+    init(bytes: [UInt8]) {
+        bytes.withUnsafeBytes { bytes in
+            let count = bytes.count / 12
+            items = (0..<count).map { bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self) }
+            values = (0..<count).map { bytes.loadUnaligned(fromByteOffset: 4 * count + 8 * $0, as: Double.self) }
+        }
+    }
+
+    var bytes: [UInt8] { items.withUnsafeBytes { Array($0) } + values.withUnsafeBytes { Array($0) } }
 }
 
 /// A state of a label that is unusual where it is rare.

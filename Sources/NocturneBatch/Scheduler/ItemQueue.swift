@@ -55,8 +55,8 @@ extension PendingItem: ByteRepresentable {
         self.init(
             id: id,
             recipe: recipe,
-            model: fields.text(Field.model),
-            name: fields.text(Field.name),
+            model: fields[text: Field.model],
+            name: fields[text: Field.name],
             inputs: PackedStamps(bytes: Array(fields[Field.inputs])),
             suspect: flags & 1 != 0,
             edit: edit.isEmpty ? nil : LabelEdit(packed: edit).map { SharedValue(wrappedValue: $0) }

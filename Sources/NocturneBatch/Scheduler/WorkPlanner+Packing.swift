@@ -13,14 +13,14 @@ extension WorkPlanner.Decision: ByteRepresentable {
         func number() -> Int { Int(numbers.popNumber() ?? 0) }
         self.init(
             DiscoveredItem(bytes: Array(fields[Field.item])),
-            name: fields.text(Field.name),
+            name: fields[text: Field.name],
             state: ItemState.allCases[number()],
-            reason: ItemReason(packed: fields.list(Field.reason)),
+            reason: ItemReason(packed: fields[list: Field.reason]),
             crashes: number()
         )
         let flags = number()
         (work, suspect, reused) = (flags & 1 != 0, flags & 2 != 0, flags & 4 != 0)
-        note = fields.list(Field.note).first
+        note = fields[list: Field.note].first
         let edit = fields[Field.edit]
         if !edit.isEmpty { self.edit = LabelEdit(packed: edit).map { SharedValue(wrappedValue: $0) } }
     }

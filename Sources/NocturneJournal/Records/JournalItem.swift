@@ -39,9 +39,9 @@ public struct JournalItem: Sendable, Hashable {
         ])
     }
 
-    public var path: String { fields.text(Field.path) }
-    public var key: String { fields.text(Field.key, beside: path) }
-    public var name: String { fields.text(Field.name) }
+    public var path: String { fields[text: Field.path] }
+    public var key: String { fields[text: Field.key, beside: path] }
+    public var name: String { fields[text: Field.name] }
 
     /// Hexadecimal digits.
     public var fingerprint: String {
@@ -54,26 +54,26 @@ public struct JournalItem: Sendable, Hashable {
     }
 
     public var reason: ItemReason? {
-        get { ItemReason(packed: fields.list(Field.reason)) }
+        get { ItemReason(packed: fields[list: Field.reason]) }
         set { fields[Field.reason] = newValue?.packed.packed ?? [] }
     }
 
     public var notes: [String] {
-        get { fields.list(Field.notes) }
-        set { fields[Field.notes] = PackedFields(list: newValue).packed }
+        get { fields[list: Field.notes] }
+        set { fields[list: Field.notes] = newValue }
     }
 
     /// When its state last changed, UTC; nil for never.
     public var changed: String? {
-        get { fields.list(Field.changed).first }
-        set { fields[Field.changed] = PackedFields(list: newValue.map { [$0] } ?? []).packed }
+        get { fields[list: Field.changed].first }
+        set { fields[list: Field.changed] = newValue.map { [$0] } ?? [] }
     }
 
     /// The id of the model that processes it; empty without one, and in batches of 0.1.0.
-    public var model: String { fields.text(Field.model) }
+    public var model: String { fields[text: Field.model] }
 
     /// Words of its paths that results do not show, since they identify the patient.
-    public var words: [String] { fields.list(Field.words) }
+    public var words: [String] { fields[list: Field.words] }
 
     /// 64 digits are 32 bytes.
     private static func packed(fingerprint: String) -> [UInt8] {

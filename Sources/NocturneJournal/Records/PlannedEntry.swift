@@ -16,7 +16,7 @@ public struct PlannedEntry: Sendable, Hashable {
 extension PlannedEntry: ByteRepresentable {
     public init(bytes: [UInt8]) {
         let fields = PackedFields(packed: bytes[...])
-        let texts = fields.list(0)
+        let texts = fields[list: 0]
         entry = JournalEntry(
             key: texts[0],
             name: texts[1],
@@ -25,9 +25,9 @@ extension PlannedEntry: ByteRepresentable {
             path: texts[4],
             fingerprint: texts[5],
             state: ItemState(rawValue: texts[6]) ?? .pending,
-            reason: ItemReason(packed: fields.list(1)),
+            reason: ItemReason(packed: fields[list: 1]),
             crashes: Int(texts[7]) ?? 0,
-            words: fields.list(2)
+            words: fields[list: 2]
         )
         inputs = texts[8]
     }

@@ -11,15 +11,15 @@ extension PlanReport.Item: ByteRepresentable {
         var numbers = fields[Field.numbers]
         func number(_ flag: UInt8) -> UInt64? { flags & flag == 0 ? nil : numbers.popNumber() }
         self.init(
-            item: fields.text(Field.item),
-            source: fields.text(Field.source),
-            state: RemainingWork(rawValue: fields.text(Field.state)) ?? .pending,
+            item: fields[text: Field.item],
+            source: fields[text: Field.source],
+            state: RemainingWork(rawValue: fields[text: Field.state]) ?? .pending,
             peakBytes: number(4).map { Int(truncatingIfNeeded: $0) },
             tiles: number(8).map { Int(truncatingIfNeeded: $0) },
             seconds: number(16).map { Double(bitPattern: $0) },
             fits: flags & 1 != 0,
             lean: flags & 2 != 0,
-            problem: fields.list(Field.problem).first
+            problem: fields[list: Field.problem].first
         )
     }
 

@@ -22,10 +22,13 @@ package struct PackedFields: Sendable, Hashable {
     /// A list of texts; empty for none.
     package init(list texts: [String]) { self.init(texts.map { Array($0.utf8) }) }
 
-    /// The texts of a list that is a field.
-    package func list(_ place: Int) -> [String] {
-        let field = self[place]
-        return field.isEmpty ? [] : PackedFields(packed: field).texts
+    /// A field as a list of texts.
+    package subscript(list place: Int) -> [String] {
+        get {
+            let field = self[place]
+            return field.isEmpty ? [] : PackedFields(packed: field).texts
+        }
+        set { self[place] = PackedFields(list: newValue).packed }
     }
 
     /// All fields.
@@ -57,7 +60,10 @@ package struct PackedFields: Sendable, Hashable {
     }
 
     /// A field as a text.
-    package func text(_ place: Int) -> String { String(decoding: self[place], as: UTF8.self) }
+    package subscript(text place: Int) -> String {
+        get { String(decoding: self[place], as: UTF8.self) }
+        set { self[place] = Array(newValue.utf8)[...] }
+    }
 
     /// The bytes of a text that may begin or end with another one, which then is left out.
     package static func bytes(_ text: String, beside other: String) -> [UInt8] {
@@ -67,11 +73,14 @@ package struct PackedFields: Sendable, Hashable {
         return [0] + whole
     }
 
-    /// - Parameter other: that of ``bytes(_:beside:)``.
-    package func text(_ place: Int, beside other: String) -> String {
-        let field = self[place]
-        let own = String(decoding: field.dropFirst(), as: UTF8.self)
-        return field.first == Self.begins ? other + own : field.first == Self.ends ? own + other : own
+    /// A field that has the bytes of ``bytes(_:beside:)``.
+    package subscript(text place: Int, beside other: String) -> String {
+        get {
+            let field = self[place]
+            let own = String(decoding: field.dropFirst(), as: UTF8.self)
+            return field.first == Self.begins ? other + own : field.first == Self.ends ? own + other : own
+        }
+        set { self[place] = Self.bytes(newValue, beside: other)[...] }
     }
 
     private static let (begins, ends): (UInt8, UInt8) = (1, 2)

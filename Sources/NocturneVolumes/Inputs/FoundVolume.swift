@@ -37,33 +37,33 @@ struct FoundVolume: Sendable {
         ])
     }
 
-    var path: String { fields.text(Field.path) }
+    var path: String { fields[text: Field.path] }
 
     var key: String {
-        get { fields.text(Field.key, beside: path) }
-        set { fields[Field.key] = PackedFields.bytes(newValue, beside: path)[...] }
+        get { fields[text: Field.key, beside: path] }
+        set { fields[text: Field.key, beside: path] = newValue }
     }
 
     var name: String {
-        get { fields.text(Field.name) }
-        set { fields[Field.name] = Array(newValue.utf8)[...] }
+        get { fields[text: Field.name] }
+        set { fields[text: Field.name] = newValue }
     }
 
     var order: String {
-        get { fields.text(Field.order, beside: path) }
-        set { fields[Field.order] = PackedFields.bytes(newValue, beside: path)[...] }
+        get { fields[text: Field.order, beside: path] }
+        set { fields[text: Field.order, beside: path] = newValue }
     }
 
     /// What ``name`` ends with besides the name of the file or folder.
     var suffix: String {
-        get { fields.text(Field.suffix) }
-        set { fields[Field.suffix] = Array(newValue.utf8)[...] }
+        get { fields[text: Field.suffix] }
+        set { fields[text: Field.suffix] = newValue }
     }
 
     /// Words of its paths by which its patient can be identified.
     var words: [String] {
-        get { fields.list(Field.words) }
-        set { fields[Field.words] = PackedFields(list: newValue).packed }
+        get { fields[list: Field.words] }
+        set { fields[list: Field.words] = newValue }
     }
 
     var files: [FoundFile] { FoundFile.files(packed: fields[Field.files]) }

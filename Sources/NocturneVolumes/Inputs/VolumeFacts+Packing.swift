@@ -32,18 +32,18 @@ extension VolumeFacts {
             SIMD3(numbers[3 * place], numbers[3 * place + 1], numbers[3 * place + 2])
         }
         self.init(
-            format: VolumeSource.Format(rawValue: fields.text(Field.format)) ?? .nifti,
+            format: VolumeSource.Format(rawValue: fields[text: Field.format]) ?? .nifti,
             geometry: VolumeGeometry(
                 shape: VolumeShape(x: shape[0], y: shape[1], z: shape[2]),
                 affine: Affine(columnI: vector(0), columnJ: vector(1), columnK: vector(2), translation: vector(3))
             ),
             spacing: vector(4)
         )
-        modality = fields.list(Field.modality).first
-        seriesInstanceUID = fields.list(Field.series).first
+        modality = fields[list: Field.modality].first
+        seriesInstanceUID = fields[list: Field.series].first
         let bounds = Self.numbers(fields[Field.window]).map { Double(bitPattern: $0) }
         window = bounds.isEmpty ? nil : HeaderWindow(lower: bounds[0], upper: bounds[1])
-        notes = fields.list(Field.notes)
+        notes = fields[list: Field.notes]
         timePoint = Self.value(fields[Field.time])
         series = Self.value(fields[Field.slices])
     }

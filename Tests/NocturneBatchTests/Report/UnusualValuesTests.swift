@@ -89,6 +89,24 @@ struct UnusualValuesTests {
         #expect(abs(first.score - 96 / (2 * 1.4826)) < 1e-9)
     }
 
+    @Test("Thousands of values of several labels, of which most are not in memory, are compared as few are")
+    func long() throws {
+        let labels = ["x", "y", "z"]
+        func volume(_ item: Int, _ label: Int) -> Double { exp(Double((item * 7 + label) % 2001 - 1000) / 1000) }
+        let statistics = (0..<2001).map { item in
+            labels.indices.map { label in
+                let value = item == 700 && label == 1 ? 1e9 : volume(item, label)
+                return Statistic(label: labels[label], measure: "volume", value: value, unit: "ml")
+            }
+        }
+        let unusual = UnusualValues(models: Array(repeating: "", count: 2001), statistics: statistics)
+        #expect(unusual.distributions.map(\.count) == [2001, 2001, 2001])
+        // Each residue occurs once: logarithms from -1 to 1 in equal steps.
+        let ends = [unusual.distributions[0], unusual.distributions[2]]
+        #expect(ends.allSatisfy { abs($0.median - 1) < 1e-9 && abs($0.spread - 0.5 * 1.4826) < 1e-9 })
+        #expect(unusual.values.map(\.item) == [700] && unusual.values.map(\.label) == ["y"])
+    }
+
     @Test("The fewer items touch the border, the more unusual that is; a tenth of them is usual")
     func rarity() {
         func scores(_ count: Int) -> [Double] {
