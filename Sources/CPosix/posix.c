@@ -78,12 +78,13 @@ int cposix_syncfs(int descriptor) { return syncfs(descriptor) == 0 ? 0 : errno; 
 void cposix_trim_heap(void) { malloc_trim(0); }
 
 /* By default the C library keeps eight arenas per core, and blocks of up to 32 MiB in them: resident memory then grows
-   for hours, although nothing leaks. */
+   for hours, although nothing leaks. What is free at the end of an arena stays with the process up to a few MiB: with less,
+   the buffers of each small item would go back to the system and come again, page by page. */
 void cposix_limit_heap(void) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     mallopt(M_ARENA_MAX, cores > 2 ? (int)cores : 2);
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
 static _Thread_local int thread_may_block;
