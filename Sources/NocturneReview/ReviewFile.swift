@@ -73,12 +73,9 @@ package struct ReviewImport: Sendable {
 
     package init(_ files: [ReviewFile], items: some Sequence<JournalItem>) {
         let all = files.flatMap(\.marks)
-        let named = Set(all.map(\.item))
-        let fingerprints = Dictionary(
-            items.filter { named.contains($0.name) }.map { ($0.name, $0.fingerprint) }
-        ) { first, _ in first }
+        let items = items.named(Set(all.map(\.item)))
         for mark in all {
-            guard let fingerprint = fingerprints[mark.item] else {
+            guard let fingerprint = items[mark.item]?.fingerprint else {
                 if !unknownItems.contains(mark.item) { unknownItems.append(mark.item) }
                 continue
             }

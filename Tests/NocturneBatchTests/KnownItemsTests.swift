@@ -43,6 +43,15 @@ struct KnownItemsTests {
         #expect(KnownItems().isEmpty && KnownItems()["k"] == nil)
     }
 
+    @Test("Numbers of a damaged journal are kept as they are")
+    func damaged() {
+        for (id, crashes) in [(-1, -3), (Int.min, Int.max), (0, Int.min)] {
+            var item = Self.item(id, "k")
+            item.crashes = crashes
+            #expect(JournalItem(bytes: item.bytes) == item)
+        }
+    }
+
     @Test("Ten thousand items in any order are found as they were")
     func many() {
         let states = ItemState.allCases

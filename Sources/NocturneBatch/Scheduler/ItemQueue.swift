@@ -49,7 +49,7 @@ extension PendingItem: ByteRepresentable {
     package init(bytes: [UInt8]) {
         let fields = PackedFields(packed: bytes[...])
         var numbers = fields[Field.numbers]
-        func number() -> Int { Int(numbers.popNumber() ?? 0) }
+        func number() -> Int { Int(truncatingIfNeeded: numbers.popNumber() ?? 0) }
         let (id, recipe, flags) = (Int64(number()), number(), number())
         let edit = fields[Field.edit]
         self.init(
@@ -67,7 +67,7 @@ extension PendingItem: ByteRepresentable {
     package var bytes: [UInt8] {
         var numbers: [UInt8] = []
         let flags: UInt64 = (suspect ? 1 : 0) | (hasEarlierResult ? 2 : 0)
-        for number in [UInt64(id), UInt64(recipe), flags] { numbers.append(number: number) }
+        for number in [UInt64(bitPattern: id), UInt64(recipe), flags] { numbers.append(number: number) }
         let fields: [[UInt8]] = [
             numbers, Array(model.utf8), Array(name.utf8), inputs.bytes, edit?.wrappedValue.packed ?? [],
         ]

@@ -10,7 +10,7 @@ extension WorkPlanner.Decision: ByteRepresentable {
     package init(bytes: [UInt8]) {
         let fields = PackedFields(packed: bytes[...])
         var numbers = fields[Field.numbers]
-        func number() -> Int { Int(numbers.popNumber() ?? 0) }
+        func number() -> Int { Int(truncatingIfNeeded: numbers.popNumber() ?? 0) }
         self.init(
             DiscoveredItem(bytes: Array(fields[Field.item])),
             name: fields[text: Field.name],
@@ -28,7 +28,7 @@ extension WorkPlanner.Decision: ByteRepresentable {
     package var bytes: [UInt8] {
         var numbers: [UInt8] = []
         numbers.append(number: UInt64(ItemState.allCases.firstIndex(of: state) ?? 0))
-        numbers.append(number: UInt64(crashes))
+        numbers.append(number: UInt64(truncatingIfNeeded: crashes))
         numbers.append(number: (work ? 1 : 0) | (suspect ? 2 : 0) | (reused ? 4 : 0))
         let fields: [[UInt8]] = [
             item.bytes, Array(name.utf8), numbers, Array(reason?.packed.packed ?? []),

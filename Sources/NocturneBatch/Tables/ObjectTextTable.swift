@@ -78,8 +78,7 @@ public struct ObjectTextImport: Sendable {
 
     /// - Parameter parts: of completed items, by their ids.
     public init(_ tables: [ObjectTextTable], items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
-        let named = Set(tables.flatMap(\.rows).map(\.item))
-        let known = Dictionary(items.filter { named.contains($0.name) }.map { ($0.name, $0) }) { first, _ in first }
+        let known = items.named(Set(tables.flatMap(\.rows).map(\.item)))
         let objects = parts.mapValues { Set($0.map(\.id)) }
         for row in tables.flatMap(\.rows) {
             guard let item = known[row.item], objects[item.id]?.contains(row.object) ?? false else {

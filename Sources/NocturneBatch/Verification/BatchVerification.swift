@@ -152,9 +152,7 @@ public struct BatchVerification: Sendable {
         entries = entries.filter {
             !$0.hasPrefix(".") && ![output.kept, output.reviewFolder].contains(output.item($0))
         }
-        let items = Dictionary(
-            items.filter { entries.contains($0.name) }.map { ($0.name, $0) }
-        ) { first, _ in first }
+        let items = items.named(entries)
         for entry in entries.sorted() {
             let path = output.path + "/" + entry
             guard !FileSystem.entries(path).isEmpty else { continue }

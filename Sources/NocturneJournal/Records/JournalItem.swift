@@ -87,18 +87,27 @@ public struct JournalItem: Sendable, Hashable {
 extension JournalItem: ByteRepresentable {
     public init(bytes: [UInt8]) {
         var rest = bytes[...]
-        id = Int64(rest.popNumber() ?? 0)
-        crashes = Int(rest.popNumber() ?? 0)
+        id = Int64(bitPattern: rest.popNumber() ?? 0)
+        crashes = Int(truncatingIfNeeded: rest.popNumber() ?? 0)
         state = ItemState.allCases[Int(rest.popNumber() ?? 0)]
         fields = PackedFields(packed: rest)
     }
 
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.append(number: UInt64(id))
-        bytes.append(number: UInt64(crashes))
+        // A damaged journal may have any number.
+        bytes.append(number: UInt64(bitPattern: id))
+        bytes.append(number: UInt64(truncatingIfNeeded: crashes))
         bytes.append(number: UInt64(ItemState.allCases.firstIndex(of: state) ?? 0))
         return bytes + fields.packed
+    }
+}
+
+extension Sequence<JournalItem> {
+    /// Those of some names that items have, by name.
+    package func named(_ names: Set<String>) -> [String: JournalItem] {
+        guard !names.isEmpty else { return [:] }
+        return Dictionary(lazy.filter { names.contains($0.name) }.map { ($0.name, $0) }) { first, _ in first }
     }
 }
 

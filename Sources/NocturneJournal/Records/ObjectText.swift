@@ -31,10 +31,7 @@ extension ItemPart {
 extension [ObjectText] {
     /// Those of the results that the items have now, by the id of the item and the number of the object.
     public func current(for items: some Sequence<JournalItem>) -> [Int64: [Int: ObjectText]] {
-        let named = Set(map(\.item))
-        let items = Dictionary(
-            named.isEmpty ? [] : items.filter { named.contains($0.name) }.map { ($0.name, $0) }
-        ) { first, _ in first }
+        let items = items.named(Set(map(\.item)))
         return reduce(into: [:]) { texts, text in
             guard let item = items[text.item], item.fingerprint == text.fingerprint else { return }
             texts[item.id, default: [:]][text.object] = text

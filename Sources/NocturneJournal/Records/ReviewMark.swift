@@ -8,11 +8,8 @@ public enum ReviewVerdict: String, Sendable, Codable, CaseIterable {
 extension [ReviewMark] {
     /// Those about the results that the items have now: a result that has changed since has lost its marks.
     public func current(for items: some Sequence<JournalItem>) -> [ReviewMark] {
-        let named = Set(map(\.item))
-        let fingerprints = Dictionary(
-            named.isEmpty ? [] : items.filter { named.contains($0.name) }.map { ($0.name, $0.fingerprint) }
-        ) { first, _ in first }
-        return filter { fingerprints[$0.item] == $0.fingerprint }
+        let items = items.named(Set(map(\.item)))
+        return filter { items[$0.item]?.fingerprint == $0.fingerprint }
     }
 }
 
