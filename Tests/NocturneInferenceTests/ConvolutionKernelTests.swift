@@ -18,9 +18,9 @@ struct ConvolutionKernelTests {
         }
     }
 
-    @Test("Minimal filtering errs hardly more than the plain sum", arguments: [32, 128])
-    func errorOfMinimalFiltering(channels: Int) throws {
-        let layer = ConvolutionLayer("", size: [8, 24, 24], cin: channels, cout: 32, kernel: [3, 3, 3])
+    @Test("Minimal filtering errs hardly more than the plain sum", arguments: zip([5, 8, 24, 24], [32, 128, 32, 128]))
+    func errorOfMinimalFiltering(planes: Int, channels: Int) throws {
+        let layer = ConvolutionLayer("", size: [planes, 24, 24], cin: channels, cout: 32, kernel: [3, 3, 3])
         var random = SplitMix64(seed: 4)
         let task = ConvolutionTask(layer, random: &random)
         let expected = task.sumsOfProducts()
@@ -224,6 +224,23 @@ struct ConvolutionLayer: CustomTestStringConvertible, Sendable {
             cout: 33,
             kernel: [3, 3, 3],
             sources: [40, 56]
+        ),
+        .init("minimal filtering along z", size: [16, 20, 24], cin: 32, cout: 32, kernel: [3, 3, 3]),
+        .init(
+            "minimal filtering along z, ragged, several goes",
+            size: [14, 17, 23],
+            cin: 160,
+            cout: 17,
+            kernel: [3, 3, 3],
+            sources: [61, 99]
+        ),
+        .init(
+            "minimal filtering along z, dilated",
+            size: [15, 24, 32],
+            cin: 32,
+            cout: 32,
+            kernel: [3, 3, 3],
+            dilation: [2, 2, 2]
         ),
         .init("one channel in", size: [6, 7, 33], cin: 1, cout: 32, kernel: [3, 3, 3]),
         .init("three channels in", size: [1, 9, 31], cin: 3, cout: 20, kernel: [1, 7, 7], stride: [1, 2, 2]),

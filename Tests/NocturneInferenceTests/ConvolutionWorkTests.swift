@@ -62,15 +62,15 @@ struct ConvolutionWorkTests {
 
     @Test("Minimal filtering: 36 products for tiles of 4 × 4 outputs", arguments: vectors.filter { !$0.isDirect })
     func minimal(way: ConvolutionWay) throws {
-        let even = ConvolutionLayer("", size: [24, 24, 24], cin: 64, cout: 64, kernel: [3, 3, 3])
+        let even = ConvolutionLayer("", size: [5, 24, 24], cin: 64, cout: 64, kernel: [3, 3, 3])
         let counted = try count(even, way)
         #expect(counted.method == "minimal 4x4")
-        // 24 planes of 6 × 6 tiles, each with 36 points and three taps along z.
-        #expect(counted.work.products == operations(24, 6, 6, 36, 3, 64, 64))
+        // Five planes of 6 × 6 tiles, each with 36 points and three taps along z.
+        #expect(counted.work.products == operations(5, 6, 6, 36, 3, 64, 64))
         #expect(counted.effective == 4 * counted.work.products)
         // Tiles reach beyond the last row and the last column.
-        let odd = ConvolutionLayer("", size: [23, 23, 23], cin: 64, cout: 64, kernel: [3, 3, 3])
-        #expect(try count(odd, way).work.products == operations(23, 6, 6, 36, 3, 64, 64))
+        let odd = ConvolutionLayer("", size: [5, 23, 23], cin: 64, cout: 64, kernel: [3, 3, 3])
+        #expect(try count(odd, way).work.products == operations(5, 6, 6, 36, 3, 64, 64))
         // Without taps along z and with one unit, every plane is transformed once: for each of 6 × 6 tiles and 32
         // channels, 6 × 24 + 6 × 24 operations for the input and 6 × 16 + 4 × 16 for the output.
         let flat = ConvolutionLayer("", size: [8, 24, 24], cin: 32, cout: 32, kernel: [1, 3, 3])
@@ -85,15 +85,43 @@ struct ConvolutionWorkTests {
         #expect(low.effective == 3 * low.work.products)
     }
 
+    @Test("Minimal filtering along z: 216 products for tiles of 4 × 4 × 4", arguments: vectors.filter { !$0.isDirect })
+    func minimalAlongZ(way: ConvolutionWay) throws {
+        let even = ConvolutionLayer("", size: [24, 24, 24], cin: 64, cout: 64, kernel: [3, 3, 3])
+        let counted = try count(even, way)
+        #expect(counted.method == "minimal 4x4x4")
+        #expect(counted.work.products == operations(6, 6, 6, 216, 64, 64))
+        #expect(counted.effective == 8 * counted.work.products)
+        // Tiles reach beyond the last plane, row and column.
+        let odd = ConvolutionLayer("", size: [23, 23, 23], cin: 64, cout: 64, kernel: [3, 3, 3])
+        #expect(try count(odd, way).work.products == operations(6, 6, 6, 216, 64, 64))
+        // In one plane no tap along z is multiplied by anything but zeros.
+        let flat = ConvolutionLayer("", size: [1, 64, 64], cin: 64, cout: 64, kernel: [3, 3, 3])
+        #expect(try count(flat, way).method != "minimal 4x4x4")
+    }
+
+    @Test(
+        "Layers of the other tests that use tiles along z",
+        arguments: ConvolutionLayer.all.filter { $0.testDescription.hasPrefix("minimal filtering along z") }
+    )
+    func layersAlongZ(layer: ConvolutionLayer) throws {
+        for way in Self.vectors where !way.isDirect { #expect(try count(layer, way).method == "minimal 4x4x4", "\(way)") }
+    }
+
     @Test("bfloat16 products: tiles of 2 × 2 outputs with 16 products")
     func pairs() throws {
         let isa = Int(NK_CONV_ISA_AVX512_BF16)
         guard nk_conv_isa_available(Int32(isa)) != 0 else { return }
-        let layer = ConvolutionLayer("", size: [24, 24, 24], cin: 64, cout: 64, kernel: [3, 3, 3])
-        let counted = try count(layer, ConvolutionWay(isa: isa, precision: Int(NK_CONV_BFLOAT16)))
+        let way = ConvolutionWay(isa: isa, precision: Int(NK_CONV_BFLOAT16))
+        let layer = ConvolutionLayer("", size: [12, 12, 12], cin: 256, cout: 256, kernel: [3, 3, 3])
+        let counted = try count(layer, way)
         #expect(counted.method == "minimal 2x2")
-        #expect(counted.work.products == operations(24, 12, 12, 16, 3, 64, 64))
+        #expect(counted.work.products == operations(12, 6, 6, 16, 3, 256, 256))
         #expect(counted.work.operands == Int32(NK_CONV_PRODUCTS_BFLOAT16))
+        // Where float32 is faster, with its larger tiles, it is used.
+        let large = try count(ConvolutionLayer("", size: [96, 96, 96], cin: 64, cout: 32, kernel: [3, 3, 3]), way)
+        #expect(large.method == "minimal 4x4x4")
+        #expect(large.work.operands == Int32(NK_CONV_PRODUCTS_FLOAT32))
         // An odd channel makes half a pair.
         let odd = ConvolutionLayer("", size: [4, 4, 4], cin: 9, cout: 32, kernel: [1, 1, 1])
         let direct = ConvolutionWay(isa: isa | Int(NK_CONV_DIRECT), precision: Int(NK_CONV_BFLOAT16))

@@ -85,6 +85,7 @@ VECTOR_FUNCTION void vector_sums_store(const vector_sums *from, double *sums, do
 }
 
 #include "template.h"
+#include "minimal_z_template.h"
 
 #define TILES_OF(distance, vectors)                                                                              \
     TILE(1, 1, distance, vectors)                                                                                \
@@ -122,6 +123,12 @@ TILES_OF(1, 1)
 TILES_OF(1, 2)
 SHORT_OF(1)
 SHORT_OF(2)
+TILE_OF_TWO_SETS(1, 1)
+TILE_OF_TWO_SETS(2, 1)
+TILE_OF_TWO_SETS(3, 1)
+TILE_OF_TWO_SETS(1, 2)
+TILE_OF_TWO_SETS(2, 2)
+TILE_OF_TWO_SETS(3, 2)
 
 #pragma clang attribute pop
 
@@ -133,12 +140,19 @@ static const conv_kernels kernels = {
         {{ROW_OF(4, 1)}, {ROW_OF(4, 2)}},
         {{ROW_OF(1, 1)}, {ROW_OF(1, 2)}},
     },
+    .two_sets =
+        {
+            {tile_of_two_sets_1_1, tile_of_two_sets_2_1, tile_of_two_sets_3_1},
+            {tile_of_two_sets_1_2, tile_of_two_sets_2_2, tile_of_two_sets_3_2},
+        },
     .depthwise = depthwise,
     .fold = fold,
     .finish = finish,
     .pack = pack,
     .minimal_input = {minimal_input_2_2, minimal_input_2_4, minimal_input_4_4},
     .minimal_output = {minimal_output_2_2, minimal_output_2_4, minimal_output_4_4},
+    .minimal_z_input = minimal_z_input,
+    .minimal_z_output = minimal_z_output,
 };
 
 const conv_kernels *nk_conv_kernels_avx2(void) { return &kernels; }

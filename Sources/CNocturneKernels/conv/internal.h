@@ -28,6 +28,8 @@ typedef struct conv_tile {
     /// of the kernel, and `plane_taps` one plane.
     int tap_count, block_count, last_words, row_taps, plane_taps;
     const float *weights;
+    /// Distance to weights that are needed soon and are fetched into the cache meanwhile; 0 if there are none.
+    ptrdiff_t weights_ahead;
     /// Start values, or NULL to continue from the content of `output`.
     const float *bias;
     float *output;
@@ -77,6 +79,33 @@ typedef struct conv_minimal_input {
     ptrdiff_t point;
 } conv_minimal_input;
 
+/// Points along y and x, one of each tile, of consecutive planes, to be transformed along z. A slab is as many planes of
+/// the output as a tile has along z.
+typedef struct conv_minimal_z_input {
+    /// The point of the first tile of the first plane and block; tiles are CONV_BLOCK apart.
+    const float *input;
+    ptrdiff_t plane, block;
+    int blocks, slabs, tiles;
+    /// `[point along z][block][slab][tile][channel]`, and the distance between points.
+    float *points;
+    ptrdiff_t point;
+} conv_minimal_z_input;
+
+/// Products of one unit for one point along y and x, to be transformed back along z.
+typedef struct conv_minimal_z_output {
+    /// `[point along z][slab][tile][output channel]`, and the distance between points.
+    const float *points;
+    ptrdiff_t point;
+    int slabs, tiles;
+    /// Floats of a tile.
+    int width;
+    /// `[plane][tile][output channel]`. The last slab may have more planes than are wanted.
+    float *products;
+    int planes;
+    /// Whether values are added to those of the products before.
+    bool adds;
+} conv_minimal_z_output;
+
 /// A row of tiles of one unit, whose products are transformed to outputs.
 typedef struct conv_minimal_output {
     const float *points;
@@ -109,6 +138,9 @@ typedef struct conv_kernels {
     int longest;
     /// [voxel distance 16, 4, 1][vectors - 1][segments - 1][length - 1]; NULL for combinations that do not exist.
     conv_tile_function *tiles[3][2][4][14];
+    /// [vectors - 1][length - 1], for whole blocks of words: each sum is that of two sums, of the even and of the odd words.
+    /// The longest one has half the length of the longest tile.
+    conv_tile_function *two_sets[2][7];
     /// Used instead of the table for matrix tiles: one or two segments of up to 16 voxels, or one of up to 32.
     void (*matrix)(const conv_tile *tile, int segments, int length, int vectors);
     /// Called before and after a chunk, on its thread, or NULL.
@@ -125,6 +157,9 @@ typedef struct conv_kernels {
     /// block of words.
     void (*minimal_input[MINIMAL_TILES])(const conv_minimal_input *work);
     void (*minimal_output[MINIMAL_TILES])(const conv_minimal_output *work);
+    /// For tiles of four outputs along z, or NULL.
+    void (*minimal_z_input)(const conv_minimal_z_input *work);
+    void (*minimal_z_output)(const conv_minimal_z_output *work);
 } conv_kernels;
 
 /// NULL if not compiled for this architecture. Kernels with bfloat16 products process pairs only.
@@ -164,8 +199,8 @@ struct nk_conv_plan {
     /// Taps along x that are computed together, as further output channels; 1 for none. A few output channels would
     /// leave most of a vector empty.
     int fold;
-    /// Outputs of a tile of minimal filtering along y and x, or 0.
-    int minimal_y, minimal_x;
+    /// Outputs of a tile of minimal filtering along y and x, or 0; and along z, 1 if taps along z remain sums.
+    int minimal_y, minimal_x, minimal_z;
     /// Per group. A depthwise layer counts as one group.
     int groups, group_in, group_out;
     int in[3], out[3], in_stride[3], out_stride[3];
@@ -244,17 +279,27 @@ void nk_conv_vectors_run(const conv_job *job, int first, int end);
 /// Packs some blocks of channels of the whole box.
 void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks);
 
-/// Packs some blocks of channels of one row: input row (z, y), or zeros if it does not exist, to `target`, the row's
-/// position in the first of the blocks, which are `target_block` words apart. Writes pairs if the plan uses them, but
-/// float32 for minimal filtering, whose blocks then have half as many channels.
-void nk_conv_pack_row(
-    const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block);
+/// Blocks of channels whose rows are packed, `target_block` words apart.
+typedef struct conv_blocks {
+    int group, first, count;
+    size_t target_block;
+    /// Rows along y of each plane that are packed.
+    int rows;
+} conv_blocks;
+
+/// Packs some blocks of channels of one row: row (z, y) of the packed box, or zeros if the input does not have it, to
+/// `target`, the row's position in the first of the blocks. Writes pairs if the plan uses them, but float32 for minimal
+/// filtering, whose blocks then have half as many channels.
+void nk_conv_pack_row(const conv_job *job, const conv_blocks *blocks, int z, int y, float *target);
 
 /// The factor by which this number of equal chunks takes longer than an exact division of the work among the threads.
 double nk_conv_imbalance(double chunks);
 
-/// Chooses boxes for minimal filtering; returns the cost in cycles, or a negative number for a layer that it does not
-/// support.
+/// What keeping so many weights in memory must be worth, in cycles: half a cycle of a run for each byte.
+static inline double nk_conv_cost_of_weights(size_t count) { return 0.5 * sizeof(float) * (double)count; }
+
+/// Chooses boxes for minimal filtering; returns the cost in cycles, including that of keeping the weights, or a negative
+/// number for a layer that it does not support.
 double nk_conv_minimal_choose(nk_conv_plan *plan);
 /// The bfloat16 nearest to a value, ties to even, and its value as float32.
 uint16_t nk_conv_bfloat16(float value);
@@ -270,8 +315,14 @@ int nk_conv_minimal_planes(const nk_conv_plan *plan, int size);
 static inline size_t nk_conv_minimal_stride(size_t words) {
     return words / CONV_BLOCK % 2 == 1 ? words : words + CONV_BLOCK;
 }
-/// Words of the packed planes, of the points of the inputs and of the products of one unit.
-void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t words[3]);
+/// Points along z of a tile, each with its own weights; the taps along z if the tile has one output there.
+int nk_conv_minimal_points_z(const nk_conv_plan *plan);
+/// Words of the packed planes, of the points of the inputs, of the products of one unit, and of the points along z: of
+/// the inputs and of the products.
+typedef struct conv_minimal_words {
+    size_t packed, points, products, z_points, z_products;
+} conv_minimal_words;
+conv_minimal_words nk_conv_minimal_measure(const nk_conv_plan *plan);
 size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);
 void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights);
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan);

@@ -8,9 +8,9 @@
 // infinity that of 4 × 4 outputs is as small as with the usual 0, ±1, ±2 and infinity that of 2 × 4 is, and hardly larger
 // than that of the plain sum (nk_conv.h has figures).
 
-#include "job.h"
+#include "minimal.h"
 
-static const float zeros[32];
+const float nk_conv_minimal_zeros[32];
 
 /// The products of several planes of the output.
 typedef struct minimal_planes {
@@ -30,27 +30,22 @@ static void multiply(const minimal_planes *work, conv_tile tile, const float *in
     const nk_conv_plan *plan = work->job->plan;
     const conv_kernels *kernels = plan->kernels;
     const int tiles = work->tiles_y * work->tiles_x, width = tile.channels;
-    const int longest = kernels->longest;
-    const int parts = ceil_div(tiles, longest), shorter = tiles / parts, longer = tiles % parts;
     conv_tile_function *const(*table)[14] = kernels->tiles[0][work->unit->vectors - 1];
     int together = 1;
-    for (int s = 2; s <= 4 && parts == 1; s++) {
+    for (int s = 2; s <= 4 && tiles <= kernels->longest; s++) {
         if (table[s - 1][tiles - 1]) together = s;
     }
-    for (int p = 0; p < nk_conv_minimal_points(plan); p++) {
-        const size_t terms = ((size_t)p * words_of(plan) + (size_t)block * CONV_BLOCK) * plan->desc.kz;
-        tile.weights = plan->weights + work->unit->weights + terms * width;
+    const int points = nk_conv_minimal_points(plan);
+    for (int p = 0; p < points; p++) {
+        tile.weights = minimal_weights(plan, work->unit, p, block);
+        // The weights of one point are too short a stream for the processor to fetch them in time.
+        tile.weights_ahead = p + 1 < points ? (ptrdiff_t)words_of(plan) * plan->desc.kz * width : 0;
         for (int z = 0; z < work->count;) {
             const int segments = work->count - z >= together ? together : 1;
-            int at = 0;
-            for (int i = 0; i < parts; i++) {
-                const int length = shorter + (i < longer);
-                tile.input = input + p * input_point + (work->first + z) * tile.input_segment +
-                    (ptrdiff_t)at * CONV_BLOCK;
-                tile.output = work->products + p * work->product_point + ((ptrdiff_t)z * tiles + at) * width;
-                table[segments - 1][length - 1](&tile);
-                at += length;
-            }
+            tile.input = input + p * input_point + (work->first + z) * tile.input_segment;
+            tile.output = work->products + p * work->product_point + (ptrdiff_t)z * tiles * width;
+            minimal_rows(tile, tiles, kernels->longest, table[segments - 1]);
+            tile.weights_ahead = 0;
             z += segments;
         }
     }
@@ -100,15 +95,6 @@ static void transform_back(const minimal_planes *work, int width) {
     }
 }
 
-/// The input points of several blocks of channels, `[point][block][plane][tile][channel]`, and their strides.
-typedef struct minimal_inputs {
-    float *points;
-    /// The first block, and the number of blocks.
-    int block, blocks;
-    int planes, tiles_y, tiles_x;
-    ptrdiff_t plane, block_step, point;
-} minimal_inputs;
-
 /// Packs the voxels of the blocks plane by plane, and transforms them to points. `plane_floats`: size of all packed
 /// blocks of a plane.
 static void transform_in(const conv_job *job, const minimal_inputs *inputs, size_t plane_floats) {
@@ -118,12 +104,16 @@ static void transform_in(const conv_job *job, const minimal_inputs *inputs, size
     const int plane_blocks =
         min_int(inputs->blocks * each, ceil_div(plan->desc.cin, CONV_BLOCK) - inputs->block * each);
     const size_t plane_block = plane_floats / ((size_t)plan->pass_blocks * each);
+    const conv_blocks blocks = {
+        .first = inputs->block * each,
+        .count = plane_blocks,
+        .target_block = plane_block,
+        .rows = inputs->tiles_y * plan->minimal_y + 2,
+    };
     for (int z = 0; z < inputs->planes; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
-        for (int y = 0; y < inputs->tiles_y * plan->minimal_y + 2; y++) {
-            nk_conv_pack_row(
-                job, 0, inputs->block * each, plane_blocks, input_place(job, Z, z), input_place(job, Y, y),
-                job->packed + (size_t)y * plan->row, plane_block);
+        for (int y = 0; y < blocks.rows; y++) {
+            nk_conv_pack_row(job, &blocks, z, y, job->packed + (size_t)y * plan->row);
         }
         for (int b = 0; b < plane_blocks; b++) {
             const conv_minimal_input work = {
@@ -154,7 +144,7 @@ static void multiply_unit(
         .tap_count = plan->desc.kz,
         .block_count = inputs->blocks,
         .last_words = last ? plan->last_words : CONV_BLOCK,
-        .bias = inputs->block == 0 ? zeros : NULL,
+        .bias = inputs->block == 0 ? nk_conv_minimal_zeros : NULL,
         .output_segment = (ptrdiff_t)tiles * width,
         .output_step = width,
         .channels = width,
@@ -179,17 +169,16 @@ static void multiply_unit(
 void nk_conv_minimal_run(const conv_job *job, int first, int end) {
     const nk_conv_plan *plan = job->plan;
     const nk_conv_desc *d = &plan->desc;
-    size_t floats[3];
-    nk_conv_minimal_measure(plan, floats);
+    const conv_minimal_words words = nk_conv_minimal_measure(plan);
     minimal_inputs inputs = {
-        .points = job->packed + floats[0],
+        .points = job->packed + words.packed,
         .planes = nk_conv_minimal_planes(plan, job->size[Z]),
         .tiles_y = ceil_div(job->size[Y], plan->minimal_y),
         .tiles_x = ceil_div(job->size[X], plan->minimal_x),
     };
     inputs.plane = (ptrdiff_t)(inputs.tiles_y * inputs.tiles_x) * CONV_BLOCK;
     inputs.block_step = inputs.planes * inputs.plane;
-    float *products = inputs.points + floats[1];
+    float *products = inputs.points + words.points;
     const bool keeps_products = plan->pass_blocks < plan->block_count;
     ptrdiff_t taps[16];
     for (int k = 0; k < d->kz; k++) taps[k] = (ptrdiff_t)k * (d->dilation_z / plan->spacing[Z]) * inputs.plane;
@@ -198,10 +187,29 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
         inputs.block = block;
         inputs.blocks = min_int(plan->pass_blocks, plan->block_count - block);
         inputs.point = (ptrdiff_t)nk_conv_minimal_stride((size_t)(inputs.blocks * inputs.block_step));
-        transform_in(job, &inputs, floats[0]);
+        transform_in(job, &inputs, words.packed);
+        if (plan->minimal_z > 1) {
+            nk_conv_minimal_multiply_z(job, first, end, &inputs, products, words.products);
+            continue;
+        }
         for (int u = first; u < end; u++) {
-            float *own = products + (keeps_products ? (size_t)(u - first) * floats[2] : 0);
+            float *own = products + (keeps_products ? (size_t)(u - first) * words.products : 0);
             multiply_unit(job, &plan->units[u], &inputs, taps, own);
         }
+    }
+    if (plan->minimal_z == 1) return;
+    for (int u = first; u < end; u++) {
+        const int width = plan->units[u].vectors * plan->kernels->lanes;
+        const size_t each = (size_t)job->size[Z] * inputs.tiles_y * inputs.tiles_x * width;
+        const minimal_planes work = {
+            .job = job,
+            .unit = &plan->units[u],
+            .count = job->size[Z],
+            .tiles_y = inputs.tiles_y,
+            .tiles_x = inputs.tiles_x,
+            .products = products + (size_t)(u - first) * words.products,
+            .product_point = (ptrdiff_t)nk_conv_minimal_stride(each),
+        };
+        transform_back(&work, width);
     }
 }

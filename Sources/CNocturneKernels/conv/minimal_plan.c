@@ -1,23 +1,13 @@
-// Plans of minimal filtering: its boxes, weights and memory.
+// Plans of minimal filtering: its boxes and memory.
 
 #include "internal.h"
 
 /// The part of the second-level cache available to the transformed inputs and products of a chunk.
 #define POINT_BYTES (600 * 1024)
+/// The same where weights are too large to stay in that cache.
+#define DEEP_POINT_BYTES (840 * 1024)
 /// Weights of this size stay in it beside them.
 #define KEPT_WEIGHT_BYTES (512 * 1024)
-
-/// The transform from kernel taps to points, along one axis: the values of the taps' polynomial at 0, ±1 and infinity, and
-/// at 0, ±3/4, ±3/2 and infinity, divided by the products of the differences of the points.
-static const double transform_2[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
-static const double transform_4[6][3] = {
-    {64.0 / 81, 0, 0},
-    {-128.0 / 243, -96.0 / 243, -72.0 / 243},
-    {-128.0 / 243, 96.0 / 243, -72.0 / 243},
-    {32.0 / 243, 48.0 / 243, 72.0 / 243},
-    {32.0 / 243, -48.0 / 243, 72.0 / 243},
-    {0, 0, 1},
-};
 
 int nk_conv_minimal_tile(const nk_conv_plan *plan) {
     if (plan->minimal_x == 2) return MINIMAL_2_2;
@@ -25,6 +15,10 @@ int nk_conv_minimal_tile(const nk_conv_plan *plan) {
 }
 
 int nk_conv_minimal_points(const nk_conv_plan *plan) { return (plan->minimal_y + 2) * (plan->minimal_x + 2); }
+
+int nk_conv_minimal_points_z(const nk_conv_plan *plan) {
+    return plan->minimal_z > 1 ? plan->minimal_z + 2 : plan->desc.kz;
+}
 
 int nk_conv_minimal_plane_blocks(const nk_conv_plan *plan) { return plan->pairs ? 2 : 1; }
 
@@ -35,7 +29,7 @@ static int depth_of(int box_z, double tiles) {
 }
 
 int nk_conv_minimal_planes(const nk_conv_plan *plan, int size) {
-    return (size - 1) * plan->in_stride[Z] + plan->span[Z];
+    return ((int)round_up((size_t)size, (size_t)plan->minimal_z) - 1) * plan->in_stride[Z] + plan->span[Z];
 }
 
 /// Whether minimal filtering supports a layer.
@@ -49,12 +43,18 @@ static bool is_suitable(const nk_conv_plan *plan) {
     return d->dilation_y == plan->spacing[Y] && d->dilation_x == plan->spacing[X];
 }
 
+/// Whether minimal filtering along z, too, supports a layer that the others support.
+static bool is_suitable_along_z(const nk_conv_plan *plan) {
+    const nk_conv_desc *d = &plan->desc;
+    return plan->kernels->minimal_z_input && d->kz == 3 && d->stride_z == 1 && d->dilation_z == plan->spacing[Z];
+}
+
 /// The values that all divisions of a layer share.
 typedef struct minimal_layer {
     const nk_conv_plan *plan;
     /// Tiles of the grid along y and x.
     int all_y, all_x;
-    double points, plane_blocks, lanes, vectors, weight_bytes;
+    double points, points_z, plane_blocks, lanes, vectors, weight_bytes;
 } minimal_layer;
 
 /// A division: the box, in tiles, the units of a range, the blocks of a pass, and the number of planes of products that
@@ -65,6 +65,28 @@ typedef struct minimal_cut {
     double cost;
 } minimal_cut;
 
+/// The cycles of a chunk whose tiles have several outputs along z.
+static double cycles_along_z(const minimal_layer *layer, const minimal_cut *cut) {
+    const nk_conv_plan *plan = layer->plan;
+    const double points = layer->points, lanes = layer->lanes;
+    const double planes = nk_conv_minimal_planes(plan, cut->box_z);
+    const double tiles = (double)cut->tiles_y * cut->tiles_x, vectors = layer->vectors * cut->units / plan->unit_count;
+    const double rows = ceil_div(cut->box_z, plan->minimal_z) * tiles;
+    const double parts = ceil_div((int)rows, plan->kernels->longest / 2), columns = points * layer->points_z;
+    const double passes = ceil_div(plan->block_count, cut->pass_blocks);
+    // Products; what each of their parts takes besides; and transforms along z, forth and back.
+    double cycles = columns * rows * words_of(plan) * vectors / 2 * (1 + 0.6 * parts / rows);
+    cycles += columns * passes * vectors * (1.5 * rows + 10 * parts);
+    cycles += points * rows * (layer->plane_blocks * 20 * 16 / lanes + vectors * (24 * passes - 10));
+    // Packing and transforms along y and x, forth and back.
+    cycles += planes * tiles * layer->plane_blocks * points * 3 * 16 / lanes;
+    const double row = 150 + (cut->tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
+    cycles += planes * (cut->tiles_y * plan->minimal_y + 2) * row * layer->plane_blocks;
+    cycles += cut->box_z * tiles * vectors * (points * 3 + plan->minimal_y * plan->minimal_x * 5);
+    cycles += layer->weight_bytes * cut->units / plan->unit_count / 32;
+    return cycles * plan->spacing[X] + 3000;
+}
+
 /// The cycles of a chunk.
 static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     const nk_conv_plan *plan = layer->plan;
@@ -73,6 +95,7 @@ static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     const double planes = nk_conv_minimal_planes(plan, box_z);
     const double tiles = (double)tiles_y * tiles_x;
     const double share = (double)cut->units / plan->unit_count;
+    if (plan->minimal_z > 1) return cycles_along_z(layer, cut);
     // Tiles that do not fill the registers load their weights more often.
     const int rows = tiles > plan->kernels->longest
         ? (int)(tiles / ceil_div((int)tiles, plan->kernels->longest))
@@ -85,10 +108,10 @@ static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     const double row = 150 + (tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
     cycles += planes * (tiles_y * plan->minimal_y + 2) * row * layer->plane_blocks;
     cycles += box_z * tiles * vectors * share * (points * 3 + plan->minimal_y * plan->minimal_x * 5);
-    cycles += (passes - 1) * points * box_z * tiles * vectors * share * 2;
+    cycles += (passes - 1) * points * box_z * tiles * vectors * share * 8;
     // Weights that stay in the second-level cache are nearly free after the first pass over them.
     const double again = layer->weight_bytes <= KEPT_WEIGHT_BYTES ? 128 : 32;
-    cycles += layer->weight_bytes * share / 16 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / again;
+    cycles += layer->weight_bytes * share / 32 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / again;
     return cycles * plan->spacing[X] + 3000;
 }
 
@@ -100,6 +123,17 @@ static bool fit_cache(const minimal_layer *layer, bool in_one_pass, minimal_cut 
     const double tiles = (double)cut->tiles_y * cut->tiles_x;
     const double block_bytes = planes * tiles * layer->points * CONV_BLOCK * 4;
     const double plane_bytes = layer->points * tiles * 2 * layer->lanes * 4;
+    if (plan->minimal_z > 1) {
+        const double rows = ceil_div(cut->box_z, plan->minimal_z) * tiles;
+        const double sums = plane_bytes * cut->box_z * cut->units + layer->points_z * rows * 2 * layer->lanes * 4;
+        const double left = DEEP_POINT_BYTES - sums;
+        cut->depth = cut->box_z;
+        cut->pass_blocks = (int)(left / (block_bytes + layer->points_z * rows * CONV_BLOCK * 4));
+        if (cut->pass_blocks < 1 || (in_one_pass && cut->pass_blocks < plan->block_count)) return false;
+        cut->pass_blocks = min_int(cut->pass_blocks, plan->block_count);
+        cut->pass_blocks = ceil_div(plan->block_count, ceil_div(plan->block_count, cut->pass_blocks));
+        return true;
+    }
     if (in_one_pass) {
         cut->pass_blocks = plan->block_count;
         const int fitting = (int)((POINT_BYTES - block_bytes * plan->block_count) / plane_bytes);
@@ -163,6 +197,7 @@ static minimal_cut cut_of(const nk_conv_plan *plan) {
         .all_y = ceil_div(plan->grid[Y], plan->minimal_y),
         .all_x = ceil_div(plan->grid[X], plan->minimal_x),
         .points = nk_conv_minimal_points(plan),
+        .points_z = nk_conv_minimal_points_z(plan),
         .plane_blocks = ceil_div(plan->desc.cin, CONV_BLOCK),
         .lanes = plan->kernels->lanes,
         .weight_bytes = (double)nk_conv_minimal_weight_count(plan) * sizeof(float),
@@ -171,24 +206,32 @@ static minimal_cut cut_of(const nk_conv_plan *plan) {
     return choose_cut(&layer);
 }
 
+/// `outputs`: of a tile along y and x.
+static void set_tile(nk_conv_plan *plan, const int outputs[2], int outputs_z) {
+    plan->minimal_y = outputs[0];
+    plan->minimal_x = outputs[1];
+    plan->minimal_z = outputs_z;
+}
+
 double nk_conv_minimal_choose(nk_conv_plan *plan) {
     if (!is_suitable(plan)) return -1;
     // Points that are rounded to bfloat16 allow no larger tile: its error would be too large.
     static const int outputs[][2] = {{2, 2}, {2, 4}, {4, 4}};
     const int first = plan->pairs ? MINIMAL_2_2 : MINIMAL_2_4, last = plan->pairs ? MINIMAL_2_2 : MINIMAL_4_4;
+    const int tries = is_suitable_along_z(plan) ? last + 1 : last;
     minimal_cut best = {.cost = -1};
     int tile = first;
-    for (int t = first; t <= last; t++) {
-        plan->minimal_y = outputs[t][0];
-        plan->minimal_x = outputs[t][1];
-        const minimal_cut cut = cut_of(plan);
-        if (cut.cost < 0 || (best.cost >= 0 && best.cost <= cut.cost)) continue;
+    for (int t = first; t <= tries; t++) {
+        set_tile(plan, outputs[min_int(t, last)], t > last ? 4 : 1);
+        minimal_cut cut = cut_of(plan);
+        if (cut.cost < 0) continue;
+        cut.cost += nk_conv_cost_of_weights(nk_conv_minimal_weight_count(plan));
+        if (best.cost >= 0 && best.cost <= cut.cost) continue;
         best = cut;
         tile = t;
     }
     if (best.cost < 0) return -1;
-    plan->minimal_y = outputs[tile][0];
-    plan->minimal_x = outputs[tile][1];
+    set_tile(plan, outputs[min_int(tile, last)], tile > last ? 4 : 1);
     const int box[] = {best.box_z, best.tiles_y * plan->minimal_y, best.tiles_x * plan->minimal_x};
     for (int a = 0; a < 3; a++) {
         plan->box[a] = box[a];
@@ -200,92 +243,28 @@ double nk_conv_minimal_choose(nk_conv_plan *plan) {
     return best.cost;
 }
 
-size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan) {
-    size_t vectors = 0;
-    for (int u = 0; u < plan->unit_count; u++) vectors += (size_t)plan->units[u].vectors;
-    return vectors * plan->kernels->lanes * (size_t)words_of(plan) * plan->desc.kz * nk_conv_minimal_points(plan);
-}
-
-/// Output channels whose weights are transformed together.
-#define TRANSFORMED 32
-
-/// The points of 3 × 3 taps along y and x, each `[output channel]`: first along y, then along x.
-static void transform_taps(
-    const nk_conv_plan *plan, const double taps[9][TRANSFORMED], double points[36][TRANSFORMED]
-) {
-    const double(*along_y)[3] = plan->minimal_y == 2 ? transform_2 : transform_4;
-    const double(*along_x)[3] = plan->minimal_x == 2 ? transform_2 : transform_4;
-    const int points_y = plan->minimal_y + 2, points_x = plan->minimal_x + 2;
-    for (int j = 0; j < points_y; j++) {
-        const double *y = along_y[j];
-        double rows[3][TRANSFORMED];
-        for (int k = 0; k < 3; k++) {
-            for (int o = 0; o < TRANSFORMED; o++) {
-                rows[k][o] = y[0] * taps[k][o] + y[1] * taps[3 + k][o] + y[2] * taps[6 + k][o];
-            }
-        }
-        for (int i = 0; i < points_x; i++) {
-            const double *x = along_x[i];
-            double *to = points[j * points_x + i];
-            for (int o = 0; o < TRANSFORMED; o++) to[o] = x[0] * rows[0][o] + x[1] * rows[1][o] + x[2] * rows[2][o];
-        }
-    }
-}
-
-/// `[unit][point][block of 16 words][z tap][word][output channel]`.
-void nk_conv_minimal_pack_weights(nk_conv_plan *plan, const float *weights) {
-    const int cin = plan->desc.cin, kz = plan->desc.kz, points = nk_conv_minimal_points(plan);
-    const int channels_a_word = plan->pairs ? 2 : 1;
-    size_t place = 0;
-    for (int u = 0; u < plan->unit_count; u++) {
-        conv_unit *unit = &plan->units[u];
-        const size_t width = (size_t)unit->vectors * plan->kernels->lanes;
-        unit->weights = place;
-        const size_t point = (size_t)words_of(plan) * kz * width;
-        for (int i = 0; i < cin; i++) {
-            const int word = i / channels_a_word, block = word / CONV_BLOCK;
-            const int words = block + 1 == plan->block_count ? plan->last_words : CONV_BLOCK;
-            for (int z = 0; z < kz; z++) {
-                float *to = plan->weights + place +
-                    ((size_t)block * CONV_BLOCK * kz + (size_t)z * words + word % CONV_BLOCK) * width;
-                for (int first = 0; first < unit->channels; first += TRANSFORMED) {
-                    const int count = min_int(TRANSFORMED, unit->channels - first);
-                    double taps[9][TRANSFORMED] = {0}, sums[36][TRANSFORMED];
-                    for (int o = 0; o < count; o++) {
-                        const float *kernel = weights + (((size_t)(unit->first + first + o) * cin + i) * kz + z) * 9;
-                        for (int k = 0; k < 9; k++) taps[k][o] = plan->rounds ? nk_conv_rounded(kernel[k]) : kernel[k];
-                    }
-                    transform_taps(plan, taps, sums);
-                    for (int p = 0; p < points; p++) {
-                        float *of_point = to + p * point + first;
-                        for (int o = 0; o < count; o++) {
-                            if (plan->pairs) {
-                                ((uint16_t *)(of_point + o))[i % 2] = nk_conv_bfloat16((float)sums[p][o]);
-                            } else {
-                                of_point[o] = (float)sums[p][o];
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        place += point * points;
-    }
-}
-
-/// Floats of the packed planes, of the points of the inputs and of the products of one unit.
-void nk_conv_minimal_measure(const nk_conv_plan *plan, size_t floats[3]) {
+conv_minimal_words nk_conv_minimal_measure(const nk_conv_plan *plan) {
     const size_t tiles = (size_t)plan->box[Y] / plan->minimal_y * (plan->box[X] / plan->minimal_x);
     const size_t points = (size_t)nk_conv_minimal_points(plan), planes = nk_conv_minimal_planes(plan, plan->box[Z]);
     const size_t plane_block = round_up((size_t)plan->packed[Y] * plan->row, 16);
-    floats[0] = plan->pass_blocks * nk_conv_minimal_plane_blocks(plan) * plane_block;
-    floats[1] = nk_conv_minimal_stride(plan->pass_blocks * planes * tiles * CONV_BLOCK) * points;
-    floats[2] = nk_conv_minimal_stride(plan->depth * tiles * 2 * plan->kernels->lanes) * points;
+    const size_t width = 2 * (size_t)plan->kernels->lanes;
+    conv_minimal_words words = {
+        .packed = plan->pass_blocks * nk_conv_minimal_plane_blocks(plan) * plane_block,
+        .points = nk_conv_minimal_stride(plan->pass_blocks * planes * tiles * CONV_BLOCK) * points,
+        .products = nk_conv_minimal_stride(plan->depth * tiles * width) * points,
+    };
+    if (plan->minimal_z > 1) {
+        const size_t rows = (size_t)ceil_div(plan->box[Z], plan->minimal_z) * tiles;
+        const size_t points_z = (size_t)nk_conv_minimal_points_z(plan);
+        words.z_points = nk_conv_minimal_stride(plan->pass_blocks * rows * CONV_BLOCK) * points_z;
+        words.z_products = nk_conv_minimal_stride(rows * width) * points_z;
+    }
+    return words;
 }
 
 size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan) {
-    size_t floats[3];
-    nk_conv_minimal_measure(plan, floats);
-    const int units = plan->pass_blocks == plan->block_count ? 1 : ceil_div(plan->unit_count, plan->ranges);
-    return floats[0] + floats[1] + floats[2] * units;
+    const conv_minimal_words words = nk_conv_minimal_measure(plan);
+    const bool keeps_products = plan->minimal_z > 1 || plan->pass_blocks < plan->block_count;
+    const int units = keeps_products ? ceil_div(plan->unit_count, plan->ranges) : 1;
+    return words.packed + words.points + words.products * units + words.z_points + words.z_products;
 }

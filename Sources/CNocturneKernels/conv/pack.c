@@ -47,6 +47,8 @@ typedef struct packed_line {
     size_t voxel;
     /// Whether words are pairs of bfloat16.
     bool pairs;
+    /// Voxels to the line that is packed next.
+    ptrdiff_t ahead;
 } packed_line;
 
 /// Copies channels `from` to `to` of a line from the sources that contain them.
@@ -70,7 +72,7 @@ static void pack_channels(const conv_job *job, const packed_line *line, int from
                 .low = (ptrdiff_t)plan->low,
                 .source_step = (ptrdiff_t)plan->in_stride[X] * plan->spacing[X] * source->channels,
                 .target_step = plan->distance,
-                .source_ahead = (ptrdiff_t)plan->in_stride[Y] * plan->spacing[Y] * plan->in[X] * source->channels,
+                .source_ahead = line->ahead * source->channels,
             };
             if (line->pairs) {
                 plan->kernels->pack_pairs(&strip);
@@ -84,44 +86,70 @@ static void pack_channels(const conv_job *job, const packed_line *line, int from
     }
 }
 
-void nk_conv_pack_row(
-    const conv_job *job, int group, int block, int blocks, int z, int y, float *target, size_t target_block) {
+/// The voxels `low ..< high` of a packed line are within the input; the first one is voxel `voxel` of the sources.
+typedef struct line_extent {
+    int low, high;
+    size_t voxel;
+} line_extent;
+
+/// The extent of the line of one remainder modulo the stride along x, in the input row (z, y).
+static line_extent extent_of(const nk_conv_plan *plan, int origin, int step, int z, int y) {
+    line_extent extent = {0};
+    if (z < 0 || z >= plan->in[Z] || y < 0 || y >= plan->in[Y]) return extent;
+    const int count = plan->row_voxels;
+    extent.low = origin < 0 ? min_int(count, ceil_div(-origin, step)) : 0;
+    extent.high = origin >= plan->in[X] ? 0 : min_int(count, ceil_div(plan->in[X] - origin, step));
+    if (extent.high < extent.low) extent.high = extent.low;
+    extent.voxel = ((size_t)z * plan->in[Y] + y) * plan->in[X] + (size_t)(origin + extent.low * step);
+    return extent;
+}
+
+/// Sets the words of a line before `low` and from `from` on to zero, in the low parts of split operands, too.
+static void clear(const nk_conv_plan *plan, float *line, int low, int from) {
+    const size_t distance = (size_t)plan->distance;
+    for (ptrdiff_t part = 0; part <= (ptrdiff_t)plan->low; part += plan->low ? plan->low : 1) {
+        float *values = line + part;
+        if (low > 0) memset(values, 0, low * distance * sizeof(float));
+        if (from < plan->row_voxels) {
+            memset(values + from * distance, 0, (plan->row_voxels - from) * distance * sizeof(float));
+        }
+    }
+}
+
+/// Voxels of the input from a row of the packed box to the one that is packed next: in the same plane or in the next one.
+static ptrdiff_t rows_ahead(const conv_job *job, int z, int y, int rows) {
+    const nk_conv_plan *plan = job->plan;
+    const bool is_last = y + 1 == rows;
+    const ptrdiff_t planes = is_last ? input_place(job, Z, z + 1) - input_place(job, Z, z) : 0;
+    const ptrdiff_t lines = input_place(job, Y, is_last ? 0 : y + 1) - input_place(job, Y, y);
+    return (planes * plan->in[Y] + lines) * plan->in[X];
+}
+
+void nk_conv_pack_row(const conv_job *job, const conv_blocks *blocks, int z, int y, float *target) {
     const nk_conv_plan *plan = job->plan;
     const int parts = plan->in_stride[X], step = parts * plan->spacing[X], distance = plan->distance;
     const bool pairs = plan->pairs && !plan->minimal_x;
-    const int width = pairs ? 2 * distance : distance;
-    const bool empty = z < 0 || z >= plan->in[Z] || y < 0 || y >= plan->in[Y];
-    const size_t voxel = empty ? 0 : ((size_t)z * plan->in[Y] + y) * plan->in[X];
-    for (int b = block; b < block + blocks; b++, target += target_block) {
-        const int from = group * plan->group_in + b * width;
-        const int to = min_int(from + width, (group + 1) * plan->group_in);
-        for (int part = 0; part < parts; part++) {
-            if (!plan->reads[X][part]) continue;
-            float *line = target + (size_t)part * plan->row_voxels * distance;
-            // Voxels low ..< high of the line are within the input.
-            const int origin = input_place(job, X, part);
-            int low = 0, high = 0;
-            if (!empty) {
-                low = origin < 0 ? min_int(plan->row_voxels, ceil_div(-origin, step)) : 0;
-                high = origin >= plan->in[X] ? 0 : min_int(plan->row_voxels, ceil_div(plan->in[X] - origin, step));
-                if (high < low) high = low;
-            }
+    const int width = pairs ? 2 * distance : distance, group_end = (blocks->group + 1) * plan->group_in;
+    for (int part = 0; part < parts; part++) {
+        if (!plan->reads[X][part]) continue;
+        const line_extent extent =
+            extent_of(plan, input_place(job, X, part), step, input_place(job, Z, z), input_place(job, Y, y));
+        packed_line inside = {
+            .values = target + ((size_t)part * plan->row_voxels + (size_t)extent.low) * distance,
+            .count = extent.high - extent.low,
+            .voxel = extent.voxel,
+            .pairs = pairs,
+            .ahead = rows_ahead(job, z, y, blocks->rows),
+        };
+        float *line = target + (size_t)part * plan->row_voxels * distance;
+        for (int b = blocks->first; b < blocks->first + blocks->count; b++) {
+            const int from = blocks->group * plan->group_in + b * width, to = min_int(from + width, group_end);
             // Weights of missing channels are zero, and so must these values be: zero times NaN is NaN.
             const bool clears = plan->pairs && to - from < width;
-            for (ptrdiff_t part_low = 0; part_low <= (ptrdiff_t)plan->low; part_low += plan->low ? plan->low : 1) {
-                float *values = line + part_low;
-                const size_t after = (size_t)(clears ? low : high) * distance;
-                memset(values, 0, (size_t)low * distance * sizeof(float));
-                memset(values + after, 0, ((size_t)plan->row_voxels * distance - after) * sizeof(float));
-            }
-            if (low == high || from >= to) continue;
-            const packed_line inside = {
-                .values = line + (size_t)low * distance,
-                .count = high - low,
-                .voxel = voxel + (size_t)(origin + low * step),
-                .pairs = pairs,
-            };
-            pack_channels(job, &inside, from, to);
+            clear(plan, line, extent.low, clears ? extent.low : extent.high);
+            if (inside.count > 0 && from < to) pack_channels(job, &inside, from, to);
+            line += blocks->target_block;
+            inside.values += blocks->target_block;
         }
     }
 }
@@ -129,14 +157,18 @@ void nk_conv_pack_row(
 void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks) {
     const nk_conv_plan *plan = job->plan;
     const int rows_z = (job->size[Z] - 1) * plan->in_stride[Z] + plan->span[Z];
-    const int rows_y = (job->size[Y] - 1) * plan->in_stride[Y] + plan->span[Y];
+    const conv_blocks packed = {
+        .group = group,
+        .first = block,
+        .count = blocks,
+        .target_block = plan->block,
+        .rows = (job->size[Y] - 1) * plan->in_stride[Y] + plan->span[Y],
+    };
     for (int z = 0; z < rows_z; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
-        for (int y = 0; y < rows_y; y++) {
+        for (int y = 0; y < packed.rows; y++) {
             if (!plan->reads[Y][y % plan->in_stride[Y]]) continue;
-            nk_conv_pack_row(
-                job, group, block, blocks, input_place(job, Z, z), input_place(job, Y, y),
-                job->packed + ((size_t)z * plan->packed[Y] + y) * plan->row, plan->block);
+            nk_conv_pack_row(job, &packed, z, y, job->packed + ((size_t)z * plan->packed[Y] + y) * plan->row);
         }
     }
 }

@@ -91,7 +91,10 @@ static int forms_of(const nk_conv_desc *desc, int isa, bool is_direct, conv_form
     const double cost = products->matrix ? 0.25 : 1;
     if (precision == NK_CONV_BFLOAT16) {
         forms[0] = (conv_form){.kernels = products, .pairs = true, .product_cost = cost};
-        return 1;
+        // float32, whose minimal filtering has larger tiles.
+        forms[1] = plain;
+        forms[1].rounds = false;
+        return is_direct ? 1 : 2;
     }
     int count = 0;
     if (products->matrix) {
@@ -123,7 +126,7 @@ static bool fold_form(const nk_conv_desc *d, conv_form *form) {
     return d->kx > 1 && (int64_t)d->kx * d->cout <= 2 * form->kernels->lanes;
 }
 
-/// Prepares a plan except for its weights; `cost` in cycles.
+/// Prepares a plan except for its weights; `cost` in cycles, including that of keeping the weights.
 static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, conv_form form, double *cost) {
     nk_conv_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return NULL;
@@ -136,6 +139,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     plan->rounds = form.rounds;
     plan->product_cost = form.product_cost;
     plan->fold = form.folds ? desc->kx : 1;
+    plan->minimal_z = 1;
     memcpy(plan->spacing, form.spacing, sizeof plan->spacing);
     memcpy(plan->in, (int[]){desc->in_z, desc->in_y, desc->in_x}, sizeof plan->in);
     memcpy(plan->out, (int[]){desc->out_z, desc->out_y, desc->out_x}, sizeof plan->out);
@@ -160,13 +164,12 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     const double direct = nk_conv_choose_boxes(plan);
     const nk_conv_plan before = *plan;
     const double minimal = is_direct ? -1 : nk_conv_minimal_choose(plan);
-    // Transformed weights need more memory: each extra byte must save a few cycles of a run.
-    const double extra =
-        minimal < 0 ? 0 : 4 * ((double)nk_conv_minimal_weight_count(plan) - (double)plan->weight_count);
+    const double weights = nk_conv_cost_of_weights(plan->weight_count);
     *cost = minimal;
-    if (minimal < 0 || direct - minimal < 0.1 * direct + 2 * extra) {
+    // The plain sum errs less, so that minimal filtering must be faster by more than a little.
+    if (minimal < 0 || 0.9 * direct + weights < minimal) {
         *plan = before;
-        *cost = direct;
+        *cost = direct < 0 ? direct : direct + weights;
     }
     nk_conv_measure_packed(plan);
     nk_conv_place_taps(plan);

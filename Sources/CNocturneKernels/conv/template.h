@@ -24,8 +24,11 @@ INLINE void tile_step(
     }
 }
 
+/// `sets`: 1, or 2 for separate sums of the even and of the odd words, which are added at the end: shorter sums err less.
 INLINE void tile_body(
-    const conv_tile *tile, const int segments, const int length, const int distance, const int vectors) {
+    const conv_tile *tile, const int segments, const int length, const int distance, const int vectors,
+    const int sets) {
+    const int set = segments * length * vectors;
     VECTOR sums[LONGEST * 2];
     VECTOR_MASK masks[2];
     UNROLL for (int v = 0; v < vectors; v++) masks[v] = vector_mask(tile->channels - v * LANES);
@@ -45,8 +48,12 @@ INLINE void tile_body(
         }
     }
 
+    if (sets == 2) {
+        UNROLL for (int i = 0; i < set; i++) sums[set + i] = vector_all(0);
+    }
+
     const float *weights = tile->weights;
-    const ptrdiff_t segment = tile->input_segment;
+    const ptrdiff_t segment = tile->input_segment, ahead = tile->weights_ahead;
     for (int block = 0; block < tile->block_count; block++) {
         const float *base = tile->input + block * tile->input_block;
         const int words = block + 1 == tile->block_count ? tile->last_words : distance;
@@ -55,9 +62,12 @@ INLINE void tile_body(
             int left = words;
             if (distance >= 4) {
                 for (; left >= 4; left -= 4) {
+                    UNROLL for (int i = 0; i < 4 * vectors * LANES; i += CONV_BLOCK) {
+                        __builtin_prefetch(weights + ahead + i);
+                    }
                     UNROLL for (int c = 0; c < 4; c++) {
                         const float *w = weights + c * vectors * LANES;
-                        tile_step(sums, input + c, segment, w, segments, length, distance, vectors);
+                        tile_step(sums + c % sets * set, input + c, segment, w, segments, length, distance, vectors);
                     }
                     input += 4;
                     weights += 4 * vectors * LANES;
@@ -71,6 +81,9 @@ INLINE void tile_body(
         }
     }
 
+    if (sets == 2) {
+        UNROLL for (int i = 0; i < set; i++) sums[i] = vector_add(sums[i], sums[set + i]);
+    }
     UNROLL for (int s = 0; s < segments; s++) {
         UNROLL for (int r = 0; r < length; r++) {
             float *to = tile->output + s * tile->output_segment + r * tile->output_step;
@@ -84,7 +97,12 @@ INLINE void tile_body(
 #define TILE_NAME(segments, length, distance, vectors) tile_##segments##_##length##_##distance##_##vectors
 #define TILE(segments, length, distance, vectors)                                          \
     static void TILE_NAME(segments, length, distance, vectors)(const conv_tile *tile) {    \
-        tile_body(tile, segments, length, distance, vectors);                              \
+        tile_body(tile, segments, length, distance, vectors, 1);                           \
+    }
+
+#define TILE_OF_TWO_SETS(length, vectors)                                                  \
+    static void tile_of_two_sets_##length##_##vectors(const conv_tile *tile) {             \
+        tile_body(tile, 1, length, CONV_BLOCK, vectors, 2);                                \
     }
 
 /// Adds the products of one tap of a depthwise layer to the sums of the first row, of the second one, or of both, which

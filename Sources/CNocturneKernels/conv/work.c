@@ -52,15 +52,17 @@ static double depth_of(const nk_conv_plan *plan) {
 
 static nk_conv_work work_of_minimal(const nk_conv_plan *plan) {
     const double tiles = tiles_along(plan, Y, plan->minimal_y, 0) * tiles_along(plan, X, plan->minimal_x, 0);
-    const double planes = tiles_along(plan, Z, 1, 0), points = nk_conv_minimal_points(plan);
+    const double planes = tiles_along(plan, Z, 1, 0), slabs = tiles_along(plan, Z, plan->minimal_z, 0);
+    const double points = nk_conv_minimal_points(plan);
     double width = 0;
     for (int u = 0; u < plan->unit_count; u++) width += width_of(plan, &plan->units[u]);
     const double channels = (double)ceil_div(plan->desc.cin, CONV_BLOCK) * CONV_BLOCK;
     return (nk_conv_work){
-        .products = 2 * points * planes * tiles * plan->desc.kz * depth_of(plan) * width,
+        .products = 2 * points * slabs * nk_conv_minimal_points_z(plan) * tiles * depth_of(plan) * width,
         .transforms = planes_transformed(plan) * tiles * channels * plan->ranges *
                 input_operations(plan->minimal_y, plan->minimal_x) +
-            planes * tiles * width * output_operations(plan->minimal_y, plan->minimal_x),
+            planes * tiles * width * output_operations(plan->minimal_y, plan->minimal_x) +
+            (plan->minimal_z > 1 ? points * slabs * tiles * (24 * channels * plan->ranges + 16 * width) : 0),
     };
 }
 
@@ -88,6 +90,7 @@ const char *nk_conv_plan_method(const nk_conv_plan *plan) {
     if (plan->depthwise) return "depthwise";
     if (!plan->kernels) return "gathered";
     static const char *const tiles_of_minimal[] = {"minimal 2x2", "minimal 2x4", "minimal 4x4"};
+    if (plan->minimal_z > 1) return "minimal 4x4x4";
     if (plan->minimal_x) return tiles_of_minimal[nk_conv_minimal_tile(plan)];
     if (plan->fold > 1) return "folded";
     return plan->kernels->matrix ? "matrix tiles" : "direct";

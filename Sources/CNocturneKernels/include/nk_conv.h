@@ -10,9 +10,10 @@
 /// set limit OpenBLAS to one thread, because each of the caller's threads runs its own products), and none reads the
 /// environment.
 ///
-/// Layers with 3 × 3 in-plane kernels use minimal filtering where that is faster: a quarter of the multiplications, with
-/// errors hardly larger than those of the plain sum (8e-7 against 5e-7 root mean square, relative, for 32 channels, and
-/// 2.1e-6 against 1.5e-6 for 256).
+/// Layers with 3 × 3 or 3 × 3 × 3 kernels use minimal filtering where that is faster: a quarter or an eighth of the
+/// multiplications. Their errors are up to twice those of the plain sum: root mean square, relative, 8e-7 (tiles of 4 × 4)
+/// and 1.0e-6 (4 × 4 × 4) against 5e-7 for 32 channels, 1.5e-6 and 1.2e-6 against 1.0e-6 for 128, and 2.2e-6 (4 × 4)
+/// against 1.5e-6 for 256. The largest are 3e-6 of the largest output for up to 128 channels.
 
 #pragma once
 
@@ -52,9 +53,9 @@ enum {
     NK_CONV_FLOAT32 = 0,
     /// Operands rounded to bfloat16, to nearest, ties to even: the input after its prologue, and the weights. With
     /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles
-    /// of 2 × 2, so that the error is at most half as large again). Where there are no such products, and for layers
-    /// that cannot use them well (up to four input channels, depthwise), the rounded operands are multiplied as
-    /// float32.
+    /// of 2 × 2, so that the error is at most half as large again), except for layers that are faster in float32, with
+    /// its larger tiles, and are computed so. Where there are no such products, and for layers that cannot use them well
+    /// (up to four input channels, depthwise), the rounded operands are multiplied as float32.
     NK_CONV_BFLOAT16 = 1,
     /// Where matrix tiles are faster, each float32 operand is the sum of two bfloat16 values, in three products: 16 to
     /// 17 significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained
@@ -154,8 +155,8 @@ typedef struct nk_conv_work {
 /// The operations of a plan as its kernels compute them. nk_conv_plan_operations is what the direct method needs.
 nk_conv_work nk_conv_plan_work(const nk_conv_plan *plan);
 
-/// The method of a plan: "direct", "folded", "depthwise", "minimal 4x4", "minimal 2x4" or "minimal 2x2" (outputs of a tile along y and
-/// x), "matrix tiles", or "gathered" for products of gathered rows.
+/// The method of a plan: "direct", "folded", "depthwise", "minimal 4x4x4" (outputs of a tile along z, y and x), "minimal
+/// 4x4", "minimal 2x4" or "minimal 2x2" (along y and x), "matrix tiles", or "gathered" for products of gathered rows.
 const char *nk_conv_plan_method(const nk_conv_plan *plan);
 
 /// Bytes of scratch memory that any running chunk needs, without alignment requirements. Its content is not used after

@@ -1,0 +1,40 @@
+// The transforms of minimal filtering along z, written once; included after template.h by kernels of float32 products.
+
+static void minimal_z_input(const conv_minimal_z_input *work) {
+    const int outputs = 4, points = outputs + 2;
+    float *to = work->points;
+    for (int b = 0; b < work->blocks; b++) {
+        const float *slab = work->input + b * work->block;
+        for (int s = 0; s < work->slabs; s++) {
+            for (ptrdiff_t at = 0; at < (ptrdiff_t)work->tiles * CONV_BLOCK; at += LANES) {
+                VECTOR d[6];
+                UNROLL for (int z = 0; z < points; z++) d[z] = vector_load(slab + z * work->plane + at);
+                minimal_input_axis(d, 1, outputs);
+                UNROLL for (int z = 0; z < points; z++) vector_store(to + z * work->point, d[z]);
+                to += LANES;
+            }
+            slab += outputs * work->plane;
+        }
+    }
+}
+
+static void minimal_z_output(const conv_minimal_z_output *work) {
+    const int outputs = 4, points = outputs + 2;
+    const ptrdiff_t plane = (ptrdiff_t)work->tiles * work->width;
+    const float *from = work->points;
+    for (int s = 0; s < work->slabs; s++) {
+        float *slab = work->products + s * outputs * plane;
+        const int planes = work->planes - s * outputs;
+        for (ptrdiff_t at = 0; at < plane; at += LANES) {
+            VECTOR m[6];
+            UNROLL for (int z = 0; z < points; z++) m[z] = vector_load(from + z * work->point);
+            minimal_output_axis(m, 1, outputs);
+            UNROLL for (int z = 0; z < outputs; z++) {
+                if (z >= planes) continue;
+                float *to = slab + z * plane + at;
+                vector_store(to, work->adds ? vector_add(vector_load(to), m[z]) : m[z]);
+            }
+            from += LANES;
+        }
+    }
+}
