@@ -78,7 +78,7 @@ static double cost_of_box(const nk_conv_plan *plan, const layer_costs *costs, in
     }
     // Folded products are not kept between passes.
     if (plan->fold > 1 && blocks < plan->block_count) return -1;
-    const double passes = blocks >= plan->block_count ? 1 : (double)plan->block_count / blocks;
+    const double passes = blocks >= plan->block_count ? 1 : ceil_div(plan->block_count, (int)blocks);
     double best = -1;
     for (int ranges = 1; ranges <= plan->unit_count && ranges <= 64; ranges++) {
         const int units = ceil_div(plan->unit_count, ranges);

@@ -15,6 +15,9 @@ enum { CONV_BLOCK = 16 };
 /// The tiles of minimal filtering: 2 × 2 outputs (y, x), 2 × 4 and 4 × 4. The points of a tile are two more along each axis.
 enum { MINIMAL_2_2, MINIMAL_2_4, MINIMAL_4_4, MINIMAL_TILES, LARGEST_POINTS = 36 };
 
+/// The largest number of planes that minimal filtering along z computes at a time.
+enum { LARGEST_DEPTH = 16 };
+
 /// A register tile: `segments` rows of `length` voxels, times one block of output channels, over some blocks of input
 /// channels and all taps of a phase. All distances are in words.
 typedef struct conv_tile {
@@ -82,9 +85,11 @@ typedef struct conv_minimal_input {
 /// Points along y and x, one of each tile, of consecutive planes, to be transformed along z. A slab is as many planes of
 /// the output as a tile has along z.
 typedef struct conv_minimal_z_input {
-    /// The point of the first tile of the first plane and block; tiles are CONV_BLOCK apart.
+    /// The point of the first tile of the first block; tiles are CONV_BLOCK apart.
     const float *input;
-    ptrdiff_t plane, block;
+    /// The position of each plane.
+    const ptrdiff_t *planes;
+    ptrdiff_t block;
     int blocks, slabs, tiles;
     /// `[point along z][block][slab][tile][channel]`, and the distance between points.
     float *points;
@@ -226,7 +231,8 @@ struct nk_conv_plan {
     double product_cost;
     /// Blocks of input channels in a pass.
     int pass_blocks;
-    /// Minimal filtering: number of output planes whose products are stored at a time.
+    /// Minimal filtering: number of output planes whose products are stored at a time. With several outputs along z, a
+    /// multiple of those, and also the number of planes that are computed at a time.
     int depth;
     /// Portable path: number of grid rows gathered for one product.
     int rows;

@@ -12,18 +12,6 @@
 
 const float nk_conv_minimal_zeros[32];
 
-/// The products of several planes of the output.
-typedef struct minimal_planes {
-    const conv_job *job;
-    const conv_unit *unit;
-    /// The first plane, within the box, and the number of planes.
-    int first, count;
-    int tiles_y, tiles_x;
-    /// `[point][plane][tile][output channel]`.
-    float *products;
-    ptrdiff_t product_point;
-} minimal_planes;
-
 /// Computes the products of all points. `tile` has the values they share; `input` is the position of the first point of
 /// the box's first plane.
 static void multiply(const minimal_planes *work, conv_tile tile, const float *input, ptrdiff_t input_point, int block) {
@@ -40,9 +28,9 @@ static void multiply(const minimal_planes *work, conv_tile tile, const float *in
         tile.weights = minimal_weights(plan, work->unit, p, block);
         // The weights of one point are too short a stream for the processor to fetch them in time.
         tile.weights_ahead = p + 1 < points ? (ptrdiff_t)words_of(plan) * plan->desc.kz * width : 0;
-        for (int z = 0; z < work->count;) {
-            const int segments = work->count - z >= together ? together : 1;
-            tile.input = input + p * input_point + (work->first + z) * tile.input_segment;
+        for (int z = 0; z < work->step.count;) {
+            const int segments = work->step.count - z >= together ? together : 1;
+            tile.input = input + p * input_point + (work->step.first + z) * tile.input_segment;
             tile.output = work->products + p * work->product_point + (ptrdiff_t)z * tiles * width;
             minimal_rows(tile, tiles, kernels->longest, table[segments - 1]);
             tile.weights_ahead = 0;
@@ -51,16 +39,15 @@ static void multiply(const minimal_planes *work, conv_tile tile, const float *in
     }
 }
 
-/// Transforms products to outputs, and applies the operations that follow.
-static void transform_back(const minimal_planes *work, int width) {
+void nk_conv_minimal_transform_back(const minimal_planes *work) {
     const conv_job *job = work->job;
     const nk_conv_plan *plan = job->plan;
     const conv_unit *unit = work->unit;
-    const int cout = plan->desc.cout;
+    const int cout = plan->desc.cout, width = unit->vectors * plan->kernels->lanes;
     const ptrdiff_t step = (ptrdiff_t)output_step(plan, X) * cout;
     const ptrdiff_t row = (ptrdiff_t)output_step(plan, Y) * plan->out[X] * cout;
     const float *products = work->products;
-    for (int z = work->first; z < work->first + work->count; z++) {
+    for (int z = work->step.first; z < work->step.first + work->step.count; z++) {
         for (int ty = 0; ty < work->tiles_y; ty++) {
             const size_t at = output_voxel(job, plan->phases, z, ty * plan->minimal_y, 0) * cout + unit->first;
             const conv_minimal_output back = {
@@ -95,22 +82,20 @@ static void transform_back(const minimal_planes *work, int width) {
     }
 }
 
-/// Packs the voxels of the blocks plane by plane, and transforms them to points. `plane_floats`: size of all packed
-/// blocks of a plane.
-static void transform_in(const conv_job *job, const minimal_inputs *inputs, size_t plane_floats) {
+void nk_conv_minimal_transform_in(const conv_job *job, const minimal_inputs *inputs, int first, int end) {
     const nk_conv_plan *plan = job->plan;
     const int each = nk_conv_minimal_plane_blocks(plan);
     // For packed planes: of the last block's words, only those that contain channels.
     const int plane_blocks =
         min_int(inputs->blocks * each, ceil_div(plan->desc.cin, CONV_BLOCK) - inputs->block * each);
-    const size_t plane_block = plane_floats / ((size_t)plan->pass_blocks * each);
+    const size_t plane_block = nk_conv_minimal_measure(plan).packed / ((size_t)plan->pass_blocks * each);
     const conv_blocks blocks = {
         .first = inputs->block * each,
         .count = plane_blocks,
         .target_block = plane_block,
         .rows = inputs->tiles_y * plan->minimal_y + 2,
     };
-    for (int z = 0; z < inputs->planes; z++) {
+    for (int z = first; z < end; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
         for (int y = 0; y < blocks.rows; y++) {
             nk_conv_pack_row(job, &blocks, z, y, job->packed + (size_t)y * plan->row);
@@ -121,7 +106,7 @@ static void transform_in(const conv_job *job, const minimal_inputs *inputs, size
                 .row = (ptrdiff_t)plan->row,
                 .tiles_y = inputs->tiles_y,
                 .tiles_x = inputs->tiles_x,
-                .points = inputs->points + b / each * inputs->block_step + z * inputs->plane +
+                .points = inputs->points + b / each * inputs->block_step + z % inputs->planes * inputs->plane +
                     b % each * (CONV_BLOCK / 2),
                 .point = inputs->point,
             };
@@ -154,20 +139,23 @@ static void multiply_unit(
         const minimal_planes work = {
             .job = job,
             .unit = unit,
-            .first = z,
-            .count = count,
+            .step = {z, count},
             .tiles_y = inputs->tiles_y,
             .tiles_x = inputs->tiles_x,
             .products = products,
             .product_point = (ptrdiff_t)nk_conv_minimal_stride((size_t)count * tiles * width),
         };
         multiply(&work, tile, inputs->points, inputs->point, inputs->block);
-        if (last) transform_back(&work, width);
+        if (last) nk_conv_minimal_transform_back(&work);
     }
 }
 
 void nk_conv_minimal_run(const conv_job *job, int first, int end) {
     const nk_conv_plan *plan = job->plan;
+    if (plan->minimal_z > 1) {
+        nk_conv_minimal_run_z(job, first, end);
+        return;
+    }
     const nk_conv_desc *d = &plan->desc;
     const conv_minimal_words words = nk_conv_minimal_measure(plan);
     minimal_inputs inputs = {
@@ -187,29 +175,10 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
         inputs.block = block;
         inputs.blocks = min_int(plan->pass_blocks, plan->block_count - block);
         inputs.point = (ptrdiff_t)nk_conv_minimal_stride((size_t)(inputs.blocks * inputs.block_step));
-        transform_in(job, &inputs, words.packed);
-        if (plan->minimal_z > 1) {
-            nk_conv_minimal_multiply_z(job, first, end, &inputs, products, words.products);
-            continue;
-        }
+        nk_conv_minimal_transform_in(job, &inputs, 0, inputs.planes);
         for (int u = first; u < end; u++) {
             float *own = products + (keeps_products ? (size_t)(u - first) * words.products : 0);
             multiply_unit(job, &plan->units[u], &inputs, taps, own);
         }
-    }
-    if (plan->minimal_z == 1) return;
-    for (int u = first; u < end; u++) {
-        const int width = plan->units[u].vectors * plan->kernels->lanes;
-        const size_t each = (size_t)job->size[Z] * inputs.tiles_y * inputs.tiles_x * width;
-        const minimal_planes work = {
-            .job = job,
-            .unit = &plan->units[u],
-            .count = job->size[Z],
-            .tiles_y = inputs.tiles_y,
-            .tiles_x = inputs.tiles_x,
-            .products = products + (size_t)(u - first) * words.products,
-            .product_point = (ptrdiff_t)nk_conv_minimal_stride(each),
-        };
-        transform_back(&work, width);
     }
 }

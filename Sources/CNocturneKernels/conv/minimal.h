@@ -9,9 +9,16 @@ typedef struct minimal_inputs {
     float *points;
     /// The first block, and the number of blocks.
     int block, blocks;
-    int planes, tiles_y, tiles_x;
+    /// Planes for which there is memory: plane z of the box is at z modulo this number.
+    int planes;
+    int tiles_y, tiles_x;
     ptrdiff_t plane, block_step, point;
 } minimal_inputs;
+
+/// Planes of a box's output that are computed together.
+typedef struct minimal_step {
+    int first, count;
+} minimal_step;
 
 /// The values that start the sums of a tile.
 extern const float nk_conv_minimal_zeros[32];
@@ -35,7 +42,23 @@ static inline void minimal_rows(conv_tile tile, int rows, int longest, conv_tile
     }
 }
 
-/// Multiplies the points of some units, transformed along z, too, and adds the products of each unit, transformed back
-/// along z, to `products`, `product_words` apart.
-void nk_conv_minimal_multiply_z(
-    const conv_job *job, int first, int end, const minimal_inputs *inputs, float *products, size_t product_words);
+/// Packs and transforms the planes `first ..< end` of the box, for the blocks of `inputs`.
+void nk_conv_minimal_transform_in(const conv_job *job, const minimal_inputs *inputs, int first, int end);
+
+/// The products of several planes of the output.
+typedef struct minimal_planes {
+    const conv_job *job;
+    const conv_unit *unit;
+    /// The planes, within the box.
+    minimal_step step;
+    int tiles_y, tiles_x;
+    /// `[point][plane][tile][output channel]`.
+    float *products;
+    ptrdiff_t product_point;
+} minimal_planes;
+
+/// Transforms products to outputs, and applies the operations that follow.
+void nk_conv_minimal_transform_back(const minimal_planes *work);
+
+/// Computes some units of the job's box with tiles of several outputs along z.
+void nk_conv_minimal_run_z(const conv_job *job, int first, int end);

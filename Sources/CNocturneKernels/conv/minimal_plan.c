@@ -71,8 +71,9 @@ static double cycles_along_z(const minimal_layer *layer, const minimal_cut *cut)
     const double points = layer->points, lanes = layer->lanes;
     const double planes = nk_conv_minimal_planes(plan, cut->box_z);
     const double tiles = (double)cut->tiles_y * cut->tiles_x, vectors = layer->vectors * cut->units / plan->unit_count;
-    const double rows = ceil_div(cut->box_z, plan->minimal_z) * tiles;
-    const double parts = ceil_div((int)rows, plan->kernels->longest / 2), columns = points * layer->points_z;
+    const double rows = ceil_div(cut->box_z, plan->minimal_z) * tiles, steps = ceil_div(cut->box_z, cut->depth);
+    const double parts = steps * ceil_div((int)(rows / steps), plan->kernels->longest / 2);
+    const double columns = points * layer->points_z;
     const double passes = ceil_div(plan->block_count, cut->pass_blocks);
     // Products; what each of their parts takes besides; and transforms along z, forth and back.
     double cycles = columns * rows * words_of(plan) * vectors / 2 * (1 + 0.6 * parts / rows);
@@ -83,7 +84,7 @@ static double cycles_along_z(const minimal_layer *layer, const minimal_cut *cut)
     const double row = 150 + (cut->tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
     cycles += planes * (cut->tiles_y * plan->minimal_y + 2) * row * layer->plane_blocks;
     cycles += cut->box_z * tiles * vectors * (points * 3 + plan->minimal_y * plan->minimal_x * 5);
-    cycles += layer->weight_bytes * cut->units / plan->unit_count / 32;
+    cycles += steps * layer->weight_bytes * cut->units / plan->unit_count / 32;
     return cycles * plan->spacing[X] + 3000;
 }
 
@@ -123,17 +124,6 @@ static bool fit_cache(const minimal_layer *layer, bool in_one_pass, minimal_cut 
     const double tiles = (double)cut->tiles_y * cut->tiles_x;
     const double block_bytes = planes * tiles * layer->points * CONV_BLOCK * 4;
     const double plane_bytes = layer->points * tiles * 2 * layer->lanes * 4;
-    if (plan->minimal_z > 1) {
-        const double rows = ceil_div(cut->box_z, plan->minimal_z) * tiles;
-        const double sums = plane_bytes * cut->box_z * cut->units + layer->points_z * rows * 2 * layer->lanes * 4;
-        const double left = DEEP_POINT_BYTES - sums;
-        cut->depth = cut->box_z;
-        cut->pass_blocks = (int)(left / (block_bytes + layer->points_z * rows * CONV_BLOCK * 4));
-        if (cut->pass_blocks < 1 || (in_one_pass && cut->pass_blocks < plan->block_count)) return false;
-        cut->pass_blocks = min_int(cut->pass_blocks, plan->block_count);
-        cut->pass_blocks = ceil_div(plan->block_count, ceil_div(plan->block_count, cut->pass_blocks));
-        return true;
-    }
     if (in_one_pass) {
         cut->pass_blocks = plan->block_count;
         const int fitting = (int)((POINT_BYTES - block_bytes * plan->block_count) / plane_bytes);
@@ -148,6 +138,26 @@ static bool fit_cache(const minimal_layer *layer, bool in_one_pass, minimal_cut 
     return true;
 }
 
+/// The same with several outputs along z, for the planes of `cut` that are computed at a time.
+static bool fit_cache_along_z(const minimal_layer *layer, bool in_one_pass, minimal_cut *cut) {
+    const nk_conv_plan *plan = layer->plan;
+    const double tiles = (double)cut->tiles_y * cut->tiles_x, rows = cut->depth / plan->minimal_z * tiles;
+    const double sums = (layer->points * cut->depth * cut->units * tiles + layer->points_z * rows) * 2 * layer->lanes * 4;
+    const double block = (layer->points * (cut->depth + 2) * tiles + layer->points_z * rows) * CONV_BLOCK * 4;
+    cut->pass_blocks = (int)((DEEP_POINT_BYTES - sums) / block);
+    if (cut->pass_blocks < 1) return false;
+    if (in_one_pass) {
+        if (cut->pass_blocks < plan->block_count) return false;
+        cut->pass_blocks = plan->block_count;
+        return true;
+    }
+    // Planes that have been transformed are not kept from step to step.
+    if (cut->depth < cut->box_z) return false;
+    cut->pass_blocks = min_int(cut->pass_blocks, plan->block_count);
+    cut->pass_blocks = ceil_div(plan->block_count, ceil_div(plan->block_count, cut->pass_blocks));
+    return true;
+}
+
 /// Tries all divisions of the units into ranges for the box of `cut`, and keeps the cheapest in `best`.
 static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut *best) {
     const nk_conv_plan *plan = layer->plan;
@@ -157,21 +167,27 @@ static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut 
         cut.units = ceil_div(plan->unit_count, ranges);
         if (ranges > 1 && cut.units == ceil_div(plan->unit_count, ranges - 1)) continue;
         for (int passes = 0; passes < 2; passes++) {
-            if (!fit_cache(layer, passes == 0, &cut)) continue;
-            cut.cost = cycles_of(layer, &cut) * nk_conv_imbalance(boxes * ranges) * boxes * ranges;
-            if (best->cost < 0 || cut.cost < best->cost) *best = cut;
+            const int first = plan->minimal_z > 1 ? plan->minimal_z : LARGEST_DEPTH;
+            for (int depth = first; depth <= LARGEST_DEPTH; depth += plan->minimal_z) {
+                cut.depth = depth;
+                const bool fits = plan->minimal_z > 1 ? fit_cache_along_z(layer, passes == 0, &cut)
+                                                      : fit_cache(layer, passes == 0, &cut);
+                if (!fits) continue;
+                cut.cost = cycles_of(layer, &cut) * nk_conv_imbalance(boxes * ranges) * boxes * ranges;
+                if (best->cost < 0 || cut.cost < best->cost) *best = cut;
+            }
         }
     }
 }
 
 /// The cheapest of all divisions.
 static minimal_cut choose_cut(const minimal_layer *layer) {
-    const int grid_z = layer->plan->grid[Z];
+    const int grid_z = layer->plan->grid[Z], largest_z = layer->plan->minimal_z > 1 ? 64 : 16;
     minimal_cut best = {.cost = -1};
     int last_z = 0;
     for (int cut_z = 1; cut_z <= grid_z; cut_z++) {
         const int box_z = ceil_div(grid_z, cut_z);
-        if (box_z == last_z || box_z > 16) continue;
+        if (box_z == last_z || box_z > largest_z) continue;
         last_z = box_z;
         int last_y = 0;
         for (int cut_y = 1; cut_y <= layer->all_y; cut_y++) {
@@ -245,16 +261,17 @@ double nk_conv_minimal_choose(nk_conv_plan *plan) {
 
 conv_minimal_words nk_conv_minimal_measure(const nk_conv_plan *plan) {
     const size_t tiles = (size_t)plan->box[Y] / plan->minimal_y * (plan->box[X] / plan->minimal_x);
-    const size_t points = (size_t)nk_conv_minimal_points(plan), planes = nk_conv_minimal_planes(plan, plan->box[Z]);
+    const size_t points = (size_t)nk_conv_minimal_points(plan);
+    const int planes = nk_conv_minimal_planes(plan, plan->minimal_z > 1 ? plan->depth : plan->box[Z]);
     const size_t plane_block = round_up((size_t)plan->packed[Y] * plan->row, 16);
     const size_t width = 2 * (size_t)plan->kernels->lanes;
     conv_minimal_words words = {
         .packed = plan->pass_blocks * nk_conv_minimal_plane_blocks(plan) * plane_block,
-        .points = nk_conv_minimal_stride(plan->pass_blocks * planes * tiles * CONV_BLOCK) * points,
+        .points = nk_conv_minimal_stride(plan->pass_blocks * (size_t)planes * tiles * CONV_BLOCK) * points,
         .products = nk_conv_minimal_stride(plan->depth * tiles * width) * points,
     };
     if (plan->minimal_z > 1) {
-        const size_t rows = (size_t)ceil_div(plan->box[Z], plan->minimal_z) * tiles;
+        const size_t rows = (size_t)ceil_div(plan->depth, plan->minimal_z) * tiles;
         const size_t points_z = (size_t)nk_conv_minimal_points_z(plan);
         words.z_points = nk_conv_minimal_stride(plan->pass_blocks * rows * CONV_BLOCK) * points_z;
         words.z_products = nk_conv_minimal_stride(rows * width) * points_z;

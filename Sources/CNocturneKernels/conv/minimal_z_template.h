@@ -4,16 +4,16 @@ static void minimal_z_input(const conv_minimal_z_input *work) {
     const int outputs = 4, points = outputs + 2;
     float *to = work->points;
     for (int b = 0; b < work->blocks; b++) {
-        const float *slab = work->input + b * work->block;
+        const float *input = work->input + b * work->block;
         for (int s = 0; s < work->slabs; s++) {
+            const ptrdiff_t *planes = work->planes + s * outputs;
             for (ptrdiff_t at = 0; at < (ptrdiff_t)work->tiles * CONV_BLOCK; at += LANES) {
                 VECTOR d[6];
-                UNROLL for (int z = 0; z < points; z++) d[z] = vector_load(slab + z * work->plane + at);
+                UNROLL for (int z = 0; z < points; z++) d[z] = vector_load(input + planes[z] + at);
                 minimal_input_axis(d, 1, outputs);
                 UNROLL for (int z = 0; z < points; z++) vector_store(to + z * work->point, d[z]);
                 to += LANES;
             }
-            slab += outputs * work->plane;
         }
     }
 }
