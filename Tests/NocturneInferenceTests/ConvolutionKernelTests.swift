@@ -64,6 +64,37 @@ struct ConvolutionKernelTests {
         }
     }
 
+    /// Outputs of more than 32 MiB, which are stored past the caches where they consist of whole cache lines.
+    @Test(
+        "Large outputs do not depend on how they are stored",
+        arguments: [
+            ConvolutionLayer("", size: [64, 64, 68], cin: 32, cout: 32, kernel: [3, 3, 3]),
+            ConvolutionLayer("", size: [1, 508, 512], cin: 16, cout: 48, kernel: [1, 3, 3]),
+            ConvolutionLayer("", size: [64, 64, 68], cin: 1, cout: 32, kernel: [3, 3, 3]),
+            ConvolutionLayer(
+                "",
+                size: [33, 32, 33],
+                cin: 64,
+                cout: 32,
+                kernel: [2, 2, 2],
+                stride: [2, 2, 2],
+                transposed: true
+            ),
+        ]
+    )
+    func largeOutputs(layer: ConvolutionLayer) throws {
+        var random = SplitMix64(seed: 8)
+        let task = ConvolutionTask(layer, random: &random)
+        let (expected, _) = try #require(task.run(ConvolutionWay(isa: Int(NK_CONV_ISA_BASELINE))))
+        for way in ConvolutionWay.available where way.isa != Int(NK_CONV_ISA_BASELINE) {
+            let (output, sums) = try #require(task.run(way))
+            let (other, others) = try #require(task.run(way, aligned: false))
+            #expect(output == other, "\(way)")
+            #expect(sums == others, "\(way)")
+            #expect(difference(output, expected.map(Double.init)).relative <= 1e-5, "\(way)")
+        }
+    }
+
     @Test
     func chunksDoNotDependOnAnythingButTheLayer() throws {
         let layer = ConvolutionLayer("", size: [24, 24, 24], cin: 64, cout: 64, kernel: [3, 3, 3])
@@ -525,13 +556,22 @@ struct ConvolutionTask {
         return result
     }
 
-    /// The output and its merged statistics; nil when there is no plan.
-    func run(_ way: ConvolutionWay, backwards: Bool = false) -> (output: [Float], sums: [Double])? {
+    /// The output and its merged statistics; nil when there is no plan. `aligned`: whether the output begins with a cache
+    /// line.
+    func run(
+        _ way: ConvolutionWay,
+        backwards: Bool = false,
+        aligned: Bool = true
+    ) -> (output: [Float], sums: [Double])? {
         var description = layer.description(way)
         guard let plan = nk_conv_plan_create(&description, weights, bias) else { return nil }
         defer { nk_conv_plan_destroy(plan) }
         let chunks = Int(nk_conv_chunk_count(plan))
-        var output = [Float](repeating: .nan, count: residual.count)
+        let first = aligned ? 0 : 4
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: (first + residual.count) * 4, alignment: 64)
+        defer { memory.deallocate() }
+        let output = memory.bindMemory(to: Float.self, capacity: first + residual.count) + first
+        output.initialize(repeating: .nan, count: residual.count)
         var rows = [Double](repeating: .nan, count: chunks * 2 * layer.cout)
         var sums = [Double](repeating: .nan, count: 2 * layer.cout)
         // What is left from the chunk before must not show.
@@ -566,7 +606,7 @@ struct ConvolutionTask {
                     structs,
                     Int32(structs.count),
                     residual,
-                    &output,
+                    output,
                     slope,
                     &rows,
                     Int32(chunk),
@@ -575,6 +615,6 @@ struct ConvolutionTask {
             }
         }
         nk_conv_merge_stats(plan, rows, &sums)
-        return (output, sums)
+        return (Array(UnsafeBufferPointer(start: output, count: residual.count)), sums)
     }
 }

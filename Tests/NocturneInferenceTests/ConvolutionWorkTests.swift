@@ -105,7 +105,9 @@ struct ConvolutionWorkTests {
         arguments: ConvolutionLayer.all.filter { $0.testDescription.hasPrefix("minimal filtering along z") }
     )
     func layersAlongZ(layer: ConvolutionLayer) throws {
-        for way in Self.vectors where !way.isDirect { #expect(try count(layer, way).method == "minimal 4x4x4", "\(way)") }
+        for way in Self.vectors where !way.isDirect {
+            #expect(try count(layer, way).method == "minimal 4x4x4", "\(way)")
+        }
     }
 
     @Test("bfloat16 products: tiles of 2 × 2 outputs with 16 products")

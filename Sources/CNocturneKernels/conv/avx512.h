@@ -18,6 +18,9 @@ VECTOR_FUNCTION __mmask16 vector_mask(int lanes) {
 VECTOR_FUNCTION __m512 vector_load(const float *p) { return _mm512_loadu_ps(p); }
 VECTOR_FUNCTION __m512 vector_load_some(const float *p, __mmask16 mask) { return _mm512_maskz_loadu_ps(mask, p); }
 VECTOR_FUNCTION void vector_store_some(float *p, __mmask16 mask, __m512 v) { _mm512_mask_storeu_ps(p, mask, v); }
+/// Stores a cache line past the caches, and waits until all such lines are in memory.
+VECTOR_FUNCTION void vector_stream(float *p, __m512 v) { _mm512_stream_ps(p, v); }
+VECTOR_FUNCTION void vector_stream_end(void) { _mm_sfence(); }
 VECTOR_FUNCTION __m512 vector_broadcast(const float *p) { return _mm512_set1_ps(*p); }
 VECTOR_FUNCTION __m512 vector_fma(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
 VECTOR_FUNCTION void vector_store(float *p, __m512 v) { _mm512_storeu_ps(p, v); }

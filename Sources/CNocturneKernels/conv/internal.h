@@ -18,6 +18,9 @@ enum { MINIMAL_2_2, MINIMAL_2_4, MINIMAL_4_4, MINIMAL_TILES, LARGEST_POINTS = 36
 /// The largest number of planes that minimal filtering along z computes at a time.
 enum { LARGEST_DEPTH = 16 };
 
+/// The largest number of segments of a tile.
+enum { LONGEST_TILE_ROWS = 4 };
+
 /// A register tile: `segments` rows of `length` voxels, times one block of output channels, over some blocks of input
 /// channels and all taps of a phase. All distances are in words.
 typedef struct conv_tile {
@@ -50,6 +53,10 @@ typedef struct conv_finish {
     float slope;
     /// Sums and sums of squares, or NULL.
     double *sums, *squares;
+    /// The values, each segment after the other, voxels `width` apart; NULL if they are in the output. They are stored past
+    /// the caches: `output` must consist of whole cache lines.
+    const float *values;
+    int width;
 } conv_finish;
 
 /// A strip of voxels of one source that is copied into the packed buffer: up to a block of channels of each voxel.
@@ -273,6 +280,10 @@ void nk_conv_measure_packed(nk_conv_plan *plan);
 /// Divides the grid into boxes and the units into ranges. Returns the cost in cycles, negative if there is no division.
 double nk_conv_choose_boxes(nk_conv_plan *plan);
 
+/// Whether the output may be stored past the caches: its units are whole cache lines (if its memory is aligned), they are
+/// complete when they are stored, and it is too large to be in the caches when the next layer reads it.
+bool nk_conv_streams(const nk_conv_plan *plan);
+
 /// Needs the units; false when memory runs out.
 bool nk_conv_pack_weights(nk_conv_plan *plan, const float *weights, const float *bias);
 
@@ -323,10 +334,10 @@ static inline size_t nk_conv_minimal_stride(size_t words) {
 }
 /// Points along z of a tile, each with its own weights; the taps along z if the tile has one output there.
 int nk_conv_minimal_points_z(const nk_conv_plan *plan);
-/// Words of the packed planes, of the points of the inputs, of the products of one unit, and of the points along z: of
-/// the inputs and of the products.
+/// Words of the packed planes, of the points of the inputs, of the products of one unit, of the points along z: of the
+/// inputs and of the products, and of a row of tiles of the output that is stored past the caches.
 typedef struct conv_minimal_words {
-    size_t packed, points, products, z_points, z_products;
+    size_t packed, points, products, z_points, z_products, rows;
 } conv_minimal_words;
 conv_minimal_words nk_conv_minimal_measure(const nk_conv_plan *plan);
 size_t nk_conv_minimal_weight_count(const nk_conv_plan *plan);

@@ -47,6 +47,9 @@ void nk_conv_minimal_transform_back(const minimal_planes *work) {
     const ptrdiff_t step = (ptrdiff_t)output_step(plan, X) * cout;
     const ptrdiff_t row = (ptrdiff_t)output_step(plan, Y) * plan->out[X] * cout;
     const float *products = work->products;
+    // What is stored past the caches is put together before.
+    float *rows = nk_conv_streams(plan) && (uintptr_t)job->out % 64 == 0 ? work->rows : NULL;
+    const bool finishes = rows || job->residual || job->out_slope != 1 || job->sums;
     for (int z = work->step.first; z < work->step.first + work->step.count; z++) {
         for (int ty = 0; ty < work->tiles_y; ty++) {
             const size_t at = output_voxel(job, plan->phases, z, ty * plan->minimal_y, 0) * cout + unit->first;
@@ -55,18 +58,18 @@ void nk_conv_minimal_transform_back(const minimal_planes *work) {
                 .point = work->product_point,
                 .width = width,
                 .bias = plan->bias + unit->first,
-                .output = job->out + at,
-                .output_row = row,
-                .output_step = step,
+                .output = rows ? rows : job->out + at,
+                .output_row = rows ? (ptrdiff_t)job->size[X] * width : row,
+                .output_step = rows ? width : step,
                 .rows = min_int(plan->minimal_y, job->size[Y] - ty * plan->minimal_y),
                 .columns = job->size[X],
                 .channels = unit->channels,
             };
             plan->kernels->minimal_output[nk_conv_minimal_tile(plan)](&back);
             products += (ptrdiff_t)work->tiles_x * width;
-            if (!job->residual && job->out_slope == 1 && !job->sums) continue;
+            if (!finishes) continue;
             const conv_finish finish = {
-                .output = back.output,
+                .output = job->out + at,
                 .residual = job->residual ? job->residual + at : NULL,
                 .output_segment = row,
                 .output_step = step,
@@ -76,6 +79,8 @@ void nk_conv_minimal_transform_back(const minimal_planes *work) {
                 .slope = job->out_slope,
                 .sums = job->sums ? job->sums + unit->first : NULL,
                 .squares = job->sums ? job->squares + unit->first : NULL,
+                .values = rows,
+                .width = width,
             };
             plan->kernels->finish(&finish);
         }
@@ -117,7 +122,8 @@ void nk_conv_minimal_transform_in(const conv_job *job, const minimal_inputs *inp
 
 /// Multiplies the points by the weights of one unit, some planes at a time, and transforms back after the last block.
 static void multiply_unit(
-    const conv_job *job, const conv_unit *unit, const minimal_inputs *inputs, const ptrdiff_t *taps, float *products) {
+    const conv_job *job, const conv_unit *unit, const minimal_inputs *inputs, const ptrdiff_t *taps, float *products,
+    float *rows) {
     const nk_conv_plan *plan = job->plan;
     const int tiles = inputs->tiles_y * inputs->tiles_x;
     const bool last = inputs->block + inputs->blocks == plan->block_count;
@@ -144,6 +150,7 @@ static void multiply_unit(
             .tiles_x = inputs->tiles_x,
             .products = products,
             .product_point = (ptrdiff_t)nk_conv_minimal_stride((size_t)count * tiles * width),
+            .rows = rows,
         };
         multiply(&work, tile, inputs->points, inputs->point, inputs->block);
         if (last) nk_conv_minimal_transform_back(&work);
@@ -168,6 +175,7 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
     inputs.block_step = inputs.planes * inputs.plane;
     float *products = inputs.points + words.points;
     const bool keeps_products = plan->pass_blocks < plan->block_count;
+    float *rows = products + words.products * (size_t)(keeps_products ? end - first : 1);
     ptrdiff_t taps[16];
     for (int k = 0; k < d->kz; k++) taps[k] = (ptrdiff_t)k * (d->dilation_z / plan->spacing[Z]) * inputs.plane;
 
@@ -178,7 +186,7 @@ void nk_conv_minimal_run(const conv_job *job, int first, int end) {
         nk_conv_minimal_transform_in(job, &inputs, 0, inputs.planes);
         for (int u = first; u < end; u++) {
             float *own = products + (keeps_products ? (size_t)(u - first) * words.products : 0);
-            multiply_unit(job, &plan->units[u], &inputs, taps, own);
+            multiply_unit(job, &plan->units[u], &inputs, taps, own, rows);
         }
     }
 }

@@ -55,6 +55,8 @@ typedef struct minimal_planes {
     /// `[point][plane][tile][output channel]`.
     float *products;
     ptrdiff_t product_point;
+    /// Memory for a row of tiles of the output.
+    float *rows;
 } minimal_planes;
 
 /// Transforms products to outputs, and applies the operations that follow.

@@ -276,6 +276,7 @@ conv_minimal_words nk_conv_minimal_measure(const nk_conv_plan *plan) {
         words.z_points = nk_conv_minimal_stride(plan->pass_blocks * rows * CONV_BLOCK) * points_z;
         words.z_products = nk_conv_minimal_stride(rows * width) * points_z;
     }
+    if (nk_conv_streams(plan)) words.rows = (size_t)plan->minimal_y * plan->box[X] * width;
     return words;
 }
 
@@ -283,5 +284,5 @@ size_t nk_conv_minimal_scratch_floats(const nk_conv_plan *plan) {
     const conv_minimal_words words = nk_conv_minimal_measure(plan);
     const bool keeps_products = plan->minimal_z > 1 || plan->pass_blocks < plan->block_count;
     const int units = keeps_products ? ceil_div(plan->unit_count, plan->ranges) : 1;
-    return words.packed + words.points + words.products * units + words.z_points + words.z_products;
+    return words.packed + words.points + words.products * units + words.z_points + words.z_products + words.rows;
 }

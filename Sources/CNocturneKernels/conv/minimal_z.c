@@ -85,6 +85,7 @@ static void multiply(
 static void transform_back(
     const conv_job *job, int first, int end, const minimal_inputs *inputs, minimal_step step, float *products) {
     const nk_conv_plan *plan = job->plan;
+    const conv_minimal_words all = nk_conv_minimal_measure(plan);
     for (int u = first; u < end; u++) {
         const int width = plan->units[u].vectors * plan->kernels->lanes;
         const size_t words = (size_t)step.count * inputs->tiles_y * inputs->tiles_x * width;
@@ -94,8 +95,9 @@ static void transform_back(
             .step = step,
             .tiles_y = inputs->tiles_y,
             .tiles_x = inputs->tiles_x,
-            .products = products + (size_t)(u - first) * nk_conv_minimal_measure(plan).products,
+            .products = products + (size_t)(u - first) * all.products,
             .product_point = (ptrdiff_t)nk_conv_minimal_stride(words),
+            .rows = products + all.products * (size_t)(end - first) + all.z_points + all.z_products,
         };
         nk_conv_minimal_transform_back(&work);
     }

@@ -216,6 +216,7 @@ nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights
 
     size_t floats = round_up((size_t)plan->pass_blocks * plan->block, 16);
     if (plan->fold > 1) floats += nk_conv_folded_floats(plan);
+    if (nk_conv_streams(plan)) floats += LONGEST_TILE_ROWS * (size_t)plan->box[X] * 2 * plan->kernels->lanes;
     if (plan->minimal_x) floats = nk_conv_minimal_scratch_floats(plan);
     if (!plan->kernels) floats += nk_conv_portable_prepare(plan);
     // Matrix tiles read beyond the last voxel.
@@ -223,6 +224,17 @@ nk_conv_plan *nk_conv_plan_create(const nk_conv_desc *desc, const float *weights
     // Statistics, then space to align.
     plan->scratch_bytes = floats * sizeof(float) + 2 * ((size_t)desc->cout + 64) * sizeof(double) + 64;
     return plan;
+}
+
+/// An output of this size is not in the caches any more when the next layer reads it.
+#define STREAMED_BYTES (32 << 20)
+
+bool nk_conv_streams(const nk_conv_plan *plan) {
+    const conv_kernels *kernels = plan->kernels;
+    if (!kernels || kernels->matrix || kernels->lanes != CONV_BLOCK || plan->depthwise || plan->fold > 1) return false;
+    if (plan->groups > 1 || plan->desc.cout % CONV_BLOCK != 0) return false;
+    if (!plan->minimal_x && plan->pass_blocks < plan->block_count) return false;
+    return 4.0 * plan->out[Z] * plan->out[Y] * plan->out[X] * plan->desc.cout >= STREAMED_BYTES;
 }
 
 void nk_conv_plan_destroy(nk_conv_plan *plan) {

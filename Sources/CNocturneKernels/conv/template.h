@@ -193,6 +193,7 @@ static void depthwise(const conv_tile *tile, int segments, int length) {
 
 static void finish(const conv_finish *work) {
     const VECTOR slope = vector_broadcast(&work->slope);
+    const float *values = work->values;
     for (int first = 0; first < work->channels; first += LANES) {
         const VECTOR_MASK mask = vector_mask(work->channels - first);
         VECTOR_SUMS sums = vector_sums_zero();
@@ -200,15 +201,22 @@ static void finish(const conv_finish *work) {
             const ptrdiff_t offset = s * work->output_segment + first;
             for (int r = 0; r < work->length; r++) {
                 const ptrdiff_t at = offset + r * work->output_step;
-                VECTOR y = vector_load_some(work->output + at, mask);
+                const float *from =
+                    values ? values + (ptrdiff_t)(s * work->length + r) * work->width + first : work->output + at;
+                VECTOR y = vector_load_some(from, mask);
                 if (work->residual) y = vector_add(y, vector_load_some(work->residual + at, mask));
                 if (work->slope != 1) y = vector_leak(y, slope);
-                if (work->residual || work->slope != 1) vector_store_some(work->output + at, mask, y);
+                if (values) {
+                    vector_stream(work->output + at, y);
+                } else if (work->residual || work->slope != 1) {
+                    vector_store_some(work->output + at, mask, y);
+                }
                 if (work->sums) vector_sums_add(&sums, y);
             }
         }
         if (work->sums) vector_sums_store(&sums, work->sums + first, work->squares + first);
     }
+    if (values) vector_stream_end();
 }
 
 static void fold(const conv_fold *work) {

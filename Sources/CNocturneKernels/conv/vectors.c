@@ -167,8 +167,16 @@ static void run_tiles(
     const int longest = plan->kernels->longest;
     const int tiles = ceil_div(size[X], longest), shorter = size[X] / tiles, longer = size[X] % tiles;
     conv_tile_function *const(*table)[14] = plan->kernels->tiles[distance_index(plan)][unit->vectors - 1];
+    float *rows = NULL;
+    if (last && nk_conv_streams(plan) && (uintptr_t)job->out % 64 == 0) {
+        rows = job->packed + round_up(plan->block * plan->pass_blocks, 16);
+        last->values = rows;
+        last->width = unit->vectors * plan->kernels->lanes;
+        tile.output_step = last->width;
+        tile.output_segment = (ptrdiff_t)size[X] * last->width;
+    }
     int together = 1;
-    for (int s = 2; s <= 4 && tiles == 1; s++) {
+    for (int s = 2; s <= LONGEST_TILE_ROWS && tiles == 1; s++) {
         if (table[s - 1][size[X] - 1]) together = s;
     }
     for (int z = 0; z < size[Z]; z++) {
@@ -180,7 +188,7 @@ static void run_tiles(
             for (int i = 0; i < tiles; i++) {
                 const int length = shorter + (i < longer);
                 tile.input = input + (size_t)x * plan->distance;
-                tile.output = job->out + output + (size_t)x * tile.output_step;
+                tile.output = (rows ? rows : job->out + output) + (size_t)x * tile.output_step;
                 table[segments - 1][length - 1](&tile);
                 x += length;
             }
@@ -216,7 +224,7 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
         .squares = job->sums ? job->squares + channel : NULL,
     };
     const bool end = plan->depthwise || block + blocks == plan->block_count;
-    const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums);
+    const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums || nk_conv_streams(plan));
     if (plan->depthwise) {
         run_depthwise(job, unit, tile, finishes ? &last : NULL, size);
     } else if (plan->fold > 1) {

@@ -170,7 +170,8 @@ int32_t nk_conv_chunk_count(const nk_conv_plan *plan);
 ///
 /// - `sources`: together `cin` channels.
 /// - `residual`: in the layout of the output, or NULL. It must not overlap `out`; neither may the sources.
-/// - `out`: `[out_z][out_y][out_x][cout]`.
+/// - `out`: `[out_z][out_y][out_x][cout]`. One of more than 32 MiB that begins with a cache line is stored past the caches
+///   where that is possible, which is faster.
 /// - `out_slope`: the activation, y < 0 ? out_slope * y : y; 1 for none.
 /// - `stats`: NULL, or the whole array `[chunk count][2][cout]`, in which the chunk writes its own row: sums and sums
 ///   of squares of the values it wrote.
