@@ -312,8 +312,11 @@ void nk_conv_pack_row(const conv_job *job, const conv_blocks *blocks, int z, int
 /// The factor by which this number of equal chunks takes longer than an exact division of the work among the threads.
 double nk_conv_imbalance(double chunks);
 
-/// What keeping so many weights in memory must be worth, in cycles: half a cycle of a run for each byte.
-static inline double nk_conv_cost_of_weights(size_t count) { return 0.5 * sizeof(float) * (double)count; }
+/// What keeping so many weights in memory must be worth, in cycles: half a cycle of a run for each byte; two cycles for
+/// pairs of bfloat16, because the larger error of minimal filtering must be worth it, too.
+static inline double nk_conv_cost_of_weights(const nk_conv_plan *plan, size_t count) {
+    return (plan->pairs ? 2 : 0.5) * sizeof(float) * (double)count;
+}
 
 /// Chooses boxes for minimal filtering; returns the cost in cycles, including that of keeping the weights, or a negative
 /// number for a layer that it does not support.

@@ -1,8 +1,8 @@
 // Minimal filtering (Winograd) along y and x: a tile of 4 × 4 outputs of a 3 × 3 kernel from 6 × 6 = 36 products of
 // transformed inputs and weights instead of 144, or a tile of 2 × 4 outputs from 24 instead of 72. Taps along z remain
-// sums, so a 3 × 3 × 3 convolution needs a quarter or a third of the multiplications. A chunk transforms its input plane
-// by plane, multiplies point by point with the same register tiles as the direct form (a tile is a voxel there, a tap
-// along z a tap), and transforms back when it writes the output.
+// sums (minimal_z.c has tiles with several outputs along z), so a 3 × 3 × 3 convolution needs a quarter or a third of the
+// multiplications. A chunk transforms its input plane by plane, multiplies point by point with the same register tiles as
+// the direct form (a tile is a voxel there, a tap along z a tap), and transforms back when it writes the output.
 //
 // The error depends on the points at which the polynomials of four outputs are evaluated: with 0, ±3/4, ±3/2 and
 // infinity that of 4 × 4 outputs is as small as with the usual 0, ±1, ±2 and infinity that of 2 × 4 is, and hardly larger

@@ -65,54 +65,49 @@ typedef struct minimal_cut {
     double cost;
 } minimal_cut;
 
+/// The cycles of a chunk for packing and for the transforms along y and x, forth and back.
+static double cycles_of_transforms(const minimal_layer *layer, const minimal_cut *cut) {
+    const nk_conv_plan *plan = layer->plan;
+    const double planes = nk_conv_minimal_planes(plan, cut->box_z), tiles = (double)cut->tiles_y * cut->tiles_x;
+    const double row = 150 + (cut->tiles_x * plan->minimal_x + 2) * 6.0 * 16 / layer->lanes;
+    double cycles = planes * tiles * layer->plane_blocks * layer->points * 3 * 16 / layer->lanes;
+    cycles += planes * (cut->tiles_y * plan->minimal_y + 2) * row * layer->plane_blocks;
+    const double back = layer->points * 3 + plan->minimal_y * plan->minimal_x * 5;
+    return cycles + cut->box_z * tiles * layer->vectors * cut->units / plan->unit_count * back;
+}
+
 /// The cycles of a chunk whose tiles have several outputs along z.
 static double cycles_along_z(const minimal_layer *layer, const minimal_cut *cut) {
     const nk_conv_plan *plan = layer->plan;
-    const double points = layer->points, lanes = layer->lanes;
-    const double planes = nk_conv_minimal_planes(plan, cut->box_z);
-    const double tiles = (double)cut->tiles_y * cut->tiles_x, vectors = layer->vectors * cut->units / plan->unit_count;
-    const double rows = ceil_div(cut->box_z, plan->minimal_z) * tiles, steps = ceil_div(cut->box_z, cut->depth);
+    const double share = (double)cut->units / plan->unit_count, vectors = layer->vectors * share;
+    const double rows = ceil_div(cut->box_z, plan->minimal_z) * (double)cut->tiles_y * cut->tiles_x;
+    const double steps = ceil_div(cut->box_z, cut->depth), passes = ceil_div(plan->block_count, cut->pass_blocks);
     const double parts = steps * ceil_div((int)(rows / steps), plan->kernels->longest / 2);
-    const double columns = points * layer->points_z;
-    const double passes = ceil_div(plan->block_count, cut->pass_blocks);
-    // Products; what each of their parts takes besides; and transforms along z, forth and back.
+    const double columns = layer->points * layer->points_z;
+    // Products, and what each of their parts takes besides.
     double cycles = columns * rows * words_of(plan) * vectors / 2 * (1 + 0.6 * parts / rows);
     cycles += columns * passes * vectors * (1.5 * rows + 10 * parts);
-    cycles += points * rows * (layer->plane_blocks * 20 * 16 / lanes + vectors * (24 * passes - 10));
-    // Packing and transforms along y and x, forth and back.
-    cycles += planes * tiles * layer->plane_blocks * points * 3 * 16 / lanes;
-    const double row = 150 + (cut->tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
-    cycles += planes * (cut->tiles_y * plan->minimal_y + 2) * row * layer->plane_blocks;
-    cycles += cut->box_z * tiles * vectors * (points * 3 + plan->minimal_y * plan->minimal_x * 5);
-    cycles += steps * layer->weight_bytes * cut->units / plan->unit_count / 32;
+    // Transforms along z, forth and back.
+    cycles += layer->points * rows * (layer->plane_blocks * 20 * 16 / layer->lanes + vectors * (24 * passes - 10));
+    cycles += cycles_of_transforms(layer, cut) + steps * layer->weight_bytes * share / 32;
     return cycles * plan->spacing[X] + 3000;
 }
 
-/// The cycles of a chunk.
+/// The cycles of a chunk whose tiles have one output along z.
 static double cycles_of(const minimal_layer *layer, const minimal_cut *cut) {
     const nk_conv_plan *plan = layer->plan;
-    const double points = layer->points, lanes = layer->lanes, vectors = layer->vectors;
-    const int box_z = cut->box_z, tiles_y = cut->tiles_y, tiles_x = cut->tiles_x;
-    const double planes = nk_conv_minimal_planes(plan, box_z);
-    const double tiles = (double)tiles_y * tiles_x;
-    const double share = (double)cut->units / plan->unit_count;
-    if (plan->minimal_z > 1) return cycles_along_z(layer, cut);
+    const double share = (double)cut->units / plan->unit_count, vectors = layer->vectors * share;
+    const int tiles = cut->tiles_y * cut->tiles_x, longest = plan->kernels->longest;
     // Tiles that do not fill the registers load their weights more often.
-    const int rows = tiles > plan->kernels->longest
-        ? (int)(tiles / ceil_div((int)tiles, plan->kernels->longest))
-        : (int)tiles * (tiles * 2 <= plan->kernels->longest && box_z > 1 ? 2 : 1);
-    const double filling = 1 + 0.6 / rows;
-    const double passes = ceil_div(plan->block_count, cut->pass_blocks);
+    const int rows = tiles > longest ? tiles / ceil_div(tiles, longest)
+                                     : tiles * (tiles * 2 <= longest && cut->box_z > 1 ? 2 : 1);
+    const double passes = ceil_div(plan->block_count, cut->pass_blocks), columns = layer->points * cut->box_z * tiles;
     const double deep = (double)plan->desc.kz * words_of(plan) * plan->product_cost;
-    double cycles = points * box_z * tiles * deep * vectors * share / 2 * filling;
-    cycles += planes * tiles * layer->plane_blocks * points * 3 * 16 / lanes;
-    const double row = 150 + (tiles_x * plan->minimal_x + 2) * 6.0 * 16 / lanes;
-    cycles += planes * (tiles_y * plan->minimal_y + 2) * row * layer->plane_blocks;
-    cycles += box_z * tiles * vectors * share * (points * 3 + plan->minimal_y * plan->minimal_x * 5);
-    cycles += (passes - 1) * points * box_z * tiles * vectors * share * 8;
+    double cycles = columns * deep * vectors / 2 * (1 + 0.6 / rows) + (passes - 1) * columns * vectors * 8;
+    cycles += cycles_of_transforms(layer, cut);
     // Weights that stay in the second-level cache are nearly free after the first pass over them.
-    const double again = layer->weight_bytes <= KEPT_WEIGHT_BYTES ? 128 : 32;
-    cycles += layer->weight_bytes * share / 32 + layer->weight_bytes * share * (ceil_div(box_z, cut->depth) - 1) / again;
+    const double again = layer->weight_bytes <= KEPT_WEIGHT_BYTES ? 128 : 32, times = ceil_div(cut->box_z, cut->depth);
+    cycles += layer->weight_bytes * share / 32 + layer->weight_bytes * share * (times - 1) / again;
     return cycles * plan->spacing[X] + 3000;
 }
 
@@ -161,19 +156,19 @@ static bool fit_cache_along_z(const minimal_layer *layer, bool in_one_pass, mini
 /// Tries all divisions of the units into ranges for the box of `cut`, and keeps the cheapest in `best`.
 static void try_ranges(const minimal_layer *layer, minimal_cut cut, minimal_cut *best) {
     const nk_conv_plan *plan = layer->plan;
+    const bool deep = plan->minimal_z > 1;
     const double boxes = (double)ceil_div(plan->grid[Z], cut.box_z) * ceil_div(layer->all_y, cut.tiles_y) *
         ceil_div(layer->all_x, cut.tiles_x) * plan->spacing[Z] * plan->spacing[Y];
     for (int ranges = 1; ranges <= plan->unit_count && ranges <= 64; ranges++) {
         cut.units = ceil_div(plan->unit_count, ranges);
         if (ranges > 1 && cut.units == ceil_div(plan->unit_count, ranges - 1)) continue;
         for (int passes = 0; passes < 2; passes++) {
-            const int first = plan->minimal_z > 1 ? plan->minimal_z : LARGEST_DEPTH;
-            for (int depth = first; depth <= LARGEST_DEPTH; depth += plan->minimal_z) {
+            for (int depth = deep ? plan->minimal_z : LARGEST_DEPTH; depth <= LARGEST_DEPTH; depth += plan->minimal_z) {
                 cut.depth = depth;
-                const bool fits = plan->minimal_z > 1 ? fit_cache_along_z(layer, passes == 0, &cut)
-                                                      : fit_cache(layer, passes == 0, &cut);
+                const bool fits = deep ? fit_cache_along_z(layer, passes == 0, &cut) : fit_cache(layer, passes == 0, &cut);
                 if (!fits) continue;
-                cut.cost = cycles_of(layer, &cut) * nk_conv_imbalance(boxes * ranges) * boxes * ranges;
+                const double cycles = deep ? cycles_along_z(layer, &cut) : cycles_of(layer, &cut);
+                cut.cost = cycles * nk_conv_imbalance(boxes * ranges) * boxes * ranges;
                 if (best->cost < 0 || cut.cost < best->cost) *best = cut;
             }
         }
@@ -241,7 +236,7 @@ double nk_conv_minimal_choose(nk_conv_plan *plan) {
         set_tile(plan, outputs[min_int(t, last)], t > last ? 4 : 1);
         minimal_cut cut = cut_of(plan);
         if (cut.cost < 0) continue;
-        cut.cost += nk_conv_cost_of_weights(nk_conv_minimal_weight_count(plan));
+        cut.cost += nk_conv_cost_of_weights(plan, nk_conv_minimal_weight_count(plan));
         if (best.cost >= 0 && best.cost <= cut.cost) continue;
         best = cut;
         tile = t;

@@ -164,7 +164,7 @@ static nk_conv_plan *prepare(const nk_conv_desc *desc, int isa, bool is_direct, 
     const double direct = nk_conv_choose_boxes(plan);
     const nk_conv_plan before = *plan;
     const double minimal = is_direct ? -1 : nk_conv_minimal_choose(plan);
-    const double weights = nk_conv_cost_of_weights(plan->weight_count);
+    const double weights = nk_conv_cost_of_weights(plan, plan->weight_count);
     *cost = minimal;
     // The plain sum errs less, so that minimal filtering must be faster by more than a little.
     if (minimal < 0 || 0.9 * direct + weights < minimal) {
