@@ -8,6 +8,8 @@
 #define DEEP_POINT_BYTES (840 * 1024)
 /// Weights of this size stay in it beside them.
 #define KEPT_WEIGHT_BYTES (512 * 1024)
+/// Larger weights come from memory, again and again.
+#define SHARED_WEIGHT_BYTES (32 * 1024 * 1024)
 
 int nk_conv_minimal_tile(const nk_conv_plan *plan) {
     if (plan->minimal_x == 2) return MINIMAL_2_2;
@@ -89,7 +91,8 @@ static double cycles_along_z(const minimal_layer *layer, const minimal_cut *cut)
     cycles += columns * passes * vectors * (1.5 * rows + 10 * parts);
     // Transforms along z, forth and back.
     cycles += layer->points * rows * (layer->plane_blocks * 20 * 16 / layer->lanes + vectors * (24 * passes - 10));
-    cycles += cycles_of_transforms(layer, cut) + steps * layer->weight_bytes * share / 32;
+    cycles += cycles_of_transforms(layer, cut);
+    cycles += steps * layer->weight_bytes * share / (layer->weight_bytes <= SHARED_WEIGHT_BYTES ? 32 : 10);
     return cycles * plan->spacing[X] + 3000;
 }
 
