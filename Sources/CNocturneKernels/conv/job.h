@@ -50,3 +50,34 @@ static inline size_t output_voxel(const conv_job *job, const conv_phase *phase, 
     }
     return (o[Z] * plan->out[Y] + o[Y]) * plan->out[X] + o[X];
 }
+
+/// Whether the output of the job is stored past the caches.
+static inline bool job_streams(const conv_job *job) {
+    return (uintptr_t)job->out % 64 == 0 && nk_conv_streams(job->plan);
+}
+
+/// The values that start the sums of a tile, where those are not of the bias.
+extern const float nk_conv_zeros[32];
+
+/// Computes a row of register tiles of nearly equal lengths, at most `longest`, with the functions for one number of
+/// segments. `distance`: words between voxels of the input.
+static inline void run_row(
+    conv_tile tile, int length, int longest, ptrdiff_t distance, conv_tile_function *const *functions) {
+    const int tiles = ceil_div(length, longest), shorter = length / tiles, longer = length % tiles;
+    for (int i = 0; i < tiles; i++) {
+        const int count = shorter + (i < longer);
+        functions[count - 1](&tile);
+        tile.input += count * distance;
+        tile.output += count * tile.output_step;
+        tile.weights_ahead = 0;
+    }
+}
+
+/// The largest number of rows that one tile computes; 1 for rows longer than a tile.
+static inline int rows_together(conv_tile_function *const (*functions)[14], int length, int longest) {
+    int together = 1;
+    for (int s = 2; s <= LONGEST_TILE_ROWS && length <= longest; s++) {
+        if (functions[s - 1][length - 1]) together = s;
+    }
+    return together;
+}

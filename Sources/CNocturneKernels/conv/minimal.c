@@ -10,8 +10,6 @@
 
 #include "minimal.h"
 
-const float nk_conv_minimal_zeros[32];
-
 /// Computes the products of all points. `tile` has the values they share; `input` is the position of the first point of
 /// the box's first plane.
 static void multiply(const minimal_planes *work, conv_tile tile, const float *input, ptrdiff_t input_point, int block) {
@@ -19,10 +17,7 @@ static void multiply(const minimal_planes *work, conv_tile tile, const float *in
     const conv_kernels *kernels = plan->kernels;
     const int tiles = work->tiles_y * work->tiles_x, width = tile.channels;
     conv_tile_function *const(*table)[14] = kernels->tiles[0][work->unit->vectors - 1];
-    int together = 1;
-    for (int s = 2; s <= 4 && tiles <= kernels->longest; s++) {
-        if (table[s - 1][tiles - 1]) together = s;
-    }
+    const int together = rows_together(table, tiles, kernels->longest);
     const int points = nk_conv_minimal_points(plan);
     for (int p = 0; p < points; p++) {
         tile.weights = minimal_weights(plan, work->unit, p, block);
@@ -32,7 +27,7 @@ static void multiply(const minimal_planes *work, conv_tile tile, const float *in
             const int segments = work->step.count - z >= together ? together : 1;
             tile.input = input + p * input_point + (work->step.first + z) * tile.input_segment;
             tile.output = work->products + p * work->product_point + (ptrdiff_t)z * tiles * width;
-            minimal_rows(tile, tiles, kernels->longest, table[segments - 1]);
+            run_row(tile, tiles, kernels->longest, CONV_BLOCK, table[segments - 1]);
             tile.weights_ahead = 0;
             z += segments;
         }
@@ -48,7 +43,7 @@ void nk_conv_minimal_transform_back(const minimal_planes *work) {
     const ptrdiff_t row = (ptrdiff_t)output_step(plan, Y) * plan->out[X] * cout;
     const float *products = work->products;
     // What is stored past the caches is put together before.
-    float *rows = nk_conv_streams(plan) && (uintptr_t)job->out % 64 == 0 ? work->rows : NULL;
+    float *rows = job_streams(job) ? work->rows : NULL;
     const bool finishes = rows || job->residual || job->out_slope != 1 || job->sums;
     for (int z = work->step.first; z < work->step.first + work->step.count; z++) {
         for (int ty = 0; ty < work->tiles_y; ty++) {
@@ -135,7 +130,7 @@ static void multiply_unit(
         .tap_count = plan->desc.kz,
         .block_count = inputs->blocks,
         .last_words = last ? plan->last_words : CONV_BLOCK,
-        .bias = inputs->block == 0 ? nk_conv_minimal_zeros : NULL,
+        .bias = inputs->block == 0 ? nk_conv_zeros : NULL,
         .output_segment = (ptrdiff_t)tiles * width,
         .output_step = width,
         .channels = width,

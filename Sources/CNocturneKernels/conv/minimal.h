@@ -20,26 +20,11 @@ typedef struct minimal_step {
     int first, count;
 } minimal_step;
 
-/// The values that start the sums of a tile.
-extern const float nk_conv_minimal_zeros[32];
-
 /// The weights of a unit for a point (of all axes along which there are points), from a block of channels on.
 static inline const float *minimal_weights(const nk_conv_plan *plan, const conv_unit *unit, int point, int block) {
     const size_t taps = plan->minimal_z > 1 ? 1 : (size_t)plan->desc.kz;
     const size_t words = (size_t)point * words_of(plan) + (size_t)block * CONV_BLOCK;
     return plan->weights + unit->weights + words * taps * unit->vectors * plan->kernels->lanes;
-}
-
-/// Multiplies `rows` consecutive tiles, in parts of about the same length, with the functions for one number of segments.
-static inline void minimal_rows(conv_tile tile, int rows, int longest, conv_tile_function *const *functions) {
-    const int parts = ceil_div(rows, longest), shorter = rows / parts, longer = rows % parts;
-    for (int i = 0; i < parts; i++) {
-        const int length = shorter + (i < longer);
-        functions[length - 1](&tile);
-        tile.input += (ptrdiff_t)length * CONV_BLOCK;
-        tile.output += length * tile.output_step;
-        tile.weights_ahead = 0;
-    }
 }
 
 /// Packs and transforms the planes `first ..< end` of the box, for the blocks of `inputs`.

@@ -57,12 +57,12 @@ static void multiply(
                     .last_words = is_last ? plan->last_words : CONV_BLOCK,
                     .weights = minimal_weights(plan, unit, p * deep + k, inputs->block),
                     .weights_ahead = weights_ahead(job, first, end, u, p * deep + k, inputs->block),
-                    .bias = nk_conv_minimal_zeros,
+                    .bias = nk_conv_zeros,
                     .output = sums + k * sum_words,
                     .output_step = width,
                     .channels = width,
                 };
-                minimal_rows(tile, rows, kernels->longest / 2, kernels->two_sets[unit->vectors - 1]);
+                run_row(tile, rows, kernels->longest / 2, CONV_BLOCK, kernels->two_sets[unit->vectors - 1]);
             }
             const size_t plane_words = (size_t)tiles * width;
             const conv_minimal_z_output out = {

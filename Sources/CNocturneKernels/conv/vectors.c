@@ -2,7 +2,7 @@
 
 #include "job.h"
 
-static const float zeros[32];
+const float nk_conv_zeros[32];
 
 /// Index into the table of tiles.
 static int distance_index(const nk_conv_plan *plan) {
@@ -121,7 +121,6 @@ static void run_folded(
     const conv_job *job, const conv_unit *unit, conv_tile tile, conv_finish *last, const int size[3]) {
     const nk_conv_plan *plan = job->plan;
     const int length = size[X] + plan->span[X] - 1, width = unit->vectors * plan->kernels->lanes;
-    const int tiles = ceil_div(length, plan->kernels->longest), shorter = length / tiles, longer = length % tiles;
     conv_tile_function *const *row = plan->kernels->tiles[distance_index(plan)][unit->vectors - 1][0];
     float *products = job->packed + round_up(plan->block * plan->pass_blocks, 16);
     conv_fold sums = {
@@ -134,19 +133,14 @@ static void run_folded(
         .length = size[X],
         .channels = unit->channels,
     };
-    tile.bias = zeros;
+    tile.bias = nk_conv_zeros;
     tile.output_step = width;
     tile.channels = width;
     for (int place = 0; place < size[Z] * size[Y]; place++) {
         const int z = place / size[Y], y = place % size[Y];
         tile.input = packed_row(job, z, y);
         tile.output = products;
-        for (int i = 0; i < tiles; i++) {
-            const int count = shorter + (i < longer);
-            row[count - 1](&tile);
-            tile.input += (ptrdiff_t)count * plan->distance;
-            tile.output += (ptrdiff_t)count * width;
-        }
+        run_row(tile, length, plan->kernels->longest, plan->distance, row);
         const size_t output = output_row(job, unit, z, y);
         sums.output = job->out + output;
         plan->kernels->fold(&sums);
@@ -165,33 +159,23 @@ static void run_tiles(
     const conv_job *job, const conv_unit *unit, conv_tile tile, conv_finish *last, const int size[3]) {
     const nk_conv_plan *plan = job->plan;
     const int longest = plan->kernels->longest;
-    const int tiles = ceil_div(size[X], longest), shorter = size[X] / tiles, longer = size[X] % tiles;
     conv_tile_function *const(*table)[14] = plan->kernels->tiles[distance_index(plan)][unit->vectors - 1];
     float *rows = NULL;
-    if (last && nk_conv_streams(plan) && (uintptr_t)job->out % 64 == 0) {
+    if (last && job_streams(job)) {
         rows = job->packed + round_up(plan->block * plan->pass_blocks, 16);
         last->values = rows;
         last->width = unit->vectors * plan->kernels->lanes;
         tile.output_step = last->width;
         tile.output_segment = (ptrdiff_t)size[X] * last->width;
     }
-    int together = 1;
-    for (int s = 2; s <= LONGEST_TILE_ROWS && tiles == 1; s++) {
-        if (table[s - 1][size[X] - 1]) together = s;
-    }
+    const int together = rows_together(table, size[X], longest);
     for (int z = 0; z < size[Z]; z++) {
         for (int y = 0; y < size[Y];) {
             const int segments = size[Y] - y >= together ? together : 1;
-            const float *input = packed_row(job, z, y);
             const size_t output = output_row(job, unit, z, y);
-            int x = 0;
-            for (int i = 0; i < tiles; i++) {
-                const int length = shorter + (i < longer);
-                tile.input = input + (size_t)x * plan->distance;
-                tile.output = (rows ? rows : job->out + output) + (size_t)x * tile.output_step;
-                table[segments - 1][length - 1](&tile);
-                x += length;
-            }
+            tile.input = packed_row(job, z, y);
+            tile.output = rows ? rows : job->out + output;
+            run_row(tile, size[X], longest, plan->distance, table[segments - 1]);
             // A whole row at a time: what a tile has just stored would have to be waited for.
             if (last) {
                 last->output = job->out + output;
@@ -224,7 +208,7 @@ static void run_unit(const conv_job *job, const conv_unit *unit, int block, int 
         .squares = job->sums ? job->squares + channel : NULL,
     };
     const bool end = plan->depthwise || block + blocks == plan->block_count;
-    const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums || nk_conv_streams(plan));
+    const bool finishes = end && (job->residual || job->out_slope != 1 || job->sums || job_streams(job));
     if (plan->depthwise) {
         run_depthwise(job, unit, tile, finishes ? &last : NULL, size);
     } else if (plan->fold > 1) {

@@ -4,11 +4,13 @@
 
 /// Operations of the transforms of minimal filtering for one tile of one channel, as written in minimal_template.h: from
 /// four values to the points of two outputs 4, from six values to those of four outputs 24; back 4 and 16.
+static double to_points(int outputs) { return outputs == 2 ? 4 : 24; }
+static double from_points(int outputs) { return outputs == 2 ? 4 : 16; }
 static double input_operations(int rows, int columns) {
-    return (columns + 2) * (rows == 2 ? 4 : 24) + (rows + 2) * (columns == 2 ? 4 : 24);
+    return (columns + 2) * to_points(rows) + (rows + 2) * to_points(columns);
 }
 static double output_operations(int rows, int columns) {
-    return (rows + 2) * (columns == 2 ? 4 : 16) + columns * (rows == 2 ? 4 : 16);
+    return (rows + 2) * from_points(columns) + columns * from_points(rows);
 }
 
 /// The sum over all boxes and sub-grids along an axis of the tiles that cover a box, each with so many points, plus
@@ -57,12 +59,17 @@ static nk_conv_work work_of_minimal(const nk_conv_plan *plan) {
     double width = 0;
     for (int u = 0; u < plan->unit_count; u++) width += width_of(plan, &plan->units[u]);
     const double channels = (double)ceil_div(plan->desc.cin, CONV_BLOCK) * CONV_BLOCK;
+    double along_z = 0;
+    if (plan->minimal_z > 1) {
+        const double each = to_points(plan->minimal_z) * channels * plan->ranges + from_points(plan->minimal_z) * width;
+        along_z = points * slabs * tiles * each;
+    }
     return (nk_conv_work){
         .products = 2 * points * slabs * nk_conv_minimal_points_z(plan) * tiles * depth_of(plan) * width,
         .transforms = planes_transformed(plan) * tiles * channels * plan->ranges *
                 input_operations(plan->minimal_y, plan->minimal_x) +
             planes * tiles * width * output_operations(plan->minimal_y, plan->minimal_x) +
-            (plan->minimal_z > 1 ? points * slabs * tiles * (24 * channels * plan->ranges + 16 * width) : 0),
+            along_z,
     };
 }
 

@@ -12,8 +12,8 @@
 ///
 /// Layers with 3 × 3 or 3 × 3 × 3 kernels use minimal filtering where that is faster: a quarter or an eighth of the
 /// multiplications. Their errors are up to twice those of the plain sum: root mean square, relative, 8e-7 (tiles of 4 × 4)
-/// and 1.0e-6 (4 × 4 × 4) against 5e-7 for 32 channels, 1.5e-6 and 1.2e-6 against 1.0e-6 for 128, and 2.2e-6 (4 × 4)
-/// against 1.5e-6 for 256. The largest are 3e-6 of the largest output for up to 128 channels.
+/// and 1.0e-6 (4 × 4 × 4) against 5e-7 for 32 channels, 1.5e-6 and 1.2e-6 against 1.1e-6 for 128, and 2.1e-6 and 1.2e-6
+/// against 1.4e-6 for 256. The largest are 3e-6 of the largest output for up to 128 channels.
 
 #pragma once
 
