@@ -47,7 +47,7 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 /// What a module with recipes may use.
 let recipe: [Target.Dependency] = [
     "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneNumerics", "NocturneFormats",
-    "NocturneInference", "NocturnePostprocess", "NocturneJournal", "NocturneBatch",
+    "NocturneInference", "NocturnePostprocess", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch",
     "NocturneRecipeSupport", argumentParser,
 ]
 
@@ -75,15 +75,24 @@ let package = Package(
             name: "CNocturneKernels",
             dependencies: ["COpenBLAS"]
         ),
-        // Deflate for voxels: libdeflate on two threads is 1.8 times as fast as nibabel with the same size, and 4 was asked
-        // for (Tools/benchmarks/geometry.py). Reading is zlib's.
+        // Deflate for voxels and pictures; reading is zlib's. A core compresses label maps 2.8 to 5.2 times as fast as nibabel
+        // (zlib, level 1), to 0.67 to 0.81 of its size; CT of 16 bits 2.8 to 3.4 times, to 0.98. Libraries, in chunks of 1 MiB
+        // (2026-11-26, AMD EPYC, real and phantom volumes; a core's speed and the size, both as multiples of nibabel's):
+        // - ISA-L 2.30, level 2: label maps 3.5 to 7.4 and 0.91 to 0.98, CT 4.0 to 4.8 and 0.99 to 1.00. Its bytes depend on
+        //   the processor (run in QEMU as core2duo, Nehalem and Haswell, and on AVX-512): at levels 0 to 2 on SSE4.2, at level
+        //   3 also on AVX2 and AVX-512. All machines must write the same bytes, with `--isa baseline` too.
+        // - libdeflate 1.14, level 1: label maps of scans 1.4 to 1.7 and 0.80 to 0.83, CT 1.9 to 2.2 and 0.98.
+        // - zlib-ng 2.3.3: level 1 is 1.3 to 1.5 times the size; level 2 CT 1.1 to 1.2 and 0.99.
+        // The bytes of libdeflate and zlib-ng differ between releases.
         .target(name: "CNocturneDeflate"),
         // OpenVINO's C interface, looked up at run time: nothing of it is needed to build.
         .target(name: "COpenVINO"),
+        // ONNX Runtime's C interface and that of NVIDIA's driver, likewise.
+        .target(name: "CONNXRuntime"),
         // JPEG and PNG: libjpeg-turbo and libpng behind calls that cannot jump through Swift.
         .target(name: "CPhoto", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")]),
-        // TIFF photos, likewise.
-        .target(name: "CTIFF", dependencies: ["CPhoto"], linkerSettings: [.linkedLibrary("tiff")]),
+        // TIFF photos, likewise; lossless JPEG in them by DCMTK, since libjpeg decodes it only from version 3 of libjpeg-turbo on.
+        .target(name: "CTIFF", dependencies: ["CPhoto", "CDCMTK"], linkerSettings: [.linkedLibrary("tiff")]),
         // Loops over eight-bit pixels.
         .target(name: "CPhotoKernels"),
         // DICOM data sets, read by the project's own parser: files are not trusted, headers are read by the tens of
@@ -109,7 +118,7 @@ let package = Package(
         .target(name: "CReviewPage"),
         // Matrix products.
         .systemLibrary(name: "COpenBLAS", pkgConfig: "openblas", providers: [.apt(["libopenblas-dev"])]),
-        // Compression: of NIfTI, of pictures, and of what is kept of thousands of items.
+        // Compressed files are read, and checksums are computed; also what is kept of thousands of items.
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         // SHA-256 of results, sources and model packages.
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
@@ -139,7 +148,8 @@ let package = Package(
         module(
             "NocturneInference",
             [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels", "COpenVINO",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix", "CNocturneKernels", "COpenVINO",
+                "CONNXRuntime",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             // What the generated Swift beside it was made from.
@@ -148,55 +158,85 @@ let package = Package(
         module("NocturnePostprocess", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturneMesh", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturnePictures", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
+        // Features of regions, as the Image Biomarker Standardisation Initiative defines them.
+        module("NocturneRadiomics", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneMesh"]),
         // The database: schema, records, queries. The only module that knows SQLite.
         module("NocturneJournal", ["NocturneSystem", .product(name: "GRDB", package: "GRDB.swift")]),
+        // A batch's output folder: its layout, lock, description, events and tables.
         module(
-            "NocturneBatch",
-            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "CPosix"],
+            "NocturneOutput",
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal"]
+        ),
+        // What reads the journal and the results of a batch: report, verification, comparison, history, removal.
+        module(
+            "NocturneReport",
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "NocturneOutput"],
             embedded: "Schemas"
         ),
-        // What recipes share: the walk over the inputs, sources, results, their inspection.
+        // The engine, and the contract of recipes.
+        module(
+            "NocturneBatch",
+            [
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal", "NocturneOutput",
+                "NocturneReport", "CPosix",
+            ]
+        ),
+        // What recipes share: sources, kept headers, results, their inspection.
         module(
             "NocturneRecipeSupport",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
-                "NocturneJournal", "NocturneBatch", argumentParser,
+                "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch", argumentParser,
             ]
         ),
         // Recipes tie formats, models and algorithms together: those for volumes, and those for photos, which segment a
         // photo as a volume of one slice.
-        module("NocturneVolumes", recipe + ["NocturneMesh", "NocturnePictures"], embedded: "Schemas"),
+        module(
+            "NocturneVolumes",
+            recipe + ["NocturneMesh", "NocturnePictures", "NocturneRadiomics"],
+            embedded: "Schemas"
+        ),
         module("NocturnePhotos", recipe + ["NocturneVolumes"], embedded: "Schemas"),
         // The only list of recipes.
         module(
             "NocturneRecipes",
             [
                 "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
-                "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneVolumes", "NocturnePhotos",
+                "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch", "NocturneRecipeSupport",
+                "NocturneVolumes", "NocturnePhotos",
                 "CPosix", argumentParser,
             ]
         ),
         // The page for reviewers of a batch.
         module(
             "NocturneReview",
-            ["NocturneSystem", "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "CReviewPage"],
+            [
+                "NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch",
+                "NocturneRecipeSupport", "CReviewPage",
+            ],
             exclude: ["Page"]
         ),
         // The engine as a child process: signals, restarts, locks, requests from other processes.
         .target(
             name: "NocturneSupervisor",
-            dependencies: ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch", "CPosix"],
+            dependencies: [
+                "NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneOutput",
+                "NocturneBatch", "CPosix",
+            ],
             swiftSettings: settings
         ),
         // Shards of a batch for several machines: packing, merging, the schedulers of clusters.
-        module("NocturneCluster", ["NocturneSystem", "NocturneJournal", "NocturneBatch"]),
+        module(
+            "NocturneCluster",
+            ["NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch"]
+        ),
         .executableTarget(
             name: "nocturne",
             dependencies: [
                 "NocturneSupervisor", "CNocturneStart", "NocturneCluster", "NocturneReview", "NocturneRecipes",
                 "NocturneRecipeSupport",
-                "NocturneVolumes",
-                "NocturneBatch", "NocturneJournal",
+                "NocturneVolumes", "NocturneRadiomics",
+                "NocturneBatch", "NocturneReport", "NocturneOutput", "NocturneJournal",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency",
                 "NocturneSystem", "NocturneCore", "CPosix",
                 argumentParser,
@@ -220,7 +260,8 @@ let package = Package(
         .target(
             name: "NocturneFuzz",
             dependencies: [
-                "NocturneRecipes", "NocturneVolumes", "NocturnePhotos", "NocturneJournal", "NocturneBatch",
+                "NocturneRecipes", "NocturneVolumes", "NocturnePhotos", "NocturneJournal", "NocturneOutput",
+                "NocturneReport", "NocturneBatch", "NocturneRadiomics",
                 "NocturneInference", "NocturneFormats", "NocturneConcurrency", "NocturneSystem", "NocturneCore",
                 "CZlib",
             ],
@@ -237,21 +278,37 @@ let package = Package(
         tests(of: "NocturnePostprocess", ["NocturneSystem"]),
         tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
         tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
+        tests(of: "NocturneRadiomics", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         tests(
             of: "NocturneJournal",
             ["NocturneSystem", "NocturneCore", "NocturneBatch", .product(name: "GRDB", package: "GRDB.swift")]
         ),
+        tests(of: "NocturneOutput", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal"]),
+        tests(of: "NocturneReport", ["NocturneSystem", "NocturneCore", "NocturneJournal", "NocturneOutput"]),
         tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
         tests(
             of: "NocturneReview",
-            ["NocturneSystem", "NocturneJournal", "NocturneBatch", "NocturneRecipeSupport", "NocturneRecipes"]
+            [
+                "NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch",
+                "NocturneRecipeSupport", "NocturneRecipes",
+            ]
         ),
-        tests(of: "NocturneCluster", ["NocturneSystem", "NocturneJournal", "NocturneBatch"]),
-        tests(of: "NocturneSupervisor", ["NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneBatch"]),
+        tests(
+            of: "NocturneCluster",
+            ["NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch"]
+        ),
+        tests(
+            of: "NocturneSupervisor",
+            [
+                "NocturneSystem", "NocturneConcurrency", "NocturneJournal", "NocturneOutput", "NocturneReport",
+                "NocturneBatch",
+            ]
+        ),
         tests(
             of: "NocturneRecipes",
             [
-                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneJournal", "NocturneBatch",
+                "NocturneVolumes", "NocturnePhotos", "NocturneRecipeSupport", "NocturneJournal", "NocturneOutput",
+                "NocturneReport", "NocturneBatch",
                 "NocturneSystem", "NocturneFormats", "NocturneInference", argumentParser,
             ]
         ),

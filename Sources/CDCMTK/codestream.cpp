@@ -20,6 +20,7 @@ bool cdcmtk::read_jpeg_frame_header(const std::vector<uint8_t> &stream, Codestre
             (marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC) || marker == 0xF7;
         if (frame) {
             if (length < 8 || at + 10 > stream.size()) return false;
+            facts.marker = marker;
             facts.precision = stream[at + 4];
             facts.rows = static_cast<unsigned long>(stream[at + 5]) << 8 | stream[at + 6];
             facts.columns = static_cast<unsigned long>(stream[at + 7]) << 8 | stream[at + 8];

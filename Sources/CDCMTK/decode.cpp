@@ -85,38 +85,38 @@ extern "C" const char *cdcmtk_decoder_notes(cdcmtk_decoder *decoder) {
     return decoder->joined_notes.c_str();
 }
 
-extern "C" cdicom_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32_t frame,
-                                                 const cdcmtk_pixel_layout *asked, const cdcmtk_rectangle *part,
-                                                 double slope, double intercept, int with_table, float *pixels,
-                                                 size_t count, cdicom_error *error) {
+extern "C" cdicom_code cdcmtk_decoder_read(cdcmtk_decoder *decoder, const cdcmtk_slice *slice, float *pixels,
+                                           size_t count, cdicom_error *error) {
     return cdicom::guarded(error, [=]() -> cdicom_code {
+        const cdcmtk_pixel_layout &asked = slice->layout;
+        const cdcmtk_rectangle &area = slice->part;
         const Layout &layout = decoder->layout;
         const bool real = decoder->object.pixels.kind != PixelElement::cells;
-        if (!matches(layout, *asked, real)) {
+        if (!matches(layout, asked, real)) {
             return fail(error, CDICOM_UNSUPPORTED_PIXELS,
                         "rows, columns or bits are not those of the scan: did the file change?");
         }
         if (layout.samples != 1) {
             return fail(error, CDICOM_UNSUPPORTED_PIXELS, "colour images are not volumes");
         }
-        const cdcmtk_rectangle whole = {0, 0, asked->columns, asked->rows};
-        const cdcmtk_rectangle area = part ? *part : whole;
-        if (area.x < 0 || area.y < 0 || area.width < 1 || area.height < 1 || area.width > asked->columns - area.x
-            || area.height > asked->rows - area.y || count != static_cast<size_t>(area.width) * area.height) {
+        if (area.x < 0 || area.y < 0 || area.width < 1 || area.height < 1 || area.width > asked.columns - area.x
+            || area.height > asked.rows - area.y || count != static_cast<size_t>(area.width) * area.height) {
             return fail(error, CDICOM_UNSUPPORTED_PIXELS, "a part outside the frame");
         }
         Table table;
-        const cdicom::Node *given = with_table ? decoder->object.set.item(cdicom::tag::ModalityLUTSequence) : nullptr;
+        const cdicom::Node *given = slice->with_table ? decoder->object.set.item(cdicom::tag::ModalityLUTSequence) : nullptr;
         if (given
             && (real || !cdicom::read_table(*given, cdicom::tag::LUTDescriptor, cdicom::tag::LUTData,
                                             layout.is_signed, table))) {
             return fail(error, CDICOM_UNSUPPORTED_PIXELS,
                         "the table in ModalityLUTSequence (0028,3000) is not usable");
         }
-        const cdicom_code code = decoder->decode(frame, error);
+        const cdicom_code code = decoder->decode(slice->frame, error);
         if (code != CDICOM_OK) return code;
         const Samples &samples = decoder->samples;
-        const auto rescale = [=](double value) { return static_cast<float>(slope * value + intercept); };
+        const auto rescale = [slope = slice->slope, intercept = slice->intercept](double value) {
+            return static_cast<float>(slope * value + intercept);
+        };
         if (samples.kind == Samples::f32) {
             each<float>(samples, layout, area, pixels, rescale);
         } else if (samples.kind == Samples::f64) {

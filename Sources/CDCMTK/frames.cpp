@@ -13,7 +13,7 @@ cdicom_code cdcmtk::decode_frame(cdicom::Object &object, const cdicom::Layout &l
     if (!object.pixels.encapsulated) {
         if (object.syntax && object.syntax->is_encapsulated()) {
             return fail(error, CDICOM_WRONG_PIXEL_LENGTH,
-                        "the pixel data is not compressed, as transfer syntax " + object.syntax_uid + " says");
+                        "the pixel data is not compressed, although transfer syntax " + object.syntax_uid + " is");
         }
         return cdicom::read_native_frame(object, layout, frame, samples, notes, error);
     }

@@ -8,7 +8,7 @@
 
 namespace {
 
-/// DCMTK's parser recurses once for every nested sequence and has no limit of its own. Each level needs about 0.5 to
+/// DCMTK's parser recurses once for every nested sequence without a limit. Each level needs about 0.5 to
 /// 1.6 KiB of stack, so this allows some hundreds of levels; real objects have fewer than twenty.
 const size_t stack_allowance = 1 << 20;
 

@@ -1,8 +1,13 @@
 #include "objects.hpp"
+#include "validity.hpp"
 
+#include "cdicom/characters.hpp"
+#include "cdicom/dataset.hpp"
+
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
+#include <iterator>
 
 int cdcmtk::refuse(cdicom_error *error, int code, const std::string &text) {
     fail(error, CDICOM_INTERNAL, text);
@@ -26,10 +31,21 @@ std::string cdcmtk::decimal(double value) {
     return "0";
 }
 
+std::string cdcmtk::stated_characters(DcmItem &item) {
+    OFString stated;
+    DcmItem *place = &item;
+    while (place && place->findAndGetOFStringArray(DCM_SpecificCharacterSet, stated).bad()) place = place->getParentItem();
+    return stated.c_str();
+}
+
 std::string cdcmtk::text_in(DcmItem &item, const DcmTagKey &tag) {
+    DcmElement *element = nullptr;
     OFString value;
-    if (item.findAndGetOFStringArray(tag, value).bad()) return "";
+    if (item.findAndGetElement(tag, element).bad() || element->getOFStringArray(value).bad()) return "";
     std::string text(value.c_str());
+    if (dynamic_cast<DcmCharString *>(element)) {
+        text = cdicom::CharacterSets(stated_characters(item)).utf8(text, element->ident() == EVR_PN);
+    }
     const size_t start = text.find_first_not_of(' '), end = text.find_last_not_of(' ');
     return start == std::string::npos ? "" : text.substr(start, end - start + 1);
 }
@@ -39,10 +55,14 @@ bool cdcmtk::numbers_in(DcmItem &item, const DcmTagKey &tag, double *values, uns
     if (item.findAndGetElement(tag, element).bad() || !element || element->getVM() != count) return false;
     for (unsigned long index = 0; index < count; index += 1) {
         OFString text;
-        OFBool success = OFFalse;
         if (element->getOFString(text, index).bad()) return false;
-        values[index] = OFStandard::atof(text.c_str(), &success);
-        if (!success || !std::isfinite(values[index])) return false;
+        // DCMTK's own conversion takes the part before a decimal comma for the number.
+        cdicom::Value value;
+        std::memcpy(value.vr, "DS", 2);
+        value.bytes.assign(text.c_str(), text.length());
+        const std::vector<double> numbers = value.numbers();
+        if (numbers.size() != 1) return false;
+        values[index] = numbers[0];
     }
     return true;
 }
@@ -171,4 +191,55 @@ void cdcmtk::copy_modules(DcmDataset &source, cdcmtk_object &object) {
         put(set, DCM_StructureSetTime, time);
     }
     put(set, DCM_SeriesNumber, series_number(source, object));
+}
+
+namespace {
+
+/// Calls `body` with each text of an element, and of the items of a sequence, whose characters depend on SpecificCharacterSet.
+template <typename Body>
+void for_each_text(DcmObject &object, Body body) {
+    if (DcmCharString *text = dynamic_cast<DcmCharString *>(&object)) {
+        body(*text);
+        return;
+    }
+    if (!dynamic_cast<DcmItem *>(&object) && !dynamic_cast<DcmSequenceOfItems *>(&object)) return;
+    DcmObject *member = nullptr;
+    while ((member = object.nextInContainer(member)) != nullptr) for_each_text(*member, body);
+}
+
+std::string bytes_of(DcmCharString &text) {
+    char *bytes = nullptr;
+    Uint32 length = 0;
+    return text.getString(bytes, length).good() && bytes ? std::string(bytes, length) : "";
+}
+
+bool is_copied(DcmObject &object) {
+    const DcmTagKey tag = object.getTag();
+    return std::find(std::begin(copied), std::end(copied), tag) != std::end(copied);
+}
+
+}  // namespace
+
+void cdcmtk::unify_characters(cdcmtk_object &object) {
+    bool is_ascii = true;
+    DcmObject *element = nullptr;
+    while ((element = object.set().nextInContainer(element)) != nullptr) {
+        if (is_copied(*element)) continue;
+        for_each_text(*element, [&](DcmCharString &text) {
+            for (const char byte : bytes_of(text)) is_ascii = is_ascii && static_cast<unsigned char>(byte) < 0x80;
+        });
+    }
+    if (is_ascii) return;
+    for (const DcmTagKey &tag : copied) {
+        DcmElement *copy = nullptr;
+        if (object.set().findAndGetElement(tag, copy).bad()) continue;
+        for_each_text(*copy, [](DcmCharString &text) {
+            const cdicom::CharacterSets characters(stated_characters(*text.getParentItem()));
+            const std::string converted = characters.utf8(bytes_of(text), text.ident() == EVR_PN);
+            require(text.putOFStringArray(OFString(converted.data(), converted.size())));
+        });
+    }
+    // Items may have stated other sets.
+    object.set().findAndDeleteElement(DCM_SpecificCharacterSet, true, true);
+    put(object.set(), DCM_SpecificCharacterSet, "ISO_IR 192");
 }

@@ -30,7 +30,10 @@ int guarded_object(cdicom_error *error, Body body) noexcept {
 /// A number as a decimal string of at most 16 characters.
 std::string decimal(double value);
 
-/// The text of an element including its backslashes, "" when missing.
+/// The SpecificCharacterSet of an item, or else of the items around it.
+std::string stated_characters(DcmItem &item);
+
+/// The text of an element in UTF-8, including its backslashes, "" when missing.
 std::string text_in(DcmItem &item, const DcmTagKey &tag);
 
 /// Reads `count` finite numbers of an element that contains exactly these.
@@ -51,24 +54,8 @@ void for_each_item(DcmItem &item, const DcmTagKey &tag, Body body) {
     }
 }
 
-/// A condition of DCMTK as an exception, so that code that builds a data set is a plain sequence of calls.
-struct ConditionError {
-    OFCondition condition;
-};
-inline void require(const OFCondition &condition) {
-    if (condition.bad()) throw ConditionError{condition};
-}
-
 void put(DcmItem &item, const DcmTagKey &tag, const std::string &text);
 void put(DcmItem &item, const DcmTagKey &tag, Uint16 value);
-
-/// Copies an element, unless its value breaks its representation. Invalid elements of a sequence's items are left out.
-void copy_valid(DcmItem &source, const DcmTagKey &tag, DcmItem &target);
-
-/// Whether a text is a valid value of DS, DA, TM.
-bool is_decimal_text(const std::string &text);
-bool is_date_text(const std::string &text);
-bool is_time_text(const std::string &text);
 
 /// Adds an item at the end of a sequence, which is created if necessary.
 DcmItem &add_item(DcmItem &item, const DcmTagKey &sequence);
@@ -114,6 +101,10 @@ namespace cdcmtk {
 
 /// Copies what every written object takes from its first source: patient, study, frame of reference, dates.
 void copy_modules(DcmDataset &source, cdcmtk_object &object);
+
+/// Converts what was copied from the source to UTF-8 if the texts of the object itself are not all ASCII: they are UTF-8, and an object has
+/// one character set. An object with ASCII texts keeps the set and the bytes of its source.
+void unify_characters(cdcmtk_object &object);
 
 /// Adds a reference to a source to an item's sequence.
 void refer_to(DcmItem &parent, const DcmTagKey &sequence, const ObjectSource &source, bool with_frame);

@@ -1,4 +1,5 @@
 #include "objects.hpp"
+#include "validity.hpp"
 
 #include <cerrno>
 #include <cmath>
@@ -272,6 +273,7 @@ extern "C" int cdcmtk_object_save(cdcmtk_object *object, const char *path, cdico
             return refuse(error, CDCMTK_MISSING_ELEMENT, "nothing to write");
         }
         object->is_segmentation ? finish_segmentation(*object) : finish_structure(*object);
+        cdcmtk::unify_characters(*object);
         // Contours can exceed the 64 KiB limit of a decimal string with explicit representations.
         const E_TransferSyntax syntax =
             object->is_segmentation ? EXS_LittleEndianExplicit : EXS_LittleEndianImplicit;

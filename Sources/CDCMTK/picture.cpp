@@ -133,6 +133,26 @@ void draw_colour(const cdcmtk_decoder &decoder, uint8_t *pixels) {
     }
 }
 
+/// The element that decides how a grey picture looks and whose value cannot be used; null if there is none.
+const char *unusable_element(const Node &set) {
+    static const struct {
+        uint32_t tag;
+        const char *name;
+    } elements[] = {
+        {tag::RescaleSlope, "RescaleSlope (0028,1053)"},
+        {tag::RescaleIntercept, "RescaleIntercept (0028,1052)"},
+        {tag::WindowCenter, "WindowCenter (0028,1050)"},
+        {tag::WindowWidth, "WindowWidth (0028,1051)"},
+    };
+    for (const auto &element : elements) {
+        double value = 0;
+        const bool more_allowed = element.tag == tag::WindowCenter || element.tag == tag::WindowWidth;
+        const cdicom::Reading reading = set.read(element.tag, &value, 1, more_allowed);
+        if (reading == cdicom::Reading::unusable || reading == cdicom::Reading::twice) return element.name;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 extern "C" cdicom_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_picture *picture, cdicom_error *error) {
@@ -148,6 +168,10 @@ extern "C" cdicom_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_pi
         }
         const bool real = decoder->object.pixels.kind != cdicom::PixelElement::cells;
         if (real && !grey) return fail(error, CDICOM_UNSUPPORTED_PIXELS, "float pixels are grey only");
+        const char *unusable = grey ? unusable_element(decoder->object.set) : nullptr;
+        if (unusable) {
+            return fail(error, CDICOM_UNSUPPORTED_PIXELS, std::string("the value of ") + unusable + " cannot be used");
+        }
         picture->rows = static_cast<int32_t>(layout.rows);
         picture->columns = static_cast<int32_t>(layout.columns);
         picture->bits = static_cast<int32_t>(layout.stored);

@@ -37,7 +37,7 @@ extern "C" cdicom_code cdcmtk_read_object(const char *path, cdicom_header *heade
             name = object.syntax ? DcmXfer(object.syntax->uid).getXferName() : nullptr;
             cdicom::copy_text(names->transfer_syntax, sizeof names->transfer_syntax, name ? name : "");
         }
-        return frames && count ? cdicom::copy_frames(object.set, frames, count, error) : CDICOM_OK;
+        return frames && count ? cdicom::copy_frames(object.set, *header, frames, count, error) : CDICOM_OK;
     });
 }
 

@@ -134,9 +134,9 @@ bool read_regions(DcmDataset &set, cdcmtk_structure &made, size_t maximum_region
 
 }  // namespace
 
-extern "C" int cdcmtk_structure_open(const char *path, size_t maximum_regions, size_t maximum_contours,
-                                     size_t maximum_numbers, cdcmtk_structure **structure,
-                                     cdcmtk_structure_facts *facts, cdicom_error *error) {
+extern "C" int cdcmtk_structure_open(const char *path, const cdcmtk_structure_limits *limits,
+                                     cdcmtk_structure **structure, cdcmtk_structure_facts *facts,
+                                     cdicom_error *error) {
     *structure = nullptr;
     return cdcmtk::guarded_object(error, [=]() -> int {
         cdicom_code code = cdcmtk::prepare(error);
@@ -151,9 +151,9 @@ extern "C" int cdcmtk_structure_open(const char *path, size_t maximum_regions, s
         std::memset(facts, 0, sizeof *facts);
         copy(set, DCM_StructureSetLabel, facts->label, sizeof facts->label);
         copy(set, DCM_StudyInstanceUID, facts->study_uid, sizeof facts->study_uid);
-        made->maximum_numbers = maximum_numbers;
+        made->maximum_numbers = limits->numbers;
         read_references(set, *made, *facts, 1 << 20);
-        if (!read_regions(set, *made, maximum_regions, maximum_contours)) {
+        if (!read_regions(set, *made, limits->regions, limits->contours)) {
             return refuse(error, CDCMTK_TOO_MANY, "more regions or contours than supported");
         }
         facts->regions = made->regions.size();

@@ -1,6 +1,7 @@
 #include "objects.hpp"
 #include "segframes.hpp"
 
+#include <cmath>
 #include <cstring>
 
 using cdcmtk::refuse;
@@ -17,6 +18,13 @@ int32_t unsigned_in(DcmItem &item, const DcmTagKey &tag, int32_t otherwise) {
     return item.findAndGetUint16(tag, value).good() ? int32_t(value) : otherwise;
 }
 
+/// A value that is there and is not a number becomes NaN.
+void take_distance(DcmItem &item, const DcmTagKey &tag, double &distance) {
+    double number = 0;
+    if (cdcmtk::numbers_in(item, tag, &number, 1)) distance = number;
+    else if (!text_in(item, tag).empty()) distance = std::nan("");
+}
+
 void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
     if (DcmItem *item = cdcmtk::first_item(groups, DCM_PlanePositionSequence)) {
         if (cdcmtk::numbers_in(*item, DCM_ImagePositionPatient, frame.position, 3)) frame.has_position = 1;
@@ -26,9 +34,8 @@ void fill_geometry(DcmItem &groups, cdcmtk_segmentation_frame &frame) {
     }
     if (DcmItem *item = cdcmtk::first_item(groups, DCM_PixelMeasuresSequence)) {
         if (cdcmtk::numbers_in(*item, DCM_PixelSpacing, frame.pixel_spacing, 2)) frame.has_spacing = 1;
-        double number = 0;
-        if (cdcmtk::numbers_in(*item, DCM_SliceThickness, &number, 1)) frame.slice_thickness = number;
-        if (cdcmtk::numbers_in(*item, DCM_SpacingBetweenSlices, &number, 1)) frame.slice_spacing = number;
+        take_distance(*item, DCM_SliceThickness, frame.slice_thickness);
+        take_distance(*item, DCM_SpacingBetweenSlices, frame.slice_spacing);
     }
     if (DcmItem *item = cdcmtk::first_item(groups, DCM_SegmentIdentificationSequence)) {
         frame.segment = unsigned_in(*item, DCM_ReferencedSegmentNumber, frame.segment);

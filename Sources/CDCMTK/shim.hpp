@@ -22,6 +22,14 @@ using cdicom::guarded;
 /// Fills the caller's error with a condition of DCMTK.
 cdicom_code fail(cdicom_error *error, cdicom_code code, const OFCondition &condition);
 
+/// A condition of DCMTK as an exception, so that code that builds a data set is a plain sequence of calls.
+struct ConditionError {
+    OFCondition condition;
+};
+inline void require(const OFCondition &condition) {
+    if (condition.bad()) throw ConditionError{condition};
+}
+
 /// Silences the log, registers the codecs (once) and checks that the data dictionary is loaded.
 cdicom_code prepare(cdicom_error *error);
 
@@ -32,6 +40,7 @@ cdicom_code load(const char *path, DcmFileFormat &file, const DcmTagKey *stop, i
 struct Codestream {
     unsigned long rows = 0, columns = 0;
     unsigned precision = 0, components = 0;
+    uint8_t marker = 0;
 };
 
 /// Finds the frame header of a JPEG or JPEG-LS stream. False when there is none.

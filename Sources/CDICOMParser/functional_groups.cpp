@@ -1,4 +1,5 @@
 #include "header.hpp"
+#include "reading.hpp"
 
 #include "cdicom/tags.hpp"
 
@@ -9,46 +10,53 @@
 namespace {
 
 using cdicom::Node;
+using cdicom::Reader;
 namespace tag = cdicom::tag;
 
-void take_geometry(const Node &groups, cdicom_frame &frame) {
+void take_geometry(const Node &groups, cdicom_frame &frame, cdicom_remarks &remarks) {
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
     if (const Node *place = groups.item(tag::PlanePositionSequence)) {
-        note(place->numbers(tag::ImagePositionPatient, frame.position, 3), CDICOM_HAS_POSITION);
+        note(Reader(*place, remarks).numbers(tag::ImagePositionPatient, frame.position, 3), CDICOM_HAS_POSITION);
     }
     if (const Node *plane = groups.item(tag::PlaneOrientationSequence)) {
-        note(plane->numbers(tag::ImageOrientationPatient, frame.orientation, 6), CDICOM_HAS_ORIENTATION);
+        Reader read(*plane, remarks);
+        note(read.numbers(tag::ImageOrientationPatient, frame.orientation, 6), CDICOM_HAS_ORIENTATION);
     }
     if (const Node *measures = groups.item(tag::PixelMeasuresSequence)) {
-        note(measures->numbers(tag::PixelSpacing, frame.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
-        note(measures->numbers(tag::SliceThickness, &frame.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
-        note(measures->numbers(tag::SpacingBetweenSlices, &frame.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
+        Reader read(*measures, remarks);
+        note(read.numbers(tag::PixelSpacing, frame.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
+        note(read.numbers(tag::SliceThickness, &frame.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
+        note(read.numbers(tag::SpacingBetweenSlices, &frame.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
     }
 }
 
-void take_values(const Node &groups, cdicom_frame &frame) {
+void take_values(const Node &groups, cdicom_frame &frame, cdicom_remarks &remarks) {
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
     if (const Node *values = groups.item(tag::PixelValueTransformationSequence)) {
-        note(values->numbers(tag::RescaleSlope, &frame.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
-        note(values->numbers(tag::RescaleIntercept, &frame.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
+        Reader read(*values, remarks);
+        note(read.numbers(tag::RescaleSlope, &frame.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
+        note(read.numbers(tag::RescaleIntercept, &frame.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
+        cdicom::put_text(*values, tag::RescaleType, frame.rescale_type, sizeof frame.rescale_type);
     }
     if (const Node *window = groups.item(tag::FrameVOILUTSequence)) {
-        note(window->numbers(tag::WindowCenter, &frame.window_center, 1, true)
-                 && window->numbers(tag::WindowWidth, &frame.window_width, 1, true),
+        Reader read(*window, remarks);
+        note(read.numbers(tag::WindowCenter, &frame.window_center, 1, true)
+                 && read.numbers(tag::WindowWidth, &frame.window_width, 1, true),
              CDICOM_HAS_WINDOW);
     }
     if (const Node *echo = groups.item(tag::MREchoSequence)) {
-        note(echo->numbers(tag::EffectiveEchoTime, &frame.echo_time, 1), CDICOM_HAS_ECHO_TIME);
+        note(Reader(*echo, remarks).numbers(tag::EffectiveEchoTime, &frame.echo_time, 1), CDICOM_HAS_ECHO_TIME);
     }
     if (const Node *diffusion = groups.item(tag::MRDiffusionSequence)) {
-        note(diffusion->numbers(tag::DiffusionBValue, &frame.b_value, 1), CDICOM_HAS_B_VALUE);
+        note(Reader(*diffusion, remarks).numbers(tag::DiffusionBValue, &frame.b_value, 1), CDICOM_HAS_B_VALUE);
     }
     if (const Node *beat = groups.item(tag::CardiacSynchronizationSequence)) {
-        note(beat->numbers(tag::NominalCardiacTriggerDelayTime, &frame.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
+        Reader read(*beat, remarks);
+        note(read.numbers(tag::NominalCardiacTriggerDelayTime, &frame.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
     }
     for (const uint32_t type_tag :
          {tag::MRImageFrameTypeSequence, tag::CTImageFrameTypeSequence, tag::PETFrameAcquisitionSequence}) {
@@ -59,14 +67,15 @@ void take_values(const Node &groups, cdicom_frame &frame) {
 }
 
 /// The index of a frame among the others.
-void read_content(const Node &content, cdicom_frame &frame) {
+void read_content(const Node &content, cdicom_frame &frame, cdicom_remarks &remarks) {
+    Reader read(content, remarks);
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
     cdicom::put_text(content, tag::StackID, frame.stack_id, sizeof frame.stack_id);
-    note(content.integer(tag::InStackPositionNumber, frame.in_stack_position), CDICOM_HAS_IN_STACK_POSITION);
-    note(content.integer(tag::TemporalPositionIndex, frame.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
-    note(content.integer(tag::FrameAcquisitionNumber, frame.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
+    note(read.integer(tag::InStackPositionNumber, frame.in_stack_position), CDICOM_HAS_IN_STACK_POSITION);
+    note(read.integer(tag::TemporalPositionIndex, frame.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
+    note(read.integer(tag::FrameAcquisitionNumber, frame.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
     const std::string moment = content.text(tag::FrameAcquisitionDateTime);
     note(moment.size() > 8 && cdicom::seconds_of_day(moment.substr(8), frame.acquisition_time),
          CDICOM_HAS_ACQUISITION_TIME);
@@ -81,18 +90,21 @@ void read_content(const Node &content, cdicom_frame &frame) {
 }
 
 /// Copies the values stated in `groups`, the shared ones or a frame's own. Later calls override earlier ones.
-void read_groups(const Node &groups, cdicom_frame &frame) {
-    take_geometry(groups, frame);
-    take_values(groups, frame);
-    if (const Node *content = groups.item(tag::FrameContentSequence)) read_content(*content, frame);
+void read_groups(const Node &groups, cdicom_frame &frame, cdicom_remarks &remarks) {
+    take_geometry(groups, frame, remarks);
+    take_values(groups, frame, remarks);
+    if (const Node *content = groups.item(tag::FrameContentSequence)) read_content(*content, frame, remarks);
 }
 
 }  // namespace
 
-cdicom_code cdicom::copy_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error) {
+cdicom_code cdicom::copy_frames(const Node &set, cdicom_header &header, cdicom_frame **frames, size_t *count,
+                                cdicom_error *error) {
     cdicom_frame shared;
     std::memset(&shared, 0, sizeof shared);
-    if (const Node *groups = set.item(tag::SharedFunctionalGroupsSequence)) read_groups(*groups, shared);
+    if (const Node *groups = set.item(tag::SharedFunctionalGroupsSequence)) {
+        read_groups(*groups, shared, header.remarks);
+    }
     auto own = set.sequences.find(tag::PerFrameFunctionalGroupsSequence);
     const bool is_grid = own == set.sequences.end() && is_united_imaging(set);
     if (is_grid) own = set.sequences.find(tag::UnitedImagingFrameSequence);
@@ -108,8 +120,8 @@ cdicom_code cdicom::copy_frames(const Node &set, cdicom_frame **frames, size_t *
         made[index] = shared;
         const Node &item = own->second[index];
         if (!is_grid) {
-            read_groups(item, made[index]);
-        } else if (item.numbers(tag::ImagePositionPatient, made[index].position, 3)) {
+            read_groups(item, made[index], header.remarks);
+        } else if (Reader(item, header.remarks).numbers(tag::ImagePositionPatient, made[index].position, 3)) {
             made[index].present |= CDICOM_HAS_POSITION;
         }
     }

@@ -1,5 +1,7 @@
 #include "header.hpp"
+#include "reading.hpp"
 
+#include "cdicom/characters.hpp"
 #include "cdicom/tags.hpp"
 
 #include <algorithm>
@@ -8,11 +10,12 @@
 namespace {
 
 using cdicom::Node;
+using cdicom::Reader;
 namespace tag = cdicom::tag;
 
 /// Padding has the signedness of the pixels, which an implicit syntax does not state.
-bool padding(const Node &set, uint32_t tag, const cdicom_header &header, int64_t &value) {
-    if (!set.integer(tag, value)) return false;
+bool padding(Reader &read, uint32_t tag, const cdicom_header &header, int64_t &value) {
+    if (!read.integer(tag, value)) return false;
     if ((header.present & CDICOM_HAS_PIXEL_REPRESENTATION) && header.pixel_representation == 1 && value > 32767) {
         value -= 65536;
     }
@@ -23,6 +26,10 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     const Node &set = object.set;
     const auto text = [&set](uint32_t tag, char *field, size_t capacity) {
         cdicom::put_text(set, tag, field, capacity);
+    };
+    const cdicom::CharacterSets characters(set.text(tag::SpecificCharacterSet));
+    const auto words = [&](uint32_t tag, char *field, size_t capacity) {
+        cdicom::copy_text(field, capacity, characters.utf8(set.text(tag), tag == tag::PatientName));
     };
     text(tag::SOPClassUID, header.sop_class_uid, sizeof header.sop_class_uid);
     if (!header.sop_class_uid[0]) {
@@ -36,69 +43,75 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     text(tag::Modality, header.modality, sizeof header.modality);
     text(tag::PhotometricInterpretation, header.photometric, sizeof header.photometric);
     text(tag::ImageType, header.image_type, sizeof header.image_type);
-    text(tag::SeriesDescription, header.series_description, sizeof header.series_description);
+    words(tag::SeriesDescription, header.series_description, sizeof header.series_description);
     text(tag::Units, header.units, sizeof header.units);
-    text(tag::Manufacturer, header.manufacturer, sizeof header.manufacturer);
+    words(tag::Manufacturer, header.manufacturer, sizeof header.manufacturer);
+    text(tag::RescaleType, header.rescale_type, sizeof header.rescale_type);
+    if (const Node *table = set.item(tag::ModalityLUTSequence)) {
+        cdicom::put_text(*table, tag::ModalityLUTType, header.rescale_type, sizeof header.rescale_type);
+    }
     cdicom::copy_text(header.transfer_syntax_uid, sizeof header.transfer_syntax_uid, object.syntax_uid);
-    // Pseudonyms in files whose identity was removed may be shown.
-    if (set.text(tag::PatientIdentityRemoved).compare(0, 3, "YES") == 0) return;
-    text(tag::PatientName, header.patient_name, sizeof header.patient_name);
-    text(tag::PatientID, header.patient_id, sizeof header.patient_id);
+    text(tag::StudyDate, header.study_date, sizeof header.study_date);
+    header.identity_removed = set.text(tag::PatientIdentityRemoved).compare(0, 3, "YES") == 0;
+    words(tag::PatientName, header.patient_name, sizeof header.patient_name);
+    words(tag::PatientID, header.patient_id, sizeof header.patient_id);
     text(tag::PatientBirthDate, header.birth_date, sizeof header.birth_date);
 }
 
 void fill_pixels(const Node &set, cdicom_header &header) {
+    Reader read(set, header.remarks);
     const auto note = [&header](bool is_found, uint32_t bit) {
         if (is_found) header.present |= bit;
     };
-    note(set.integer(tag::Rows, header.rows), CDICOM_HAS_ROWS);
-    note(set.integer(tag::Columns, header.columns), CDICOM_HAS_COLUMNS);
-    note(set.integer(tag::BitsAllocated, header.bits_allocated), CDICOM_HAS_BITS_ALLOCATED);
-    note(set.integer(tag::BitsStored, header.bits_stored), CDICOM_HAS_BITS_STORED);
-    note(set.integer(tag::HighBit, header.high_bit), CDICOM_HAS_HIGH_BIT);
-    note(set.integer(tag::PixelRepresentation, header.pixel_representation), CDICOM_HAS_PIXEL_REPRESENTATION);
-    note(set.integer(tag::SamplesPerPixel, header.samples), CDICOM_HAS_SAMPLES);
-    note(set.integer(tag::NumberOfFrames, header.frames), CDICOM_HAS_FRAMES);
-    note(set.numbers(tag::RescaleSlope, &header.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
-    note(set.numbers(tag::RescaleIntercept, &header.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
-    note(set.numbers(tag::WindowCenter, &header.window_center, 1, true)
-             && set.numbers(tag::WindowWidth, &header.window_width, 1, true),
+    note(read.integer(tag::Rows, header.rows), CDICOM_HAS_ROWS);
+    note(read.integer(tag::Columns, header.columns), CDICOM_HAS_COLUMNS);
+    note(read.integer(tag::BitsAllocated, header.bits_allocated), CDICOM_HAS_BITS_ALLOCATED);
+    note(read.integer(tag::BitsStored, header.bits_stored), CDICOM_HAS_BITS_STORED);
+    note(read.integer(tag::HighBit, header.high_bit), CDICOM_HAS_HIGH_BIT);
+    note(read.integer(tag::PixelRepresentation, header.pixel_representation), CDICOM_HAS_PIXEL_REPRESENTATION);
+    note(read.integer(tag::SamplesPerPixel, header.samples), CDICOM_HAS_SAMPLES);
+    note(read.integer(tag::NumberOfFrames, header.frames), CDICOM_HAS_FRAMES);
+    note(read.numbers(tag::RescaleSlope, &header.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
+    note(read.numbers(tag::RescaleIntercept, &header.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
+    note(read.numbers(tag::WindowCenter, &header.window_center, 1, true)
+             && read.numbers(tag::WindowWidth, &header.window_width, 1, true),
          CDICOM_HAS_WINDOW);
     note(set.sequences.count(tag::ModalityLUTSequence) != 0, CDICOM_HAS_MODALITY_LUT);
-    note(padding(set, tag::PixelPaddingValue, header, header.padding_value), CDICOM_HAS_PADDING);
-    note(padding(set, tag::PixelPaddingRangeLimit, header, header.padding_limit), CDICOM_HAS_PADDING_LIMIT);
+    note(padding(read, tag::PixelPaddingValue, header, header.padding_value), CDICOM_HAS_PADDING);
+    note(padding(read, tag::PixelPaddingRangeLimit, header, header.padding_limit), CDICOM_HAS_PADDING_LIMIT);
 }
 
 void fill_geometry(const Node &set, cdicom_header &header) {
+    Reader read(set, header.remarks);
     const auto note = [&header](bool is_found, uint32_t bit) {
         if (is_found) header.present |= bit;
     };
-    note(set.numbers(tag::ImagePositionPatient, header.position, 3), CDICOM_HAS_POSITION);
-    note(set.numbers(tag::ImageOrientationPatient, header.orientation, 6), CDICOM_HAS_ORIENTATION);
-    note(set.numbers(tag::PixelSpacing, header.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
-    note(set.numbers(tag::SliceThickness, &header.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
-    note(set.numbers(tag::SpacingBetweenSlices, &header.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
-    note(set.numbers(tag::GantryDetectorTilt, &header.gantry_tilt, 1), CDICOM_HAS_GANTRY_TILT);
+    note(read.numbers(tag::ImagePositionPatient, header.position, 3), CDICOM_HAS_POSITION);
+    note(read.numbers(tag::ImageOrientationPatient, header.orientation, 6), CDICOM_HAS_ORIENTATION);
+    note(read.numbers(tag::PixelSpacing, header.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
+    note(read.numbers(tag::SliceThickness, &header.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
+    note(read.numbers(tag::SpacingBetweenSlices, &header.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
+    note(read.numbers(tag::GantryDetectorTilt, &header.gantry_tilt, 1), CDICOM_HAS_GANTRY_TILT);
 }
 
 /// The values that distinguish the slices of a series from each other.
 void fill_acquisition(const Node &set, cdicom_header &header) {
+    Reader read(set, header.remarks);
     const auto note = [&header](bool is_found, uint32_t bit) {
         if (is_found) header.present |= bit;
     };
-    note(set.integer(tag::InstanceNumber, header.instance_number), CDICOM_HAS_INSTANCE_NUMBER);
-    note(set.integer(tag::EchoNumbers, header.echo_number), CDICOM_HAS_ECHO_NUMBER);
-    note(set.integer(tag::AcquisitionNumber, header.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
-    note(set.integer(tag::SeriesNumber, header.series_number), CDICOM_HAS_SERIES_NUMBER);
-    note(set.integer(tag::TemporalPositionIdentifier, header.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
-    note(set.numbers(tag::EchoTime, &header.echo_time, 1), CDICOM_HAS_ECHO_TIME);
-    note(set.numbers(tag::TriggerTime, &header.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
-    note(cdicom::seconds_of_day(set.text(tag::ContentTime), header.content_time), CDICOM_HAS_CONTENT_TIME);
-    note(cdicom::seconds_of_day(set.text(tag::AcquisitionTime), header.acquisition_time),
-         CDICOM_HAS_ACQUISITION_TIME);
+    note(read.integer(tag::InstanceNumber, header.instance_number), CDICOM_HAS_INSTANCE_NUMBER);
+    note(read.integer(tag::EchoNumbers, header.echo_number, true), CDICOM_HAS_ECHO_NUMBER);
+    note(read.integer(tag::AcquisitionNumber, header.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
+    note(read.integer(tag::SeriesNumber, header.series_number), CDICOM_HAS_SERIES_NUMBER);
+    note(read.integer(tag::TemporalPositionIdentifier, header.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
+    note(read.numbers(tag::EchoTime, &header.echo_time, 1), CDICOM_HAS_ECHO_TIME);
+    note(read.numbers(tag::TriggerTime, &header.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
+    note(read.seconds(tag::ContentTime, header.content_time), CDICOM_HAS_CONTENT_TIME);
+    note(read.seconds(tag::AcquisitionTime, header.acquisition_time), CDICOM_HAS_ACQUISITION_TIME);
     const bool is_siemens = set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0;
-    note(set.numbers(tag::DiffusionBValue, &header.b_value, 1)
-             || (is_siemens && set.numbers(tag::SiemensBValue, &header.b_value, 1)),
+    note(read.numbers(tag::DiffusionBValue, &header.b_value, 1)
+             || (is_siemens && read.numbers(tag::SiemensBValue, &header.b_value, 1)),
          CDICOM_HAS_B_VALUE);
     double matrix[4] = {};
     if (set.numbers(tag::AcquisitionMatrix, matrix, 4)) {
@@ -109,28 +122,6 @@ void fill_acquisition(const Node &set, cdicom_header &header) {
 }
 
 }  // namespace
-
-void cdicom::put_text(const Node &node, uint32_t tag, char *field, size_t capacity) {
-    copy_text(field, capacity, node.text(tag));
-}
-
-bool cdicom::seconds_of_day(std::string text, double &value) {
-    text.erase(std::remove(text.begin(), text.end(), ':'), text.end());
-    text = text.substr(0, text.find_first_of("\\+-& "));
-    size_t digits = 0;
-    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') digits += 1;
-    if (digits < 2 || digits > 6 || digits % 2 != 0) return false;
-    value = 0;
-    static const double weights[] = {3600, 60, 1};
-    for (size_t at = 0; at < digits; at += 2) value += weights[at / 2] * ((text[at] - '0') * 10 + text[at + 1] - '0');
-    double weight = 0.1;
-    for (size_t at = digits + 1; digits < text.size() && text[digits] == '.' && at < text.size(); at += 1) {
-        if (text[at] < '0' || text[at] > '9') break;
-        value += weight * (text[at] - '0');
-        weight /= 10;
-    }
-    return true;
-}
 
 void cdicom::fill_header(const Object &object, cdicom_header &header) {
     fill_texts(object, header);
@@ -153,6 +144,6 @@ extern "C" cdicom_code cdicom_read_object(const char *path, cdicom_header *heade
         header->file_size = object.file_size;
         if (code != CDICOM_OK) return code;
         cdicom::fill_header(object, *header);
-        return frames && count ? cdicom::copy_frames(object.set, frames, count, error) : CDICOM_OK;
+        return frames && count ? cdicom::copy_frames(object.set, *header, frames, count, error) : CDICOM_OK;
     });
 }

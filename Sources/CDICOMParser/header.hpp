@@ -8,9 +8,6 @@ namespace cdicom {
 /// Copies the text of an element to a field; an empty one when it is missing.
 void put_text(const Node &node, uint32_t tag, char *field, size_t capacity);
 
-/// Converts "HHMMSS.FFFFFF", whose end may be missing, to seconds; older files have colons.
-bool seconds_of_day(std::string text, double &value);
-
 /// Fills in the scanner's values of a mosaic: the number of used tiles, and for Siemens the direction of the slices.
 void find_mosaic(const Node &set, cdicom_header &header);
 

@@ -13,6 +13,12 @@ struct StatedLayout {
     int64_t allocated = 0, stored = 0, high = 0, sign = 0;
 };
 
+/// False when the element is there and its value cannot be used; an empty one counts as missing.
+bool read_optional(const cdicom::Node &set, uint32_t tag, int64_t &value) {
+    const cdicom::Reading reading = set.read(tag, value);
+    return reading != cdicom::Reading::unusable && reading != cdicom::Reading::twice;
+}
+
 /// False when something is missing or out of range.
 bool read_bits(const cdicom::Node &set, StatedLayout &stated) {
     namespace tag = cdicom::tag;
@@ -21,8 +27,9 @@ bool read_bits(const cdicom::Node &set, StatedLayout &stated) {
         return false;
     }
     const int64_t allocated = stated.allocated, stored = stated.stored;
-    if (!set.integer(tag::HighBit, stated.high)) stated.high = stored - 1;
-    return (allocated == 1 || allocated == 8 || allocated == 16 || allocated == 32) && stored >= 1
+    stated.high = stored - 1;
+    return read_optional(set, tag::HighBit, stated.high)
+        && (allocated == 1 || allocated == 8 || allocated == 16 || allocated == 32) && stored >= 1
         && stored <= allocated && (stated.sign == 0 || stated.sign == 1) && stated.high >= stored - 1
         && stated.high < allocated;
 }
@@ -31,11 +38,11 @@ bool read_bits(const cdicom::Node &set, StatedLayout &stated) {
 bool read_sizes(const cdicom::Node &set, StatedLayout &stated) {
     namespace tag = cdicom::tag;
     const bool has_both = set.integer(tag::Rows, stated.rows) && set.integer(tag::Columns, stated.columns);
-    set.integer(tag::SamplesPerPixel, stated.samples);
-    set.integer(tag::NumberOfFrames, stated.frames);
-    set.integer(tag::PlanarConfiguration, stated.planar);
-    return has_both && stated.rows > 0 && stated.columns > 0 && stated.rows <= 65535 && stated.columns <= 65535
-        && stated.samples >= 1 && stated.samples <= 4 && stated.frames >= 1
+    return read_optional(set, tag::SamplesPerPixel, stated.samples)
+        && read_optional(set, tag::NumberOfFrames, stated.frames)
+        && read_optional(set, tag::PlanarConfiguration, stated.planar) && has_both && stated.rows > 0
+        && stated.columns > 0 && stated.rows <= 65535 && stated.columns <= 65535 && stated.samples >= 1
+        && stated.samples <= 4 && stated.frames >= 1
         && static_cast<uint64_t>(stated.rows * stated.columns) <= maximum_frame_pixels;
 }
 

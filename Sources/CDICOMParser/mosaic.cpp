@@ -1,4 +1,5 @@
 #include "header.hpp"
+#include "reading.hpp"
 
 #include "cdicom/tags.hpp"
 
@@ -63,15 +64,16 @@ bool cdicom::is_united_imaging(const Node &set) {
 }
 
 void cdicom::find_mosaic(const Node &set, cdicom_header &header) {
+    Reader read(set, header.remarks);
     double slices = 0;
-    if (is_united_imaging(set) && set.numbers(tag::UnitedImagingSlicesInGrid, &slices, 1) && slices > 1) {
+    if (is_united_imaging(set) && read.numbers(tag::UnitedImagingSlicesInGrid, &slices, 1) && slices > 1) {
         set_tile_count(slices, header);
         return;
     }
     if (set.text(tag::ImageType).find("MOSAIC") == std::string::npos) return;
     int64_t stated = 0;
     if (set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0) {
-        if (set.integer(tag::SiemensNumberOfImagesInMosaic, stated)) {
+        if (read.integer(tag::SiemensNumberOfImagesInMosaic, stated)) {
             set_tile_count(static_cast<double>(stated), header);
         }
         if (const Value *times = set.find(tag::SiemensMosaicRefAcqTimes)) {

@@ -1,10 +1,9 @@
-#include "cdicom/dataset.hpp"
+#include "reading.hpp"
 
 #include <algorithm>
-
-#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 namespace {
 
@@ -22,21 +21,13 @@ T number_at(const char *bytes, bool big) {
 template <typename T>
 std::vector<double> all_numbers(const cdicom::Value &value) {
     std::vector<double> numbers;
+    if (value.bytes.size() % sizeof(T) != 0) return {};
     for (size_t at = 0; at + sizeof(T) <= value.bytes.size(); at += sizeof(T)) {
         const double number = static_cast<double>(number_at<T>(value.bytes.data() + at, value.big));
         if (!std::isfinite(number)) return {};
         numbers.push_back(number);
     }
     return numbers;
-}
-
-/// A decimal number, surrounded only by spaces.
-bool decimal(const char *start, const char *end, double &value) {
-    while (start < end && *start == ' ') start += 1;
-    while (end > start && (end[-1] == ' ' || end[-1] == '\0')) end -= 1;
-    if (start < end && *start == '+') start += 1;
-    const auto read = std::from_chars(start, end, value);
-    return read.ec == std::errc() && read.ptr == end && std::isfinite(value);
 }
 
 }  // namespace
@@ -49,6 +40,12 @@ std::string Value::text() const {
     const size_t start = text.find_first_not_of(' ');
     if (start == std::string::npos) return "";
     return text.substr(start, text.find_last_not_of(' ') - start + 1);
+}
+
+bool Value::is_binary() const {
+    static const char *const binary[] = {"US", "OW", "SS", "UL", "OL", "SL", "FL", "OF", "FD", "OD", "OV", "UV"};
+    return std::any_of(std::begin(binary), std::end(binary),
+                       [this](const char *name) { return vr[0] == name[0] && vr[1] == name[1]; });
 }
 
 std::vector<double> Value::numbers() const {
@@ -65,7 +62,7 @@ std::vector<double> Value::numbers() const {
     while (at < end && numbers.size() < 4096) {
         const char *stop = std::find(at, end, '\\');
         double number = 0;
-        if (!decimal(at, stop, number)) return {};
+        if (!plain_decimal(at, stop, number)) return {};
         numbers.push_back(number);
         at = stop == end ? end : stop + 1;
     }
@@ -80,23 +77,6 @@ const Value *Node::find(uint32_t tag) const {
 std::string Node::text(uint32_t tag) const {
     const Value *value = find(tag);
     return value ? value->text() : "";
-}
-
-bool Node::numbers(uint32_t tag, double *target, size_t count, bool more_allowed) const {
-    const Value *value = find(tag);
-    if (!value) return false;
-    const std::vector<double> all = value->numbers();
-    if (all.size() < count || (!more_allowed && all.size() > count)) return false;
-    std::copy(all.begin(), all.begin() + static_cast<ptrdiff_t>(count), target);
-    return true;
-}
-
-bool Node::integer(uint32_t tag, int64_t &value) const {
-    double number = 0;
-    if (!numbers(tag, &number, 1, true)) return false;
-    if (number != std::floor(number) || std::fabs(number) > 4294967296.0) return false;
-    value = static_cast<int64_t>(number);
-    return true;
 }
 
 const Node *Node::item(uint32_t tag) const {

@@ -48,7 +48,12 @@ bool Walk::keep(const ElementHead &head, Node &node) {
     value.big = reader_.is_big_endian();
     value.bytes.resize(head.length);
     if (!reader_.bytes().copy(head.value, head.length, &value.bytes[0])) return false;
-    node.values.emplace(head.tag, std::move(value));
+    const auto known = node.values.find(head.tag);
+    if (known == node.values.end()) {
+        node.values.emplace(head.tag, std::move(value));
+    } else if (known->second.bytes != value.bytes) {
+        known->second.is_twice = true;
+    }
     return true;
 }
 
@@ -81,7 +86,7 @@ Walk::Outcome Walk::elements(uint64_t &at, const Scope &scope, Node *node) {
             return Outcome::fine;
         }
         const uint32_t group = tag::group_of(head.tag);
-        if (group == tag::item_group || (scope.depth == 0 && head.tag <= previous && previous != 0)) {
+        if (group == tag::item_group || (scope.depth == 0 && head.tag < previous)) {
             return Outcome::not_understood;
         }
         previous = head.tag;

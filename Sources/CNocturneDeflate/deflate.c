@@ -233,8 +233,7 @@ size_t nocturne_deflate(
     nocturne_deflater *deflater,
     const uint8_t *content,
     size_t count,
-    int width,
-    size_t row,
+    nocturne_voxels voxels,
     int is_last,
     uint8_t *target) {
     bits out = {target, 0, 0};
@@ -245,7 +244,7 @@ size_t nocturne_deflate(
         const int ends_stream = is_last && end == count;
         block_codes codes;
         code_table table;
-        nocturne_find_matches(deflater, content, start, end, width, row);
+        nocturne_find_matches(deflater, content, start, end, voxels);
         nocturne_make_codes(
             deflater->symbol_counts, LITERALS, LONGEST_LITERAL_CODE, codes.literal_lengths, codes.literals);
         nocturne_make_codes(

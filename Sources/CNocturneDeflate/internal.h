@@ -68,8 +68,7 @@ void nocturne_find_matches(
     const uint8_t *content,
     size_t start,
     size_t end,
-    int width,
-    size_t row);
+    nocturne_voxels voxels);
 
 /* Prefix codes of at most `longest` bits for symbols with these counts: lengths, and codes with their first bit lowest.
  * An unused symbol has length 0; at least one symbol gets a code. */

@@ -51,7 +51,9 @@ static void finish(nocturne_deflater *deflater, const uint8_t *literals, size_t 
 
 static inline size_t next_voxel(size_t at, size_t width) { return (at + width - 1) / width * width; }
 
-/* The longer of a run and a repetition of the previous row; 0 if it is shorter than `least`. */
+/* The longer of a run and a repetition of the previous row; 0 if it is shorter than `least`.
+ *
+ * Seven parameters, because it is inlined into the innermost loop, with `width` and `least` as constants. */
 static inline size_t longest_run_or_row_match(
     const uint8_t *content,
     size_t at,
@@ -190,14 +192,14 @@ void nocturne_find_matches(
     const uint8_t *content,
     size_t start,
     size_t end,
-    int width,
-    size_t row) {
+    nocturne_voxels voxels) {
+    size_t row = voxels.row;
     deflater->sequence_count = 0;
     memset(deflater->literal_counts, 0, sizeof deflater->literal_counts);
     memset(deflater->symbol_counts, 0, sizeof deflater->symbol_counts);
     memset(deflater->distance_counts, 0, sizeof deflater->distance_counts);
-    if (row < (size_t)width || row > FARTHEST) row = 0;
-    switch (width) {
+    if (row < (size_t)voxels.width || row > FARTHEST) row = 0;
+    switch (voxels.width) {
     case 1: find_in_bytes(deflater, content, start, end, row); break;
     case 2: find_in_words(deflater, content, start, end, 2, row); break;
     default: find_in_words(deflater, content, start, end, 4, row); break;

@@ -1,7 +1,6 @@
 #include "COpenVINO.h"
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,18 +209,14 @@ int covino_reshape(const covino_library *library, void *model, size_t count, con
     return status;
 }
 
-int covino_compile(const covino_library *library, void *core, void *model, size_t count, const char *const *keys,
-                   const char *const *values, void **compiled) {
-    const char *k[8] = {NULL};
-    const char *v[8] = {NULL};
+int covino_compile(const covino_library *library, void *core, void *model, size_t count,
+                   const char *const *properties, void **compiled) {
+    const char *p[16] = {NULL};
     if (count > 8) return COVINO_MISSING;
-    for (size_t index = 0; index < count; index++) {
-        k[index] = keys[index];
-        v[index] = values[index];
-    }
-    /* The function reads as many properties as the count says; only later versions have one that takes arrays. */
-    return library->core_compile_model(core, model, "CPU", 2 * count, compiled, k[0], v[0], k[1], v[1], k[2], v[2],
-                                       k[3], v[3], k[4], v[4], k[5], v[5], k[6], v[6], k[7], v[7]);
+    for (size_t index = 0; index < 2 * count; index++) p[index] = properties[index];
+    /* The function reads as many properties as the count states; only later versions have one that takes arrays. */
+    return library->core_compile_model(core, model, "CPU", 2 * count, compiled, p[0], p[1], p[2], p[3], p[4], p[5],
+                                       p[6], p[7], p[8], p[9], p[10], p[11], p[12], p[13], p[14], p[15]);
 }
 
 void covino_free_compiled(const covino_library *library, void *compiled) { library->compiled_model_free(compiled); }
@@ -232,8 +227,8 @@ int covino_request(const covino_library *library, void *compiled, void **request
 
 void covino_free_request(const covino_library *library, void *request) { library->infer_request_free(request); }
 
-int covino_bind(const covino_library *library, void *request, int of_outputs, size_t index, int rank,
-                const int64_t *extents, float *values) {
+int covino_bind(const covino_library *library, void *request, covino_place place, int rank, const int64_t *extents,
+                float *values) {
     int64_t copy[COVINO_MAX_RANK];
     if (rank < 0 || rank > COVINO_MAX_RANK) return COVINO_MISSING;
     memcpy(copy, extents, sizeof(int64_t) * (size_t)rank);
@@ -241,9 +236,9 @@ int covino_bind(const covino_library *library, void *request, int of_outputs, si
     void *tensor = NULL;
     int status = library->tensor_create_from_host_ptr(library->float32, shape, values, &tensor);
     if (status != 0) return status;
-    status = of_outputs ? library->infer_request_set_output_tensor_by_index(request, index, tensor)
-                        : library->infer_request_set_input_tensor_by_index(request, index, tensor);
-    /* The request holds a reference of its own. */
+    status = place.of_outputs ? library->infer_request_set_output_tensor_by_index(request, place.index, tensor)
+                              : library->infer_request_set_input_tensor_by_index(request, place.index, tensor);
+    /* The request holds another reference. */
     library->tensor_free(tensor);
     return status;
 }
@@ -257,19 +252,6 @@ int covino_wait_for(const covino_library *library, void *request, int64_t millis
 int covino_wait(const covino_library *library, void *request) { return library->infer_request_wait(request); }
 
 int covino_cancel(const covino_library *library, void *request) { return library->infer_request_cancel(request); }
-
-size_t covino_private_bytes(void) {
-    malloc_trim(0);
-    FILE *file = fopen("/proc/self/status", "r");
-    if (file == NULL) return 0;
-    char line[256];
-    size_t kibibytes = 0;
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "VmData: %zu", &kibibytes) == 1) break;
-    }
-    fclose(file);
-    return kibibytes * 1024;
-}
 
 int covino_processor(void) {
 #if defined(__x86_64__)

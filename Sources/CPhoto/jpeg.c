@@ -297,7 +297,3 @@ cphoto_code cphoto_jpeg_rows(cphoto_jpeg *decoder, uint8_t *rgb, size_t count)
 }
 
 int cphoto_jpeg_irregularities(const cphoto_jpeg *decoder) { return decoder->irregularities; }
-
-#define CPHOTO_QUOTED(text) #text
-#define CPHOTO_TEXT(macro) CPHOTO_QUOTED(macro)
-const char *cphoto_jpeg_version(void) { return CPHOTO_TEXT(LIBJPEG_TURBO_VERSION); }

@@ -73,3 +73,7 @@ void cphoto_jpeg_release(cphoto_jpeg_bytes *result)
     free(result->bytes);
     result->bytes = NULL;
 }
+
+#define CPHOTO_QUOTED(text) #text
+#define CPHOTO_TEXT(macro) CPHOTO_QUOTED(macro)
+const char *cphoto_jpeg_version(void) { return CPHOTO_TEXT(LIBJPEG_TURBO_VERSION); }

@@ -39,9 +39,10 @@ static void copy_strided(const uint8_t *source, ptrdiff_t step, size_t count, ui
     memcpy(target + (count - 1) * 3, source + (ptrdiff_t)(count - 1) * step, 3);
 }
 
-void cphoto_place_rows(
-    const uint8_t *rows, size_t first, size_t count, size_t width, size_t height, int orientation, uint8_t *upright)
+void cphoto_place_rows(const uint8_t *rows, size_t first, size_t count, cphoto_stored stored, uint8_t *upright)
 {
+    size_t width = stored.width, height = stored.height;
+    int orientation = stored.orientation;
     int is_turned = orientation >= 5;
     size_t row_length = (is_turned ? height : width) * 3;
     // The target of stored column 0, and the distance between two columns, for each stored row.

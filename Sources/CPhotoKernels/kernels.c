@@ -158,14 +158,13 @@ PHOTO_INLINE four_values last_values_at(const uint8_t *pixel)
     return (four_values){(float)pixel[0], (float)pixel[1], (float)pixel[2], 0};
 }
 
-PHOTO_INLINE void photo_sample_line_body(
-    const photo_masked *source, double x, double y, double dx, double dy, ptrdiff_t count, uint8_t *out, uint8_t *alpha)
+PHOTO_INLINE void photo_sample_line_body(const photo_masked *source, photo_line line, uint8_t *out, uint8_t *alpha)
 {
 #pragma STDC FP_CONTRACT OFF
     const uint8_t *opacity = source->opacity;
     const ptrdiff_t width = source->width, height = source->height, last = width * height - 1;
-    for (ptrdiff_t i = 0; i < count; i++) {
-        const double px = x + dx * (double)i, py = y + dy * (double)i;
+    for (ptrdiff_t i = 0; i < line.count; i++) {
+        const double px = line.x + line.dx * (double)i, py = line.y + line.dy * (double)i;
         if (!(px > -0.5 && py > -0.5 && px < (double)width && py < (double)height)) continue;
         const ptrdiff_t nearest_x = (ptrdiff_t)(px + 0.5), nearest_y = (ptrdiff_t)(py + 0.5);
         if (nearest_x >= width || nearest_y >= height) continue;
@@ -201,6 +200,5 @@ PHOTO_INLINE void photo_sample_line_body(
 }
 
 PHOTO_VARIANTS(
-    photo_sample_line,
-    (const photo_masked *source, double x, double y, double dx, double dy, ptrdiff_t count, uint8_t *out, uint8_t *alpha),
-    (source, x, y, dx, dy, count, out, alpha))
+    photo_sample_line, (const photo_masked *source, photo_line line, uint8_t *out, uint8_t *alpha),
+    (source, line, out, alpha))

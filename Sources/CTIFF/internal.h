@@ -5,7 +5,7 @@
 
 #include <tiffio.h>
 
-typedef enum { ctiff_by_scanlines, ctiff_by_planes, ctiff_by_tiles, ctiff_by_library } ctiff_way;
+typedef enum { ctiff_by_scanlines, ctiff_by_strips, ctiff_by_tiles, ctiff_by_library } ctiff_way;
 
 struct ctiff_decoder {
     TIFF *tiff;
@@ -16,6 +16,7 @@ struct ctiff_decoder {
     uint32_t tile_width, tile_height, rows_per_strip;
     uint16_t bits, samples, photometric, planar, compression;
     uint16_t kind;              // SAMPLEFORMAT_…, of a stack
+    int is_lossless;            // whether strips or tiles are lossless JPEG
     uint16_t alpha;             // EXTRASAMPLE_…, 0 when there is none
     ctiff_way way;
     cphoto_stop stop;
@@ -46,13 +47,31 @@ void ctiff_unpack(const uint8_t *source, size_t count, unsigned bits, int is_ind
 // Converts one row of unpacked samples to RGB.
 void ctiff_convert(const ctiff_decoder *decoder, const uint8_t *samples, uint8_t *rgb);
 
+// Whether the first strip or tile is lossless JPEG.
+int ctiff_holds_lossless_jpeg(ctiff_decoder *decoder);
+
+typedef struct {
+    int64_t columns, rows;
+    int components;
+} ctiff_block_size;
+
+// Reads a strip or tile of lossless JPEG: a byte for each sample, or 16 bits in the machine's order where there are more than 8.
+cphoto_code ctiff_read_lossless(ctiff_decoder *decoder, uint32_t block, ctiff_block_size size, uint8_t *samples);
+
+// Scales samples of `bits` bits, which are 16-bit numbers, to 16 bits, of which the high byte is used.
+void ctiff_widen(uint8_t *samples, size_t count, unsigned bits);
+
+// Opens a file with the library, with its messages and at most `memory` bytes for one allocation; `tiff` is NULL and errno set where
+// that fails. 0 if there is no memory.
+int ctiff_open_library(ctiff_decoder *decoder, const char *path, size_t memory);
+
 // Opens a file, whose first directory is then the current one; the decoder is created unless memory runs out.
 cphoto_code ctiff_open_file(const char *path, size_t memory, ctiff_decoder **made);
 
 // A field of one 16-bit number, or its default.
 uint16_t ctiff_short_field(ctiff_decoder *decoder, uint32_t tag, uint16_t otherwise);
 
-// The number of pictures in a file's chain of directories, at most `most`; at least 1. `is_broken`, unless NULL, says
+// The number of pictures in a file's chain of directories, at most `most`; at least 1. `is_broken`, unless NULL, gets
 // whether the chain leads out of the file.
 int32_t ctiff_count_pages(int descriptor, int32_t most, int *is_broken);
 

@@ -2,8 +2,6 @@
 #include "internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,126 +12,6 @@ enum {
     // Pictures that the library itself converts are held completely, and their conversion cannot be interrupted.
     maximum_library_pixels = 50000000
 };
-
-static void keep_message(ctiff_decoder *decoder, const char *format, va_list arguments)
-{
-    if (!decoder->has_message) vsnprintf(decoder->message, sizeof decoder->message, format, arguments);
-    decoder->has_message = 1;
-}
-
-static void on_error(ctiff_decoder *decoder, const char *format, va_list arguments)
-{
-    // The library's own read function preserves the errno, and its message says only that reading failed.
-    int number = errno;
-    if (!decoder->has_message && (number == EIO || number == ESTALE || number == ETIMEDOUT)) {
-        decoder->system_code = number;
-    }
-    keep_message(decoder, format, arguments);
-}
-
-// For a truncated or damaged picture the library may only warn, and continue without the pixels or the palette.
-static int indicates_loss(const char *module, const char *text)
-{
-    if (strstr(text, "IO error") || strstr(text, "ColorMap") || strstr(text, "Colormap")) return 1;
-    // The codecs of JPEG and of old-style JPEG.
-    if (!module || (strcmp(module, "JPEGLib") != 0 && strcmp(module, "LibJpeg") != 0)) return 0;
-    return (strstr(text, "remature end") || strstr(text, "Corrupt")) && !strstr(text, "extraneous");
-}
-
-static void on_warning(ctiff_decoder *decoder, const char *module, const char *format, va_list arguments)
-{
-    char text[200];
-    va_list copy;
-    va_copy(copy, arguments);
-    vsnprintf(text, sizeof text, format, copy);
-    va_end(copy);
-    if (indicates_loss(module, text)) keep_message(decoder, format, arguments);
-}
-
-#if TIFFLIB_VERSION >= 20221213 // 4.5
-
-static int handle_error(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
-{
-    (void)tiff;
-    (void)module;
-    on_error(owner, format, arguments);
-    return 1;
-}
-
-static int handle_warning(TIFF *tiff, void *owner, const char *module, const char *format, va_list arguments)
-{
-    (void)tiff;
-    on_warning(owner, module, format, arguments);
-    return 1;
-}
-
-static int open_tiff(ctiff_decoder *decoder, const char *path, size_t memory)
-{
-    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
-    if (!options) return 0;
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)memory);
-    TIFFOpenOptionsSetErrorHandlerExtR(options, handle_error, decoder);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, handle_warning, decoder);
-    errno = 0;
-    decoder->tiff = TIFFOpenExt(path, "rm", options);
-    int reason = errno;
-    TIFFOpenOptionsFree(options);
-    errno = reason;
-    return 1;
-}
-
-void ctiff_listen(ctiff_decoder *decoder) { (void)decoder; }
-
-#else // One handler for all files of the process: messages go to the decoder at work in the calling thread.
-
-static _Thread_local ctiff_decoder *listener;
-
-void ctiff_listen(ctiff_decoder *decoder) { listener = decoder; }
-
-static void handle_error(thandle_t file, const char *module, const char *format, va_list arguments)
-{
-    (void)file;
-    (void)module;
-    if (listener) on_error(listener, format, arguments);
-}
-
-static void handle_warning(thandle_t file, const char *module, const char *format, va_list arguments)
-{
-    (void)file;
-    if (listener) on_warning(listener, module, format, arguments);
-}
-
-// This version has no limit of its own for a single allocation.
-static int open_tiff(ctiff_decoder *decoder, const char *path, size_t memory)
-{
-    (void)memory;
-    TIFFSetErrorHandler(NULL);
-    TIFFSetWarningHandler(NULL);
-    TIFFSetErrorHandlerExt(handle_error);
-    TIFFSetWarningHandlerExt(handle_warning);
-    ctiff_listen(decoder);
-    errno = 0;
-    decoder->tiff = TIFFOpen(path, "rm");
-    return 1;
-}
-
-#endif
-
-cphoto_code ctiff_refuse(ctiff_decoder *decoder, cphoto_code code, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    decoder->has_message = 0;
-    keep_message(decoder, format, arguments);
-    va_end(arguments);
-    return code;
-}
-
-cphoto_code ctiff_library_failure(ctiff_decoder *decoder)
-{
-    if (!decoder->system_code) return CPHOTO_CORRUPT;
-    return ctiff_refuse(decoder, CPHOTO_NOT_READ, "%s", strerror(decoder->system_code));
-}
 
 uint16_t ctiff_short_field(ctiff_decoder *decoder, uint32_t tag, uint16_t otherwise)
 {
@@ -176,6 +54,54 @@ static int has_plain_samples(const ctiff_decoder *decoder)
     }
 }
 
+// How samples are read that need no conversion by the library: rows, strips or tiles at a time.
+static cphoto_code choose_blocks(ctiff_decoder *decoder, ctiff_facts *facts)
+{
+    int64_t band_rows = 1;
+    decoder->way = ctiff_by_scanlines;
+    decoder->is_lossless = ctiff_holds_lossless_jpeg(decoder);
+    if (decoder->is_lossless && (decoder->bits < 8 || decoder->bits > 16)) {
+        return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "lossless JPEG of %u bits; 8 to 16 are supported", decoder->bits);
+    }
+    int64_t block_width = decoder->width;
+    int is_apart = decoder->planar == PLANARCONFIG_SEPARATE && decoder->samples > 1;
+    if (TIFFIsTiled(decoder->tiff)) {
+        TIFFGetField(decoder->tiff, TIFFTAG_TILEWIDTH, &decoder->tile_width);
+        TIFFGetField(decoder->tiff, TIFFTAG_TILELENGTH, &decoder->tile_height);
+        if (decoder->tile_width == 0 || decoder->tile_height == 0 || decoder->tile_width > 1u << 20 ||
+            decoder->tile_height > 1u << 20) {
+            return ctiff_refuse(decoder, CPHOTO_CORRUPT, "tiles of %u x %u", decoder->tile_width, decoder->tile_height);
+        }
+        decoder->way = ctiff_by_tiles;
+        band_rows = decoder->tile_height;
+        block_width = decoder->tile_width;
+        decoder->raw_size = TIFFTileSize64(decoder->tiff) > INT64_MAX ? -1 : (int64_t)TIFFTileSize64(decoder->tiff);
+    } else if (is_apart || decoder->is_lossless) {
+        TIFFGetFieldDefaulted(decoder->tiff, TIFFTAG_ROWSPERSTRIP, &decoder->rows_per_strip);
+        band_rows = decoder->rows_per_strip;
+        decoder->way = ctiff_by_strips;
+        decoder->raw_size = (int64_t)TIFFStripSize64(decoder->tiff);
+    } else {
+        decoder->raw_size = (int64_t)TIFFScanlineSize64(decoder->tiff);
+    }
+    if (band_rows <= 0 || band_rows > decoder->height) band_rows = decoder->height;
+    decoder->band_rows = band_rows;
+    // Both factors are below 2^31 and there are at most 32 samples.
+    int64_t row_samples = decoder->width * decoder->samples;
+    if (decoder->is_lossless && block_width <= INT64_MAX / 64 / band_rows) {
+        decoder->raw_size = block_width * band_rows * (is_apart ? 1 : decoder->samples) * (decoder->bits > 8 ? 2 : 1);
+    }
+    if (decoder->raw_size <= 0 || decoder->raw_size > INT64_MAX / 8 || row_samples > INT64_MAX / 8 / band_rows) {
+        return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of impossible size");
+    }
+    struct stat status;
+    int64_t file_size = fstat(TIFFFileno(decoder->tiff), &status) == 0 ? (int64_t)status.st_size : 0;
+    facts->working_bytes = row_samples * band_rows + decoder->raw_size + file_size;
+    // The decoder has copies of the stream and of its samples.
+    if (decoder->is_lossless) facts->working_bytes += decoder->raw_size + file_size * 3;
+    return CPHOTO_OK;
+}
+
 static cphoto_code choose_method(ctiff_decoder *decoder, ctiff_facts *facts)
 {
     uint16_t format = ctiff_short_field(decoder, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
@@ -185,8 +111,6 @@ static cphoto_code choose_method(ctiff_decoder *decoder, ctiff_facts *facts)
             decoder, CPHOTO_UNSUPPORTED, "samples are %s, which is not a photo",
             format == SAMPLEFORMAT_INT ? "signed numbers" : "not integers");
     }
-    int64_t band_rows = 1;
-    decoder->way = ctiff_by_scanlines;
     if (!has_plain_samples(decoder)) {
         char why[1024] = "";
         if (!TIFFRGBAImageOK(decoder->tiff, why)) return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%s", why);
@@ -200,35 +124,7 @@ static cphoto_code choose_method(ctiff_decoder *decoder, ctiff_facts *facts)
     if (decoder->photometric == PHOTOMETRIC_YCBCR) {
         TIFFSetField(decoder->tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
     }
-    if (TIFFIsTiled(decoder->tiff)) {
-        TIFFGetField(decoder->tiff, TIFFTAG_TILEWIDTH, &decoder->tile_width);
-        TIFFGetField(decoder->tiff, TIFFTAG_TILELENGTH, &decoder->tile_height);
-        if (decoder->tile_width == 0 || decoder->tile_height == 0 || decoder->tile_width > 1u << 20 ||
-            decoder->tile_height > 1u << 20) {
-            return ctiff_refuse(decoder, CPHOTO_CORRUPT, "tiles of %u x %u", decoder->tile_width, decoder->tile_height);
-        }
-        decoder->way = ctiff_by_tiles;
-        band_rows = decoder->tile_height;
-        decoder->raw_size = TIFFTileSize64(decoder->tiff) > INT64_MAX ? -1 : (int64_t)TIFFTileSize64(decoder->tiff);
-    } else if (decoder->planar == PLANARCONFIG_SEPARATE && decoder->samples > 1) {
-        TIFFGetFieldDefaulted(decoder->tiff, TIFFTAG_ROWSPERSTRIP, &decoder->rows_per_strip);
-        band_rows = decoder->rows_per_strip;
-        decoder->way = ctiff_by_planes;
-        decoder->raw_size = (int64_t)TIFFStripSize64(decoder->tiff);
-    } else {
-        decoder->raw_size = (int64_t)TIFFScanlineSize64(decoder->tiff);
-    }
-    if (band_rows <= 0 || band_rows > decoder->height) band_rows = decoder->height;
-    decoder->band_rows = band_rows;
-    // Both factors are below 2^31 and there are at most 32 samples.
-    int64_t row_samples = decoder->width * decoder->samples;
-    if (decoder->raw_size <= 0 || decoder->raw_size > INT64_MAX / 8 || row_samples > INT64_MAX / 8 / band_rows) {
-        return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips or tiles of impossible size");
-    }
-    struct stat status;
-    int64_t file_size = fstat(TIFFFileno(decoder->tiff), &status) == 0 ? (int64_t)status.st_size : 0;
-    facts->working_bytes = row_samples * band_rows + decoder->raw_size + file_size;
-    return CPHOTO_OK;
+    return choose_blocks(decoder, facts);
 }
 
 static int32_t model_of(const ctiff_decoder *decoder)
@@ -259,7 +155,7 @@ cphoto_code ctiff_open_file(const char *path, size_t memory, ctiff_decoder **mad
     ctiff_decoder *decoder = calloc(1, sizeof *decoder);
     *made = decoder;
     if (!decoder) return CPHOTO_NO_MEMORY;
-    if (!open_tiff(decoder, path, memory)) return CPHOTO_NO_MEMORY;
+    if (!ctiff_open_library(decoder, path, memory)) return CPHOTO_NO_MEMORY;
     int reason = errno;
     if (!decoder->tiff) {
         if (reason == ENOENT || reason == EACCES || reason == EISDIR) {

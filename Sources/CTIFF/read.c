@@ -62,17 +62,41 @@ static void unpack_block(ctiff_decoder *decoder, int plane, int64_t left, int64_
     int is_index = decoder->photometric == PHOTOMETRIC_PALETTE;
     size_t samples = decoder->samples;
     int is_apart = plane >= 0;
+    unsigned bits = decoder->is_lossless && decoder->bits > 8 ? 16 : decoder->bits;
     for (int64_t y = 0; y < rows; y++) {
         uint8_t *target = decoder->band + (size_t)(y * decoder->width + left) * samples + (is_apart ? plane : 0);
         const uint8_t *source = decoder->raw + y * bytes;
         size_t count = (size_t)width * (is_apart ? 1 : samples);
-        ctiff_unpack(source, count, decoder->bits, is_index, target, is_apart ? samples : 1);
+        ctiff_unpack(source, count, bits, is_index, target, is_apart ? samples : 1);
     }
+}
+
+// Reads a strip or tile of `columns` × `rows` pixels, and how many bytes a row of it has.
+static cphoto_code read_block(ctiff_decoder *decoder, uint32_t block, int64_t columns, int64_t rows, int64_t *row_bytes)
+{
+    int is_apart = decoder->planar == PLANARCONFIG_SEPARATE && decoder->samples > 1;
+    if (decoder->is_lossless) {
+        int components = is_apart ? 1 : decoder->samples;
+        *row_bytes = columns * components * (decoder->bits > 8 ? 2 : 1);
+        ctiff_block_size size = {columns, rows, components};
+        cphoto_code code = ctiff_read_lossless(decoder, block, size, decoder->raw);
+        if (code == CPHOTO_OK && decoder->bits > 8) {
+            ctiff_widen(decoder->raw, (size_t)(columns * rows * components), decoder->bits);
+        }
+        return code;
+    }
+    int is_tiled = decoder->way == ctiff_by_tiles;
+    *row_bytes = (int64_t)(is_tiled ? TIFFTileRowSize64(decoder->tiff) : TIFFScanlineSize64(decoder->tiff));
+    if (*row_bytes <= 0 || *row_bytes > decoder->raw_size / rows) return fault(decoder);
+    tmsize_t size = (tmsize_t)decoder->raw_size;
+    tmsize_t read = is_tiled ? TIFFReadEncodedTile(decoder->tiff, block, decoder->raw, size)
+                             : TIFFReadEncodedStrip(decoder->tiff, block, decoder->raw, size);
+    return read < (tmsize_t)(*row_bytes * rows) || decoder->has_message ? fault(decoder) : CPHOTO_OK;
 }
 
 static cphoto_code read_tiles(ctiff_decoder *decoder, int64_t rows)
 {
-    int64_t row_bytes = (int64_t)TIFFTileRowSize64(decoder->tiff);
+    int64_t row_bytes = 0;
     int is_apart = decoder->planar == PLANARCONFIG_SEPARATE && decoder->samples > 1;
     int planes = is_apart ? decoder->samples : 1;
     for (int plane = 0; plane < planes; plane++) {
@@ -80,8 +104,8 @@ static cphoto_code read_tiles(ctiff_decoder *decoder, int64_t rows)
             if (is_stopped(decoder)) return CPHOTO_STOPPED;
             uint32_t tile = TIFFComputeTile(
                 decoder->tiff, (uint32_t)left, (uint32_t)decoder->band_first, 0, (uint16_t)plane);
-            tmsize_t read = TIFFReadEncodedTile(decoder->tiff, tile, decoder->raw, (tmsize_t)decoder->raw_size);
-            if (read < (tmsize_t)(row_bytes * rows) || decoder->has_message) return fault(decoder);
+            cphoto_code code = read_block(decoder, tile, decoder->tile_width, rows, &row_bytes);
+            if (code != CPHOTO_OK) return code;
             int64_t width = decoder->width - left < decoder->tile_width ? decoder->width - left : decoder->tile_width;
             unpack_block(decoder, is_apart ? plane : -1, left, width, rows, row_bytes);
         }
@@ -89,16 +113,17 @@ static cphoto_code read_tiles(ctiff_decoder *decoder, int64_t rows)
     return CPHOTO_OK;
 }
 
-static cphoto_code read_planes(ctiff_decoder *decoder, int64_t rows)
+static cphoto_code read_strips(ctiff_decoder *decoder, int64_t rows)
 {
-    int64_t row_bytes = (int64_t)TIFFScanlineSize64(decoder->tiff);
-    if (row_bytes <= 0 || row_bytes > decoder->raw_size / rows) return fault(decoder);
-    for (int plane = 0; plane < decoder->samples; plane++) {
+    int64_t row_bytes = 0;
+    int is_apart = decoder->planar == PLANARCONFIG_SEPARATE && decoder->samples > 1;
+    int planes = is_apart ? decoder->samples : 1;
+    for (int plane = 0; plane < planes; plane++) {
         if (is_stopped(decoder)) return CPHOTO_STOPPED;
         uint32_t strip = TIFFComputeStrip(decoder->tiff, (uint32_t)decoder->band_first, (uint16_t)plane);
-        tmsize_t read = TIFFReadEncodedStrip(decoder->tiff, strip, decoder->raw, (tmsize_t)decoder->raw_size);
-        if (read < (tmsize_t)(row_bytes * rows) || decoder->has_message) return fault(decoder);
-        unpack_block(decoder, plane, 0, decoder->width, rows, row_bytes);
+        cphoto_code code = read_block(decoder, strip, decoder->width, rows, &row_bytes);
+        if (code != CPHOTO_OK) return code;
+        unpack_block(decoder, is_apart ? plane : -1, 0, decoder->width, rows, row_bytes);
     }
     return CPHOTO_OK;
 }
@@ -109,7 +134,7 @@ static cphoto_code read_band(ctiff_decoder *decoder)
     int64_t left = decoder->height - decoder->band_first;
     decoder->band_count = left < decoder->band_rows ? left : decoder->band_rows;
     if (decoder->way == ctiff_by_tiles) return read_tiles(decoder, decoder->band_count);
-    if (decoder->way == ctiff_by_planes) return read_planes(decoder, decoder->band_count);
+    if (decoder->way == ctiff_by_strips) return read_strips(decoder, decoder->band_count);
     int is_read = TIFFReadScanline(decoder->tiff, decoder->raw, (uint32_t)decoder->band_first, 0) >= 0;
     if (!is_read || decoder->has_message) return fault(decoder);
     unpack_block(decoder, -1, 0, decoder->width, 1, 0);

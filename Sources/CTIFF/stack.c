@@ -49,7 +49,7 @@ static cphoto_code read_directory(ctiff_decoder *decoder)
     decoder->kind = ctiff_short_field(decoder, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
     if (decoder->samples != 1) {
         return ctiff_refuse(
-            decoder, CPHOTO_UNSUPPORTED, "%u channels in one file; each channel is a file of its own", decoder->samples);
+            decoder, CPHOTO_UNSUPPORTED, "%u channels in one file; write each channel to a separate file", decoder->samples);
     }
     int is_integer = decoder->kind == SAMPLEFORMAT_UINT || decoder->kind == SAMPLEFORMAT_INT;
     int is_float = decoder->kind == SAMPLEFORMAT_IEEEFP;
@@ -62,6 +62,11 @@ static cphoto_code read_directory(ctiff_decoder *decoder)
     if (depth > 1) return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "%u slices in one page", depth);
     if (!TIFFIsCODECConfigured(decoder->compression)) {
         return ctiff_refuse(decoder, CPHOTO_UNSUPPORTED, "compression %u is not supported", decoder->compression);
+    }
+    decoder->photometric = ctiff_short_field(decoder, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    decoder->is_lossless = ctiff_holds_lossless_jpeg(decoder);
+    if (decoder->is_lossless && decoder->bits > 16) {
+        return ctiff_refuse(decoder, CPHOTO_CORRUPT, "lossless JPEG of %u bits", decoder->bits);
     }
     decoder->tile_width = decoder->tile_height = 0;
     if (!TIFFIsTiled(decoder->tiff)) {
@@ -153,6 +158,32 @@ static cphoto_code read_rows(ctiff_decoder *decoder, uint8_t *samples)
     return CPHOTO_OK;
 }
 
+static cphoto_code read_lossless_strips(ctiff_decoder *decoder, uint8_t *samples)
+{
+    TIFFGetFieldDefaulted(decoder->tiff, TIFFTAG_ROWSPERSTRIP, &decoder->rows_per_strip);
+    int64_t step = decoder->rows_per_strip < decoder->height ? decoder->rows_per_strip : decoder->height;
+    if (step < 1) return ctiff_refuse(decoder, CPHOTO_CORRUPT, "strips without rows");
+    for (int64_t top = 0; top < decoder->height; top += step) {
+        if (is_stopped(decoder)) return CPHOTO_STOPPED;
+        ctiff_block_size size = {decoder->width, decoder->height - top < step ? decoder->height - top : step, 1};
+        uint32_t strip = TIFFComputeStrip(decoder->tiff, (uint32_t)top, 0);
+        cphoto_code code = ctiff_read_lossless(decoder, strip, size, samples + top * decoder->raw_size);
+        if (code != CPHOTO_OK) return code;
+    }
+    return CPHOTO_OK;
+}
+
+// Reads a tile, of which at least this many rows are needed.
+static cphoto_code read_tile(ctiff_decoder *decoder, uint32_t tile, int64_t rows)
+{
+    if (decoder->is_lossless) {
+        ctiff_block_size size = {decoder->tile_width, rows, 1};
+        return ctiff_read_lossless(decoder, tile, size, decoder->raw);
+    }
+    tmsize_t read = TIFFReadEncodedTile(decoder->tiff, tile, decoder->raw, (tmsize_t)decoder->raw_size);
+    return read < (tmsize_t)decoder->raw_size || decoder->has_message ? fault(decoder) : CPHOTO_OK;
+}
+
 static cphoto_code read_tiles(ctiff_decoder *decoder, uint8_t *samples)
 {
     size_t bytes = decoder->bits / 8;
@@ -161,8 +192,8 @@ static cphoto_code read_tiles(ctiff_decoder *decoder, uint8_t *samples)
         for (int64_t left = 0; left < decoder->width; left += decoder->tile_width) {
             if (is_stopped(decoder)) return CPHOTO_STOPPED;
             uint32_t tile = TIFFComputeTile(decoder->tiff, (uint32_t)left, (uint32_t)top, 0, 0);
-            tmsize_t read = TIFFReadEncodedTile(decoder->tiff, tile, decoder->raw, (tmsize_t)decoder->raw_size);
-            if (read < (tmsize_t)decoder->raw_size || decoder->has_message) return fault(decoder);
+            cphoto_code code = read_tile(decoder, tile, rows);
+            if (code != CPHOTO_OK) return code;
             int64_t beside = decoder->width - left, width = beside < decoder->tile_width ? beside : decoder->tile_width;
             for (int64_t row = 0; row < rows; row++) {
                 memcpy(samples + (size_t)((top + row) * decoder->width + left) * bytes,
@@ -183,7 +214,9 @@ cphoto_code ctiff_stack_page(ctiff_decoder *decoder, cphoto_stop stop, const voi
     cphoto_code code = decoder->next_page == 0 ? CPHOTO_OK : advance(decoder);
     if (code != CPHOTO_OK) return code;
     decoder->next_page++;
-    if (!TIFFIsTiled(decoder->tiff)) return read_rows(decoder, samples);
+    if (!TIFFIsTiled(decoder->tiff)) {
+        return decoder->is_lossless ? read_lossless_strips(decoder, samples) : read_rows(decoder, samples);
+    }
     uint8_t *raw = realloc(decoder->raw, (size_t)decoder->raw_size);
     if (!raw) return CPHOTO_NO_MEMORY;
     decoder->raw = raw;

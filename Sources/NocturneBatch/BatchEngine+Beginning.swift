@@ -1,5 +1,7 @@
 import NocturneConcurrency
 import NocturneJournal
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
 /// What is done before discovery: is it the same batch, and how did the last engine end?
@@ -46,35 +48,35 @@ extension BatchEngine {
         return output
     }
 
-    /// Compares with the description of an earlier run in the same folder, and records this one's.
+    /// Compares with the description of an earlier run in the same folder, and records this one's. New inputs and models are
+    /// added to any batch; what makes results again, or takes them out of the batch, has to be confirmed.
     /// - Returns: whether the batch continues with another description.
-    /// - Throws: ``BatchError`` when the folder holds another batch.
+    /// - Throws: ``BatchError`` when results would be affected and nobody has confirmed that.
     func agree(with journal: Journal) async throws -> Bool {
         if options.output.shard == nil, let plan = try await journal.value(of: .shardPlan) {
             throw BatchError.divided(options.output, into: plan.shards.count)
         }
         if let ranges = options.rules.referenceRanges { try await journal.expect(ranges) }
         let earlier = try await journal.value(of: .batchDescription)
-        var differences: [String] = []
-        if let earlier {
-            if earlier == options.description { return false }
-            differences = options.description.differences(from: earlier)
-            // A batch that found nothing yet holds nothing that could be mixed up.
-            let isEmpty = try await journal.isEmpty()
-            guard differences.isEmpty || options.rules.overwrite || isEmpty else {
+        if let earlier, earlier == options.description { return false }
+        let changes = earlier.map { options.description.changes(from: $0) }
+        if let changes, !changes.differences.isEmpty, !options.rules.isChangeConfirmed {
+            let results = try await journal.stateCounts()[.completed] ?? 0
+            guard results == 0 else {
                 throw BatchError(
                     .optionsDiffer,
                     path: options.output.path,
-                    detail: "this folder holds another batch: " + differences.joined(separator: "; ")
-                        + ". Give --overwrite to continue with the new options (--dry-run shows what they affect), or another output "
-                        + "folder."
+                    detail:
+                        "\(changes.differences.joined(separator: "; ")). This may affect the \(results) results of the "
+                        + "batch: give --yes to continue, --dry-run to see which, or another output folder."
                 )
             }
         }
+        for text in changes?.additions ?? [] { await progress.note(text) }
         // The report names the version, the models and the options.
         if earlier != nil { try await journal.set(.isReportUpToDate, to: false) }
         try await journal.set(.batchDescription, to: options.description)
-        return !differences.isEmpty
+        return changes.map { !$0.isEmpty } ?? false
     }
 
     /// Performs what ``CrashRecoveryStateMachine`` decides about the engine before this one.

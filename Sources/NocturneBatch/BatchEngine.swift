@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 public import NocturneSystem
 
 /// Runs a batch: locks the output folder, opens the journal, and lets a ``BatchRun`` discover and process the inputs and
@@ -57,7 +58,7 @@ public struct BatchEngine: Sendable {
         /// For the memory alone, which is watched also while a share hangs.
         let sampler: BlockingPool
 
-        /// - Throws: ``BatchError`` when the system does not start so many threads.
+        /// - Throws: ``BatchError`` when the system does not start that number of threads.
         init(threads: Int) throws(BatchError) {
             var started: [BlockingPool] = []
             do throws(ThreadStartError) {
@@ -78,18 +79,25 @@ public struct BatchEngine: Sendable {
         }
     }
 
+    /// The output folder while this run has it.
+    private struct OpenBatch {
+        let place: OutputPlace
+        let lock: BatchLock
+        let journal: Journal
+        let waiting: RunWaiting
+        let disk: DiskSpaceMonitor
+    }
+
     private func run(_ pools: Pools, _ monitor: MachineMonitor) async throws -> BatchOutcome {
-        var waiting = RunWaiting(
-            control: control,
-            progress: progress,
-            time: time,
-            monitor: monitor,
-            probes: pools.probes
-        )
-        func disk() -> DiskSpaceMonitor {
-            let places = [options.output.path, options.work].compactMap(\.self)
-            return DiskSpaceMonitor(places: places, policy: options.rules.onFull, waiting: waiting)
-        }
+        guard let batch = try await open(pools, monitor) else { return lostOutcome() }
+        async let _ = keepClaim(batch.lock, batch.journal, pools.probes)
+        let result = await work(on: batch, pools)
+        return try await close(batch, result, pools)
+    }
+
+    /// Locks the output folder and opens the journal.
+    /// - Returns: nil when a run on another machine has the folder by now.
+    private func open(_ pools: Pools, _ monitor: MachineMonitor) async throws -> OpenBatch? {
         let output = options.output
         let place = try await pools.blocking.run { [recipes, options] in
             let place = OutputPlace(output)
@@ -98,14 +106,25 @@ public struct BatchEngine: Sendable {
             if place.isNew { try ItemProcessing.checkBudget(recipes, options.resources) }
             return place
         }
+        var waiting = RunWaiting(
+            control: control,
+            progress: progress,
+            time: time,
+            monitor: monitor,
+            probes: pools.probes
+        )
+        func disk() -> DiskSpaceMonitor {
+            let places = [output.path, options.work].compactMap(\.self)
+            return DiskSpaceMonitor(places: places, policy: options.rules.onFull, waiting: waiting)
+        }
         let taken = try await disk().retryingWhenFull {
             try await pools.blocking.run { () throws(BatchError) in try output.create() }
             return try await acquire(pools.blocking)
         }
-        guard let lock = taken else { return lostOutcome() }
+        guard let lock = taken else { return nil }
         waiting.lock = lock
         await progress.writeEvents(while: { lock.holdsFolder })
-        let journal = try await disk().retryingWhenFull {
+        let journal = try await disk().retryingWhenFull { [waiting] in
             if lock.isTakenOver { try await Journal.replaceFile(at: output.journal) }
             return try await Journal(
                 path: output.journal,
@@ -113,17 +132,22 @@ public struct BatchEngine: Sendable {
                 mayWrite: { lock.holdsFolder }
             )
         }
-        async let _ = keepClaim(lock, journal, pools.probes)
+        return OpenBatch(place: place, lock: lock, journal: journal, waiting: waiting, disk: disk())
+    }
+
+    /// Recovers what the engine before this one has left, and runs the batch.
+    private func work(on batch: OpenBatch, _ pools: Pools) async -> Result<BatchOutcome, any Error> {
+        let (lock, journal, disk) = (batch.lock, batch.journal, batch.disk)
         var result: Result<BatchOutcome, any Error>
         do {
             var options = self.options
-            options.output = try await disk().retryingWhenFull {
-                try await withStagingFolder(output, lock, journal, pools.blocking)
+            options.output = try await disk.retryingWhenFull {
+                try await withStagingFolder(self.options.output, lock, journal, pools.blocking)
             }
-            let changed = try await disk().retryingWhenFull { try await agree(with: journal) }
+            let changed = try await disk.retryingWhenFull { try await agree(with: journal) }
             await progress.emit(BatchEvent(.batchStarted))
-            let (recovery, limits) = try await disk().retryingWhenFull {
-                (try await recover(journal, pools.blocking), try await RunLimits(options, journal, time: time))
+            let (recovery, limits) = try await disk.retryingWhenFull {
+                (try await recover(journal, pools.blocking), try await RunLimits(self.options, journal, time: time))
             }
             let context = RunContext(
                 recipes: recipes,
@@ -132,9 +156,9 @@ public struct BatchEngine: Sendable {
                 journal: journal,
                 pool: pools.compute,
                 blocking: pools.blocking,
-                disk: disk(),
+                disk: disk,
                 health: OutputHealth(output: options.output, lock: lock, time: time, probes: pools.probes),
-                waiting: waiting
+                waiting: batch.waiting
             )
             result = await run(context, recovery, descriptionChanged: changed)
             await pools.blocking.run { [options] in WorkFolder.removeIfEmpty(options.output) }
@@ -145,23 +169,32 @@ public struct BatchEngine: Sendable {
             // Whatever failed then: the folder belongs to another run.
             result = .success(lostOutcome())
         }
-        await waiting.publish(nil)
+        return result
+    }
+
+    /// Closes the journal and releases the folder. What was made for a batch that is refused is removed.
+    private func close(
+        _ batch: OpenBatch,
+        _ result: Result<BatchOutcome, any Error>,
+        _ pools: Pools
+    ) async throws -> BatchOutcome {
+        await batch.waiting.publish(nil)
         var isRefused = false
         if case .failure(let error as BatchError) = result, error.refusesBatch {
-            isRefused = (try? await journal.isEmpty()) ?? false
+            isRefused = (try? await batch.journal.isEmpty()) ?? false
         }
-        await journal.close()
+        await batch.journal.close()
         if isRefused {
             await progress.close()
-            await pools.blocking.run { place.removeWhatWasMade() }
+            await pools.blocking.run { [place = batch.place] in place.removeWhatWasMade() }
         }
-        await pools.blocking.run { lock.release() }
+        await pools.blocking.run { [lock = batch.lock] in lock.release() }
         return try result.get()
     }
 
     /// How a run ends whose folder belongs to another run.
     private func lostOutcome() -> BatchOutcome {
-        control.giveUp(BatchEngine.lossReason)
+        control.giveUp(OutputHealth.lossReason)
         return BatchOutcome(
             counts: BatchCounts(),
             mode: control.mode,
@@ -170,16 +203,14 @@ public struct BatchEngine: Sendable {
         )
     }
 
-    static let lossReason = "a run on another machine has taken over the output folder"
-
     /// Gives signs of life to other machines until the task is cancelled. When one of them has taken over the folder, because
     /// this machine was silent for too long, the run ends and the journal is left to the other.
     private func keepClaim(_ lock: BatchLock, _ journal: Journal, _ probes: BlockingPool) async {
         while (try? await time.sleep(for: ClaimStateMachine.beat)) != nil {
             guard await probes.run({ lock.beat() }) else {
                 await journal.abandon()
-                await progress.note("Stopping: \(BatchEngine.lossReason).")
-                return control.giveUp(BatchEngine.lossReason)
+                await progress.note("Stopping: \(OutputHealth.lossReason).")
+                return control.giveUp(OutputHealth.lossReason)
             }
         }
     }

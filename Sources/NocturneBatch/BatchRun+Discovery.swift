@@ -1,6 +1,8 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
 /// The search of the inputs.
@@ -10,24 +12,27 @@ extension BatchRun {
         let options = context.options
         let isNew = try await context.journal.isEmpty()
         unresponsive.beginAnew()
-        let request = DiscoveryRequest(
-            inputs: options.description.inputs,
-            include: options.description.include,
-            exclude: options.description.exclude,
-            pruned: [options.output.path],
-            toleratesMissing: !isNew || !isFirstRound,
-            silent: unresponsive,
-            trace: trace,
-            identifiers: options.description.identifiers
-        )
+        var request = DiscoveryRequest(options.description)
+        request.pruned = [options.output.path]
+        request.toleratesMissing = !isNew || !isFirstRound
+        (request.silent, request.trace) = (unresponsive, trace)
         var settled = Set(recovery.discoveryLimits.unresponsiveFiles)
         if !settled.isEmpty { settled.formIntersection(try await context.journal.paths(in: .failed)) }
-        var found = try await search(request, leavingOut: settled)
-        found.leaveOut(removed: try await context.journal.value(of: .removedItems) ?? [])
+        let removed = try await context.journal.value(of: .removedItems) ?? []
+        var found = try await search(request, leavingOut: settled, removed: removed)
+        let table = context.journal.found
         if options.rules.watch != nil {
-            return settling.settled(found, at: context.time.monotonic, context.time.wallClock)
+            let (now, wallClock) = (context.time.monotonic, context.time.wallClock)
+            let (settling, notes) = try await context.blocking.run { [settling] in
+                var settling = settling
+                return (settling, try settling.settle(table, at: now, wallClock))
+            }
+            self.settling = settling
+            found.notes += notes
+            return found
         }
-        guard !found.items.isEmpty || !isNew else {
+        let isEmpty = try await context.blocking.run { try table.isEmpty() }
+        guard !isEmpty || !isNew else {
             throw BatchError(
                 .nothingMatched,
                 path: options.description.inputs.joined(separator: " "),
@@ -42,14 +47,21 @@ extension BatchRun {
 
     /// The items of a shard, which were found when the batch was divided.
     private func planned() async throws -> Discovery {
-        let entries = try await context.journal.planned(Set(ItemState.allCases))
-        return try await context.blocking.run { [recipes = context.recipes.count, flag = context.control.flag] in
-            try Discovery(planned: entries, recipes: recipes, flag: flag)
+        let (journal, recipes, flag) = (context.journal, context.recipes.count, context.control.flag)
+        try await withTaskExecutorPreference(context.blocking) {
+            try await journal.found.fill(recipes: recipes, flag: flag) { last in
+                try await journal.entries(after: last, limit: FoundTable.itemsAtOnce)
+            }
         }
+        return Discovery()
     }
 
     /// - Parameter settled: the paths of items that have failed already, for a better reason.
-    private func search(_ request: DiscoveryRequest, leavingOut settled: Set<String>) async throws -> Discovery {
+    private func search(
+        _ request: DiscoveryRequest,
+        leavingOut settled: Set<String>,
+        removed: [String]
+    ) async throws -> Discovery {
         let scope = ComputeScope(
             pool: readsOneByOne ? nil : context.pool,
             flag: context.control.flag,
@@ -60,11 +72,14 @@ extension BatchRun {
             trace.observe(nil)
             stalls?.stop()
         }
-        let routes = context.options.description.routes
-        return try await context.blocking.run { [recipes = context.recipes, unresponsive] in
-            var found = Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: routes)
-            found.addFailures(of: unresponsive, request.identifiers)
-            found.items.removeAll { settled.contains($0.path) }
+        let description = context.options.description
+        let search = InputSearch(context.recipes, description.routes, models: description.models.map(\.id))
+        let (table, last) = (context.journal.found, context.recipes.count - 1)
+        return try await context.blocking.run { [unresponsive] in
+            let found = try search.run(request, scope: scope, into: table)
+            try table.addFailures(of: unresponsive, request.identifiers, found.patients, recipe: last)
+            try table.remove(paths: settled)
+            try table.leaveOut(removed: removed)
             return found
         }
     }

@@ -2,6 +2,8 @@ import CPosix
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
 /// One run of a batch: rounds of searching the inputs, processing what is to be done, and reporting. There is one round,
@@ -18,7 +20,7 @@ actor BatchRun {
     /// Whether the batch continues with other inputs or options than it was started with.
     private let descriptionChanged: Bool
 
-    /// One file after the other is looked at, so that a second crash tells which file it was.
+    /// Files are read one after the other, so that a second crash shows which file caused it.
     var readsOneByOne: Bool
     private(set) var roundCount = 0
     /// Rounds in a row that failed.
@@ -35,7 +37,7 @@ actor BatchRun {
     /// Notes about the inputs that were shown already.
     private var shownNotes: Set<String> = []
 
-    /// After so many rounds sources that still change are left to the next run.
+    /// After this number of rounds, sources that still change are left to the next run.
     private static let mostRounds = 4
 
     /// - Parameter recovery: what is known of the engine before this one.
@@ -95,9 +97,9 @@ actor BatchRun {
         if settling.waiting > 0 {
             await progress.note("inputs that may still change: \(settling.waiting), left to the next run")
         }
-        await progress.emit(
-            BatchEvent(.batchFinished, done: counts.completed, total: counts.inputs, failed: counts.failed)
-        )
+        var end = BatchEvent(.batchFinished)
+        (end.done, end.total, end.failed) = (counts.completed, counts.inputs, counts.failed)
+        await progress.emit(end)
         await progress.close()
         return BatchOutcome(
             counts: counts,
@@ -116,12 +118,12 @@ actor BatchRun {
 
     /// Searches the inputs, processes what is to be done, and brings the report up to date.
     private func round() async throws {
-        let queue = try await planQueue()
+        let count = try await findWork()
         readsOneByOne = false
         cposix_trim_heap()
-        if !queue.isEmpty {
+        if count > 0 {
             try await report.writeFirst()
-            try await process(queue)
+            try await process(count)
             if let action = recovery.itemsProcessed() {
                 try await action.perform(
                     context.journal,
@@ -135,40 +137,43 @@ actor BatchRun {
         cposix_trim_heap()
     }
 
-    /// Searches the inputs and records what is to be done. What was found is not kept while items are processed: it may be
-    /// hundreds of thousands of files.
-    private func planQueue() async throws -> ItemQueue {
+    /// Searches the inputs and records what is to be done.
+    /// - Returns: how many items are to be processed.
+    private func findWork() async throws -> Int {
         needsDiscovery = false
         searchTime = nil
         let start = context.time.monotonic
-        var discovery = try await discover()
+        let found = try await discover()
         searchTime = context.time.monotonic - start
-        discovery.notes.removeAll { !shownNotes.insert($0).inserted }
-        var settings = Reconciliation.Options(threads: context.options.resources.threads)
-        settings.descriptionChanged = descriptionChanged && isFirstRound
-        settings.reportsAll = isFirstRound
-        settings.trace = trace
-        settings.time = context.time
-        let reconciliation = Reconciliation(
+        let notes = found.notes.filter { shownNotes.insert($0).inserted }
+        var reconciliation = Reconciliation(
             recipes: context.recipes,
             journal: context.journal,
             output: context.output,
             blocking: context.blocking,
             control: context.control,
-            progress: context.progress,
-            options: settings
+            progress: context.progress
         )
+        reconciliation.descriptionChanged = descriptionChanged && isFirstRound
+        if context.output.shard == nil {
+            reconciliation.withdrawn = WithdrawnResults(
+                context.options.description,
+                withUnselected: reconciliation.descriptionChanged && context.options.rules.watch == nil
+            )
+        }
+        reconciliation.reportsAll = isFirstRound
+        (reconciliation.trace, reconciliation.time) = (trace, context.time)
         // What failed in this very run is not tried again.
         let planner = WorkPlanner(
             retries: isFirstRound ? context.options.rules.retries : .none,
             identifiers: context.options.description.identifiers
         )
-        return try await context.disk.retryingWhenFull { [discovery] in
-            try await reconciliation.run(discovery, planner: planner)
+        return try await context.disk.retryingWhenFull { [reconciliation] in
+            try await reconciliation.run(notes: notes, planner: planner)
         }
     }
 
-    /// What the process takes without its models, with the lists of all items.
+    /// What the process takes without its models.
     private func measuredProcessBytes() async -> Int {
         if let processBytes { return processBytes }
         let reading = await context.waiting.probes.run { MemoryReading.take() }
@@ -178,17 +183,17 @@ actor BatchRun {
     }
 
     /// Processes the items of one round.
-    private func process(_ queue: ItemQueue) async throws {
+    private func process(_ count: Int) async throws {
         let counts = BatchCounts(try await context.journal.stateCounts())
         await context.progress.note(
             StartText.work(
                 counts,
-                queued: queue.count,
+                queued: count,
                 threads: context.options.resources.threads,
                 memoryBytes: context.limits.memoryBytes
             )
         )
-        let processing = try await ItemProcessing(queue, context, processBytes: await measuredProcessBytes())
+        let processing = try await ItemProcessing(count, context, processBytes: await measuredProcessBytes())
         await processing.run()
         peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)
         needsDiscovery = await processing.scheduler.needsDiscovery

@@ -2,9 +2,10 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
-/// The processing of one queue of items: scheduler and pipelines, side by side in one task group until the last item has
+/// The processing of the items of one round: scheduler and pipelines, side by side in one task group until the last item has
 /// ended.
 struct ItemProcessing {
     let budget: MemoryBudget
@@ -14,15 +15,17 @@ struct ItemProcessing {
     /// What the process and the models take, whatever is active.
     private let engineBytes: Int
 
-    /// - Parameter processBytes: what the process takes without its models.
+    /// - Parameters:
+    ///   - count: how many items are to be processed.
+    ///   - processBytes: what the process takes without its models.
     /// - Throws: ``BatchError`` when the budget leaves next to nothing for items.
-    init(_ queue: ItemQueue, _ context: RunContext, processBytes: Int) async throws {
+    init(_ count: Int, _ context: RunContext, processBytes: Int) async throws {
         self.context = context
         let (options, total) = (context.options, context.limits.memoryBytes)
         let threads = options.resources.threads
-        let (recipes, items) = (context.recipes, queue.count)
+        let recipes = context.recipes
         let engineBytes = try await context.blocking.run {
-            try Self.engineBytes(recipes, threads: threads, processBytes: processBytes, items: items, within: total)
+            try Self.engineBytes(recipes, threads: threads, processBytes: processBytes, within: total)
         }
         self.engineBytes = engineBytes
         // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means that
@@ -31,32 +34,29 @@ struct ItemProcessing {
         var settings = AdmissionStateMachine.Settings(memoryBytes: budget.total)
         settings.engineBytes = engineBytes
         settings.stopsWhenFull = options.rules.onFull == .stop
-        settings.memoryPatience = options.rules.stall?.seconds.map { .seconds($0) }
+        settings.memoryPatience = options.rules.stall?.seconds.map { .seconds($0) } ?? DiskShortage.patience
         settings.failsFast = options.rules.failFast
         settings.isWatching = options.rules.watch != nil
-        scheduler = await Scheduler(queue, budget: budget, settings, context)
+        scheduler = await Scheduler(count, budget: budget, settings, context)
     }
 
-    /// What the process with its list of items and the models takes.
+    /// What the process and the models take.
     /// - Throws: ``BatchError`` when less than a 32nd of the budget is left: each item would fail alone, with a reason
-    ///   that says nothing of the list.
+    ///   that does not name the engine.
     private static func engineBytes(
         _ recipes: [any Recipe],
         threads: Int,
         processBytes: Int,
-        items: Int = 0,
         within total: Int
     ) throws -> Int {
         let bytes = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: threads)) }
         guard bytes <= total - total / 32 else {
-            let what = items == 0 ? "the engine alone needs" : "the engine and its list of \(items) items need"
             throw BatchError(
                 .modelUnusable,
                 path: "",
                 detail:
-                    "\(what) \(ByteCount(bytes)), the budget is \(ByteCount(total)): give the batch more with --memory, "
-                    + "use fewer threads with --threads"
-                    + (items > 1 ? ", or divide it into shards (nocturne plan --shards)" : "")
+                    "the engine alone needs \(ByteCount(bytes)), the budget is \(ByteCount(total)): give the batch more with "
+                    + "--memory, or use fewer threads with --threads"
             )
         }
         return bytes
@@ -114,7 +114,7 @@ struct ItemProcessing {
         await scheduler.settleLeftovers()
     }
 
-    /// Says what the run does, unless the folder is another run's by now.
+    /// Shows what the run does, unless the folder is another run's by now.
     private func show(_ progress: RunProgress?) {
         if context.health.lock.holdsFolder { context.output.show(progress) }
     }

@@ -1,18 +1,24 @@
-public import NocturneBatch
-import NocturneJournal
-package import NocturneSystem
+import NocturneBatch
+package import NocturneJournal
+public import NocturneOutput
+import NocturneSystem
 
 /// Divides a batch into shards: writes a journal for each, with its items as discovery found them.
 public struct Division: Sendable {
     /// An item that is to be processed, with what is predicted for it.
     package struct Item: Sendable {
-        /// Of the decision about it.
-        package let place: Int
+        /// In the order of discovery.
+        package let place: Int64
+        /// The predicted processing time on this machine.
         package let seconds: Double
         /// Peak memory of the process while it is processed.
         package var bytes: Int
 
-        package init(at place: Int, seconds: Double, bytes: Int) {
+        /// - Parameters:
+        ///   - place: in the order of discovery.
+        ///   - seconds: predicted, 0 or more.
+        ///   - bytes: predicted peak memory of the process.
+        package init(at place: Int64, seconds: Double, bytes: Int) {
             self.place = place
             self.seconds = seconds
             self.bytes = bytes
@@ -33,13 +39,13 @@ public struct Division: Sendable {
     /// Begins a batch that is divided.
     /// - Parameters:
     ///   - items: what is to be processed.
-    ///   - decisions: about all that was found, in the order of discovery.
+    ///   - planned: the journal that has all that was found.
     ///   - count: of shards.
     /// - Throws: ``BatchError`` when the folder holds a batch or files of the user; `JournalError`; `FileSystemError`. Nothing
     ///   is left in the folder then.
     package func begin(
         _ items: [Item],
-        of decisions: FileBackedList<WorkPlanner.Decision>,
+        in planned: Journal,
         count: Int
     ) async throws -> ShardPlan {
         try output.checkHoldsNoBatch()
@@ -49,11 +55,17 @@ public struct Division: Sendable {
         defer { withExtendedLifetime(lock) {} }
         let new = output.journal + ".part"
         do {
-            let plan = try await writeShards(items, of: decisions, count: count)
+            let plan = try await writeShards(items, in: planned, count: count)
             FileSystem.remove(new)
             try await Journal.with(path: new) { journal in
                 // In the order of discovery, as a run on one machine has them.
-                try await record(decisions, decisions.indices, in: journal)
+                var last: Int64 = 0
+                while true {
+                    let portion = try await planned.entries(after: last, limit: FoundTable.itemsAtOnce)
+                    guard portion.last != last else { break }
+                    last = portion.last
+                    try await journal.record(portion.entries)
+                }
                 try await journal.set(.batchDescription, to: description)
                 try await journal.set(.shardPlan, to: plan)
             }
@@ -69,59 +81,38 @@ public struct Division: Sendable {
     /// - Throws: ``BatchError`` while a run is active; `JournalError`; `FileSystemError`.
     package func again(
         _ items: [Item],
-        of decisions: FileBackedList<WorkPlanner.Decision>,
+        in planned: Journal,
         count: Int
     ) async throws -> ShardPlan {
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
-        let plan = try await writeShards(items, of: decisions, count: count)
+        let plan = try await writeShards(items, in: planned, count: count)
         if FileSystem.exists(output.events), !FileSystem.exists(output.earlierEvents) {
             try FileSystem.makeFolder(output.taskLogs, mode: 0o700)
             try FileSystem.copy(output.events, to: output.earlierEvents)
         }
         try await Journal.with(path: output.journal) { journal in
-            for portion in Self.portions(items.map(\.place)) {
-                try await journal.record(portion.map { decisions[$0].entry })
-            }
+            try await record(items.map(\.place), of: planned, in: journal)
             try await journal.set(.shardPlan, to: plan)
         }
         return plan
     }
 
     /// Some hundred at a time: the texts of a series have tens of kilobytes.
-    private static func portions<Places: RandomAccessCollection<Int>>(_ places: Places) -> some Sequence<
-        Places.SubSequence
-    > {
-        sequence(state: places[...]) { rest in
-            let portion = rest.prefix(256)
-            rest = rest.dropFirst(portion.count)
-            return portion.isEmpty ? nil : portion
-        }
-    }
-
-    private func record(
-        _ decisions: FileBackedList<WorkPlanner.Decision>,
-        _ places: some RandomAccessCollection<Int>,
-        in journal: Journal
-    ) async throws {
-        for portion in Self.portions(places) {
-            try await journal.plan(
-                try portion.lazy.map { decisions[$0] }.map {
-                    $0.work ? try PlannedEntry($0) : PlannedEntry($0.entry, inputs: "")
-                }
-            )
+    private func record(_ places: [Int64], of planned: Journal, in journal: Journal) async throws {
+        for start in stride(from: 0, to: places.count, by: 256) {
+            try await journal.record(try await planned.entries(at: places[start...].prefix(256)))
         }
     }
 
     private func writeShards(
         _ items: [Item],
-        of decisions: FileBackedList<WorkPlanner.Decision>,
+        in planned: Journal,
         count: Int
     ) async throws -> ShardPlan {
         let part = output.shards + ".part"
-        FileSystem.remove(part)
-        FileSystem.remove(output.shards)
-        try FileSystem.makeFolder(part, mode: 0o700)
+        if let left = FileSystem.remove(output.shards) { throw BatchError(notRemoved: left) }
+        try FileSystem.makeEmptyFolder(part, mode: 0o700)
         let packed = ShardPacking.shards(of: items.map(\.seconds), count: count)
         var shards: [ShardPlan.Shard] = []
         for (place, members) in packed.enumerated() {
@@ -130,7 +121,7 @@ public struct Division: Sendable {
             let folder = "\(part)/\(number)"
             try FileSystem.makeFolder(folder, mode: 0o700)
             try await Journal.with(path: folder + "/journal.sqlite") { journal in
-                try await record(decisions, own.map(\.place), in: journal)
+                try await record(own.map(\.place), of: planned, in: journal)
                 try await journal.set(.batchDescription, to: description)
             }
             shards.append(

@@ -1,14 +1,18 @@
 import Foundation
-public import NocturneBatch
+import NocturneBatch
 import NocturneJournal
+public import NocturneOutput
+public import NocturneReport
 import NocturneSystem
 
-/// Brings what the shards have done together: one journal, one report, one list of events.
+/// Combines the results of the shards: one journal, one report, one list of events.
 ///
 /// It can be repeated, also while shards are being processed. Once all shards are finished, the batch is whole again: every
 /// command works on it as if one machine had processed it.
 public struct ShardMerge: Sendable {
+    /// What a merge has found and done.
     public struct Outcome: Sendable {
+        /// The report over all items, finished or not.
         public let report: ReportRenewal.Outcome
         /// How often Slurm has started tasks for the shards.
         public let starts: TaskStarts
@@ -36,21 +40,21 @@ public struct ShardMerge: Sendable {
         let renewal = ReportRenewal(output, page: page, summaries: summaries)
         guard let batch = try await DividedBatch.read(output) else {
             // A merge that was interrupted after the batch was whole again.
-            FileSystem.remove(output.shards)
+            if let left = FileSystem.remove(output.shards) { throw BatchError(notRemoved: left) }
             return Outcome(report: try await renewal.write(), starts: TaskStarts(), open: [], isWhole: true)
         }
         let isWhole = closes || batch.open.isEmpty
         // A task that is started late finds the shard in use, and later no shard at all.
-        let locks = isWhole ? try batch.shards.map { try BatchLock(output.shard($0.plan.number)) } : []
+        let locks = isWhole ? try batch.readable.map { try BatchLock(output.shard($0.plan.number)) } : []
         defer { withExtendedLifetime(locks) {} }
-        let report = try await renewal.write { [output] journal, _ in
-            for shard in batch.shards {
+        let report = try await renewal.write { [output] journal in
+            for shard in batch.readable {
                 try await output.shard(shard.plan.number).reading { own in
                     var last: Int64? = 0
                     while let id = last {
-                        let records = try await own.shardRecords(after: id, limit: BatchReport.itemsPerPart)
+                        let records = try await own.records(after: id, limit: BatchReport.itemsPerPart)
                         try await journal.merge(records)
-                        last = records.count < BatchReport.itemsPerPart ? nil : records.last?.id
+                        last = records.count < BatchReport.itemsPerPart ? nil : records.last?.item.id
                     }
                 }
             }
@@ -58,8 +62,9 @@ public struct ShardMerge: Sendable {
             if isWhole { try await journal.remove(.shardPlan) }
         }
         if isWhole {
-            FileSystem.remove(output.shards)
-            FileSystem.remove(output.earlierEvents)
+            for path in [output.shards, output.earlierEvents] {
+                if let left = FileSystem.remove(path) { throw BatchError(notRemoved: left) }
+            }
         }
         let starts = batch.shards.map(\.starts).reduce(TaskStarts(), +)
         return Outcome(report: report, starts: starts, open: isWhole ? [] : batch.open, isWhole: isWhole)
@@ -68,17 +73,21 @@ public struct ShardMerge: Sendable {
     /// One list of the events of all shards by time, after those of the batch before it was divided.
     private func mergeEvents(_ batch: DividedBatch) throws {
         // Events of one moment stay in the order of the shards; times of RFC 3339 are in the order of their text.
-        var events = FileBackedList<Event>()
+        let events = try TemporaryRows()
         for shard in batch.shards {
             let path = output.shard(shard.plan.number).events
             guard FileSystem.exists(path) else { continue }
             var lines = try LineReader(path)
+            var portion: [(key: String, bytes: [UInt8])] = []
             while let line = try lines.next() {
                 guard let time = try? JSONDecoder().decode(EventTime.self, from: Data(line)).time else { continue }
-                events.append(Event(time: time, line: line))
+                portion.append((time, line))
+                guard portion.count == 1000 else { continue }
+                try events.add(portion)
+                portion.removeAll(keepingCapacity: true)
             }
+            try events.add(portion)
         }
-        events.sort { $0.time }
         let file = try ReplacementFile(for: output.events)
         if FileSystem.exists(output.earlierEvents) {
             try FileDescriptor(reading: output.earlierEvents).forEachPiece { piece throws(FileSystemError) in
@@ -87,28 +96,14 @@ public struct ShardMerge: Sendable {
             }
         }
         var text: [UInt8] = []
-        for event in events {
-            text += event.line + [UInt8(ascii: "\n")]
-            guard text.count > 1 << 16 else { continue }
+        try events.forEach { line in
+            text += line + [UInt8(ascii: "\n")]
+            guard text.count > 1 << 16 else { return }
             try file.write(text)
             text.removeAll(keepingCapacity: true)
         }
         try file.write(text)
         try file.putInPlace()
-    }
-
-    private struct Event: ByteRepresentable {
-        let time: String
-        let line: [UInt8]
-
-        init(time: String, line: [UInt8]) { (self.time, self.line) = (time, line) }
-
-        init(bytes: [UInt8]) {
-            let fields = PackedFields(packed: bytes[...])
-            (time, line) = (fields[text: 0], Array(fields[1]))
-        }
-
-        var bytes: [UInt8] { Array(PackedFields([Array(time.utf8), line]).packed) }
     }
 
     private struct EventTime: Decodable {

@@ -15,6 +15,7 @@ public enum ShardPacking {
         /// The scheduler takes no more.
         public var mostShards = 1000
 
+        /// The rules of `--shards auto` for one machine.
         public init() {}
     }
 

@@ -1,19 +1,19 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
 public import NocturneSystem
 
 /// Slurm, as the commands of this machine reach it.
 public struct Slurm: Sendable {
     private let time: any TimeSource
 
+    /// - Parameter time: for pauses between queries.
     public init(time: any TimeSource = SystemTime()) { self.time = time }
 
-    /// The most tasks that an array may have; nil where Slurm does not say.
+    /// The most tasks that an array may have; nil where Slurm does not state it.
     public static func mostTasks() -> Int? {
-        guard let result = try? ProgramCall("scontrol", ["show", "config"]).run(), result.status == 0 else {
-            return nil
-        }
-        return mostTasks(inConfiguration: result.output)
+        guard let answer = try? call("scontrol", ["show", "config"]), answer.succeeded else { return nil }
+        return mostTasks(inConfiguration: answer.output)
     }
 
     /// `MaxArraySize` is one more than the highest index, and indexes count from 1 here.
@@ -28,28 +28,49 @@ public struct Slurm: Sendable {
 
     /// Submits a script. A controller that is busy or restarts is tried four more times, after 5 to 40 s.
     /// - Returns: the number of the job.
-    /// - Throws: ``BatchError`` with Slurm's own words; `CancellationError`.
+    /// - Throws: ``BatchError`` with Slurm's message; `CancellationError`.
     public func submit(_ script: String, _ options: [String]) async throws -> String {
-        let call = ProgramCall("sbatch", ["--parsable"] + options)
         for attempt in 0...4 {
-            let result = try call.run(input: script)
-            if result.status == 0 {
-                let line = result.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            let answer = try Self.call("sbatch", ["--parsable"] + options, input: script)
+            if answer.succeeded {
+                let line = answer.output.trimmingCharacters(in: .whitespacesAndNewlines)
                 // A cluster's name may follow.
                 return String(line.prefix { $0 != ";" })
             }
-            guard attempt < 4, Self.mayPass(result.errors) else { throw Self.refusal(result.errors) }
+            guard attempt < 4, Self.mayPass(answer.errors) else { throw Self.refusal(answer.errors) }
             try await time.sleep(for: .seconds(5 << attempt))
         }
         throw Self.refusal("")
     }
 
     /// Asks Slurm whether and when it would start a script.
-    /// - Throws: ``BatchError`` with Slurm's own words.
+    /// - Throws: ``BatchError`` with Slurm's message.
     public func test(_ script: String, _ options: [String]) throws -> String {
-        let result = try ProgramCall("sbatch", ["--test-only"] + options).run(input: script)
-        guard result.status == 0 else { throw Self.refusal(result.errors) }
-        return (result.errors + result.output).trimmingCharacters(in: .whitespacesAndNewlines)
+        let answer = try Self.call("sbatch", ["--test-only"] + options, input: script)
+        guard answer.succeeded else { throw Self.refusal(answer.errors) }
+        return (answer.errors + answer.output).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Calls a program of Slurm, with at most ten minutes for its answer. Blocks the calling thread.
+    /// - Throws: ``BatchError`` when it cannot be started.
+    fileprivate static func call(
+        _ program: String,
+        _ arguments: [String],
+        input: String = ""
+    ) throws(BatchError) -> (succeeded: Bool, output: String, errors: String) {
+        var command = Command(program, arguments)
+        (command.input, command.capturesOutput) = (input, true)
+        do {
+            let result = try command.run()
+            let errors = result.end == .tookTooLong ? "\(program) did not answer within ten minutes" : result.errors
+            return (result.end == .exited(code: 0), result.output, errors)
+        } catch {
+            let detail =
+                error.code == ENOENT
+                ? "the program \(program) is not installed on this machine"
+                : "the program \(program) cannot be started: \(errnoText(error.code))"
+            throw BatchError(.unknownItem, path: "", detail: detail, systemCode: error.code)
+        }
     }
 
     /// Whether the same request may succeed later.
@@ -74,11 +95,15 @@ public struct SlurmTask: Sendable, Equatable {
     /// When it will be ended, in seconds since 1970; nil where that is not known.
     public let end: Int?
 
-    /// After so many starts a task is not put back into the queue any more; after far fewer where it ends at once, as with a
+    /// A task is no longer put back into the queue after this many starts; after far fewer where it ends at once, as with a
     /// time limit in which no item can be finished.
     static let (mostRestarts, mostShortRestarts) = (50, 5)
     static let shortSeconds = 60
 
+    /// - Parameters:
+    ///   - job: array and task, such as `417_3`.
+    ///   - restarts: as Slurm counts them.
+    ///   - end: the end of the time limit in seconds since 1970; nil where it is not known.
     package init(job: String, restarts: Int, end: Int?) {
         self.job = job
         self.restarts = restarts
@@ -95,10 +120,8 @@ public struct SlurmTask: Sendable, Equatable {
     }
 
     private static func currentEnd(of job: String) -> Int? {
-        guard let result = try? ProgramCall("scontrol", ["show", "job", "-o", job]).run(), result.status == 0 else {
-            return nil
-        }
-        return end(inJob: result.output)
+        guard let answer = try? Slurm.call("scontrol", ["show", "job", "-o", job]), answer.succeeded else { return nil }
+        return end(inJob: answer.output)
     }
 
     /// One task of an array has the number of the whole array, so that the number alone may mean all of them.
@@ -122,7 +145,7 @@ public struct SlurmTask: Sendable, Equatable {
         return seconds > 0 ? Int(seconds) : nil
     }
 
-    /// Reads `ExcNodeList=night1,night2`.
+    /// Reads `ExcNodeList=node1,node2`.
     package static func excludedNodes(inJob text: String) -> [String] {
         let field = text.split(separator: " ").first { $0.hasPrefix("ExcNodeList=") }
         let list = field.map { String($0.dropFirst("ExcNodeList=".count)) } ?? ""
@@ -130,7 +153,7 @@ public struct SlurmTask: Sendable, Equatable {
     }
 
     /// Whether the time is so near the end of the task that no more items are started.
-    /// - Parameter currentEnd: what Slurm says now; a time limit may be changed while the task is active.
+    /// - Parameter currentEnd: the end of the task by Slurm now; a time limit may be changed while the task is active.
     package func isNearEnd(at now: Int, currentEnd: Int?) -> Bool {
         [end, currentEnd].compactMap(\.self).contains { now >= $0 - SlurmJob.warningSeconds - 60 }
     }
@@ -156,18 +179,18 @@ public struct SlurmTask: Sendable, Equatable {
 
     /// Puts the task back into the queue. Slurm ends this process then.
     /// - Parameter node: a machine that cannot process it, and is not to get it again; nil for none.
-    /// - Throws: ``BatchError`` with Slurm's own words.
+    /// - Throws: ``BatchError`` with Slurm's message.
     public func requeue(excluding node: String? = nil) throws {
         var commands = "requeue \(job)\n"
         if let node {
-            let details = try ProgramCall("scontrol", ["show", "job", "-o", job]).run().output
+            let details = try Slurm.call("scontrol", ["show", "job", "-o", job]).output
             let nodes = (Self.excludedNodes(inJob: details) + [node]).joined(separator: ",")
             // Slurm takes it only once the task waits, which is when this process is being ended: `scontrol` has it by then.
             commands += "update JobId=\(job) ExcNodeList=\(nodes)\n"
         }
-        let result = try ProgramCall("scontrol", []).run(input: commands)
-        guard result.status == 0 else {
-            throw BatchError(.unknownItem, path: "", detail: "scontrol requeue: \(result.errors)")
+        let answer = try Slurm.call("scontrol", [], input: commands)
+        guard answer.succeeded else {
+            throw BatchError(.unknownItem, path: "", detail: "scontrol requeue: \(answer.errors)")
         }
     }
 }

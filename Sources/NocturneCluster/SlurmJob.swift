@@ -1,12 +1,15 @@
 import Foundation
-public import NocturneBatch
+import NocturneBatch
+public import NocturneOutput
 import NocturneSystem
 
 /// The scripts with which Slurm processes a divided batch: an array of tasks, one for each shard, and a job that merges.
 public struct SlurmJob: Sendable {
     /// The path of the program on the machines of the cluster.
     public var program: String
+    /// The folder of the batch.
     public var output: OutputFolder
+    /// The division, from which memory and time of a task are taken.
     public var plan: ShardPlan
     /// The numbers of the shards to be processed.
     public var shards: [Int]
@@ -16,9 +19,7 @@ public struct SlurmJob: Sendable {
     public var threads: Int
     /// A folder on a local disk of each machine, as the shell there expands it, such as `$TMPDIR`; nil for none.
     public var work: String?
-    /// Further options of `sbatch` for the array.
-    public var options: [String] = []
-
+    /// A job without a limit of tasks at a time or a work folder.
     public init(program: String, output: OutputFolder, plan: ShardPlan, shards: [Int], threads: Int) {
         self.program = program
         self.output = output
@@ -44,18 +45,24 @@ public struct SlurmJob: Sendable {
     /// The time limit of a task in minutes: twice what is predicted, since machines differ, and a quarter of an hour.
     var minutes: Int { Int(((own.map(\.seconds).max() ?? 0) / 60 * 2).rounded(.up)) + 15 }
 
+    /// Options of `sbatch` for the array. The path of the logs is not in the script, where a line feed would end
+    /// its line, nor part of the pattern, in which Slurm replaces what follows a percent sign.
+    public var options: [String] { ["--chdir=\(output.taskLogs)", "--output=%A_%a.log"] }
+
+    /// Options of `sbatch` for the job that merges.
+    public var mergeOptions: [String] { ["--chdir=\(output.taskLogs)", "--output=merge_%j.log"] }
+
     /// The script of the array.
     public var script: String {
         let limit = mostTasks.map { "%\($0)" } ?? ""
-        let name = (output.path as NSString).lastPathComponent.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
         var lines = [
             "#!/bin/bash",
-            "#SBATCH --job-name=nocturne-\(name)",
-            "#SBATCH --array=\(ArrayIndexes.text(shards))\(limit)",
+            // All users of the cluster see it: not the name of the folder, which may be a person's.
+            "#SBATCH --job-name=nocturne",
+            "#SBATCH --array=\(Self.indexes(shards))\(limit)",
             "#SBATCH --requeue",
             "#SBATCH --open-mode=append",
             "#SBATCH --signal=B:USR1@\(Self.warningSeconds)",
-            "#SBATCH --output=\(output.taskLogs)/%A_%a.log",
             "#SBATCH --cpus-per-task=\(threads)",
             "#SBATCH --mem=\(memoryMiB)M",
             "#SBATCH --time=\(minutes)",
@@ -77,7 +84,6 @@ public struct SlurmJob: Sendable {
         #!/bin/bash
         #SBATCH --job-name=nocturne-merge
         #SBATCH --open-mode=append
-        #SBATCH --output=\(output.taskLogs)/merge_%j.log
         #SBATCH --cpus-per-task=1
         #SBATCH --mem=\(1024 + plan.shards.reduce(0) { $0 + $1.items } / 2000)M
         #SBATCH --time=60
@@ -87,7 +93,7 @@ public struct SlurmJob: Sendable {
     }
 
     /// A word for the shell, which takes it as it is.
-    package static func quoted(_ word: String) -> String {
+    public static func quoted(_ word: String) -> String {
         if isPlain(word[...]), !word.isEmpty { return word }
         return "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
     }
@@ -103,13 +109,10 @@ public struct SlurmJob: Sendable {
     private static func isPlain(_ text: Substring) -> Bool {
         text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-=:@%+,".contains($0)) }
     }
-}
 
-/// Numbers as job arrays are given them.
-package enum ArrayIndexes {
-    /// Such as "1-3,7".
+    /// Numbers as job arrays are given them, such as "1-3,7".
     /// - Parameter numbers: in increasing order.
-    package static func text(_ numbers: [Int]) -> String {
+    package static func indexes(_ numbers: [Int]) -> String {
         var ranges: [ClosedRange<Int>] = []
         for number in numbers {
             if let last = ranges.last, last.upperBound + 1 == number {

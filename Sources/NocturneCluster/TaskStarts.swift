@@ -1,11 +1,12 @@
 import Foundation
-public import NocturneBatch
+import NocturneBatch
+public import NocturneOutput
 import NocturneSystem
 
 /// How often the task of a shard was started, and why it did not come to its end before.
 ///
 /// Slurm counts the starts of a task and not their reasons. The program knows when it has put the task back into the queue
-/// itself; all other starts again are those of Slurm: the task was preempted, its machine failed, or a person put it back.
+/// itself; all other starts again are those of Slurm: the task was preempted, its machine failed, or a user put it back.
 public struct TaskStarts: Codable, Sendable, Equatable {
     /// Why a task puts itself back into the queue.
     public enum Reason: String, Codable, Sendable {
@@ -16,10 +17,13 @@ public struct TaskStarts: Codable, Sendable, Equatable {
         case other
     }
 
-    /// The first one among them.
+    /// All starts, including the first.
     public private(set) var starts = 0
+    /// Times that the task put itself back at its time limit.
     public private(set) var timeLimits = 0
+    /// Times that it did so on a machine without the instruction set of the plan.
     public private(set) var unsuitableMachines = 0
+    /// Times that it did so for another reason.
     public private(set) var otherEnds = 0
     /// Starts again that Slurm made.
     public private(set) var preemptions = 0
@@ -28,6 +32,7 @@ public struct TaskStarts: Codable, Sendable, Equatable {
     private var restarts = 0
     private var isPutBack = false
 
+    /// A task that was never started.
     public init() {}
 
     /// The task begins, for the first time or again. A job that was submitted again counts from the beginning.
@@ -53,7 +58,7 @@ public struct TaskStarts: Codable, Sendable, Equatable {
         }
     }
 
-    /// For a reader: why there was more than one start. Nil where there was none.
+    /// The reasons for repeated starts, for messages; nil without any.
     public var text: String? {
         let reasons = [
             (timeLimits, "at the time limit"), (preemptions, "preempted, or after its machine failed"),
@@ -65,6 +70,7 @@ public struct TaskStarts: Codable, Sendable, Equatable {
 }
 
 extension TaskStarts {
+    /// The sum over two shards, for the batch.
     public static func + (one: TaskStarts, other: TaskStarts) -> TaskStarts {
         var sum = TaskStarts()
         sum.starts = one.starts + other.starts

@@ -5,9 +5,26 @@ import Synchronization
 ///
 /// `await pool.run { … }` runs a synchronous function on one of them. Inside, ``ComputeScope/forEach(_:_:)`` shares a
 /// loop with all threads that are idle.
+///
+/// ```swift
+/// let pool = try ComputePool(width: 8)
+/// defer { pool.shutdown() }
+/// let scope = ComputeScope(pool: pool, flag: flag)
+/// let sums = try await pool.run { () throws(CancelledError) -> [Float] in
+///     // In the order of the slices, whichever thread computes which.
+///     try scope.map(slices.count) { slices[$0].reduce(0, +) }
+/// }
+/// ```
 public final class ComputePool: TaskExecutor {
     private let threads: WorkerThreads
+    /// The number of threads.
     public var width: Int { threads.width }
+
+    /// The address space in bytes that a process needs for a pool of this width: its stacks, those of blocking pools and of
+    /// libdispatch, and the libraries' heaps. Below it libdispatch waits for ever for threads that cannot start.
+    public static func addressSpace(width: Int) -> Int {
+        (width + 8) * WorkerThreads.stackBytes + (width << 23) + (256 << 20)
+    }
 
     /// - Throws: ``ThreadStartError`` when the system refuses a thread.
     public init(width: Int) throws(ThreadStartError) { threads = try WorkerThreads(name: "compute", width: width) }
@@ -20,6 +37,7 @@ public final class ComputePool: TaskExecutor {
     /// An executor for one actor, which runs the actor's jobs one at a time on these threads.
     public func serialExecutor() -> PoolSerialExecutor { PoolSerialExecutor(threads) }
 
+    /// Takes a job of a task with this executor preference.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         threads.submit { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }

@@ -5,9 +5,13 @@ public import NocturneSystem
 /// The algorithm itself runs inside ``ComputePool/run(_:)``. Without a pool (``serial(_:)``) loops run on the caller.
 public struct ComputeScope: Sendable {
     private let pool: ComputePool?
+    /// Raised when the work is no longer wanted. Loops check it before every index; long bodies must check it
+    /// themselves.
     public let flag: CancellationFlag
+    /// The clock, so that tests decide what time it is.
     public let time: any TimeSource
 
+    /// - Parameter pool: Its idle threads help with loops; nil runs them on the caller.
     public init(pool: ComputePool?, flag: CancellationFlag, time: any TimeSource = SystemTime()) {
         self.pool = pool
         self.flag = flag

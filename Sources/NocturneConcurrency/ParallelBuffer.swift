@@ -10,14 +10,17 @@ package import NocturneSystem
 @usableFromInline
 package struct ParallelBuffer<Element: ~Copyable>: @unchecked Sendable {
     // Unchecked: see the three rules above.
+    /// The first element. Reading or writing through it is subject to the three rules.
     @usableFromInline
     package let base: UnsafeMutablePointer<Element>
 
+    /// Use `withParallelBuffer` instead, which keeps the memory allocated.
     @inlinable
     package init(_ base: UnsafeMutablePointer<Element>) { self.base = base }
 }
 
 extension ParallelBuffer {
+    /// The element at an index, which is not checked.
     @inlinable
     package subscript(index: Int) -> Element {
         get { base[index] }
@@ -36,12 +39,15 @@ extension ParallelBuffer {
 @usableFromInline
 package struct ParallelReader<Element>: @unchecked Sendable {
     // Unchecked: nothing writes while the loop runs.
+    /// The first element.
     @usableFromInline
     package let base: UnsafePointer<Element>
 
+    /// Use `withParallelReader` instead, which keeps the memory allocated.
     @inlinable
     package init(_ base: UnsafePointer<Element>) { self.base = base }
 
+    /// The element at an index, which is not checked.
     @inlinable
     package subscript(index: Int) -> Element { base[index] }
 
@@ -54,9 +60,11 @@ package struct ParallelReader<Element>: @unchecked Sendable {
 @usableFromInline
 package struct ParallelValue<Value>: @unchecked Sendable {
     // Unchecked: the owner of the loop keeps the memory behind its pointers allocated and unchanged.
+    /// The structure; pointers in it are valid until the loop returns.
     @usableFromInline
     package let value: Value
 
+    /// The caller keeps what `value` points to allocated and unchanged until the loop returns.
     @inlinable
     package init(_ value: Value) { self.value = value }
 }

@@ -1,14 +1,17 @@
 internal import CPosix
 internal import DequeModule
-import NocturneSystem
+public import NocturneSystem
 import Synchronization
 
 /// A fixed set of named threads that process jobs first-in first-out. Both pools are built on it.
 ///
 /// A job goes directly to a thread that waits, the last one to have begun waiting, and is queued only while all are busy.
-/// Each thread waits at a gate of its own: a common condition would have every thread that it wakes compete for the lock
-/// with the thread that woke it.
+/// Each thread waits at its own gate. A condition that all threads share was tried before: every thread that it woke competed
+/// for the lock with the thread that woke it.
 final class WorkerThreads: Sendable {
+    /// Decoders recurse; only touched pages cost memory.
+    static let stackBytes = 64 << 20
+
     private struct Job {
         let run: @Sendable () -> Void
         /// The owner that can withdraw the job; nil for a job that must run.
@@ -59,11 +62,10 @@ final class WorkerThreads: Sendable {
     private func start(_ name: String) -> Int32 {
         let context = Unmanaged.passRetained(self).toOpaque()
         var handle: UInt64 = 0
-        // 64 MiB stacks: decoders recurse; only touched pages cost memory.
         let code = cposix_thread_start(
             &handle,
             name,
-            64 << 20,
+            Self.stackBytes,
             { context in
                 Unmanaged<WorkerThreads>.fromOpaque(context!).takeRetainedValue().work()
                 return nil
@@ -157,5 +159,20 @@ final class WorkerThreads: Sendable {
         }
         if isIdle { thread.gate.wait() }
         return thread.job.take()
+    }
+}
+
+/// The system could not start a thread: too many processes, or too little memory for the stacks.
+public struct ThreadStartError: SystemCallError, Hashable, CustomStringConvertible {
+    /// The number of threads requested, and the number that could be started.
+    public let wanted: Int
+    /// The number that could be started; they have ended again.
+    public let started: Int
+    /// The system's error number, usually EAGAIN.
+    public let systemCode: Int32?
+
+    public var description: String {
+        let reason = systemCode.map { ": \(errnoText($0))" } ?? ""
+        return "only \(started) of \(wanted) threads could be started\(reason); use fewer threads or raise the limit"
     }
 }

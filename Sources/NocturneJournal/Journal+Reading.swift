@@ -1,25 +1,53 @@
-import Foundation
 internal import GRDB
-public import NocturneSystem
+import NocturneSystem
 
 extension Journal {
-    /// Every item, in the order of discovery.
-    public func items() throws(JournalError) -> FileBackedList<JournalItem> {
+    /// Every item, in the order of discovery: for batches of a size that one can look at, and for tests.
+    public func items() throws(JournalError) -> [JournalItem] { try items("1 ORDER BY id") }
+
+    /// Some items after one in the order of discovery.
+    /// - Parameters:
+    ///   - id: of the last item that was read; 0 for none.
+    ///   - limit: how many at most. Fewer mean that there are no more.
+    public func items(after id: Int64, limit: Int) throws(JournalError) -> [JournalItem] {
+        try items("id > ? ORDER BY id LIMIT ?", [id, limit])
+    }
+
+    /// Calls `body` with every item in the order of discovery; they are read some at a time.
+    public nonisolated func forEachItem(_ body: (JournalItem) async throws -> Void) async throws {
+        var last: Int64 = 0
+        while true {
+            let portion = try await items(after: last, limit: FoundTable.itemsAtOnce)
+            for item in portion { try await body(item) }
+            guard portion.count == FoundTable.itemsAtOnce, let end = portion.last else { return }
+            last = end.id
+        }
+    }
+
+    /// The items with some names, by name.
+    public func items(named names: some Collection<String> & Sendable) throws(JournalError) -> [String: JournalItem] {
         try read { db in
-            let rows = try Row.fetchCursor(db, sql: "SELECT \(JournalItem.columns) FROM item ORDER BY id")
-            var items = FileBackedList<JournalItem>()
-            let decoder = JSONDecoder()
-            while let row = try rows.next() { items.append(try JournalItem(row, decoder)) }
+            let sql = "SELECT \(JournalItem.columns) FROM item WHERE name = ?"
+            let statement = try db.cachedStatement(sql: sql)
+            var items: [String: JournalItem] = [:]
+            for name in names {
+                guard let row = try Row.fetchOne(statement, arguments: [name]) else { continue }
+                items[name] = try JournalItem(row)
+            }
             return items
         }
     }
 
     /// The items in a state, in the order of discovery.
     public func items(in state: ItemState) throws(JournalError) -> [JournalItem] {
+        try items("state = ? ORDER BY id", [state.rawValue])
+    }
+
+    private func items(_ condition: String, _ arguments: StatementArguments = []) throws(JournalError) -> [JournalItem]
+    {
         try read { db in
-            let sql = "SELECT \(JournalItem.columns) FROM item WHERE state = ? ORDER BY id"
-            let decoder = JSONDecoder()
-            return try Row.fetchAll(db, sql: sql, arguments: [state.rawValue]).map { try JournalItem($0, decoder) }
+            let sql = "SELECT \(JournalItem.columns) FROM item WHERE \(condition)"
+            return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments).map { try JournalItem($0) }
         }
     }
 
@@ -35,26 +63,15 @@ extension Journal {
         }
     }
 
-    /// The ids of items, in the order of their keys; nil for a key that the journal does not have.
-    public func ids(of keys: [String]) throws(JournalError) -> [Int64?] {
-        try read { db in
-            let statement = try db.cachedStatement(sql: "SELECT id FROM item WHERE key = ?")
-            return try keys.map { try Int64.fetchOne(statement, arguments: [$0]) }
-        }
-    }
-
-    /// What discovery has recorded of an item: its source in the recipe's form, its input as the user knows it, and its
-    /// fingerprint.
-    public typealias Discovered = (source: String, path: String, fingerprint: String)
-
-    /// What discovery has recorded of some items, without those whose id is unknown.
-    public func discovered(_ ids: [Int64]) throws(JournalError) -> [Int64: Discovered] {
+    /// What was found of some items, without those whose id is unknown.
+    public func discovered(_ ids: [Int64]) throws(JournalError) -> [Int64: DiscoveredSource] {
         try read { db in
             let statement = try db.cachedStatement(sql: "SELECT source, path, fingerprint FROM item WHERE id = ?")
-            var found: [Int64: Discovered] = [:]
+            var found: [Int64: DiscoveredSource] = [:]
             for id in ids {
                 guard let row = try Row.fetchOne(statement, arguments: [id]) else { continue }
-                found[id] = (row["source"], row["path"], row["fingerprint"])
+                let inputs = try InputStamp.fetch(of: id, at: row[1], db)
+                found[id] = DiscoveredSource(source: row[0], path: row[1], fingerprint: row[2], inputs: inputs)
             }
             return found
         }
@@ -68,20 +85,12 @@ extension Journal {
     /// - Throws: ``JournalError``.
     public func records(after id: Int64, limit: Int) throws(JournalError) -> [ItemRecord] {
         try read { db in
-            let sql = """
-                SELECT \(JournalItem.columns), statistics, files, parts FROM item
-                WHERE id > ? ORDER BY id LIMIT ?
-                """
-            let rows = try Row.fetchCursor(db, sql: sql, arguments: [id, limit])
-            var records: [ItemRecord] = []
-            let decoder = JSONDecoder()
-            while let row = try rows.next() {
-                let item = try JournalItem(row, decoder)
-                records.append(
-                    ItemRecord(item, statistics: row["statistics"], files: row["files"], parts: row["parts"])
-                )
-            }
-            return records
+            let sql = "SELECT \(JournalItem.columns) FROM item WHERE id > ? ORDER BY id LIMIT ?"
+            let items = try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit])
+                .map { try JournalItem($0) }
+            guard let last = items.last else { return [] }
+            let products = try ResultTables(db).products(of: .range(after: id, through: last.id))
+            return items.map { ItemRecord($0, written: products[$0.id] ?? ItemProduct()) }
         }
     }
 
@@ -98,13 +107,20 @@ extension Journal {
 
     /// The statistics recorded for each completed item, by id.
     public func statistics() throws(JournalError) -> [Int64: [Statistic]] {
-        try lists("statistics") { try StatisticList.read($0) }
+        try read { db in
+            var statistics: [Int64: [Statistic]] = [:]
+            try ResultTables(db).forEachMeasure(of: .completed) { statistics[$0, default: []].append($1) }
+            return statistics
+        }
     }
 
     /// The parts recorded for each completed item that has any, by id, with the texts that they have been given since.
     public func parts() throws(JournalError) -> [Int64: [ItemPart]] {
-        let decoder = JSONDecoder()
-        var parts = try lists("parts") { try decoder.decode([ItemPart].self, from: Data($0.utf8)) }
+        var parts = try read { db in
+            try ResultTables(db).rows(ItemPart.self, of: .completed).reduce(into: [Int64: [ItemPart]]()) {
+                $0[$1.item, default: []].append($1.value)
+            }
+        }
         let texts = try texts()
         guard !texts.isEmpty else { return parts }
         let current = texts.current(for: try items())
@@ -117,64 +133,6 @@ extension Journal {
     /// The files of the result that the item had when it was last completed, whatever its state is now: they prove whose
     /// folder has the item's name.
     public func writtenFiles(of id: Int64) throws(JournalError) -> [ItemFile] {
-        try read { db in
-            let text = try String.fetchOne(db, sql: "SELECT files FROM item WHERE id = ?", arguments: [id])
-            let files = try text.map { try JSONDecoder().decode([ItemFile].self, from: Data($0.utf8)) } ?? []
-            for file in files where !RelativePath.staysBelow(file.path) { throw JournalError(damagedBy: file.path) }
-            return files
-        }
-    }
-
-    private func lists<Value>(
-        _ column: String,
-        _ decode: (String) throws -> [Value]
-    ) throws(JournalError) -> [Int64: [Value]] {
-        try read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: "SELECT id, \(column) FROM item WHERE state = 'completed' AND \(column) != '[]'"
-            )
-            var result: [Int64: [Value]] = [:]
-            result.reserveCapacity(rows.count)
-            for row in rows {
-                result[row["id"]] = try decode(row[column])
-            }
-            return result
-        }
-    }
-}
-
-extension Journal {
-    /// Words as the table has them.
-    static func words(_ text: String) -> [String] { text.isEmpty ? [] : text.split(separator: " ").map(String.init) }
-}
-
-extension JournalItem {
-    fileprivate static let columns =
-        "id, key, name, path, fingerprint, state, reason, code, stage, deaths, notes, changed, model, words"
-
-    fileprivate init(_ row: Row, _ decoder: JSONDecoder) throws {
-        let notes: String = row["notes"]
-        let name: String = row["name"]
-        let reason: String? = row["reason"]
-        let code: String? = row["code"]
-        let stage: String? = row["stage"]
-        // Folders of this name are replaced and removed.
-        guard RelativePath.isName(name) else { throw JournalError(damagedBy: name) }
-        self.init(
-            id: row["id"],
-            key: row["key"],
-            name: name,
-            path: row["path"],
-            fingerprint: row["fingerprint"],
-            state: ItemState(rawValue: row["state"]) ?? .pending,
-            reason: reason.map { ItemReason(code.map(FaultCode.init(rawValue:)) ?? .notRecorded, $0, stage: stage) },
-            crashes: row["deaths"],
-            // Most items have none, and there may be a hundred thousand of them.
-            notes: notes == "[]" ? [] : try decoder.decode([String].self, from: Data(notes.utf8)),
-            changed: row["changed"],
-            model: row["model"],
-            words: Journal.words(row["words"])
-        )
+        try read { db in try ResultTables(db).files(of: .one(id)).map(\.file) }
     }
 }

@@ -1,100 +1,76 @@
 internal import GRDB
-public import NocturneSystem
+import NocturneSystem
 
-/// Items of a batch that is divided into shards, each of which has a journal of its own.
+/// Items of a batch that is divided into shards, each of which has its own journal.
 extension Journal {
-    /// Adds items with their source files, in one transaction.
-    public func plan(_ items: [PlannedEntry]) throws(JournalError) {
-        try record(items.map(\.entry))
-        try change(.journalRecord) { db in
-            let statement = try db.makeStatement(sql: "UPDATE item SET inputs = :inputs WHERE key = :key")
-            for item in items where !item.inputs.isEmpty {
-                try statement.execute(arguments: ["inputs": item.inputs, "key": item.entry.key])
-            }
-        }
-    }
-
-    /// The items that were planned with their source files and are in one of these states, in the order of discovery.
-    public func planned(_ states: Set<ItemState>) throws(JournalError) -> FileBackedList<PlannedEntry> {
-        let wanted = states.map(\.rawValue)
-        return try read { db in
-            let sql = "SELECT * FROM item WHERE inputs != '' ORDER BY id"
-            let rows = try Row.fetchCursor(db, sql: sql)
-            var items = FileBackedList<PlannedEntry>()
-            while let row = try rows.next() {
-                let state: String = row["state"]
-                guard wanted.contains(state) else { continue }
-                let name: String = row["name"]
-                guard RelativePath.isName(name) else { throw JournalError(damagedBy: name) }
-                let entry = JournalEntry(
-                    key: row["key"],
-                    name: name,
-                    model: row["model"],
-                    source: row["source"],
-                    path: row["path"],
-                    fingerprint: row["fingerprint"],
-                    state: ItemState(rawValue: state) ?? .pending,
-                    words: Journal.words(row["words"])
-                )
-                items.append(PlannedEntry(entry, inputs: row["inputs"]))
-            }
-            return items
-        }
-    }
-
-    private static let shardColumns = [
-        "state", "reason", "code", "stage", "files", "statistics", "notes", "parts", "changed", "fingerprint",
-    ]
-
-    /// How some items of this shard stand, after one in the order of discovery. Those that wait are left out.
+    /// Some items with all that was found of them, after one in the order of discovery.
     /// - Parameters:
     ///   - id: of the last item that was read; 0 for none.
-    ///   - limit: how many at most. Fewer mean that there are no more.
-    public func shardRecords(after id: Int64, limit: Int) throws(JournalError) -> [ShardRecord] {
+    ///   - limit: how many at most.
+    /// - Returns: none when there are no more; the id of the last one.
+    public func entries(after id: Int64, limit: Int) throws(JournalError) -> (entries: [JournalEntry], last: Int64) {
         try read { db in
-            let columns = Journal.shardColumns.joined(separator: ", ")
-            let sql = """
-                SELECT id, key, deaths, \(columns) FROM item
-                WHERE id > ? AND state NOT IN ('pending', 'started') ORDER BY id LIMIT ?
-                """
-            let rows = try Row.fetchCursor(db, sql: sql, arguments: [id, limit])
-            var records: [ShardRecord] = []
-            while let row = try rows.next() {
-                records.append(
-                    ShardRecord(
-                        id: row["id"],
-                        key: row["key"],
-                        state: ItemState(rawValue: row["state"]) ?? .pending,
-                        columns: Dictionary(
-                            uniqueKeysWithValues: Journal.shardColumns.map { ($0, row[$0] as String?) }
-                        ),
-                        crashes: row["deaths"]
-                    )
-                )
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(
+                    sql: """
+                        SELECT \(JournalItem.columns), source, recipe FROM item WHERE id > ? ORDER BY id LIMIT ?
+                        """
+                ),
+                arguments: [id, limit]
+            )
+            var (entries, last, bytes): ([JournalEntry], Int64, Int) = ([], id, 0)
+            while bytes < FoundTable.bytesAtOnce, let row = try rows.next() {
+                let entry = try JournalEntry(row, db)
+                (last, bytes) = (row[0], bytes + entry.item.source.utf8.count + 128 * entry.item.inputs.count)
+                entries.append(entry)
             }
-            return records
+            return (entries, last)
         }
     }
 
-    /// Takes over how some items of a shard stand, in one transaction. What is recorded already is not changed.
-    /// - Returns: the number of items that changed.
-    @discardableResult
-    public func merge(_ records: [ShardRecord]) throws(JournalError) -> Int {
-        var changed = 0
-        try change(.journalRecord) { db in
-            let changes = Journal.shardColumns.map { "\($0) = :\($0)" }.joined(separator: ", ")
-            let statement = try db.makeStatement(
+    /// The items of some places in the order of discovery, as they were decided about by a plan in this journal.
+    public func entries(at places: some Sequence<Int64> & Sendable) throws(JournalError) -> [JournalEntry] {
+        try read { db in
+            let statement = try db.cachedStatement(
                 sql: """
-                    UPDATE item SET deaths = :deaths, \(changes) WHERE key = :key
-                        AND (state != :state OR changed IS NOT :changed OR reason IS NOT :reason OR files IS NOT :files)
+                    SELECT \(JournalItem.columns.split(separator: ", ").map { "i." + $0 }.joined(separator: ", ")),
+                        i.source, i.recipe
+                    FROM work w JOIN item i ON i.id = w.item WHERE w.place = ?
                     """
             )
-            for record in records {
-                var arguments: [String: (any DatabaseValueConvertible)?] = record.columns.mapValues { $0 }
-                arguments["key"] = record.key
-                arguments["deaths"] = record.crashes
-                try statement.execute(arguments: StatementArguments(arguments))
-                changed += db.changesCount
+            return try places.compactMap { place in
+                try Row.fetchOne(statement, arguments: [place]).map { try JournalEntry($0, db) }
+            }
+        }
+    }
+
+    /// Takes over how some items of a shard stand, in one transaction: those that wait, and what is recorded already, are not
+    /// changed.
+    /// - Returns: the number of items that changed.
+    @discardableResult
+    public func merge(_ records: [ItemRecord]) throws(JournalError) -> Int {
+        var changed = 0
+        try change(.journalRecord) { db in
+            let find = try db.cachedStatement(sql: "SELECT id FROM item WHERE key = ?")
+            let update = try db.cachedStatement(
+                sql: """
+                    UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, crashes = :crashes,
+                        changed = :changed, fingerprint = :fingerprint
+                    WHERE id = :id AND (state, fingerprint, changed, reason)
+                        IS NOT (:state, :fingerprint, :changed, :reason)
+                    """
+            )
+            for record in records where ![.pending, .started].contains(record.item.state) {
+                let item = record.item
+                guard let id = try Int64.fetchOne(find, arguments: [item.key]) else { continue }
+                try update.execute(arguments: [
+                    "id": id, "state": item.state.rawValue, "reason": item.reason?.sentence.column,
+                    "code": item.reason?.code.rawValue, "stage": item.reason?.stage, "crashes": item.crashes,
+                    "changed": item.changed, "fingerprint": item.fingerprint,
+                ])
+                guard db.changesCount > 0 else { continue }
+                try ResultTables(db).write(record.written, of: id)
+                changed += 1
             }
             if changed > 0 { try Journal.markReportOld(db) }
         }

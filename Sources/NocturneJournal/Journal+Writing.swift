@@ -1,4 +1,3 @@
-import Foundation
 internal import GRDB
 import NocturneSystem
 
@@ -8,27 +7,8 @@ extension Journal {
         guard !entries.isEmpty else { return }
         try change(.journalRecord) { db in
             try Journal.markReportOld(db)
-            let insert = try db.makeStatement(
-                sql: """
-                    INSERT INTO item (key, name, model, source, path, fingerprint, state, reason, code, stage, deaths,
-                        words)
-                    VALUES (:key, :name, :model, :source, :path, :fingerprint, :state, :reason, :code, :stage, :deaths,
-                        :words)
-                    ON CONFLICT (key) DO UPDATE SET model = excluded.model, source = excluded.source, path = excluded.path,
-                        fingerprint = excluded.fingerprint, state = excluded.state, reason = excluded.reason,
-                        code = excluded.code, stage = excluded.stage, deaths = excluded.deaths, words = excluded.words,
-                        statistics = '[]', notes = '[]', parts = '[]'
-                    """
-            )
-            for entry in entries {
-                try insert.execute(arguments: [
-                    "key": entry.key, "name": entry.name, "model": entry.model, "source": entry.source,
-                    "path": entry.path,
-                    "fingerprint": entry.fingerprint, "state": entry.state.rawValue, "deaths": entry.crashes,
-                    "reason": entry.reason?.text, "code": entry.reason?.code.rawValue, "stage": entry.reason?.stage,
-                    "words": entry.words.joined(separator: " "),
-                ])
-            }
+            let writer = try ItemWriter(db)
+            for entry in entries { try writer.write(entry) }
         }
     }
 
@@ -45,28 +25,22 @@ extension Journal {
     /// Records items as completed with all their files, in one transaction. Durable when it returns.
     public func complete(_ products: [(id: Int64, product: ItemProduct)], at time: String) throws(JournalError) {
         try change(.journalComplete) { db in
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            func json(_ value: some Encodable) throws -> String {
-                String(decoding: try encoder.encode(value), as: UTF8.self)
-            }
             try Journal.markReportOld(db)
-            let statement = try db.cachedStatement(
-                sql: """
-                    UPDATE item SET state = 'completed', reason = NULL, code = NULL, stage = NULL, deaths = 0, files = :files,
-                        statistics = :statistics, notes = :notes, parts = :parts, changed = :changed WHERE id = :id
-                    """
-            )
-            for (id, product) in products {
-                try statement.execute(arguments: [
-                    "id": id, "files": try json(product.files),
-                    "statistics": try StatisticList.text(of: product.statistics), "notes": try json(product.notes),
-                    "parts": try json(product.parts), "changed": time,
-                ])
-            }
+            for (id, product) in products { try Journal.complete(id, product, at: time, db) }
             try FaultPoint.journalTransaction.pass()
         }
         do { try FaultPoint.journalCompleted.pass() } catch { throw JournalError(error) }
+    }
+
+    static func complete(_ id: Int64, _ product: ItemProduct, at time: String, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                UPDATE item SET state = 'completed', reason = NULL, code = NULL, stage = NULL, crashes = 0, changed = ?
+                WHERE id = ?
+                """
+        )
+        try statement.execute(arguments: [time, id])
+        try ResultTables(db).write(product, of: id)
     }
 
     /// Records another end than completion, or a return to pending, with its reason. Durable when it returns.
@@ -79,41 +53,44 @@ extension Journal {
         reason: ItemReason?,
         at time: String
     ) throws(JournalError) {
-        guard !ids.isEmpty else { return }
-        try change(.journalSettle) { db in
-            try Journal.markReportOld(db)
-            let statement = try db.cachedStatement(
-                sql: """
-                    UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, changed = :changed
-                    WHERE id = :id AND state != 'completed'
-                    """
-            )
-            for id in ids {
-                try statement.execute(arguments: [
-                    "id": id, "state": state.rawValue, "changed": time,
-                    "reason": reason?.text, "code": reason?.code.rawValue, "stage": reason?.stage,
-                ])
-            }
-        }
+        try settle(ids.map { ($0, state, reason, nil) }, at: time)
     }
 
     /// Records that items were active when an engine ended: state, reason and number of crashes, in one transaction.
     /// Durable when it returns. Completed items stay completed.
     public func takeBack(_ items: [JournalItem], at time: String) throws(JournalError) {
-        guard !items.isEmpty else { return }
+        try settle(items.map { ($0.id, $0.state, $0.reason, $0.crashes) }, at: time)
+    }
+
+    /// Lets completed items wait again, in one transaction.
+    public func processAgain(_ ids: [Int64], reason: ItemReason, at time: String) throws(JournalError) {
+        try settle(ids.map { ($0, .pending, reason, 0) }, wereCompleted: true, at: time)
+    }
+
+    /// Sets completed items aside, in one transaction.
+    package func setAside(_ ids: [Int64], _ reason: ItemReason, at time: String) throws(JournalError) {
+        try settle(ids.map { ($0, .skipped, reason, nil) }, wereCompleted: true, at: time)
+    }
+
+    /// How an item stands; without crashes their number stays.
+    private typealias End = (id: Int64, state: ItemState, reason: ItemReason?, crashes: Int?)
+
+    private func settle(_ ends: [End], wereCompleted: Bool = false, at time: String) throws(JournalError) {
+        guard !ends.isEmpty else { return }
         try change(.journalSettle) { db in
             try Journal.markReportOld(db)
             let statement = try db.cachedStatement(
                 sql: """
-                    UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage, deaths = :deaths,
-                        changed = :changed
-                    WHERE id = :id AND state != 'completed'
+                    UPDATE item SET state = :state, reason = :reason, code = :code, stage = :stage,
+                        crashes = ifnull(:crashes, crashes), changed = :changed
+                    WHERE id = :id AND (state = 'completed') = :wereCompleted
                     """
             )
-            for item in items {
+            for end in ends {
                 try statement.execute(arguments: [
-                    "id": item.id, "state": item.state.rawValue, "deaths": item.crashes, "changed": time,
-                    "reason": item.reason?.text, "code": item.reason?.code.rawValue, "stage": item.reason?.stage,
+                    "id": end.id, "state": end.state.rawValue, "reason": end.reason?.sentence.column,
+                    "code": end.reason?.code.rawValue, "stage": end.reason?.stage, "crashes": end.crashes,
+                    "changed": time, "wereCompleted": wereCompleted,
                 ])
             }
         }

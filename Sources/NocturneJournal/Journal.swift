@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import GRDB
 import NocturneSystem
@@ -22,6 +23,8 @@ public actor Journal {
 
     private let executor: JournalExecutor
     private let queue: DatabaseQueue
+    /// What the search of the inputs finds, in temporary tables next to those of the items.
+    public nonisolated let found: FoundTable
     private let mayWrite: @Sendable () -> Bool
     private var isAbandoned = false
 
@@ -31,8 +34,8 @@ public actor Journal {
     /// - Parameters:
     ///   - isOnShare: whether the file is on a share; nil to look.
     ///   - lockPatience: five seconds by default; then the call throws ``JournalError`` with EAGAIN.
-    ///   - mayWrite: asked before every change, on the journal's thread. Once it says no, the file belongs to another run:
-    ///     as after ``abandon()``.
+    ///   - mayWrite: asked before every change, on the journal's thread. Once it returns false, the file belongs to another
+    ///     run: as after ``abandon()``.
     /// - Throws: ``JournalError`` that names the file.
     public init(
         path: String,
@@ -43,19 +46,44 @@ public actor Journal {
         let executor = JournalExecutor()
         self.mayWrite = mayWrite
         queue = try await executor.perform {
-            try Journal.open(path, isAlone: isOnShare ?? Journal.isOnShare(path), lockPatience)
+            try DatabaseQueue.journal(at: path, isOnShare: isOnShare, lockPatience: lockPatience)
         }
+        found = FoundTable(queue)
         self.executor = executor
     }
 
+    private init(_ queue: DatabaseQueue, _ executor: JournalExecutor) {
+        (self.queue, self.executor, mayWrite) = (queue, executor, { true })
+        found = FoundTable(queue)
+    }
+
     /// Opens a journal to read it.
-    private init(path: String, readsCopy: @escaping @Sendable () -> Bool) async throws {
+    private static func reading(_ path: String, asCopy isCopied: @escaping @Sendable () -> Bool) async throws -> Journal
+    {
         let executor = JournalExecutor()
-        mayWrite = { true }
-        queue = try await executor.perform {
-            try Journal.open(path, isAlone: Journal.isOnShare(path), isCopied: readsCopy()) { $0 < .seconds(5) }
+        let queue = try await executor.perform {
+            try DatabaseQueue.journal(at: path, isCopied: isCopied()) { $0 < .seconds(5) }
         }
-        self.executor = executor
+        return Journal(queue, executor)
+    }
+
+    /// A journal without items in a temporary file, for what is only planned.
+    public static func temporary() async throws -> Journal {
+        let executor = JournalExecutor()
+        return Journal(try await executor.perform { try DatabaseQueue.temporaryJournal() }, executor)
+    }
+
+    /// A copy of a journal, to plan in: what is changed in it is lost when it is closed.
+    public static func copy(of path: String) async throws -> Journal { try await reading(path) { true } }
+
+    /// Puts a copy of the journal in its place, and removes the old files.
+    ///
+    /// For a folder that is taken over from a run of another machine that was silent for too long. If that run comes back, it
+    /// writes into files that no longer have a name, and never into those of this run, however late its system writes what
+    /// it had in memory. Nothing is done where there is no journal yet.
+    /// - Throws: ``JournalError`` when the copy cannot be made, or is damaged; the old files are then as they were.
+    public static func replaceFile(at path: String) async throws {
+        try await JournalExecutor().perform { try JournalCopy.replace(path) }
     }
 
     /// Opens the journal, calls `body` with it, and closes it whatever happens.
@@ -67,7 +95,7 @@ public actor Journal {
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Journal) async throws -> Result
     ) async throws -> Result {
-        let journal = try await Journal(path: path, readsCopy: readsCopy)
+        let journal = try await reading(path, asCopy: readsCopy)
         do {
             let result = try await body(journal)
             await journal.close()
@@ -90,7 +118,7 @@ public actor Journal {
         return !isAbandoned
     }
 
-    /// Leaves the file to a run on another machine: nothing is written any more, later changes throw.
+    /// Leaves the file to a run on another machine: nothing more is written, later changes throw.
     ///
     /// The connection stays open until the process ends: closing it would move the log into the database.
     public func abandon() {
@@ -102,47 +130,6 @@ public actor Journal {
     /// The version of SQLite that is loaded.
     public static func libraryVersion() throws -> String {
         try DatabaseQueue().read { db in try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? "" }
-    }
-
-    private static let lockInterval = Duration.milliseconds(50)
-
-    private static func open(
-        _ path: String,
-        isAlone: Bool,
-        isCopied: Bool = false,
-        _ lockPatience: @escaping LockPatience
-    ) throws(JournalError) -> DatabaseQueue {
-        do {
-            try FaultPoint.journalOpen.pass()
-            let copy = try isCopied || JournalCopy.isNeeded(for: path) ? JournalCopy(of: path) : nil
-            defer { copy?.remove() }
-            // SQLite creates the log beside it with the same permissions: both are for their owner alone.
-            if copy == nil { FileSystem.touch(path, mode: 0o600) }
-            var configuration = Configuration()
-            configuration.busyMode = .callback { attempts in
-                guard lockPatience(lockInterval * attempts) else { return false }
-                // SQLite has nothing to wait for but the time.
-                usleep(UInt32(lockInterval / .microseconds(1)))
-                return true
-            }
-            if isAlone, copy == nil {
-                // Before the first access: then the log has no index in shared memory.
-                configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
-            }
-            let queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
-            // Set after opening: GRDB's own set-up would change it back.
-            try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            }
-            try JournalSchema.migrate(queue, path: path)
-            return queue
-        } catch {
-            throw JournalError(error, opening: path)
-        }
-    }
-
-    private static func isOnShare(_ path: String) -> Bool {
-        !FileSystem.isLocal((path as NSString).deletingLastPathComponent)
     }
 
     // MARK: For the extensions
@@ -183,8 +170,8 @@ public actor Journal {
         }
     }
 
-    /// Writes the whole file anew, without what was removed, and empties its log.
-    func rewriteFile() throws(JournalError) {
+    /// Rewrites the whole file, without what was removed, and empties its log.
+    package func rewriteFile() throws(JournalError) {
         guard isOwn() else { throw .abandoned }
         do {
             try queue.vacuum()
@@ -203,4 +190,26 @@ public actor Journal {
             ]
         )
     }
+}
+
+/// Runs everything that the ``Journal`` does on a separate serial queue: a call waits for the disk, and must not hold
+/// one of the few threads that all tasks share.
+final class JournalExecutor: SerialExecutor {
+    private let queue = DispatchQueue(label: "nocturne.journal", qos: .userInitiated)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { [self] in
+            ThreadRole.allowingBlocking { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        }
+    }
+
+    /// Runs `body` on the queue, before there is an actor.
+    func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try ThreadRole.allowingBlocking { try body() } }) }
+        }
+    }
+
+    func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 }

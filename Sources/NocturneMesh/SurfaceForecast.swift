@@ -55,11 +55,6 @@ public struct SurfaceForecast: Sendable {
         return boxBytes + bytes + temporaryPeak
     }
 
-    /// The maximum size in bytes of the resulting mesh.
-    public func meshBytes(of value: UInt16) -> Int {
-        16 * vertexCount(of: value) + 16 * triangleBound(vertexCount(of: value))
-    }
-
     private func triangleBound(_ vertices: Int) -> Int {
         Int((Double(vertices) * Self.trianglesPerVertex).rounded(.up))
     }
@@ -88,38 +83,36 @@ public struct SurfaceForecast: Sendable {
     }
 }
 
-extension SurfaceExtractor {
+extension SurfaceForecast {
     /// Extracts the surfaces of several labels in bounded memory, and passes each to `body`, after which it is freed.
     ///
     /// Labels that fit in `bytes` together are processed at the same time, on all idle threads; then `body` gets them
     /// one by one, in the order of `values`, on the calling thread. The meshes are those of
-    /// ``surface(of:in:options:scope:)``.
+    /// ``SurfaceExtractor/surface(of:in:options:scope:)`` with the options of the forecast.
     /// - Parameters:
     ///   - values: absent labels are skipped.
-    ///   - bytes: the memory limit. A label that needs more is processed alone: see
-    ///     ``SurfaceForecast/peakBytes(of:within:)``.
-    ///   - known: the forecast of these labels and options if it already exists; computing it costs a pass over the
-    ///     labels.
+    ///   - labels: those of the forecast.
+    ///   - bytes: the memory limit. A label that needs more is processed alone: see ``peakBytes(of:within:)``.
     /// - Throws: ``CancelledError``, and what `body` throws.
-    public static func forEachSurface(
+    public func forEachSurface(
         of values: [UInt16],
         in labels: LabelVolume,
-        options: SurfaceOptions = SurfaceOptions(),
         within bytes: Int,
-        forecast known: SurfaceForecast? = nil,
         scope: ComputeScope,
         _ body: (_ value: UInt16, _ mesh: consuming SurfaceMesh) throws -> Void
     ) throws {
-        let forecast = try known ?? SurfaceForecast(of: labels, options: options, scope: scope)
-        for batch in forecast.batches(of: values, within: bytes) {
+        for batch in batches(of: values, within: bytes) {
             var meshes = [SurfaceMesh](repeating: SurfaceMesh(), count: batch.count)
             try meshes.withParallelBuffer { target throws(CancelledError) in
                 try scope.forEach(batch.count) { index in
                     // The only error is cancellation, which the loop itself reports.
-                    guard let mesh = try? surface(of: batch[index], in: labels, options: options, scope: scope) else {
-                        return
-                    }
-                    target[index] = mesh
+                    let mesh = try? SurfaceExtractor.surface(
+                        of: batch[index],
+                        in: labels,
+                        options: options,
+                        scope: scope
+                    )
+                    if let mesh { target[index] = mesh }
                 }
             }
             for index in batch.indices {

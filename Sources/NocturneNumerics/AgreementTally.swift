@@ -10,11 +10,14 @@ public struct AgreementTally: Hashable, Sendable, Codable {
         /// Voxels that the mean of the passes gives this label.
         public var all: Int
 
+        /// Both at least 0.
         public init(agreeing: Int, all: Int) {
             self.agreeing = agreeing
             self.all = all
         }
 
+        /// Reads two numbers, as written below.
+        /// - Throws: `DecodingError` unless 0 ≤ agreeing ≤ all: checkpoints are read back after a crash.
         public init(from decoder: any Decoder) throws {
             let numbers = try decoder.singleValueContainer().decode([Int].self)
             guard numbers.count == 2, numbers[0] >= 0, numbers[0] <= numbers[1], numbers[1] < 1 << 60 else {
@@ -24,6 +27,7 @@ public struct AgreementTally: Hashable, Sendable, Codable {
             self.init(agreeing: numbers[0], all: numbers[1])
         }
 
+        /// Writes two numbers instead of an object: a checkpoint has one pair for each label and row of tiles.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode([agreeing, all])
@@ -37,6 +41,7 @@ public struct AgreementTally: Hashable, Sendable, Codable {
     /// By row and label.
     private var rows: [Int: [Int: Counts]] = [:]
 
+    /// A tally of nothing.
     public init() {}
 
     /// Begins a row, or begins it again.

@@ -60,17 +60,19 @@ public struct ClassProbabilities: Sendable {
                 )
                 defer { scratch.deallocate() }
                 places.withUnsafeBufferPointer { places in
+                    var stored = nk_probability_bytes(
+                        places: places.baseAddress!,
+                        classes: Int32(places.count),
+                        form: form,
+                        step: area
+                    )
                     for j in range {
                         rows.withTaps(j) { taps in
                             nk_row_probabilities(
                                 slice.base + j * width,
-                                area,
                                 width,
-                                taps.baseAddress!,
-                                Int32(taps.count),
-                                Int32(places.count),
-                                places.baseAddress!,
-                                form,
+                                nk_label_members(taps: taps.baseAddress!, count: Int32(taps.count)),
+                                &stored,
                                 scratch
                             )
                         }

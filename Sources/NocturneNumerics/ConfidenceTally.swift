@@ -60,6 +60,7 @@ public struct ConfidenceTally: Hashable, Sendable, Codable {
     /// By plane and label.
     private var planes: [Int: [Int: Sums]] = [:]
 
+    /// A tally of nothing.
     public init() {}
 
     /// Adds a plane, or replaces it.

@@ -13,8 +13,11 @@ import NocturneSystem
 /// **Order.** For each slice, push to ``planes`` what they need, then call ``labelSlice(into:tally:scope:)``, which continues
 /// with the next slice.
 public struct EnsembleLabeler: ~Copyable {
+    /// The grid of the labels.
     public let native: VolumeShape
+    /// The part of ``native`` that all members cover. Labels elsewhere stay unchanged.
     public let box: VoxelBox
+    /// Where the planes of logits are pushed.
     public let planes: EnsemblePlanes
     private let decision: LabelDecision
 
@@ -69,7 +72,9 @@ public struct EnsembleLabeler: ~Copyable {
         guard labels.count == native.count else {
             throw NumericsError.count("label map", expected: native.count, found: labels.count)
         }
-        let (k, shape, values, isRegions) = (planes.nextSlice, box.shape, decision.labels, decision.isRegions)
+        let (k, shape, decision) = (planes.nextSlice, box.shape, decision)
+        let values = decision.labels
+        // Of one slice only: the tally adds whole planes, so that a slice that is made again replaces the earlier one.
         var probabilities = [Float](repeating: 0, count: shape.sliceCount)
         var chosen = [UInt16](repeating: 0, count: shape.sliceCount)
         try chosen.withParallelBuffer { chosen in
@@ -80,21 +85,14 @@ public struct EnsembleLabeler: ~Copyable {
                     )
                     defer { scratch.deallocate() }
                     values.withUnsafeBufferPointer { values in
-                        guard let base = values.baseAddress else { return }
-                        var decision = nk_label_decision(
-                            values: base,
-                            classes: Int32(values.count),
-                            regions: isRegions ? 1 : 0,
-                            threshold: 0
-                        )
+                        var decision = decision.kernel(values, threshold: decision.probability)
                         for j in range {
                             rows.withTaps(j) { taps in
                                 nk_label_row_mean(
                                     chosen.base + j * shape.x,
                                     probabilities.base + j * shape.x,
                                     shape.x,
-                                    taps.baseAddress!,
-                                    Int32(taps.count),
+                                    nk_label_members(taps: taps.baseAddress!, count: Int32(taps.count)),
                                     &decision,
                                     scratch
                                 )

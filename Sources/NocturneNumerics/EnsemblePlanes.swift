@@ -5,7 +5,7 @@ import NocturneSystem
 
 /// The planes of logits of one or more networks around the next slice of the native grid.
 ///
-/// All networks work on the same box of the same native grid, each on a grid of its own. Logits are interpolated in float32,
+/// All networks work on the same box of the same native grid, each on a separate grid. Logits are interpolated in float32,
 /// as by ``SlabLabeler`` with single rounding.
 ///
 /// **Order.** For each slice, push the planes of every network that ``neededPlane(of:)`` names, use them, and call
@@ -50,6 +50,7 @@ public final class EnsemblePlanes {
 
     /// The part of the native grid that all members cover.
     public let box: VolumeShape
+    /// The number of classes, the same for all members.
     public let classes: Int
     private let members: [Member]
     /// The plane that each member pushes next.
@@ -88,6 +89,7 @@ public final class EnsemblePlanes {
         (box.x + box.y + box.z) * 32 + 2 * classes * model.sliceCount * MemoryLayout<Float>.stride
     }
 
+    /// Whether all slices of the box are done.
     public var isFinished: Bool { nextSlice == box.z }
 
     /// The plane that a member must push before the next slice can be made; nil when it has pushed enough.

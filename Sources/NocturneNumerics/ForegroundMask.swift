@@ -9,6 +9,7 @@ import NocturneSystem
 /// of a cascade, which are −1 outside. For MONAI's z-score of nonzero voxels, holes are not filled. A hole is a region from which no path of zero-valued face neighbours leads to
 /// the border of the image.
 public struct ForegroundMask: Sendable {
+    /// The cropped image to which the mask belongs.
     public let view: VoxelView
     /// 1 inside and 0 outside, in the order of the view.
     public let inside: FrozenVoxels<UInt8>

@@ -1,12 +1,14 @@
 public import NocturneCore
 
 /// Where the voxels of a resampled grid lie in the grid that it was made from: voxel k at position `start + step * k`,
-/// along each axis of its own (0 = x).
+/// along each of its axes (0 = x).
 public struct GridAlignment: Hashable, Sendable {
+    /// The position of voxel (0, 0, 0), in voxels of the other grid.
     public var start: SIMD3<Double>
     /// Above 0.
     public var step: SIMD3<Double>
 
+    /// By default the identity.
     public init(start: SIMD3<Double> = .zero, step: SIMD3<Double> = SIMD3(repeating: 1)) {
         self.start = start
         self.step = step
@@ -18,12 +20,20 @@ public struct GridAlignment: Hashable, Sendable {
     /// Where the voxels of the first grid lie in the resampled one.
     public var inverse: GridAlignment { GridAlignment(start: -start / step, step: SIMD3(repeating: 1) / step) }
 
-    /// The same for grids whose axis a is axis `axes[a]` of these.
-    public func permuted(_ axes: [Int]) -> GridAlignment {
-        GridAlignment(
-            start: SIMD3(start[axes[0]], start[axes[1]], start[axes[2]]),
-            step: SIMD3(step[axes[0]], step[axes[1]], step[axes[2]])
-        )
+    /// The same for both grids rearranged.
+    /// - Parameters:
+    ///   - shape: of the grid that is resampled, before it is rearranged.
+    ///   - target: of the resampled grid, before it is rearranged.
+    public func oriented(by orientation: AxisOrientation, from shape: VolumeShape, to target: VolumeShape)
+        -> GridAlignment
+    {
+        var result = GridAlignment()
+        for (axis, source) in orientation.source.enumerated() {
+            let last = start[source] + step[source] * Double(target[source] - 1)
+            result.step[axis] = step[source]
+            result.start[axis] = orientation.reversed[axis] ? Double(shape[source] - 1) - last : start[source]
+        }
+        return result
     }
 }
 
@@ -34,6 +44,7 @@ public struct GridAlignment: Hashable, Sendable {
 /// instead, as here. MONAI also removes the shear then; here the axes keep their directions, which moves voxels of an
 /// oblique grid by some 10⁻⁵ of a voxel, and those of a gantry tilt by what the tilt amounts to.
 public struct MONAIGrid: Hashable, Sendable {
+    /// The number of voxels of the new grid.
     public let shape: VolumeShape
     /// From the new grid to the old one.
     public let alignment: GridAlignment

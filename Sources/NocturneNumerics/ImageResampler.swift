@@ -21,11 +21,15 @@ import NocturneSystem
 /// A NaN voxel makes its neighbourhood NaN for order 1. For order 3 it affects a part of the image that depends on its
 /// shape (all of it in nnU-Net): reject such images before resampling.
 public struct ImageResampler: Sendable {
+    /// How the stored voxels are read.
     public let view: VoxelView
+    /// The shape of the result, in the axis order of ``view``.
     public let target: VolumeShape
+    /// Method and order of interpolation.
     public let rule: ResamplingRule
     /// The axis of the view along which slices are kept apart, or nil.
     public let separateAxis: Int?
+    /// The normalisation, which is applied before interpolation as in nnU-Net.
     public let map: PointwiseMap
     /// Whether results lose their fractions, toward zero, before they are rounded to float32; not with order 3, a separate
     /// axis, or the torch method.

@@ -5,10 +5,13 @@ import NocturneSystem
 
 /// The statistics of an image that normalisation needs.
 public struct ImageStatistics: Hashable, Sendable {
+    /// Summed in float64.
     public let mean: Double
     /// Population standard deviation (divided by the number of voxels). 0 when it was not requested.
     public let deviation: Double
+    /// The smallest value.
     public let lowest: Float
+    /// The largest value.
     public let highest: Float
 
     /// - Parameter mask: the voxels that count, in the order of the view; nil for all. If it contains none, all four
@@ -63,15 +66,13 @@ private func sliceSums(
                 let inside = inside.map(ParallelReader.init)
                 try scope.forEach(view.shape.z) { k in
                     for j in 0..<view.shape.y {
-                        nk_row_statistics(
-                            &results[k],
-                            source + view.offset(0, j, k),
-                            view.step.x,
-                            inside.map { $0 + view.shape.offset(0, j, k) },
-                            view.shape.x,
-                            centre ?? 0,
-                            centre == nil ? 0 : 1
+                        let row = nk_masked_row(
+                            values: source + view.offset(0, j, k),
+                            step: view.step.x,
+                            inside: inside.map { $0 + view.shape.offset(0, j, k) },
+                            count: view.shape.x
                         )
+                        nk_row_statistics(&results[k], row, centre ?? 0, centre == nil ? 0 : 1)
                     }
                 }
             }

@@ -12,9 +12,13 @@ import NocturneSystem
 ///
 /// Orders 0 and 1 only; nnU-Net's planners request no others.
 public struct LabelResampler: Sendable {
+    /// How the stored labels are read.
     public let view: VoxelView
+    /// The shape of the result, in the axis order of ``view``.
     public let target: VolumeShape
+    /// Of order 0 or 1.
     public let rule: ResamplingRule
+    /// The axis of the view along which slices are kept apart, or nil.
     public let separateAxis: Int?
     private let x: AxisTaps
     private let y: AxisTaps
@@ -118,6 +122,7 @@ public struct LabelResampler: Sendable {
     ) {
         func place(_ row: Int) -> UnsafeMutablePointer<Int32> { scratch + row * view.shape.x }
         func row(_ row: Int) -> UnsafePointer<Int32> { UnsafePointer(place(row)) }
+        // The rows around the target row: two along y times two along z, or fewer along an axis with the nearest sample.
         for c in 0..<z.count {
             for b in 0..<y.count {
                 let (fromY, fromZ) = (y.indices[b * target.y + j], z.indices[c * target.z + k])

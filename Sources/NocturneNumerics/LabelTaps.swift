@@ -35,21 +35,19 @@ struct LabelRows: Sendable {
     /// The separate axis if it is interpolated too, after the axes within a slice.
     let lastAxis: Int?
 
-    /// Labels row (j, k) from the rows of class 0: in the planes below and above it, and in front of and behind it.
+    /// Labels row (j, k).
+    /// - Parameter rows: of class 0 in the planes below and above it.
     func label(
         _ labels: UnsafeMutablePointer<UInt16>,
         _ j: Int,
         _ k: Int,
-        below: UnsafePointer<Float>,
-        above: UnsafePointer<Float>,
-        front: Int,
-        back: Int,
+        between rows: ModelRows,
         _ decision: nk_label_decision
     ) {
         if isHalf {
-            labelHalf(labels, j, k, below: below, above: above, front: front, back: back, decision)
+            labelHalf(labels, j, k, between: rows, decision)
         } else {
-            labelSingle(labels, j, k, below: below, above: above, front: front, back: back, decision)
+            labelSingle(labels, j, k, between: rows, decision)
         }
     }
 
@@ -57,19 +55,16 @@ struct LabelRows: Sendable {
         _ labels: UnsafeMutablePointer<UInt16>,
         _ j: Int,
         _ k: Int,
-        below: UnsafePointer<Float>,
-        above: UnsafePointer<Float>,
-        front: Int,
-        back: Int,
+        between rows: ModelRows,
         _ decision: nk_label_decision
     ) {
         x.withIndices { x0, x1 in
             x.withSingleWeights { wx0, wx1 in
                 var taps = nk_label_taps(
-                    z0y0: below + front,
-                    z0y1: below + back,
-                    z1y0: above + front,
-                    z1y1: above + back,
+                    z0y0: rows.belowFront,
+                    z0y1: rows.belowBack,
+                    z1y0: rows.aboveFront,
+                    z1y1: rows.aboveBack,
                     class_step: classStep,
                     wz0: z.firstSingle[k],
                     wz1: z.secondSingle[k],
@@ -89,10 +84,7 @@ struct LabelRows: Sendable {
         _ labels: UnsafeMutablePointer<UInt16>,
         _ j: Int,
         _ k: Int,
-        below: UnsafePointer<Float>,
-        above: UnsafePointer<Float>,
-        front: Int,
-        back: Int,
+        between rows: ModelRows,
         _ decision: nk_label_decision
     ) {
         let alongZ = (z.firstWeight[k], z.secondWeight[k])
@@ -102,8 +94,8 @@ struct LabelRows: Sendable {
             withPointers(x.firstWeight, x.secondWeight) { wx0, wx1 in
                 var taps = nk_half_taps(
                     rows: isYLast
-                        ? (below + front, above + front, below + back, above + back)
-                        : (below + front, below + back, above + front, above + back),
+                        ? (rows.belowFront, rows.aboveFront, rows.belowBack, rows.aboveBack)
+                        : (rows.belowFront, rows.belowBack, rows.aboveFront, rows.aboveBack),
                     class_step: classStep,
                     outer: isYLast ? alongY : alongZ,
                     inner: isYLast ? alongZ : alongY,
@@ -117,6 +109,14 @@ struct LabelRows: Sendable {
             }
         }
     }
+}
+
+/// The four rows of model voxels around a row of native voxels: in the planes below and above it, in front of and behind it.
+struct ModelRows {
+    let belowFront: UnsafePointer<Float>
+    let belowBack: UnsafePointer<Float>
+    let aboveFront: UnsafePointer<Float>
+    let aboveBack: UnsafePointer<Float>
 }
 
 extension LabelTaps {

@@ -36,19 +36,14 @@ public struct LogitConfidence: Sendable {
         }
         var labels = [UInt16](repeating: 0, count: count)
         var probabilities = [Float](repeating: 0, count: count)
-        let isRegions: Int32 = decision.isRegions ? 1 : 0
+        let decision = decision
         let source = ParallelReader(base)
         let (width, height) = (width, height)
         try labels.withParallelBuffer { labels in
             try probabilities.withParallelBuffer { probabilities in
                 try scope.forEachRange(of: height, by: max(1, (1 << 14) / width)) { rows in
                     values.withUnsafeBufferPointer { values in
-                        var decision = nk_label_decision(
-                            values: values.baseAddress!,
-                            classes: Int32(values.count),
-                            regions: isRegions,
-                            threshold: 0
-                        )
+                        var decision = decision.kernel(values)
                         let begin = rows.lowerBound * width
                         nk_label_probabilities(
                             labels.base + begin,

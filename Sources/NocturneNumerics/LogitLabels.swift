@@ -18,18 +18,12 @@ extension LabelDecision {
         guard logits.count == count * self.labels.count else {
             throw NumericsError.count("logits", expected: count * self.labels.count, found: logits.count)
         }
-        let isRegions: Int32 = isRegions ? 1 : 0
         let values = self.labels
         try logits.withParallelReader { logits in
             try labels.withParallelBuffer { labels in
                 try scope.forEachRange(of: count, by: 1 << 14) { range in
                     values.withUnsafeBufferPointer { values in
-                        let decision = nk_label_decision(
-                            values: values.baseAddress!,
-                            classes: Int32(values.count),
-                            regions: isRegions,
-                            threshold: 0
-                        )
+                        let decision = kernel(values)
                         let begin = range.lowerBound
                         nk_label_row_direct(labels.base + begin, range.count, logits.base + begin, count, decision)
                     }

@@ -3,30 +3,9 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// Maps intensities to the range a network was trained on: the schemes of nnU-Net, brainchop and MONAI, in float32.
-public enum Normalization: Hashable, Sendable, Codable {
-    case none
-    /// Clamped to [lower, upper], minus `mean`, divided by max(`deviation`, 1e-8): statistics of the training set.
-    case ct(lower: Float, upper: Float, mean: Float, deviation: Float)
-    /// Minus the mean of this image, divided by its standard deviation. With `useMask`, both are computed over the
-    /// voxels of the body, and the other voxels stay unchanged.
-    case zScore(useMask: Bool = false)
-    /// The same over the voxels of this image that are not 0; zeros stay 0. Without any deviation, values are not divided.
-    case zScoreOfNonzero
-    /// Minus `mean`, divided by `deviation`, which is not 0.
-    case linear(mean: Float, deviation: Float)
-    /// Minus the smallest value of this image, divided by the largest value after that subtraction.
-    case rescale01
-    /// The smallest value of this image becomes `lower`, the largest `upper`, and the others lie between in proportion.
-    case rescale(lower: Float, upper: Float)
-    /// Divided by 255. Values outside 0 to 255 are refused.
-    case rgb01
-    /// Minus a low quantile of this image, divided by the distance of a high one from it, without clipping. Of n values in
-    /// ascending order these are the ones at floor(n · lower) and ceil(n · upper) − 1, as brainchop takes them.
-    case quantiles(lower: Double, upper: Double)
-
+extension Normalization {
     /// Whether ``map(for:view:mask:padding:scope:)`` needs a mask.
-    public var needsMask: Bool { self == .zScore(useMask: true) }
+    public var needsMask: Bool { self == .zScore(usesMask: true) }
 
     /// The map from voxel to voxel that results from this scheme for one image.
     ///
@@ -35,7 +14,7 @@ public enum Normalization: Hashable, Sendable, Codable {
     /// - Parameters:
     ///   - view: the voxels over which the statistics are computed, that is the cropped image.
     ///   - mask: the body, of the same view and of all channels together; used only with ``needsMask``.
-    ///   - padding: how many further voxels of the image's lowest value count; used only for quantiles.
+    ///   - padding: by how many voxels the image is enlarged to the patch; used only for quantiles that count them.
     /// - Throws: ``NumericsError`` for constants or statistics that are not finite, values that cannot be colours, and
     ///   a mask that is missing or of another view; ``CancelledError``.
     /// - Complexity: `ct` and `none` read nothing, `zScore` reads the image twice, `rescale01`, `rescale` and `rgb01` once,
@@ -47,83 +26,89 @@ public enum Normalization: Hashable, Sendable, Codable {
         padding: Int = 0,
         scope: ComputeScope
     ) throws -> PointwiseMap {
+        func statistics(within mask: ForegroundMask? = nil, deviation: Bool) throws -> ImageStatistics {
+            try ImageStatistics(of: voxels, view: view, mask: mask, deviation: deviation, scope: scope)
+        }
         switch self {
         case .none:
             return .identity
         case .ct(let lower, let upper, let mean, let deviation):
-            guard [lower, upper, mean, deviation].allSatisfy(\.isFinite), lower <= upper else {
-                throw NumericsError.value(
-                    "CT normalisation from \(lower) to \(upper), mean \(mean), deviation \(deviation)"
-                )
-            }
-            return PointwiseMap(lower: lower, upper: upper, shift: mean, divisor: max(deviation, 1e-8))
-        case .zScore(let useMask):
-            if useMask, mask == nil {
+            return try Self.ctMap(lower: lower, upper: upper, mean: mean, deviation: deviation)
+        case .zScore(let usesMask):
+            if usesMask, mask == nil {
                 throw NumericsError.value("z-score within the body needs the mask of the body")
             }
-            let mask = useMask ? mask : nil
-            let statistics = try ImageStatistics(of: voxels, view: view, mask: mask, deviation: true, scope: scope)
-            return PointwiseMap(
-                shift: Float(statistics.mean),
-                divisor: max(Float(statistics.deviation), 1e-8),
-                mask: mask
-            )
+            let mask = usesMask ? mask : nil
+            let spread = try statistics(within: mask, deviation: true)
+            return PointwiseMap(shift: Float(spread.mean), divisor: max(Float(spread.deviation), 1e-8), mask: mask)
         case .zScoreOfNonzero:
             let mask = try ForegroundMask(nonzeroOf: voxels, view: view, scope: scope)
-            let statistics = try ImageStatistics(of: voxels, view: view, mask: mask, deviation: true, scope: scope)
-            let deviation = Float(statistics.deviation)
-            return PointwiseMap(
-                shift: Float(statistics.mean),
-                divisor: deviation == 0 ? 1 : deviation,
-                mask: mask
-            )
+            let spread = try statistics(within: mask, deviation: true)
+            let deviation = Float(spread.deviation)
+            return PointwiseMap(shift: Float(spread.mean), divisor: deviation == 0 ? 1 : deviation, mask: mask)
         case .linear(let mean, let deviation):
-            guard mean.isFinite, deviation.isFinite, deviation != 0 else {
-                throw NumericsError.value("linear normalisation with mean \(mean) and deviation \(deviation)")
-            }
-            return PointwiseMap(shift: mean, divisor: deviation)
+            return try Self.linearMap(mean: mean, deviation: deviation)
         case .rescale01:
-            let statistics = try ImageStatistics(of: voxels, view: view, deviation: false, scope: scope)
-            return PointwiseMap(
-                shift: statistics.lowest,
-                divisor: max(statistics.highest - statistics.lowest, 1e-8)
-            )
+            let range = try statistics(deviation: false)
+            return PointwiseMap(shift: range.lowest, divisor: max(range.highest - range.lowest, 1e-8))
         case .rescale(let lower, let upper):
             guard lower.isFinite, upper.isFinite, lower < upper else {
                 throw NumericsError.value("rescaling to \(lower) ... \(upper)")
             }
-            let statistics = try ImageStatistics(of: voxels, view: view, deviation: false, scope: scope)
-            let divisor = max((statistics.highest - statistics.lowest) / (upper - lower), 1e-8)
-            return PointwiseMap(shift: statistics.lowest - lower * divisor, divisor: divisor)
+            let range = try statistics(deviation: false)
+            let divisor = max((range.highest - range.lowest) / (upper - lower), 1e-8)
+            return PointwiseMap(shift: range.lowest - lower * divisor, divisor: divisor)
         case .rgb01:
-            let statistics = try ImageStatistics(of: voxels, view: view, deviation: false, scope: scope)
-            guard statistics.lowest >= 0, statistics.highest <= 255 else {
+            let range = try statistics(deviation: false)
+            guard range.lowest >= 0, range.highest <= 255 else {
                 throw NumericsError.value(
-                    "colour values must be 0 to 255, but this image has values from \(statistics.lowest) "
-                        + "to \(statistics.highest)"
+                    "colour values must be 0 to 255, but this image has values from \(range.lowest) to \(range.highest)"
                 )
             }
             return PointwiseMap(divisor: 255)
-        case .quantiles(let lower, let upper):
+        case .quantiles(let lower, let upper, let countsPadding, let clips):
+            let padding = countsPadding ? padding : 0
             let order = try OrderStatistics(of: voxels, view: view, scope: scope)
             let count = Double(order.count + padding)
             // The lowest values come first.
             let low = try order.value(at: Int((count * lower).rounded(.down)) - padding, scope: scope)
             let high = try order.value(at: Int((count * upper).rounded(.up)) - 1 - padding, scope: scope)
-            return PointwiseMap(shift: low, divisor: max(high - low, 1e-8))
+            let bounds: (lower: Float, upper: Float) = clips ? (low, high) : (-.infinity, .infinity)
+            return PointwiseMap(lower: bounds.lower, upper: bounds.upper, shift: low, divisor: max(high - low, 1e-8))
         }
+    }
+
+    private static func ctMap(lower: Float, upper: Float, mean: Float, deviation: Float) throws -> PointwiseMap {
+        guard [lower, upper, mean, deviation].allSatisfy(\.isFinite), lower <= upper else {
+            throw NumericsError.value(
+                "CT normalisation from \(lower) to \(upper), mean \(mean), deviation \(deviation)"
+            )
+        }
+        return PointwiseMap(lower: lower, upper: upper, shift: mean, divisor: max(deviation, 1e-8))
+    }
+
+    private static func linearMap(mean: Float, deviation: Float) throws -> PointwiseMap {
+        guard mean.isFinite, deviation.isFinite, deviation != 0 else {
+            throw NumericsError.value("linear normalisation with mean \(mean) and deviation \(deviation)")
+        }
+        return PointwiseMap(shift: mean, divisor: deviation)
     }
 }
 
 /// x ← min(max(x, lower), upper); x ← x − shift; x ← x / divisor; every step rounded to float32.
 public struct PointwiseMap: Sendable {
+    /// The lower bound of the source value.
     public var lower: Float
+    /// The upper bound of the source value.
     public var upper: Float
+    /// Subtracted after the bounds were applied.
     public var shift: Float
+    /// Not 0.
     public var divisor: Float
     /// The voxels that are mapped; those outside keep their value. nil for all voxels.
     public var mask: ForegroundMask?
 
+    /// By default the identity.
     public init(
         lower: Float = -.infinity,
         upper: Float = .infinity,
@@ -138,6 +123,7 @@ public struct PointwiseMap: Sendable {
         self.mask = mask
     }
 
+    /// Leaves every finite value unchanged.
     public static let identity = PointwiseMap()
 
     /// The mapped value of a voxel inside the mask.

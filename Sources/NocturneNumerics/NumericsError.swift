@@ -9,6 +9,7 @@ public enum NumericsError: CodedError, Hashable, Sendable, CustomStringConvertib
     /// Numbers that are not finite, or not positive where they must be.
     case value(String)
 
+    /// Always `volume.notResampled`.
     public var faultCode: FaultCode { FaultCode("volume", "notResampled") }
 
     public var description: String {

@@ -6,8 +6,8 @@ import NocturneSystem
 /// Converts planes of logits to probabilities before they are interpolated, as MONAI does where its post-processing resamples
 /// probabilities: softmax over the classes, or the logistic function of each region.
 ///
-/// A ``SlabLabeler`` accepts the result in place of logits: the class of the largest probability wins, and from those of
-/// regions one half is subtracted, so that its limit of 0 stands for one half.
+/// A ``SlabLabeler`` accepts the result in place of logits, with ``LabelDecision/ofProbabilities``: the class of the largest
+/// probability wins, and from those of regions one half is subtracted, so that a limit of 0 stands for one half.
 ///
 /// **Memory.** One plane.
 public final class PlaneProbabilities {
@@ -23,6 +23,7 @@ public final class PlaneProbabilities {
         isRegions = decision.isRegions
     }
 
+    /// The memory in bytes: one plane of float32 for each class.
     public static func predictedBytes(model: VolumeShape, classes: Int) -> Int {
         classes * model.sliceCount * MemoryLayout<Float>.stride
     }
@@ -44,7 +45,14 @@ public final class PlaneProbabilities {
         try values.withParallelBuffer { values in
             try scope.forEachRange(of: area, by: 1 << 12) { range in
                 guard isRegions else {
-                    nk_softmax(source.base, values.base, classes, area, 0, range.lowerBound, range.upperBound)
+                    var rows = nk_axis_rows(
+                        in: source.base,
+                        n: classes,
+                        inner: area,
+                        begin: range.lowerBound,
+                        end: range.upperBound
+                    )
+                    nk_softmax(&rows, 0, values.base)
                     return
                 }
                 for region in 0..<classes {

@@ -20,7 +20,7 @@ public struct ResamplingRule: Hashable, Sendable {
         /// SciPy's `ndimage.zoom` in float64, order 0 or 1, as TotalSegmentator uses it: the centres of the first and of the last
         /// voxels coincide.
         case zoom
-        /// MONAI's `Spacing` and its inverse, of order 0 or 1: ``alignment`` says where the voxels lie, and beyond the volume its
+        /// MONAI's `Spacing` and its inverse, of order 0 or 1: ``alignment`` has the positions of the voxels, and beyond the volume its
         /// border continues.
         case monai
     }
@@ -33,16 +33,20 @@ public struct ResamplingRule: Hashable, Sendable {
         case never
     }
 
+    /// The implementation whose results are reproduced.
     public var method: Method
     /// The degree in all three axes, or within the slices where these are kept separate. Ignored for `torch`.
     public var order: ResamplingOrder
     /// The degree along the separate axis, if there is one: nnU-Net's `order_z`. `torch` uses the nearest slice.
     public var orderZ: ResamplingOrder
+    /// Whether slices are kept apart.
     public var separateZ: Separation
+    /// The ratio of spacings above which a grid counts as anisotropic: 3 in nnU-Net.
     public var anisotropyThreshold: Double
     /// Where the voxels of the new grid lie in the old one; with `monai` only.
     public var alignment: GridAlignment?
 
+    /// The defaults are those of nnU-Net's plans.
     public init(
         method: Method = .spline,
         order: ResamplingOrder,

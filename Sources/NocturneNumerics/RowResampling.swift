@@ -100,7 +100,14 @@ struct RowResampling: Sendable {
                         guard let offsets = offsets.baseAddress, let places = places.baseAddress,
                             let wz = wz.baseAddress, let wy = wy.baseAddress
                         else { return }
-                        nk_resample_row(result, target.x, &source, offsets, places, wz, wy, Int32(count))
+                        var rows = nk_source_rows(
+                            row_offsets: offsets,
+                            inside_row_offsets: places,
+                            wz: wz,
+                            wy: wy,
+                            rows: Int32(count)
+                        )
+                        nk_resample_row(result, target.x, &source, &rows)
                     }
                 }
             }

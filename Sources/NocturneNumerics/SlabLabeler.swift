@@ -3,21 +3,55 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// How logits are converted to a label. `labels[c]` is the value written for class c.
 public enum LabelDecision: Hashable, Sendable {
     /// The class with the largest logit; on a tie, the lowest class.
     case largestLogit(labels: [UInt16])
-    /// Overlapping regions: the last one with a logit above 0 (a sigmoid above one half), else background.
-    case regions(labels: [UInt16])
+    /// Overlapping regions: the last one with a logit above a limit, else background. 0 stands for a sigmoid of one half.
+    case regions(labels: [UInt16], above: Float = 0)
+
+    /// Overlapping regions: the last one whose sigmoid is above a threshold, which is above 0 and below 1.
+    public init(regions labels: [UInt16], threshold: Double) {
+        // Exactly 0 for one half.
+        self = .regions(labels: labels, above: Float(log(threshold / (1 - threshold))))
+    }
 
     /// The value written for each class.
     package var labels: [UInt16] {
         switch self {
-        case .largestLogit(let labels), .regions(let labels): labels
+        case .largestLogit(let labels), .regions(let labels, _): labels
         }
     }
 
     var isRegions: Bool { if case .regions = self { true } else { false } }
+
+    /// The logit above which a region is chosen.
+    var limit: Float { if case .regions(_, let above) = self { above } else { 0 } }
+
+    /// The probability above which a region is chosen.
+    var probability: Float { 1 / (1 + exp(-limit)) }
+
+    /// The decision on planes of ``PlaneProbabilities``.
+    public var ofProbabilities: LabelDecision {
+        isRegions ? .regions(labels: labels, above: probability - 0.5) : self
+    }
+
+    /// The decision as the kernels take it.
+    /// - Parameters:
+    ///   - values: ``labels``.
+    ///   - threshold: above which a region is chosen; nil for the limit of logits.
+    func kernel(_ values: UnsafeBufferPointer<UInt16>, threshold: Float? = nil) -> nk_label_decision {
+        nk_label_decision(
+            values: values.baseAddress!,
+            classes: Int32(values.count),
+            regions: isRegions ? 1 : 0,
+            threshold: threshold ?? limit
+        )
+    }
 }
 
 /// How interpolated logits are rounded before they are converted to a label.
@@ -50,10 +84,13 @@ public enum LogitRounding: Hashable, Sendable {
 /// **Resuming.** To continue from canonical slice s, create a labeler with `resumingAtSlice: s` and push planes from
 /// its ``nextPlane`` on.
 public struct SlabLabeler: ~Copyable {
+    /// The grid of the logits, in canonical axis order.
     public let model: VolumeShape
     /// The whole canonical native grid, and the part of it that the model grid covers. Labels elsewhere stay unchanged.
     public let native: VolumeShape
+    /// The part of ``native`` that the model grid covers.
     public let box: VoxelBox
+    /// How interpolated logits become a label.
     public let decision: LabelDecision
     /// The model plane that must be pushed next. When it equals ``model``.z, no more planes are accepted.
     public private(set) var nextPlane: Int
@@ -61,6 +98,7 @@ public struct SlabLabeler: ~Copyable {
     /// the box with its last.
     public private(set) var finishedSlices: Int
 
+    /// The arithmetic of interpolation.
     public let rounding: LogitRounding
 
     /// The separate axis if its samples are interpolated too; this changes the order of terms.
@@ -75,6 +113,7 @@ public struct SlabLabeler: ~Copyable {
     /// The last two planes: plane p is in half p % 2. Empty when nothing is interpolated.
     private var planes: VoxelBuffer<Float>
 
+    /// Eight parameters, five of them with defaults: each is independent of the others, and stored.
     /// - Parameters:
     ///   - model: the shape of the logits; x fastest, as everywhere.
     ///   - native: the canonical grid of the labels.
@@ -109,6 +148,7 @@ public struct SlabLabeler: ~Copyable {
         }
         let shape = box.shape
         try rule.checkIsNotCubic("logits", from: model, to: shape, separateAxis: separateAxis)
+        // Without interpolation each pushed plane is labelled from the caller's memory, so none is kept.
         let isDirect = rule.changesNothing(from: model, to: shape)
         let planes = try VoxelBuffer<Float>(count: isDirect ? 0 : 2 * decision.labels.count * model.sliceCount)
         self.planes = planes
@@ -131,6 +171,7 @@ public struct SlabLabeler: ~Copyable {
         (x, y, z) = (taps(0), taps(1), taps(2))
         isTorch = rule.method == .torch
         lastAxis = rule.method == .spline && rule.orderZ != .nearest ? separateAxis : nil
+        // Resuming begins with the first plane that the next slice reads; earlier planes are not needed again.
         nextSlice = min(max(slice - box.lower.z, 0), shape.z)
         nextPlane = nextSlice < shape.z ? Int(z.first[nextSlice]) : model.z
         finishedSlices = nextSlice < shape.z ? slice : native.z
@@ -177,6 +218,8 @@ public struct SlabLabeler: ~Copyable {
         }
         guard let source = plane.baseAddress else { return finishedSlices..<finishedSlices }
 
+        // All slices for which this plane is the last one: several where the native grid is finer, often none where it is
+        // coarser.
         let depth = box.shape.z
         var end = nextSlice
         while end < depth, Int(z.second[end]) <= nextPlane { end += 1 }
@@ -230,19 +273,12 @@ public struct SlabLabeler: ~Copyable {
         let planeCount = values.count * model.sliceCount
         let shape = box.shape
         // Among the float16 values, the sigmoid of 2^-24 is one half and that of the next value is larger.
-        let threshold: Float = rounding == .half ? 0x1.8p-24 : 0
+        let threshold = rounding == .half && decision.limit == 0 ? 0x1.8p-24 : decision.limit
         try labels.withUnsafeMutableBufferPointer { labels in
             try values.withUnsafeBufferPointer { values in
-                guard let labelsBase = labels.baseAddress, let valuesBase = values.baseAddress else { return }
+                guard let labelsBase = labels.baseAddress else { return }
                 let (labels, source) = (ParallelBuffer(labelsBase), ParallelReader(source))
-                let sharedDecision = ParallelValue(
-                    nk_label_decision(
-                        values: valuesBase,
-                        classes: Int32(values.count),
-                        regions: decision.isRegions ? 1 : 0,
-                        threshold: threshold
-                    )
-                )
+                let sharedDecision = ParallelValue(decision.kernel(values, threshold: threshold))
                 try scope.forEachRange(of: slices.count * shape.y, by: 16) { range in
                     let decision = sharedDecision.value
                     for index in range {
@@ -257,7 +293,13 @@ public struct SlabLabeler: ~Copyable {
                         let above = source + Int(z.second[k] % 2) * planeCount
                         let front = Int(y.first[j]) * model.x
                         let back = Int(y.second[j]) * model.x
-                        rows.label(to, j, k, below: below, above: above, front: front, back: back, decision)
+                        let around = ModelRows(
+                            belowFront: below + front,
+                            belowBack: below + back,
+                            aboveFront: above + front,
+                            aboveBack: above + back
+                        )
+                        rows.label(to, j, k, between: around, decision)
                     }
                 }
             }

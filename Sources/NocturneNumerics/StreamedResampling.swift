@@ -11,7 +11,8 @@ import NocturneSystem
 /// moves along the stream axis. There the forward pass of the prefilter continues where it stopped; the backward pass
 /// starts 32 planes ahead of those that are kept, so that its start value has no effect (0.268³² is 5e-19).
 ///
-/// **Memory.** 67 target planes and 16 partially resampled planes of float64, whatever the depth of the image.
+/// **Memory.** 67 target planes and 16 partially resampled planes of float64, for any depth of the image. A float64 copy of
+/// the whole image, which an earlier version kept, takes 8 bytes per voxel.
 struct StreamedResampling: Sendable {
     /// Number of planes that become final together, and number of planes of look-ahead needed for it.
     private static let advance = 32
@@ -103,21 +104,24 @@ struct StreamedResampling: Sendable {
         var bands = try VoxelBuffer<Double>(count: min(Self.together, source.shape.z) * bandCount)
         var lowest = Float.infinity
         var highest = -Float.infinity
-        let isNeeded = planes.neededInputs
+        let image = Input(
+            voxels: ParallelReader(voxels),
+            inside: inside.map(ParallelReader.init),
+            isNeeded: planes.neededInputs
+        )
         try ring.withUnsafeMutableBufferPointer { ring in
             try bands.withUnsafeMutableBufferPointer { bands in
                 guard let ring = ring.baseAddress, let bands = bands.baseAddress else { return }
                 var (loaded, final, made) = (0, 0, 0)
                 while made < target.z {
                     let before = (loaded, final)
+                    // As many planes as fit into the ring together with those that outputs still read.
                     let goal = slots == planes.samples ? slots : min(planes.samples, final + slots - 3)
                     while loaded < goal {
                         let end = min(goal, loaded + Self.together)
                         let range = try load(
                             loaded..<end,
-                            voxels,
-                            inside,
-                            isNeeded,
+                            of: image,
                             ring: ring,
                             bands: bands,
                             scope: scope
@@ -126,6 +130,7 @@ struct StreamedResampling: Sendable {
                         highest = max(highest, range.highest)
                         loaded = end
                     }
+                    // A filtered plane is final once the backward pass has started far enough ahead of it.
                     final = loaded == planes.samples ? loaded : planes.isFiltered ? loaded - Self.lookAhead : loaded
                     let first = made
                     while made < target.z, planes.lastTap(of: made) < final { made += 1 }
@@ -144,32 +149,39 @@ struct StreamedResampling: Sendable {
         if !isSeparate, lowest <= highest { try clamp(result, lowest, highest, scope) }
     }
 
+    /// The image that is read.
+    private struct Input {
+        let voxels: ParallelReader<Float>
+        /// One byte per voxel, not 0 where it is mapped; nil for everywhere.
+        let inside: ParallelReader<UInt8>?
+        /// For each plane, whether an output depends on it.
+        let isNeeded: [Bool]
+    }
+
     /// Resamples planes to their target shape, several at a time; the padding consists of copies of the outermost
     /// planes.
     /// - Returns: the value range of the voxels that were read.
     private func load(
         _ positions: Range<Int>,
-        _ voxels: UnsafePointer<Float>,
-        _ inside: UnsafePointer<UInt8>?,
-        _ isNeeded: [Bool],
+        of image: Input,
         ring: UnsafeMutablePointer<Double>,
         bands: UnsafeMutablePointer<Double>,
         scope: ComputeScope
     ) throws(CancelledError) -> (lowest: Float, highest: Float) {
-        let (voxels, inside) = (ParallelReader(voxels), inside.map(ParallelReader.init))
         let (ring, bands) = (ParallelBuffer(ring), ParallelBuffer(bands))
         let (slots, count) = (slots, target.sliceCount)
         let planes = planes
+        // Positions in the padding share the source plane of the border, which is resampled once and copied.
         @Sendable func origin(_ position: Int) -> Int { planes.input(at: position) }
         // The first position of every source plane in `positions`.
         let firsts = positions.filter {
-            isNeeded[origin($0)] && ($0 == positions.lowerBound || origin($0) != origin($0 - 1))
+            image.isNeeded[origin($0)] && ($0 == positions.lowerBound || origin($0) != origin($0 - 1))
         }
         let ranges = try scope.map(firsts.count) { index in
             makePlane(
                 origin(firsts[index]),
-                voxels.base,
-                inside?.base,
+                image.voxels.base,
+                image.inside?.base,
                 band: bands + index * bandCount,
                 into: ring + firsts[index] % slots * count
             )
@@ -180,6 +192,9 @@ struct StreamedResampling: Sendable {
         return ranges.reduce((.infinity, -.infinity)) { (min($0.0, $1.x), max($0.1, $1.y)) }
     }
 
+    /// Resamples one source plane: rows into `band` first, then columns into `plane`, because rows are contiguous in the
+    /// source, and columns are processed several at a time in vectors.
+    /// - Returns: the smallest and the largest mapped voxel.
     private func makePlane(
         _ k: Int,
         _ voxels: UnsafePointer<Float>,
@@ -200,13 +215,13 @@ struct StreamedResampling: Sendable {
                         inside: inside.map { $0 + j * maskStep.y + k * maskStep.z },
                         inside_row_step: maskStep.y,
                         inside_step: maskStep.x,
-                        map: map.kernel
+                        map: map.kernel,
+                        count: Int32(min(Self.rowsTogether, source.shape.y - j))
                     )
                     var bounds = nk_range(lowest: range.x, highest: range.y)
                     nk_resample_rows(
                         band + j * target.x,
                         target.x,
-                        Int32(min(Self.rowsTogether, source.shape.y - j)),
                         &from,
                         columns,
                         scratch,
@@ -215,19 +230,17 @@ struct StreamedResampling: Sendable {
                     range = SIMD2(bounds.lowest, bounds.highest)
                 }
             }
+            // With separate slices nnU-Net clamps each slice to its own range; otherwise the whole result is clamped at the end.
             let isBounded = isSeparate && range.x <= range.y
             rows.withKernel { rows in
-                nk_resample_lanes(
-                    plane,
-                    target.x,
-                    band,
-                    target.x,
-                    target.x,
-                    rows,
-                    scratch,
-                    isBounded ? Double(range.x) : -.infinity,
-                    isBounded ? Double(range.y) : .infinity
+                var lanes = nk_lanes(
+                    values: band,
+                    step: target.x,
+                    count: target.x,
+                    low: isBounded ? Double(range.x) : -.infinity,
+                    high: isBounded ? Double(range.y) : .infinity
                 )
+                nk_resample_lanes(plane, target.x, &lanes, rows, scratch)
             }
             return range
         }

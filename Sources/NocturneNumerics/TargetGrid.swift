@@ -1,6 +1,7 @@
 public import NocturneCore
 
 /// The maximum number of rows and columns that image formats support.
+/// A header of absurd spacing must not make a target whose tables of taps alone take gigabytes.
 private let maximumAxisLength = 65_535.0
 
 /// The shape of an image after resampling to another spacing, as nnU-Net computes it:

@@ -4,7 +4,9 @@ public import NocturneCore
 ///
 /// Voxel (i, j, k) of the view is element `origin + i * step.x + j * step.y + k * step.z` of the stored volume.
 public struct VoxelView: Hashable, Sendable {
+    /// The number of voxels along each axis of the view.
     public let shape: VolumeShape
+    /// The stored element of voxel (0, 0, 0) of the view.
     public let origin: Int
     /// Number of elements from a voxel to its neighbour along each axis of the view; negative where an axis is
     /// reversed.

@@ -8,10 +8,13 @@ public struct PlanePanel: Sendable {
     public let center: SIMD3<Double>
     /// Perpendicular unit vectors: the directions of rows and of columns.
     public let right: SIMD3<Double>
+    /// A unit vector in mm space that points down in the image; perpendicular to ``right``.
     public let down: SIMD3<Double>
     /// In mm.
     public let pixelSize: Double
+    /// In pixels.
     public let width: Int
+    /// In pixels.
     public let height: Int
 
     /// - Parameter pixelSize: in mm, above 0.
@@ -96,7 +99,7 @@ public struct PlanePanel: Sendable {
         inside: (SIMD3<Double>) -> Bool
     ) {
         let mask = (0..<width * height).map { inside(point(x: $0 % width, y: $0 / width)) ? UInt16(1) : 0 }
-        Outlines.forEach(mask, width: width) { x, y, _ in image[x, y] = color }
+        LabelDrawing.forEachOutline(mask, width: width) { x, y, _ in image[x, y] = color }
     }
 
     /// Draws a line between two points, projected into the plane, one pixel wide.

@@ -6,13 +6,18 @@ public import NocturneCore
 /// Each voxel stands for a block of stored ones, of the same size everywhere. Its grey value is that of the block's mean; its
 /// label that of the voxel in the block's middle. The axes are the stored ones.
 public struct ReducedVolume: Sendable {
+    /// The most voxels along any axis.
     public static let largestSide = 192
 
+    /// Of the reduced grid: larger voxels that fill the same space.
     public let geometry: VolumeGeometry
     /// 0 stands for ``lower``, 255 for ``upper``.
     public let greys: FrozenVoxels<UInt8>
+    /// On the same grid as ``greys``.
     public let labels: FrozenVoxels<UInt16>
+    /// The intensity of grey value 0.
     public let lower: Double
+    /// The intensity of grey value 255.
     public let upper: Double
 
     /// The memory in bytes that the result takes.
@@ -83,7 +88,7 @@ public struct ReducedVolume: Sendable {
         )
     }
 
-    /// Every so many voxels, about a hundred thousand.
+    /// About a hundred thousand voxels at equal distances.
     private static func sampled(_ volume: Volume) -> [Float] {
         let count = volume.geometry.shape.count
         let step = max(1, count / 100_000)

@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneReport
 
 /// Items that were not completed for the same kind of reason.
 struct FailureGroup: Encodable, Equatable {
@@ -10,7 +11,7 @@ struct FailureGroup: Encodable, Equatable {
     /// Places in the report.
     let items: [Int]
 
-    /// Takes the items of a batch one after the other.
+    /// Receives the items of a batch one after the other.
     struct Collector {
         private struct Found {
             let first: ReportedItem.Entry
@@ -24,7 +25,7 @@ struct FailureGroup: Encodable, Equatable {
             found[code, default: Found(first: entry, places: [])].places.append(place)
         }
 
-        /// Files that are no inputs last; the most frequent first.
+        /// The most frequent first; skipped files last.
         func groups() -> [FailureGroup] {
             found.sorted { a, b in
                 func isSkipped(_ found: Found) -> Int { found.first.state == "skipped" ? 1 : 0 }

@@ -1,6 +1,8 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// The data of the page: functions of the report and of the results.
@@ -106,7 +108,7 @@ enum ReviewData {
                 entry.reason ?? "", entry.code ?? "",
             ]
             let given = item.texts.sorted { $0.key < $1.key }
-                .map { "\($0.key) \($0.value.title ?? "") / \($0.value.author ?? "")" }
+                .map { "\($0.key) " + $0.value.fields.map { "\($0.name) \($0.value)" }.joined(separator: " / ") }
             digester.update(Array((texts + entry.notes + given).joined(separator: "\n").utf8))
         }
         return digester.finish().hex
@@ -210,8 +212,8 @@ extension ReviewData.Entry {
         )
     }
 
-    /// Nil for a result that somebody has removed, or that is not a file. An error that may pass, as on a share, would leave the
-    /// item without its pictures until something else changes.
+    /// Nil for a result that was removed, or that is not a file. A transient error, as on a share, is thrown: the item would
+    /// otherwise have no pictures until its content changes.
     private static func result(in folder: String) throws -> [UInt8]? {
         do {
             return try FileSystem.read(folder + "/result.json")
@@ -224,11 +226,11 @@ extension ReviewData.Entry {
 }
 
 extension ReviewParts.Object {
-    /// The object with the title and author that another tool has read on it.
+    /// The object with what another tool has read on it.
     fileprivate func with(_ texts: [Int: ObjectText]) -> ReviewParts.Object {
         guard let number = Int(name), let text = texts[number] else { return self }
         var object = self
-        object.text += ": " + [text.title, text.author].compactMap(\.self).joined(separator: ", ")
+        object.text += ": " + text.fields.map(\.value).joined(separator: ", ")
         return object
     }
 }

@@ -2,18 +2,21 @@ import Foundation
 package import NocturneJournal
 import NocturneSystem
 
-/// `review.json`: the marks that a person saved from the page.
+/// `review.json`: the marks that a reviewer saved from the page.
 package struct ReviewFile: Sendable, Codable {
+    /// 1; another number is refused.
     package let schemaVersion: Int
     /// The identifier of the batch, as the page has it.
     package let batch: String
+    /// The names of the reviewers, as they entered them.
     package let raters: [String]
+    /// One for each verdict or comment that was saved.
     package let marks: [ReviewMark]
 
     private static let largestFile = 64 << 20
     private static let longestText = 10_000
 
-    /// Reads a file. It is not trusted: people pass such files on.
+    /// Reads a file. It is not trusted, because reviewers exchange such files.
     /// - Throws: ``ReviewFileError``, `FileSystemError`.
     package static func read(_ path: String) throws -> ReviewFile {
         let bytes = try FileSystem.read(path, limit: largestFile)
@@ -55,28 +58,33 @@ package struct ReviewFile: Sendable, Codable {
     }
 }
 
-/// Why marks were not taken over.
+/// Why marks were not imported.
 package struct ReviewFileError: Error, Sendable, CustomStringConvertible {
+    /// The file of marks.
     package let path: String
+    /// What is wrong with it, and the next step.
     package let detail: String
     package var description: String { "\(path): \(detail)" }
 }
 
 /// What importing a file of marks means for a batch: a pure decision.
 package struct ReviewImport: Sendable {
-    /// To be kept.
+    /// To be recorded in the journal.
     package private(set) var marks: [ReviewMark] = []
     /// Marks of results that have changed since; they are kept and do not count.
     package private(set) var staleCount = 0
     /// Names that the batch does not have.
     package private(set) var unknownItems: [String] = []
 
+    /// Compares marks with the results of a batch: a mark counts only for the fingerprint that was marked. One pass
+    /// over the items, and memory for the marked ones only.
     package init(_ files: [ReviewFile], items: some Sequence<JournalItem>) {
         let all = files.flatMap(\.marks)
         let items = items.named(Set(all.map(\.item)))
+        var unknown: Set<String> = []
         for mark in all {
             guard let fingerprint = items[mark.item]?.fingerprint else {
-                if !unknownItems.contains(mark.item) { unknownItems.append(mark.item) }
+                if unknown.insert(mark.item).inserted { unknownItems.append(mark.item) }
                 continue
             }
             if fingerprint != mark.fingerprint { staleCount += 1 }
@@ -84,7 +92,7 @@ package struct ReviewImport: Sendable {
         }
     }
 
-    /// One line for a person.
+    /// One line for the terminal.
     package var summary: String {
         let counts = ReviewVerdict.allCases.map { verdict in
             "\(marks.filter { $0.verdict == verdict }.count) \(verdict.rawValue)"

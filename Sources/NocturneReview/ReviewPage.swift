@@ -1,20 +1,24 @@
-package import NocturneBatch
+import NocturneBatch
+import NocturneOutput
 package import NocturneRecipeSupport
+package import NocturneReport
 package import NocturneSystem
 
-/// The page on which a person looks at all results of a batch: `index.html`, and its scripts and data in `review/`.
+/// The review page of a batch: `index.html`, and its scripts and data in `review/`.
 ///
 /// The page is static. It is opened from files, so the data are classic scripts: those may be loaded where `fetch` may not.
-/// Items are in files of ``BatchReport/itemsPerPart`` each. A file is written again only if something in it has changed, so the cost of a report
-/// after one more item does not grow with what the results of all others hold.
+/// Items are in files of ``BatchReport/itemsPerPart`` each. A file is written again only if its content has changed, so the
+/// cost of a report after one more item does not grow with the size of all other results.
 package struct ReviewPage: BatchPage {
     /// What to show of the result with this `result.json`; nil if nothing is known about its kind.
     package typealias Reader = @Sendable (_ result: [UInt8]) -> ReviewParts?
 
     private let reader: Reader
 
+    /// - Parameter reader: reads the parts of a result that the page shows; the recipe decides which.
     package init(_ reader: @escaping Reader) { self.reader = reader }
 
+    /// Writes the scripts, and prepares the data files that follow part by part.
     package func begin(_ batch: ReportedBatch, flag: CancellationFlag) throws -> any BatchPageParts {
         let folder = batch.output.reviewFolder
         try FileSystem.makeFolder(folder)

@@ -1,5 +1,7 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
 /// The page of a batch that is being written: one file of items after the other, then the file about the batch.

@@ -1,17 +1,20 @@
 import Foundation
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
-/// How long items took, for the page. Times differ between runs, while the page's own files are the same for every run: so they
-/// are beside the journal, and the page shows none where the results were copied without it.
+/// How long items took, for the page. Times differ between runs, while the page's files are the same for every run, so
+/// times are in the hidden folder, and the page shows none where the results were copied without it.
 enum ReviewTimes {
     private struct Record: Decodable {
         /// Of every stage.
         let seconds: [String: Double]
     }
 
-    /// Writes the times of the items of the data file with that number, unless they are there already. A folder that cannot be written has none.
+    /// Writes the times of the items of the data file with that number, unless they exist. Errors are ignored: the page then
+    /// has no times.
     static func write(_ items: [ReportedItem], _ number: Int, of output: OutputFolder) {
         let folder = output.times
         let path = folder + "/" + ReviewPage.fileName(number)
@@ -25,7 +28,7 @@ enum ReviewTimes {
         try? write(Array(signature.utf8) + script, to: path, in: folder)
     }
 
-    /// Only the owner reads what is beside the journal.
+    /// Only the owner may read files in the hidden folder.
     private static func write(_ bytes: [UInt8], to path: String, in folder: String) throws {
         if !FileSystem.exists(folder) { try FileSystem.makeFolder(folder, mode: 0o700) }
         let new = path + ".new"

@@ -1,8 +1,8 @@
 import Foundation
 import NocturneSystem
 
-/// NiiVue, which shows volumes in the page. `Tools/install-niivue` puts it where it is looked for; without it the page shows
-/// pictures only.
+/// NiiVue, which shows volumes in the page. `Tools/install-niivue` installs it into a folder that is searched; without it the
+/// page shows pictures only.
 enum ViewerFiles {
     static let names = ["niivue.js", "niivue-LICENSE.txt"]
 

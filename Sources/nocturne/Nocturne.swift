@@ -2,6 +2,8 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneInference
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
@@ -9,15 +11,6 @@ import NocturneSystem
 /// The command line: parsing and printing only.
 @main
 struct Nocturne: AsyncParsableCommand {
-    static let version = "0.2.0"
-    /// The system clocks; no other code of the executable names them.
-    static let time: any TimeSource = SystemTime()
-
-    /// The command line with what a profile and the environment add to it, or why that cannot be done.
-    private static let commandLine = Result { try ExpandedCommandLine() }
-    /// The whole command line, for processes that are to do the same.
-    static var arguments: [String] { (try? commandLine.get().arguments) ?? CommandLine.arguments }
-
     static let configuration = CommandConfiguration(
         commandName: "nocturne",
         abstract: "Run segmentation and classification models over folders of CT and MR volumes and photos, offline.",
@@ -27,13 +20,21 @@ struct Nocturne: AsyncParsableCommand {
             Exit codes: 0 all completed, 1 internal error, 2 usage, 3 finished but some items failed, \
             4 nothing matched, 75 stopped early and safe to resume, 130 and 143 cancelled by a signal.
             """,
-        version: version,
-        subcommands: [
-            Run.self, Watch.self, Plan.self, Resume.self, Status.self, Prom.self, Trace.self, Attach.self, Cancel.self,
-            Verify.self, Retry.self, Submit.self, Merge.self, Review.self, Enrich.self, Adopt.self, Forget.self,
-            Compare.self, History.self, Inspect.self,
-            Doctor.self,
-            Models.self,
+        version: Program.version,
+        groupedSubcommands: [
+            CommandGroup(name: "Run", subcommands: [Run.self, Watch.self, Resume.self, Retry.self, Cancel.self]),
+            CommandGroup(
+                name: "Look",
+                subcommands: [
+                    Inspect.self, RadiomicsCommand.self, Plan.self, Status.self, Attach.self, Compare.self,
+                    History.self,
+                    Prom.self, Trace.self,
+                ]
+            ),
+            CommandGroup(name: "Review", subcommands: [Review.self, Enrich.self, Adopt.self]),
+            CommandGroup(name: "Repair", subcommands: [Verify.self, Doctor.self, Forget.self]),
+            CommandGroup(name: "Cluster", subcommands: [Submit.self, Merge.self]),
+            CommandGroup(name: "Model", subcommands: [Models.self]),
         ]
     )
 
@@ -44,10 +45,14 @@ struct Nocturne: AsyncParsableCommand {
         RunSupervision.protectMemory()
         // A closed pipe (such as into head) makes the write fail; the signal would end the process.
         signal(SIGPIPE, SIG_IGN)
+        if let text = suggestion.unknownCommand {
+            Terminal.printError(text, prefix: "")
+            Foundation.exit(NocturneExit.usage.rawValue)
+        }
         // First, since the supervisor forwards requests as soon as the engine process exists.
         if ProcessHandover.toEngine != nil { SignalListener.keep([SIGUSR1, SIGUSR2]) }
         do {
-            let command = try parseAsRoot(try commandLine.get().parsed)
+            let command = try parseAsRoot(try Program.commandLine.get().parsed)
             if let command = command as? any EngineCommand, ChangePreview.isThisProcess {
                 Foundation.exit(await command.previewChanges())
             }
@@ -77,22 +82,22 @@ struct Nocturne: AsyncParsableCommand {
     func run() throws {
         let models = LoadedModels.catalog.entries().compactMap { try? $0.package.get().id }
         let batches = PathCompletion.batchFolders("")
-        Terminal.printResult(FirstSteps(version: Self.version, models: models, batches: batches).text)
+        Terminal.printResult(FirstSteps(version: Program.version, models: models, batches: batches).text)
     }
 
-    /// What may have been meant where the first word is no command; empty otherwise.
-    private static func suggestion() -> String {
-        guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-") else { return "" }
-        let names = configuration.subcommands.map { $0._commandName }
-        guard !names.contains(word), let name = Spelling.nearest(to: word, among: names) else { return "" }
-        return "\nDid you mean 'nocturne \(name)'?"
+    private static var suggestion: Suggestion {
+        let commands = configuration.subcommands.map {
+            $0.configuration.commandName ?? String(describing: $0).lowercased()
+        }
+        return Suggestion(Array(CommandLine.arguments.dropFirst()), commands: commands)
     }
 
     /// What is printed about an error in the command line.
     private static func described(_ error: any Error) -> String {
-        let message = fullMessage(for: error)
-        let origins = (try? commandLine.get().origins(in: message)) ?? []
-        return ([message + suggestion()] + origins).joined(separator: "\n")
+        let line = try? Program.commandLine.get()
+        let message = ShortHelp.$isShown.withValue(line?.asksForShortHelp == true) { fullMessage(for: error) }
+        let origins = line?.origins(in: message) ?? []
+        return ([suggestion.explained(message)] + origins).joined(separator: "\n")
     }
 
     private static func run(_ command: sending any ParsableCommand) async throws {
@@ -102,5 +107,52 @@ struct Nocturne: AsyncParsableCommand {
         } else {
             try command.run()
         }
+    }
+}
+
+/// What `nocturne` alone prints: what can be done next, here.
+struct FirstSteps {
+    let version: String
+    /// On the search path.
+    let models: [String]
+    /// In the current folder.
+    let batches: [String]
+
+    var text: String {
+        (["Nocturne \(version). Research software: not a medical device, not for diagnosis or treatment."] + modelLines
+            + [Terminal.table(steps.map { ["  " + $0.0, $0.1] })] + batchLines
+            + ["", "All commands: nocturne --help"]).joined(separator: "\n")
+    }
+
+    private var modelLines: [String] {
+        guard !models.isEmpty else {
+            return ["", "No model package is on the search path: set NOCTURNE_MODELS, or give --model a folder.", ""]
+        }
+        let more = models.count > 6 ? ", …" : ""
+        return ["", "Models: \(models.prefix(6).joined(separator: ", "))\(more)", ""]
+    }
+
+    private var steps: [(String, String)] {
+        let model = models.count == 1 ? "" : " --model \(models.first ?? "FOLDER")"
+        return [
+            ("nocturne doctor", "check this machine"),
+            ("nocturne inspect INPUTS", "see which volumes and photos a folder has"),
+            ("nocturne plan INPUTS\(model)", "see items, memory and time, without processing"),
+            ("nocturne run INPUTS\(model) --output OUT", "process them; the same command continues a batch"),
+        ]
+    }
+
+    private var batchLines: [String] {
+        guard !batches.isEmpty else { return [] }
+        let more = batches.count > 5 ? ["  … and \(batches.count - 5) more"] : []
+        return ["", "Batches in this folder:"] + batches.prefix(5).map { "  nocturne status \(quoted($0))" } + more
+    }
+
+    /// As a shell needs it.
+    private func quoted(_ path: String) -> String {
+        let isPlain = path.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || "0123456789._-/".unicodeScalars.contains($0)
+        }
+        return isPlain ? path : "'" + path.replacing("'", with: "'\\''") + "'"
     }
 }

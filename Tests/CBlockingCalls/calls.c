@@ -60,6 +60,7 @@ static void note_open(const char *call, int descriptor) {
     }
 
 WITH_PATH(int, unlink, (const char *path), path, path)
+WITH_PATH(int, unlinkat, (int folder, const char *path, int flags), path, folder, path, flags)
 WITH_PATH(int, rmdir, (const char *path), path, path)
 WITH_PATH(int, mkdir, (const char *path, mode_t mode), path, path, mode)
 WITH_PATH(int, rename, (const char *from, const char *to), to, from, to)
@@ -70,6 +71,7 @@ WITH_FILE(int, fdatasync, (int descriptor), descriptor, descriptor)
 WITH_FILE(int, syncfs, (int descriptor), descriptor, descriptor)
 WITH_PATH(int, stat, (const char *path, struct stat *status), path, path, status)
 WITH_PATH(int, lstat, (const char *path, struct stat *status), path, path, status)
+WITH_PATH(int, fstatat, (int folder, const char *path, struct stat *status, int flags), path, folder, path, status, flags)
 WITH_FILE(int, ftruncate, (int descriptor, off_t size), descriptor, descriptor, size)
 WITH_FILE(int, fallocate, (int descriptor, int mode, off_t offset, off_t size), descriptor, descriptor, mode, offset, size)
 WITH_PATH(int, nanosleep, (const struct timespec *time, struct timespec *left), NULL, time, left)

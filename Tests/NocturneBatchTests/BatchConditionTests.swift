@@ -1,6 +1,8 @@
 import Foundation
 import NocturneBatch
 import NocturneCore
+import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
@@ -24,11 +26,11 @@ struct BatchConditionTests {
         }
     }
 
-    @Test("A full disk is waited for as often as it is full, and fails nothing")
+    @Test("A full disk is waited for, and fails nothing")
     func fullDisk() async throws {
         let batch = try TextBatch(["a": "one", "b": "two"])
         // The last pause is so long that no other wait of the run ends after it.
-        let full = times(5) { _ in throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
+        let full = times(2) { _ in throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
         let outcome = try await batch.run(
             TextRecipe { stage, name in if stage == .write && name == "a" { try full() } }
         )
@@ -38,17 +40,35 @@ struct BatchConditionTests {
         #expect(try batch.events("disk").contains { $0.contains("has free space again") })
     }
 
-    @Test("Asked to stop at a full disk, it stops so that it can be resumed")
-    func stopAtFullDisk() async throws {
-        let batch = try TextBatch(["a": "one"])
+    @Test(
+        "An item that fills the disk three times alone fails with the figures, and the others go on",
+        arguments: [ENOSPC, EDQUOT],
+        [FullDiskPolicy.pause, .stop]
+    )
+    func itemThatFillsTheDisk(code: Int32, rule: FullDiskPolicy) async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
+        let order = Mutex([String]())
         let outcome = try await batch.run(
-            TextRecipe { stage, _ in
-                if stage == .write { throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
+            TextRecipe { stage, name in
+                guard stage == .write else { return }
+                order.withLock { $0.append(name) }
+                if name == "b" { throw FileSystemError(operation: "write", path: "x", code: code) }
             }
-        ) { $0.rules.onFull = .stop }
-        #expect(outcome.mode == .draining && outcome.counts.notReached == 1 && outcome.counts.failed == 0)
-        let next = try await batch.again().run(TextRecipe())
-        #expect(next.counts.completed == 1)
+        ) { $0.rules.onFull = rule }
+        #expect(outcome.counts.completed == 2 && outcome.counts.failed == 1 && outcome.counts.notReached == 0)
+        #expect(try batch.text("a") == "ONE" && batch.text("c") == "THREE")
+        let items = Array(try await Journal.with(path: batch.output.journal) { try await $0.items() })
+        let failed = try #require(items.first { $0.name == "b" })
+        #expect(failed.state == .failed && failed.reason?.code == .diskFull)
+        let text = failed.reason?.text ?? ""
+        #expect(
+            text.contains("became full 3 times while only this item was active")
+                && text.contains("were free when it was")
+        )
+        let seen = order.withLock { $0 }
+        #expect(seen.count { $0 == "b" } >= 3 && seen.last == "b", "\(seen)")
+        #expect(!FileSystem.exists(batch.output.staging("b")))
+        #expect(try await batch.again().run(TextRecipe()) { $0.rules.retries = .all }.counts.completed == 3)
     }
 
     @Test("An error of the disk that stays is tried three times, then the item fails", arguments: [EIO, ESTALE])
@@ -73,7 +93,7 @@ struct BatchConditionTests {
         let away = batch.folder("away").path
         let lose = times(1) { _ in try FileSystem.move(batch.output.path, to: away) }
         let outcome = try await batch.run(TextRecipe { stage, _ in if stage == .write { try lose() } })
-        #expect(outcome.givenUp?.contains("is not there any more") == true)
+        #expect(outcome.givenUp?.contains("is no longer there") == true)
         #expect(outcome.counts.failed == 0 && outcome.counts.notReached > 0)
         #expect(!FileSystem.exists(batch.output.path))
         try FileSystem.move(away, to: batch.output.path)
@@ -189,17 +209,15 @@ struct BatchConditionTests {
                 .finding { discovery in
                     discovery.notes.append("a note on the inputs")
                     let bad = file + ".bad"
-                    discovery.items.append(
-                        DiscoveredItem(
-                            key: bad,
-                            name: "bad",
-                            model: "text",
-                            source: bad,
-                            path: bad,
-                            fingerprint: ContentDigest.of(bad),
-                            problem: .refused("is damaged")
-                        )
+                    var item = DiscoveredItem(
+                        key: bad,
+                        name: "bad",
+                        model: "text",
+                        path: bad,
+                        fingerprint: ContentDigest.of(bad)
                     )
+                    item.problem = .refused("is damaged")
+                    discovery.items.append(item)
                     let round = rounds.withLock { rounds -> Int in
                         rounds += 1
                         return rounds

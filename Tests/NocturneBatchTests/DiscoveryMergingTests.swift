@@ -1,6 +1,9 @@
+import Foundation
 import NocturneBatch
+import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -8,64 +11,116 @@ import Testing
 @Suite("What several recipes find")
 struct DiscoveryMergingTests {
     private func item(_ name: String, _ model: String, _ problem: ItemProblem? = nil) -> DiscoveredItem {
-        DiscoveredItem(
+        var item = DiscoveredItem(
             key: "file:" + name,
             name: name,
             model: model,
-            source: "{}",
             path: "/in/" + name,
-            fingerprint: .of(name + model),
-            problem: problem
+            fingerprint: .of(name + model)
         )
+        item.problem = problem
+        return item
     }
 
     @Test("of one source gets the models' names, of others not")
-    func suffixes() {
-        let merged = Discovery.merged([
-            Discovery(items: [item("ct", "organs"), item("ct", "bones")]),
-            Discovery(items: [item("photo", "books")]),
-        ])
-        #expect(merged.items.map(\.name) == ["ct@organs", "ct@bones", "photo"])
-        #expect(merged.items.map(\.key) == ["file:ct|organs", "file:ct|bones", "file:photo"])
+    func suffixes() throws {
+        let merged = try FoundList.merged([
+            FoundList(items: [item("ct", "organs"), item("ct", "bones")]),
+            FoundList(items: [item("photo", "books")]),
+        ]).list
+        #expect(merged.items.map(\.name) == ["ct@organs", "ct", "photo"])
+        #expect(merged.items.map(\.key) == ["file:ct|organs", "file:ct", "file:photo"])
         #expect(merged.items.map(\.recipe) == [0, 0, 1])
     }
 
-    @Test("is told once where none knows it, and not at all where another one does")
-    func strangers() {
-        let merged = Discovery.merged([
-            Discovery(
-                items: [
-                    item("ct", "organs"), item("ct", "bones"), item("photo", "organs", .unknown("no volume")),
-                    item("photo", "bones", .unknown("no volume")), item("text", "organs", .unknown("no volume")),
-                    item("text", "bones", .unknown("no volume")),
-                ],
-                notes: ["a", "b"]
-            ),
-            Discovery(
-                items: [
-                    item("ct", "books", .unknown("no picture")), item("photo", "books"),
-                    item("text", "books", .unknown("no picture")),
-                ],
-                notes: ["b", "c"]
-            ),
-        ])
-        #expect(merged.items.map(\.name) == ["ct@organs", "ct@bones", "text", "photo"])
-        #expect(merged.items[2].problem == .setAside(.discovered(FaultCode("test", "reason"), "no volume; no picture")))
-        #expect(merged.notes == ["a", "b", "c"])
+    /// Makes an item of each file with one of some extensions.
+    private struct Extensions: InputClaims {
+        let model: String
+        let endings: Set<String>
+        var companions: Set<String> = []
+        /// What folders are named after.
+        var sought: SoughtWords?
+
+        func claim(_ file: FoundFile) -> FileClaim {
+            let ending = file.fileName.split(separator: ".").last.map(String.init) ?? ""
+            if companions.contains(ending) { return .companion }
+            if ending == "list" { return .directory(of: [file.neighbour(at: file.folderPath + "/.hidden.ct")]) }
+            let reason = ItemReason.discovered(.unknownFormat, "\(model) takes \(endings.sorted().joined())")
+            return endings.contains(ending) ? .member(family: nil) : .none(reason)
+        }
+
+        func soughtWords() -> [String: SoughtWords] { sought.map { ["": $0] } ?? [:] }
+
+        func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+            for file in families.flatMap(\.self) {
+                var item = DiscoveredItem(
+                    key: file.path,
+                    name: file.fileName,
+                    model: model,
+                    path: file.path,
+                    fingerprint: .of(file.path)
+                )
+                item.order = file.path
+                if file.fileName.hasPrefix("bad") { item.problem = .refused("is damaged") }
+                if file.fileName.hasPrefix("none") {
+                    item.problem = .setAside("has nothing")
+                    try items.add(item, unlessOthersClaim: file)
+                } else {
+                    try items.add(item)
+                }
+            }
+        }
+
+        func finish(_ items: FoundItems) throws -> [String] { ["both", model] }
+    }
+
+    private func search(_ claims: [any InputClaims], files: [String]) throws -> FoundList {
+        try TemporaryFolder.with("claims") { folder in
+            for file in files { _ = try folder.write("x", to: file) }
+            let table = try FoundTable()
+            let search = InputSearch { _, _, _ in claims }
+            let request = DiscoveryRequest(inputs: [folder("").path])
+            let found = try search.run(request, scope: .serial(), into: table)
+            return FoundList(items: try table.items(), notes: found.notes)
+        }
+    }
+
+    @Test("leaves out a file that one of them takes; what nobody claims is noted once, with all reasons")
+    func unclaimed() throws {
+        let volumes = Extensions(model: "organs", endings: ["ct", "both"])
+        let photos = Extensions(model: "books", endings: ["jpg", "both"], companions: ["side"])
+        let files = ["1.ct", "2.jpg", "3.txt", "4.both", "5.side", "bad.ct"]
+        let found = try search([volumes, photos], files: files)
+        #expect(found.items.map(\.name) == ["1.ct", "3.txt", "4.both@organs", "bad.ct", "2.jpg", "4.both"])
+        #expect(found.items[1].problem?.reason.text == "organs takes bothct; books takes bothjpg")
+        #expect(found.items[1].problem?.reason.stage == ItemReason.discovery && found.items[1].model.isEmpty)
+        #expect(found.items[3].problem == .refused("is damaged"))
+        #expect(found.notes == ["both", "organs", "books"])
+    }
+
+    @Test("offers files that a file lists to all, and lists what a claimant has no use for unless another one takes it")
+    func listed() throws {
+        let volumes = Extensions(model: "organs", endings: ["ct"])
+        let labels = Extensions(model: "labels", endings: ["ct", "seg"])
+        let files = ["a.list", ".hidden.ct", "none.seg", "none.ct"]
+        #expect(
+            try search([volumes], files: files).items.map(\.name) == [".hidden.ct", "a.list", "none.ct", "none.seg"]
+        )
+        let both = try search([volumes, labels], files: files).items
+        #expect(both.filter { $0.model == "labels" }.map(\.name) == [".hidden.ct", "a.list", "none.seg"])
     }
 
     @Test("goes only to the models whose patterns it fits; what fits none is told once")
-    func routes() {
+    func routes() throws {
         let found = [
-            Discovery(items: ["a/one", "b/two", "c/three"].flatMap { [item($0, "skin"), item($0, "eyes")] }),
-            Discovery(items: ["a/one", "b/two", "c/three"].map { item($0, "organs", .unknown("no volume")) }),
+            FoundList(items: ["a/one", "b/two", "c/three"].flatMap { [item($0, "skin"), item($0, "eyes")] })
         ]
-        let merged = Discovery.merged(
+        let merged = try FoundList.merged(
             found,
             routes: InputRoutes(only: ["skin=a/*", "skin=two", "eyes=in/b/*"], inputs: ["/in"])
-        )
-        #expect(merged.items.map(\.name) == ["a/one", "b/two@skin", "b/two@eyes", "c/three"])
-        #expect(merged.items.map(\.key) == ["file:a/one", "file:b/two|skin", "file:b/two|eyes", "file:c/three"])
+        ).list
+        #expect(merged.items.map(\.name) == ["a/one", "b/two@skin", "b/two", "c/three"])
+        #expect(merged.items.map(\.key) == ["file:a/one", "file:b/two|skin", "file:b/two", "file:c/three"])
         #expect(merged.items[0].problem == nil && merged.items[0].model == "skin")
         #expect(merged.items[3].problem?.reason.text == "skin takes only a/*, two; eyes takes only in/b/*")
         #expect(merged.items[3].problem?.reason.code == .notForModel)
@@ -85,31 +140,25 @@ struct DiscoveryMergingTests {
     }
 
     @Test("lists files that do not respond as failures, once, also where no recipe listed them")
-    func unresponsive() {
+    func unresponsive() throws {
         let files = UnresponsiveFiles(
             patience: 3,
             remembered: ["/in/ct", "/in/dir/late"],
             reasons: ["/in/x": "crashes"]
         )
-        var discovery = Discovery(items: [item("ct", "organs", .refused("did not respond"))])
-        discovery.addFailures(of: files)
+        let (table, _) = try FoundList.merged([FoundList(items: [item("ct", "organs", .refused("did not respond"))])])
+        try table.addFailures(of: files)
+        let discovery = FoundList(items: try table.items())
         #expect(discovery.items.map(\.path) == ["/in/ct", "/in/dir/late", "/in/x"])
         #expect(discovery.items.map(\.name) == ["ct", "late", "x"])
         #expect(discovery.items.map(\.key) == ["file:ct", "file:/in/dir/late", "file:/in/x"])
         #expect(
             discovery.items[1].problem
-                == .refused(.discovered(.unresponsive, "did not respond within 3 s when it was read"))
+                == .refused(
+                    .discovered(.unresponsive, "did not respond within \(own: "3") s when it was \(own: "read")")
+                )
         )
-        #expect(discovery.items[2].problem == .refused(.discovered(.crashesReader, "crashes")))
-    }
-
-    @Test("keeps an item with a problem that a recipe can read, beside one that another recipe cannot")
-    func damaged() {
-        let merged = Discovery.merged([
-            Discovery(items: [item("ct", "organs", .refused("is damaged"))]),
-            Discovery(items: [item("ct", "books", .unknown("is not a photo"))]),
-        ])
-        #expect(merged.items.map(\.problem) == [.refused("is damaged")])
+        #expect(discovery.items[2].problem == .refused(.discovered(.crashesReader, text: "crashes")))
     }
 
     @Test("a file that was named itself is taken as if its folder had been")

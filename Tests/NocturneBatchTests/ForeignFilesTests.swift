@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -33,33 +34,6 @@ struct ForeignFilesTests {
 
     private func text(_ path: String) throws -> String { String(decoding: try FileSystem.read(path), as: UTF8.self) }
 
-    @Test("Files with names of later reports in a batch that an earlier version began are kept, and our own replaced")
-    func laterReports() async throws {
-        let bench = try TextBatch(["a": "one"])
-        _ = try await bench.run(TextRecipe())
-        let names = ["index.html", "comparison.csv", "review/remarks.txt", "measurements.csv"]
-        let files = Dictionary(uniqueKeysWithValues: names.map { ($0, "mine") })
-        try place(files, in: bench.output.path)
-        try await Journal.with(path: bench.output.journal) { try await $0.set(.reportVersion, to: 1) }
-        try bench.write("b", "two")
-        _ = try await bench.again().run(TextRecipe())
-        try expectUntouched(files, in: bench.output.path + "/kept")
-        #expect(names.filter { FileSystem.exists(bench.output.path + "/" + $0) } == ["measurements.csv"])
-        #expect(try bench.events("note").filter { $0.contains("yours was moved to") }.count == 4)
-
-        let own = [
-            "index.html": "<!DOCTYPE html><meta name=\"generator\" content=\"Nocturne\">",
-            "comparison.csv": "model,label,measure,unit,items,mean,median,worst,worstItems\n",
-            "review/data/batch.js": "",
-        ]
-        try place(own, in: bench.output.path)
-        try await Journal.with(path: bench.output.journal) { try await $0.set(.reportVersion, to: 1) }
-        try bench.write("c", "three")
-        _ = try await bench.again().run(TextRecipe())
-        try expectUntouched(own, in: bench.output.path)
-        #expect(FileSystem.entries(bench.output.path + "/kept").count == 4)
-    }
-
     @Test("A case folder with slices and another tool's result.json is left as it is: the result goes beside it")
     func sourceFolder() async throws {
         let bench = try TextBatch(["case1": "scan"])
@@ -67,7 +41,7 @@ struct ForeignFilesTests {
         files["case1/result.json"] = "{\"tool\":\"another\",\"fingerprint\":\"\(String(repeating: "0", count: 64))\"}"
         try place(files, in: bench.output.path)
         for overwrite in [false, true] {
-            let outcome = try await bench.again().run(recipe(named: "case1")) { $0.rules.overwrite = overwrite }
+            let outcome = try await bench.again().run(recipe(named: "case1")) { $0.rules.isChangeConfirmed = overwrite }
             #expect(outcome.counts.completed == 1 && outcome.counts.failed == 0)
             try expectUntouched(files, in: bench.output.path)
         }
@@ -112,11 +86,14 @@ struct ForeignFilesTests {
         let bench = try TextBatch(["a": "one"])
         _ = try await bench.run(TextRecipe())
         try bench.write("a", "another text")
-        let stopped = try await bench.again().run(
-            TextRecipe { stage, _ in
-                if stage == .write { throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
+        let run = bench.again()
+        let stopped = try await run.run(
+            TextRecipe { [control = run.control] stage, _ in
+                guard stage == .write else { return }
+                control.drain()
+                throw FileSystemError(operation: "write", path: "x", code: ENOSPC)
             }
-        ) { $0.rules.onFull = .stop }
+        )
         #expect(stopped.counts.notReached == 1)
         #expect(try bench.text("a") == "ONE")
         #expect(try await bench.again().run(TextRecipe()).counts.completed == 1)
@@ -176,7 +153,7 @@ struct ForeignFilesTests {
         }
         try add(inside: names + ["e", "kept", "kept/a", "mine"])
         for round in 0..<4 {
-            let outcome = try await bench.again().run(TextRecipe()) { $0.rules.overwrite = round == 2 }
+            let outcome = try await bench.again().run(TextRecipe()) { $0.rules.isChangeConfirmed = round == 2 }
             #expect(outcome.counts.completed == 4, "seed \(seed), round \(round)")
             try expectUntouched(files, in: bench.output.path)
             try add(inside: FileSystem.entries(bench.output.path).filter { !$0.contains(".") } + ["new"])

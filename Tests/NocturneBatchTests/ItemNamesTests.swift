@@ -1,6 +1,7 @@
 import NocturneBatch
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -14,7 +15,6 @@ struct ItemNamesTests {
             key: "file:" + path + suffix,
             name: String(file.prefix { $0 != "." }) + suffix,
             model: "m",
-            source: "{}",
             path: path,
             fingerprint: .of(path)
         )
@@ -22,8 +22,12 @@ struct ItemNamesTests {
         return item
     }
 
-    private func names(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy = .hash) -> [String] {
-        Array(ItemNames(FileBackedList(items), identifiers).names)
+    private func names(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy = .hash) throws -> [String] {
+        let table = try FoundTable()
+        try table.add(items)
+        try table.order()
+        try ItemNames(table, identifiers).find()
+        return try table.names()
     }
 
     @Test(
@@ -44,96 +48,81 @@ struct ItemNamesTests {
             (["/in/a b/i.nii", "/in/-c/i.nii"], ["a_b_i", "c_i"]), (["/in/A/i.nii", "/in/a/i.nii"], ["i", "i"]),
         ] as [([String], [String])]
     )
-    func folders(paths: [String], expected: [String]) {
+    func folders(paths: [String], expected: [String]) throws {
         let items = paths.map { item($0) }
-        #expect(names(items) == expected)
-        #expect(names(items.reversed()) == expected.reversed())
+        #expect(try names(items) == expected)
+        #expect(try names(items.reversed()) == expected.reversed())
     }
 
     @Test("What discovery appends stays at the end, and volumes of one folder get the same folders in front")
-    func suffixes() {
+    func suffixes() throws {
         let items = [
             item("/in/a/CT", suffix: "_s1"), item("/in/a/CT", suffix: "_s2"), item("/in/b/CT", suffix: "_s1"),
             item("/in/b/MR", suffix: "@m"), item("/in/b/MR", suffix: "@n"),
         ]
-        #expect(names(items) == ["a_CT_s1", "a_CT_s2", "b_CT_s1", "MR@m", "MR@n"])
+        #expect(try names(items) == ["a_CT_s1", "a_CT_s2", "b_CT_s1", "MR@m", "MR@n"])
     }
 
     @Test("Folders are shown as the policy says")
-    func policy() {
+    func policy() throws {
         let uid = "1.2.840.113619.2.55.3.604688119"
         let items = [item("/in/DOE/i.nii", words: ["doe"]), item("/in/\(uid)/i.nii")]
         let shown = [ShownNames(.hash, words: ["doe"]).shown("DOE"), ShownNames(.hash).shown(uid)]
-        #expect(names(items) == shown.map { $0 + "_i" })
-        #expect(names(items, .keep) == ["DOE_i", uid + "_i"])
-        #expect(names(items, .none) == ["i", "i"])
+        #expect(try names(items) == shown.map { $0 + "_i" })
+        #expect(try names(items, .keep) == ["DOE_i", uid + "_i"])
+        #expect(try names(items, .none) == ["i", "i"])
     }
 
     @Test("Names that would be too long stay as they are")
-    func long() {
+    func long() throws {
         let long = String(repeating: "d", count: 180)
-        #expect(names([item("/in/\(long)1/i.nii"), item("/in/\(long)2/i.nii")]) == ["i", "i"])
+        #expect(try names([item("/in/\(long)1/i.nii"), item("/in/\(long)2/i.nii")]) == ["i", "i"])
     }
 
     // MARK: Given by the planner
 
-    private func given(_ items: [DiscoveredItem], known: [(DiscoveredItem, name: String)] = []) -> (
-        names: [String], notes: [String]
-    ) {
-        let journaled = known.map { item, name in
-            JournalItem(
-                id: 1,
-                key: item.key,
-                name: name,
-                path: item.path,
-                fingerprint: item.fingerprint.hex,
-                state: .completed,
-                reason: nil,
-                crashes: 0,
-                notes: []
-            )
-        }
-        let decisions = WorkPlanner(retries: .none)
-            .decide(FileBackedList(items), known: KnownItems(FileBackedList(journaled)), foreign: []) { _ in true }
-        return (decisions.map(\.name), decisions.compactMap(\.note))
-    }
+    private func given(
+        _ items: [DiscoveredItem],
+        known: [(DiscoveredItem, name: String)] = []
+    ) async throws -> GivenNames { try await GivenNames(items, known: known) }
 
     @Test("A digest is the last resort, with a note; who keeps the name does not depend on the order")
-    func lastResort() {
+    func lastResort() async throws {
         let items = [
             item("/in/a.png"), item("/in/a.jpg"), item("/in/b/c.nii"), item("/in/d/c.nii"), item("/in/b_c.nii"),
         ]
-        let (names, notes) = given(items)
+        let given = try await self.given(items)
+        let (names, notes) = (given.names, given.notes)
         #expect(names[0].hasPrefix("a-") && names[1] == "a")
         // The item whose own name it is keeps it.
         #expect(names[2].hasPrefix("b_c-") && names[3] == "d_c" && names[4] == "b_c")
         #expect(notes.count == 2 && notes.allSatisfy { $0.contains("is taken") })
-        #expect(given(items.reversed()).names == names.reversed())
+        #expect(try await self.given(items.reversed()).names == names.reversed())
     }
 
     @Test("Names in the journal stay, and the rest gets the names that it would have had in one run")
-    func known() {
+    func known() async throws {
         let items = [item("/in/a/i.nii"), item("/in/b/i.nii"), item("/in/b/j.png"), item("/in/b/j.jpg")]
-        let whole = given(items).names
+        let whole = try await given(items).names
         #expect(whole[0] == "a_i" && whole[1] == "b_i")
         for count in items.indices {
             let known = (0..<count).map { (items[$0], name: whole[$0]) }
-            #expect(given(items, known: known).names == whole)
+            #expect(try await given(items, known: known).names == whole)
         }
         #expect(
-            given(items, known: [(items[0], name: "i"), (items[1], name: "i-123456")]).names[0...1] == [
+            try await given(items, known: [(items[0], name: "i"), (items[1], name: "i-123456")]).names[0...1] == [
                 "i", "i-123456",
             ]
         )
     }
 
     @Test("An item that is found later gets its folder's name where its name is taken, else a digest")
-    func later() {
+    func later() async throws {
         let first = item("/in/a/i.nii")
-        #expect(given([item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["b_i"])
-        #expect(given([item("/in/b/i.nii")], known: [(first, name: "i")]).notes == [])
-        #expect(given([first, item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["i", "b_i"])
-        let same = given([item("/in/a/i.jpg"), first], known: [(first, name: "i")])
+        #expect(try await given([item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["b_i"])
+        #expect(try await given([item("/in/b/i.nii")], known: [(first, name: "i")]).notes == [])
+        #expect(try await given([first, item("/in/b/i.nii")], known: [(first, name: "i")]).names == ["i", "b_i"])
+        let same = try await given([item("/in/a/i.jpg"), first], known: [(first, name: "i")])
         #expect(same.names[0].hasPrefix("i-") && same.notes.count == 1)
     }
 }

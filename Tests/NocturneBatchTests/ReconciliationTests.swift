@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -32,16 +33,16 @@ private final class ReconciliationBench: Sendable {
         inputs: [InputStamp] = [],
         problem: ItemProblem? = nil
     ) -> DiscoveredItem {
-        DiscoveredItem(
+        var item = DiscoveredItem(
             key: key ?? name,
             name: name,
             model: "words",
-            source: name,
             path: "/in/" + name,
             fingerprint: .of(fingerprint),
-            inputs: inputs,
-            problem: problem
+            inputs: inputs
         )
+        (item.source, item.problem) = (name, problem)
+        return item
     }
 
     /// Puts a finished result in its place, as the committer does before the journal hears of it.
@@ -68,22 +69,33 @@ private final class ReconciliationBench: Sendable {
         retryFailed: Bool = false,
         descriptionChanged: Bool = false
     ) async throws -> [String] {
-        var options = Reconciliation.Options(threads: 1)
-        options.descriptionChanged = descriptionChanged
-        let reconciliation = Reconciliation(
+        var reconciliation = Reconciliation(
             recipes: [TextRecipe()],
             journal: journal,
             output: output,
             blocking: blocking,
             control: control,
-            progress: ProgressReporter(path: nil, view: SilentView()),
-            options: options
+            progress: ProgressReporter(path: nil, view: SilentView())
         )
-        let queue = try await reconciliation.run(
-            Discovery(items: items),
+        reconciliation.descriptionChanged = descriptionChanged
+        try journal.found.begin()
+        var all = Discovery()
+        let search = InputSearch([TextRecipe()])
+        try search.add(items, of: 0, to: journal.found)
+        try search.merge(&all, in: journal.found)
+        let count = try await reconciliation.run(
+            notes: all.notes,
             planner: WorkPlanner(retries: retryFailed ? .all : .none)
         )
-        return (0..<queue.count).map { queue[$0].name }
+        // Some at a time, as the scheduler reads them.
+        var queue: [PendingItem] = []
+        while true {
+            let portion = try await journal.pending(after: queue.last, limit: 2)
+            queue += portion
+            if portion.count < 2 { break }
+        }
+        #expect(queue.count == count)
+        return queue.map(\.name)
     }
 
     func states() async throws -> [String: ItemState] {

@@ -1,5 +1,7 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -7,17 +9,16 @@ import Testing
 @Suite("Which items are tried again")
 struct RetrySelectionTests {
     private func item(_ name: String, _ reason: ItemReason?, _ state: ItemState = .failed) -> JournalItem {
-        JournalItem(
+        var item = JournalItem(
             id: 1,
             key: name,
             name: name,
             path: "/in/" + name,
             fingerprint: "f",
-            state: state,
-            reason: reason,
-            crashes: 0,
-            notes: []
+            state: state
         )
+        item.reason = reason
+        return item
     }
 
     @Test(
@@ -48,14 +49,12 @@ struct RetrySelectionTests {
             models: [],
             options: [:],
             inputs: ["/in"],
-            include: [],
-            exclude: [],
             modelPaths: []
         )
-        var collector = BatchReport.Collector(description, ResultAdditions(), ranges: [])
-        for item in items { collector.add(item, []) }
-        let report = collector.report()
-        let reported = items.enumerated().map { report.item($1, [], at: $0) }
+        var collector = BatchReport.Collector(description)
+        for item in items { try collector.add(ItemRecord(item)) }
+        let report = try collector.report()
+        let reported = report.items(items.map { ItemRecord($0) }, from: 0)
         // Items of two parts, one of them with an input that was in the part before.
         var text = try ReportText(report)
         let list = String(

@@ -1,6 +1,12 @@
+import Foundation
 import NocturneBatch
+import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
+import NocturneOutput
 import NocturneSystem
+import NocturneTestSupport
+import Synchronization
 import Testing
 
 @Suite("Names of patients in shown names")
@@ -62,30 +68,41 @@ struct PatientFoldersTests {
         #expect(folders.words(of: "/in/jane.nii") == [])
     }
 
-    @Test("Items of other recipes below such a folder are shown without the words, too, and files that do not respond")
-    func merging() {
-        func item(_ path: String, words: [String] = []) -> DiscoveredItem {
-            var item = DiscoveredItem(
-                key: path,
-                name: "doe",
-                model: "m",
-                source: "{}",
-                path: path,
-                fingerprint: .of(path)
-            )
-            item.words = words
-            return item
+    /// States a patient for the folder of each file, and claims none.
+    private struct Patients: InputClaims {
+        let sought: [String: SoughtWords]
+        let seen = Seen()
+
+        final class Seen: Sendable {
+            let words = Mutex<[[String]]>([])
         }
-        let folders = PatientFolders(["/in/DOE": jane], paths: ["/in/DOE/1.dcm"])
-        var merged = Discovery.merged([
-            Discovery(items: [item("/in/DOE", words: ["doe"])], patients: folders),
-            Discovery(items: [item("/in/DOE/doe.jpg"), item("/in/doe.jpg")]),
-        ])
-        let shown = ShownNames(.hash, words: ["doe"]).shown("doe")
-        #expect(merged.items.map(\.name) == ["doe", shown, "doe"])
-        #expect(merged.items.map(\.words) == [["doe"], ["doe"], []])
-        let silent = UnresponsiveFiles(patience: nil)
-        merged.addFailures(of: silent)
-        #expect(merged.items.count == 3)
+
+        func claim(_ file: FoundFile) -> FileClaim {
+            file.name.hasSuffix(".dcm") ? .member(family: nil) : .none("no image")
+        }
+
+        func soughtWords() -> [String: SoughtWords] { sought }
+        func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+            seen.words.withLock { words in words += families.map { patients.words(of: $0[0].path) } }
+        }
+    }
+
+    @Test("What the headers of one recipe's files state is withheld by all, and of what nobody claims")
+    func allRecipes() throws {
+        try TemporaryFolder.with("patients") { folder in
+            for name in ["DOE/1.dcm", "DOE/doe.txt", "doe.txt"] { _ = try folder.write("x", to: name) }
+            let first = Patients(sought: [folder("DOE").path: jane])
+            let second = Patients(sought: [:])
+            let table = try FoundTable()
+            let request = DiscoveryRequest(inputs: [folder("").path])
+            let found = try InputSearch { _, _, _ in [first, second] }.run(request, scope: .serial(), into: table)
+            #expect(second.seen.words.withLock { $0 } == [["doe"]])
+            let shown = ShownNames(.hash, words: ["doe"]).itemName("doe.txt", key: "file:" + folder("DOE/doe.txt").path)
+            let items = try table.items()
+            #expect(items.map(\.name) == [shown, "doe.txt"] && items.map(\.words) == [["doe"], []])
+            let silent = UnresponsiveFiles(patience: 1, remembered: [folder("DOE").path + "/doe.nii"])
+            try table.addFailures(of: silent, .hash, found.patients)
+            #expect(try table.items().map(\.words).filter(\.isEmpty).count == 1)
+        }
     }
 }

@@ -1,5 +1,7 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
@@ -47,8 +49,6 @@ struct TextBatch {
             models: [],
             options: [:],
             inputs: [folder.path + "/in"],
-            include: [],
-            exclude: [],
             modelPaths: []
         )
         return try await BatchEngine(
@@ -77,4 +77,14 @@ struct TextBatch {
         String(decoding: try FileSystem.read(output.events), as: UTF8.self).split(separator: "\n").map(String.init)
             .filter { $0.contains("\"event\":\"\(kind)\"") }
     }
+}
+
+/// Where no page is to be written.
+struct NoPage: BatchPage {
+    private struct Parts: BatchPageParts {
+        func add(_ items: [ReportedItem]) {}
+        func finish() {}
+    }
+
+    func begin(_ batch: ReportedBatch, flag: CancellationFlag) -> any BatchPageParts { Parts() }
 }

@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
@@ -13,8 +14,13 @@ import Synchronization
 struct TextRecipe: Recipe {
     /// Called at the start of a stage with its name and the item's; what it throws is the stage's error.
     var disturbance: @Sendable (Stage, String) throws -> Void = { _, _ in }
+    /// What each search of the inputs finds.
+    struct Found {
+        var items: [DiscoveredItem] = []
+        var notes: [String] = []
+    }
     /// Called with what each search of the inputs has found.
-    var found: @Sendable (inout Discovery) throws -> Void = { _ in }
+    var change: @Sendable (inout Found) throws -> Void = { _ in }
 
     /// Peak bytes of an item, by its name.
     var memoryBytes: @Sendable (String) -> Int = { _ in 1000 }
@@ -24,9 +30,9 @@ struct TextRecipe: Recipe {
     }
 
     /// The same with another search of the inputs.
-    func finding(_ found: @escaping @Sendable (inout Discovery) throws -> Void) -> TextRecipe {
+    func finding(_ change: @escaping @Sendable (inout Found) throws -> Void) -> TextRecipe {
         var recipe = self
-        recipe.found = found
+        recipe.change = change
         return recipe
     }
 
@@ -50,27 +56,45 @@ struct TextRecipe: Recipe {
         func finish(_ context: StageContext) throws -> String { text.uppercased() }
     }
 
-    func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        var discovery = Discovery()
-        for input in request.inputs {
-            for file in FileSystem.files(below: input) {
-                let path = input + "/" + file
-                let stamp = InputStamp(path)
-                discovery.items.append(
-                    DiscoveredItem(
-                        key: path,
-                        name: (file as NSString).deletingPathExtension,
-                        model: "text",
-                        source: Source.encoded(path),
-                        path: path,
-                        fingerprint: ContentDigest.of(path + stamp.text),
-                        inputs: [stamp]
-                    )
-                )
-            }
+    func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims { Claims(change: change) }
+
+    /// Claims every file.
+    private final class Claims: InputClaims {
+        private let change: @Sendable (inout Found) throws -> Void
+        private let files = Mutex<[FoundFile]>([])
+
+        init(change: @escaping @Sendable (inout Found) throws -> Void) { self.change = change }
+
+        func claim(_ file: FoundFile) -> FileClaim {
+            files.withLock { $0.append(file) }
+            return .companion
         }
-        try found(&discovery)
-        return discovery
+
+        func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {}
+
+        func finish(_ items: FoundItems) throws -> [String] {
+            var found = Found()
+            found.items = files.withLock { $0 }.sorted().map { file in
+                let stamp = InputStamp(file.path)
+                var item = DiscoveredItem(
+                    key: file.path,
+                    name: (file.name as NSString).deletingPathExtension,
+                    model: "text",
+                    path: file.path,
+                    fingerprint: ContentDigest.of(file.path + stamp.text),
+                    inputs: [stamp]
+                )
+                item.source = Source.encoded(file.path)
+                return item
+            }
+            try change(&found)
+            try items.add(contentsOf: found.items)
+            return found.notes
+        }
     }
 
     func sharedBytes(threads: Int) throws -> Int { 0 }

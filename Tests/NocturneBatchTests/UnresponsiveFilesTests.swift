@@ -109,9 +109,9 @@ struct UnresponsiveFilesTests {
         #expect(try await among(files, ["/a", "/b", "/share"]) {} == ["/a", "/share"])
         #expect(disk.triedPaths == ["/a", "/b", "/b", "/share"])
         #expect(files.reason(for: "/share").text == "did not respond within 30 s when it was looked for")
-        var discovery = Discovery(items: [])
-        discovery.addFailures(of: files)
-        #expect(discovery.items.map(\.key) == ["file:/a", "missed:/share"])
+        let table = try FoundTable()
+        try table.addFailures(of: files)
+        #expect(try table.items().map(\.key) == ["file:/a", "missed:/share"])
     }
 
     @Test("that respond after all are no longer listed")

@@ -1,23 +1,23 @@
 import NocturneBatch
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import Testing
 
 @Suite("Naming and planning items")
 struct WorkPlannerTests {
     private func item(_ key: String, name: String) -> DiscoveredItem {
-        DiscoveredItem(key: key, name: name, model: "m", source: "{}", path: key, fingerprint: .of(key))
+        DiscoveredItem(key: key, name: name, model: "m", path: key, fingerprint: .of(key))
     }
 
     @Test("Two inputs of one name both get a folder, the same one in every run")
-    func sameNames() {
-        let planner = WorkPlanner(retries: .none)
+    func sameNames() async throws {
         let items = [item("a/ct.nii", name: "ct"), item("b/ct.nii", name: "CT"), item("c/other.nii", name: "other")]
-        let first = planner.preview(items)
-        #expect(first.items.map(\.name) == ["a_ct", "b_CT", "other"])
+        let first = try await GivenNames(items)
+        #expect(first.names == ["a_ct", "b_CT", "other"])
         #expect(first.notes == [])
-        #expect(planner.preview(items).items.map(\.name) == first.items.map(\.name))
+        #expect(try await GivenNames(items).names == first.names)
     }
 
     @Test(
@@ -31,9 +31,8 @@ struct WorkPlannerTests {
             ("\u{202E}abc", "_abc"), ("e\u{301}t\u{E9}", "e\u{301}t\u{E9}"),
         ]
     )
-    func safeNames(wished: String, expected: String) {
-        let planner = WorkPlanner(retries: .none)
-        #expect(planner.preview([item("k", name: wished)]).items[0].name == expected)
+    func safeNames(wished: String, expected: String) async throws {
+        #expect(try await GivenNames([item("k", name: wished)]).names == [expected])
     }
 
     @Test(
@@ -42,33 +41,30 @@ struct WorkPlannerTests {
             "batch.json", "Batch.JSON", "retry.txt", "statistics.csv.part", "events.jsonl", "contact-sheet.pdf", "stop",
         ]
     )
-    func reserved(name: String) {
-        let planner = WorkPlanner(retries: .none)
-        #expect(planner.preview([item("k", name: name)]).items[0].name.hasPrefix(name + "-"))
+    func reserved(name: String) async throws {
+        #expect(try await GivenNames([item("k", name: name)]).names[0].hasPrefix(name + "-"))
     }
 
     @Test("Names that differ only in how letters are encoded, in case, or beyond the longest get folders of their own")
-    func twins() {
-        let planner = WorkPlanner(retries: .none)
+    func twins() async throws {
         let long = String(repeating: "ä", count: 200)
         let wished = ["\u{E9}", "e\u{301}", "E\u{301}", long + "1", long + "2", "a/b", "a:b"]
-        let names = planner.preview(wished.enumerated().map { item("k\($0)", name: $1) }).items.map(\.name)
+        let names = try await GivenNames(wished.enumerated().map { item("k\($0)", name: $1) }).names
         #expect(Set(names.map { $0.lowercased() }).count == wished.count)
         #expect(names.allSatisfy { $0.utf8.count <= 255 && !$0.contains("/") })
     }
 
     private func known(_ item: DiscoveredItem, _ state: ItemState, crashes: Int = 0) -> JournalItem {
-        JournalItem(
+        var item = JournalItem(
             id: 1,
             key: item.key,
             name: item.name,
             path: item.path,
             fingerprint: item.fingerprint.hex,
-            state: state,
-            reason: nil,
-            crashes: crashes,
-            notes: []
+            state: state
         )
+        item.crashes = crashes
+        return item
     }
 
     @Test(
@@ -93,7 +89,7 @@ struct WorkPlannerTests {
     func decisions(
         before: ItemState,
         crashes: Int,
-        death: String?,
+        crash: String?,
         retry: Bool,
         after: ItemState,
         work: Bool,
@@ -102,28 +98,28 @@ struct WorkPlannerTests {
         let item = item("k", name: "n")
         let planner = WorkPlanner(retries: retry ? .all : .none)
         let journaled = known(item, before, crashes: crashes)
-        let found = CrashRecoveryStateMachine.requeued([journaled], crash: death).first ?? journaled
-        let decision = planner.decide([item], known: KnownItems([found]), foreign: []) { _ in true }[0]
+        let found = CrashRecoveryStateMachine.requeued([journaled], crash: crash).first ?? journaled
+        let decision = planner.decide(item, before: found, name: { (item.name, nil) }, isIntact: { true })
         #expect(decision.state == after)
         if after == .quarantined { #expect(decision.reason?.text.contains("signal 9") == true) }
         #expect(decision.work == work)
         #expect(decision.suspect == suspect)
     }
 
-    @Test("Names of what lies in the output folder and is not ours are left alone")
-    func foreign() {
-        let decisions = WorkPlanner(retries: .none)
-            .decide([item("k", name: "Mine")], known: KnownItems(), foreign: ["mine"]) { _ in true }
-        #expect(decisions[0].name.hasPrefix("Mine-"))
+    @Test("A cancelled item stays cancelled until it is asked for, whatever has changed")
+    func cancelled() {
+        let before = known(item("k", name: "n"), .cancelled)
+        var changed = item("k", name: "n")
+        changed.fingerprint = .of("other options")
+        func decided(_ retries: RetrySelection) -> WorkPlanner.Decision {
+            WorkPlanner(retries: retries).decide(changed, before: before, name: { ("n", nil) }, isIntact: { true })
+        }
+        #expect(decided(.none).state == .cancelled && !decided(.none).work)
+        #expect(decided(.all).state == .pending && decided(.all).work)
     }
-}
 
-extension WorkPlanner {
-    /// The names that items of a new batch get, and remarks about them.
-    fileprivate func preview(_ discovered: [DiscoveredItem]) -> (
-        items: [(item: DiscoveredItem, name: String)], notes: [String]
-    ) {
-        let decisions = decide(FileBackedList(discovered), known: KnownItems(), foreign: []) { _ in false }
-        return (decisions.map { ($0.item, $0.name) }, decisions.compactMap(\.note))
+    @Test("Names of what lies in the output folder and is not ours are left alone")
+    func foreign() async throws {
+        #expect(try await GivenNames([item("k", name: "Mine")], foreign: ["mine"]).names[0].hasPrefix("Mine-"))
     }
 }

@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneCluster
+import NocturneOutput
 import Testing
 
 @Suite("Shards of the tasks of job arrays")

@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneCluster
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -38,6 +39,8 @@ struct SlurmTests {
             command.hasPrefix("exec /opt/nocturne run '/share/out put' --shard \"$SLURM_ARRAY_TASK_ID/4\" --requeue")
         )
         #expect(command.contains("--memory 4839M"))
+        // The folder may have the name of a person, and all users of the cluster see that of the job.
+        #expect(lines.contains("#SBATCH --job-name=nocturne") && !job.script.prefix { $0 != "'" }.contains("out put"))
         // Options end at the first command.
         #expect(lines.dropFirst().dropLast().allSatisfy { $0.hasPrefix("#SBATCH ") })
     }
@@ -46,6 +49,13 @@ struct SlurmTests {
     func quoting() {
         let command = job("/a'; rm -rf $HOME; echo `x` \"").script.split(separator: "\n").last ?? ""
         #expect(command.contains("'/a'\\''; rm -rf $HOME; echo `x` \"'"))
+        // Nor an option: Slurm reads all lines before the first command.
+        let broken = job("/a\n#SBATCH --uid=0\nrm -rf /\nb c%j")
+        let lines = broken.script.split(separator: "\n").prefix { !$0.hasPrefix("exec ") }
+        #expect(lines.allSatisfy { $0.hasPrefix("#") && !$0.contains("uid") })
+        #expect(!broken.mergeScript.prefix { $0 != "'" }.contains("uid"))
+        #expect(broken.script.contains("run '/a\n#SBATCH --uid=0\nrm -rf /\nb c%j' --shard"))
+        #expect(broken.options.first == "--chdir=/a\n#SBATCH --uid=0\nrm -rf /\nb c%j/.nocturne/tasks")
         #expect(
             SlurmJob.quoted("") == "''" && SlurmJob.quoted("$HOME") == "'$HOME'" && SlurmJob.quoted("a-b_c") == "a-b_c"
         )
@@ -106,8 +116,8 @@ struct SlurmTests {
 
     @Test("arrays are written as ranges")
     func ranges() {
-        #expect(ArrayIndexes.text([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10")
-        #expect(ArrayIndexes.text([5]) == "5" && ArrayIndexes.text([]).isEmpty)
+        #expect(SlurmJob.indexes([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10")
+        #expect(SlurmJob.indexes([5]) == "5" && SlurmJob.indexes([]).isEmpty)
     }
 
     @Test("limits and ends are read from what scontrol prints")
@@ -157,16 +167,5 @@ struct SlurmTests {
         )
         #expect(Slurm.mayPass("Socket timed out on send/recv operation"))
         #expect(!Slurm.mayPass("sbatch: error: invalid partition specified: x"))
-    }
-
-    @Test("the manifest of Kubernetes has the shards, the volumes and the command")
-    func kubernetes() {
-        let text = KubernetesJob(job(), image: "registry/nocturne:1").manifest(inputs: ["/scans", "/models/a"])
-        #expect(text.contains("completions: 4") && text.contains("parallelism: 4"))
-        #expect(
-            text.contains(#"command: ["nocturne", "run", "/share/out put", "--shard", "auto", "--failed-items-ok""#)
-        )
-        #expect(text.contains(#"{name: nocturne-input-1, mountPath: "/scans", readOnly: true}"#))
-        #expect(text.contains(#"{name: nocturne-output, mountPath: "/share/out put", readOnly: false}"#))
     }
 }

@@ -25,6 +25,7 @@ enum FuzzDICOM {
                 rules: DICOMSeriesRules(correctsStacks: true)
             )
         else { return true }
+        if !scan.rejectedFiles.isEmpty { _ = try? MediaDirectory(path: path) }
         _ = (try? PETHeader(path: path)).map { try? SUVFactor($0) }
         for series in scan.series.prefix(4) {
             for slice in series.slices.prefix(2) {

@@ -17,6 +17,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case segmentation
     case structures
     case regions
+    case radiomics
     case table
     case sidecar
     case records
@@ -41,6 +42,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .segmentation: FuzzDICOM.segmentation(bytes)
         case .structures: FuzzDICOM.structures(bytes)
         case .regions: FuzzTexts.regions(bytes)
+        case .radiomics: FuzzTexts.radiomics(bytes)
         case .table: FuzzTexts.table(bytes)
         case .sidecar: FuzzTexts.sidecar(bytes)
         case .records: FuzzTexts.records(bytes)

@@ -4,7 +4,9 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
 import NocturnePhotos
+import NocturneRadiomics
 import NocturneRecipes
 import NocturneSystem
 import NocturneVolumes
@@ -17,6 +19,25 @@ enum FuzzTexts {
 
     static func regions(_ bytes: UnsafeRawBufferPointer) -> Bool {
         _ = try? RegionFile(Array(bytes), path: "regions.json")
+        return true
+    }
+
+    /// Settings, and the features of a small region with them: whatever can be set ends, with a value or a reason.
+    static func radiomics(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let settings = try? RadiomicsSettings(parsing: Array(bytes)) else { return true }
+        let geometry = VolumeGeometry(shape: VolumeShape(x: 5, y: 4, z: 3), affine: .scaling(SIMD3(1, 2, 3)))
+        guard let intensities = try? FrozenVoxels((0..<60).map { Float($0 * 37 % 101) }),
+            let mask = try? FrozenVoxels((0..<60).map { UInt16($0 % 7 == 0 ? 0 : 1) }),
+            let extractor = try? RegionExtractor(
+                image: Volume(geometry: geometry, voxels: intensities),
+                labels: LabelVolume(geometry: geometry, voxels: mask),
+                settings: settings,
+                scope: .serial()
+            ),
+            let region = try? extractor.region(of: 1),
+            let values = try? Radiomics.values(of: region, settings: settings, scope: .serial())
+        else { return true }
+        precondition(values.allSatisfy { ($0.value == nil) != ($0.absence == nil) }, "a value or a reason")
         return true
     }
 

@@ -27,7 +27,7 @@ enum FuzzVolumes {
     }
 
     static func stl(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        _ = try? STLReader.read(at: InputFile.write(bytes, "input.stl"))
+        _ = try? STLFormat.contents(at: InputFile.write(bytes, "input.stl"))
         return true
     }
 

@@ -43,14 +43,49 @@ struct ConvolutionPrecisionTests {
         }
     }
 
-    @Test("of operands split in two have sixteen bits or more", arguments: ConvolutionLayer.all)
+    @Test("on matrix tiles read and store bfloat16", arguments: ConvolutionLayer.all.filter { $0.cin / $0.groups > 4 })
+    func bfloat16Memory(_ layer: ConvolutionLayer) throws {
+        var random = SplitMix64(seed: 9)
+        var task = ConvolutionTask(layer, random: &random)
+        task.roundSources()
+        for way in ConvolutionWay.ofBfloat16 where way.hasTiles {
+            let (expected, sums) = try #require(task.run(way, halves: .noResidual))
+            let (output, others) = try #require(task.run(way, halves: .sources))
+            #expect(output == expected, "\(way)")
+            #expect(sums == others, "\(way)")
+            let stores = layer.cout / layer.groups % 32 == 0
+            let halves = task.run(way, halves: [.sources, .output])
+            #expect((halves != nil) == stores, "\(way)")
+            guard let halves else { continue }
+            #expect(halves.output == expected.map(bfloat16), "\(way)")
+            #expect(halves.sums == sums, "\(way)")
+        }
+    }
+
+    @Test("on matrix tiles are those of the model to the bit", arguments: ConvolutionLayer.all)
+    func model(_ layer: ConvolutionLayer) throws {
+        guard nk_conv_isa_available(Int32(NK_CONV_ISA_AMX)) != 0 else { return }
+        var random = SplitMix64(seed: 10)
+        let task = ConvolutionTask(layer, random: &random)
+        for precision in [NK_CONV_BFLOAT16, NK_CONV_SPLIT] {
+            func run(_ isa: Int) throws -> (output: [Float], sums: [Double]) {
+                let way = ConvolutionWay(isa: isa | Int(NK_CONV_DIRECT), precision: Int(precision))
+                return try #require(task.run(way))
+            }
+            let (found, expected) = (try run(Int(NK_CONV_ISA_AMX)), try run(Int(NK_CONV_ISA_AMX_MODEL)))
+            #expect(found.output == expected.output)
+            #expect(found.sums == expected.sums)
+        }
+    }
+
+    @Test("of operands split in three err no more than float32", arguments: ConvolutionLayer.all)
     func splitError(_ layer: ConvolutionLayer) throws {
         var random = SplitMix64(seed: 6)
         let task = ConvolutionTask(layer, random: &random)
         let expected = task.sumsOfProducts()
         for way in ConvolutionWay.ofSplitOperands {
             let (output, _) = try #require(task.run(way))
-            #expect(difference(output, expected).relative <= 2e-5, "\(way)")
+            #expect(difference(output, expected).relative <= 3e-6, "\(way)")
         }
     }
 

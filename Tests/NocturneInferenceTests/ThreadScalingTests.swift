@@ -5,7 +5,7 @@ import Testing
 @Suite("The time of a network with other numbers of threads")
 struct ThreadScalingTests {
     private func scaling(_ steps: (time: Double, parts: Int)...) -> ThreadScaling {
-        ThreadScaling(steps.map { ThreadScaling.Step(time: $0.time, parts: $0.parts) })
+        ThreadScaling(steps.map { ThreadScaling.Loop(time: $0.time, parts: $0.parts) })
     }
 
     @Test("A step of 16 parts takes one turn of 16 threads, two of 8 to 15, and never less than a part")

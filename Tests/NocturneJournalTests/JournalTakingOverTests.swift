@@ -8,7 +8,8 @@ import Testing
 @Suite("A journal that another run takes over")
 struct JournalTakingOverTests {
     private func entry(_ name: String) -> JournalEntry {
-        JournalEntry(key: "k" + name, name: name, source: "{}", path: "/in/" + name, fingerprint: "f", state: .pending)
+        let item = DiscoveredItem(key: "k" + name, name: name, model: "", path: "/in/" + name, fingerprint: .of(name))
+        return JournalEntry(item, name: name, state: .pending)
     }
 
     @Test("What the run before writes late is in no file that counts")

@@ -7,7 +7,8 @@ import Testing
 @Suite("The journal")
 struct JournalTests {
     private func entry(_ key: String, _ state: ItemState = .pending) -> JournalEntry {
-        JournalEntry(key: key, name: key, source: "{}", path: "/in/" + key, fingerprint: "f" + key, state: state)
+        let item = DiscoveredItem(key: key, name: key, model: "", path: "/in/" + key, fingerprint: .of(key))
+        return JournalEntry(item, name: key, state: state)
     }
 
     private func withJournal(_ body: (Journal) async throws -> Void) async throws {
@@ -19,7 +20,10 @@ struct JournalTests {
     private let product = ItemProduct(
         files: [ItemFile(path: "a", bytes: 3, sha256: "00")],
         statistics: [Statistic(label: "kidney", measure: "volume", value: nil, unit: "ml")],
-        notes: ["a \"note\"", "ünïcode"],
+        notes: [
+            Note("test.words", "a \"note\""),
+            Note("test.values", "\(2) of \(own: "three") from \(file: "/in/é.nii"): \("ünïcode")"),
+        ],
         parts: [ItemPart(id: 1, kind: "book", state: .ready, thumbnail: "crops/1.png")]
     )
 
@@ -43,10 +47,9 @@ struct JournalTests {
                 let items = try await journal.items()
                 #expect(items.map(\.name) == ["a", "b", "c"])
                 #expect(items.map(\.state) == [.completed, .failed, .started])
-                #expect(
-                    items[0].notes == product.notes
-                        && items[1].reason == ItemReason(FaultCode("nifti", "truncated"), "why", stage: "load")
-                )
+                #expect(items[1].reason == ItemReason(FaultCode("nifti", "truncated"), "why", stage: "load"))
+                let written = try await journal.records(after: 0, limit: 9).map(\.written)
+                #expect(written == [product, ItemProduct(), ItemProduct()])
                 #expect(items.map(\.changed) == ["now", "now", nil])
                 #expect(try await journal.filesOfItems() == [items[0].id: product.files])
                 #expect(try await journal.statistics() == [items[0].id: product.statistics])
@@ -59,11 +62,13 @@ struct JournalTests {
     func words() async throws {
         try await withJournal { journal in
             var first = entry("a")
-            first.words = ["doe", "jane"]
-            try await journal.plan([PlannedEntry(first, inputs: "{}"), PlannedEntry(entry("b"), inputs: "{}")])
+            first.item.words = ["doe", "jane"]
+            first.item.inputs = [InputStamp(path: "/in/a", state: .init(size: 3, seconds: 5, nanoseconds: 7))]
+            try await journal.record([first, entry("b")])
             #expect(try await journal.items().map(\.words) == [["doe", "jane"], []])
-            #expect(try await journal.planned(Set(ItemState.allCases)).map(\.entry.words) == [["doe", "jane"], []])
-            first.words = []
+            let (entries, last) = try await journal.entries(after: 0, limit: 10)
+            #expect(entries == [first, entry("b")] && last == 2)
+            first.item.words = []
             try await journal.record([first])
             #expect(try await journal.items().map(\.words) == [[], []])
         }
@@ -77,7 +82,10 @@ struct JournalTests {
             try await journal.complete([(id: id, product: product)], at: "now")
             try await journal.record([entry("a")])
             let items = try await journal.items()
-            #expect(items.count == 1 && items[0].state == .pending && items[0].notes.isEmpty)
+            #expect(items.count == 1 && items[0].state == .pending)
+            // The files prove whose folder has the item's name.
+            let written = try await journal.records(after: 0, limit: 9).map(\.written)
+            #expect(written == [ItemProduct(files: product.files)])
             #expect(try await journal.filesOfItems().isEmpty)
             #expect(try await journal.parts().isEmpty)
         }
@@ -96,7 +104,7 @@ struct JournalTests {
                 let id = try await journal.items()[0].id
                 let product = ItemProduct(files: [], statistics: statistics, notes: [])
                 try await journal.complete([(id: id, product: product)], at: "now")
-                #expect(try await journal.records(after: 0, limit: 10)[0].statistics() == statistics)
+                #expect(try await journal.records(after: 0, limit: 10)[0].product.statistics == statistics)
             }
         }
     }
@@ -195,6 +203,39 @@ struct JournalTests {
         try await withJournal { journal in
             await journal.close()
             await #expect(throws: JournalError.self) { try await journal.record([entry("a")]) }
+        }
+    }
+
+    @Test("A journal takes over how the items of a shard ended, once, with all that their results hold")
+    func merged() async throws {
+        try await withJournal { whole in
+            try await whole.record([entry("a"), entry("b"), entry("c")])
+            try await withJournal { shard in
+                try await shard.record([entry("c"), entry("a")])
+                let ids = try await shard.items().map(\.id)
+                try await shard.complete([(id: ids[1], product: product)], at: "now")
+                #expect(try await whole.merge(try await shard.records(after: 0, limit: 9)) == 1)
+                #expect(try await whole.merge(try await shard.records(after: 0, limit: 9)) == 0)
+                try await shard.settle([ids[0]], as: .failed, reason: "broken", at: "later")
+                #expect(try await whole.merge(try await shard.records(after: 0, limit: 9)) == 1)
+            }
+            let records = try await whole.records(after: 0, limit: 9)
+            #expect(records.map(\.item.state) == [.completed, .pending, .failed])
+            #expect(records.map(\.written) == [product, ItemProduct(), ItemProduct()])
+            #expect(records[2].item.reason == "broken" && records[2].item.changed == "later")
+        }
+    }
+
+    @Test("What a result holds goes with its item")
+    func removed() async throws {
+        try await withJournal { journal in
+            try await journal.record([entry("a"), entry("b")])
+            let items = try await journal.items()
+            try await journal.complete(items.map { (id: $0.id, product: product) }, at: "now")
+            try await journal.remove([items[0]])
+            #expect(try await journal.statistics() == [items[1].id: product.statistics])
+            #expect(try await journal.filesOfItems() == [items[1].id: product.files])
+            #expect(try await journal.writtenFiles(of: items[0].id).isEmpty)
         }
     }
 }

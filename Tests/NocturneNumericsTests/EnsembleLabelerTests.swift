@@ -231,10 +231,15 @@ struct EnsembleLabelerTests {
         }
     }
 
-    @Test("are those of the mean probabilities on every grid, for any number of threads", arguments: [false, true])
-    func mean(isRegions: Bool) async throws {
+    @Test(
+        "are those of the mean probabilities on every grid, for any number of threads",
+        arguments: [nil, 0.5, 0.2] as [Double?]
+    )
+    func mean(threshold: Double?) async throws {
+        let isRegions = threshold != nil
         let values: [UInt16] = isRegions ? [5, 6, 7, 8] : [0, 3, 9, 2]
-        let decision: LabelDecision = isRegions ? .regions(labels: values) : .largestLogit(labels: values)
+        let decision = threshold.map { LabelDecision(regions: values, threshold: $0) } ?? .largestLogit(labels: values)
+        let limit = threshold ?? 0
         let members = members
         let found = try await resultsForWidths { try labels(members, decision, scope: $0) }
         #expect(found.dropFirst().allSatisfy { $0 == found[0] })
@@ -252,10 +257,10 @@ struct EnsembleLabelerTests {
             let means = probabilities(members, whole &- Self.box.lower, isRegions: isRegions)
             let sorted = means.sorted()
             // Sums in single precision decide ties differently.
-            let isTie = isRegions ? means.contains { abs($0 - 0.5) < 1e-5 } : sorted[3] - sorted[2] < 1e-5
+            let isTie = isRegions ? means.contains { abs($0 - limit) < 1e-5 } : sorted[3] - sorted[2] < 1e-5
             guard !isTie else { continue }
             compared += 1
-            let winner = isRegions ? means.lastIndex { $0 > 0.5 } : means.firstIndex(of: sorted[3])
+            let winner = isRegions ? means.lastIndex { $0 > limit } : means.firstIndex(of: sorted[3])
             wrong += found[0][index] == (winner.map { values[$0] } ?? 0) ? 0 : 1
         }
         #expect(wrong == 0)

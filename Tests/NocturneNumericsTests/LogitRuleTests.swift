@@ -65,6 +65,41 @@ struct LogitRuleTests {
         }
     }
 
+    @Test("a region begins above its threshold, of logits and of probabilities")
+    func thresholds() throws {
+        let shape = VolumeShape(x: 5, y: 1, z: 1)
+        // Probabilities of 0.119, 0.182, 0.269, 0.5 and 0.881.
+        let logits: [Float] = [-2, -1.5, -1, 0, 2]
+        for (threshold, expected) in [(0.2, [0, 0, 5, 5, 5]), (0.5, [0, 0, 0, 0, 5]), (0.9, [0, 0, 0, 0, 0])]
+            as [(Double, [UInt16])]
+        {
+            let decision = LabelDecision(regions: [5], threshold: threshold)
+            let probabilities = try PlaneProbabilities(model: shape, decision: decision)
+            for isOfProbabilities in [false, true] {
+                var labeler = try SlabLabeler(
+                    model: shape,
+                    native: shape,
+                    decision: isOfProbabilities ? decision.ofProbabilities : decision
+                )
+                var labels = try VoxelBuffer<UInt16>(count: 5)
+                try logits.withUnsafeBufferPointer { logits in
+                    guard isOfProbabilities else {
+                        _ = try labeler.push(logits, into: &labels, scope: .serial()); return
+                    }
+                    try probabilities.withProbabilities(of: logits, scope: .serial()) {
+                        _ = try labeler.push($0, into: &labels, scope: .serial())
+                    }
+                }
+                #expect(labels.array() == expected)
+            }
+            var direct = try VoxelBuffer<UInt16>(count: 5)
+            var buffer = try VoxelBuffer<Float>(count: 5)
+            for index in logits.indices { buffer[index] = logits[index] }
+            try decision.label(buffer, into: &direct, scope: .serial())
+            #expect(direct.array() == expected)
+        }
+    }
+
     @Test(
         "float16 at the end equals every voxel computed on its own, sure or not",
         arguments: [nil, 0, 1, 2],

@@ -73,6 +73,28 @@ struct MONAITests {
         }
     }
 
+    @Test("a grid that is rearranged after it was resampled has the same values", arguments: allOrientations)
+    func rearranged(orientation: AxisOrientation) throws {
+        let shape = VolumeShape(x: 7, y: 6, z: 5)
+        let affine = Affine.scaling(SIMD3(1, 1.3, 0.7))
+        let grid = try MONAIGrid(of: shape, affine: affine, spacing: SIMD3(1.6, 0.9, 1))
+        var random = SplitMix64(seed: 8)
+        let image = try FrozenVoxels(random.floats(shape.count, in: -1..<1))
+        func resampled(_ view: VoxelView, _ target: VolumeShape, _ alignment: GridAlignment) throws -> [Float] {
+            let rule = ResamplingRule(method: .monai, order: .linear, separateZ: .never, alignment: alignment)
+            return try ImageResampler(view: view, target: target, rule: rule)
+                .resample(image, scope: .serial()).array()
+        }
+        let plain = try resampled(VoxelView(stored: shape), grid.shape, grid.alignment)
+        let turned = try resampled(
+            VoxelView(stored: shape, orientation: orientation),
+            orientation.shape(from: grid.shape),
+            grid.alignment.oriented(by: orientation, from: shape, to: grid.shape)
+        )
+        let expected = slowlyRearranged(plain, grid.shape, orientation)
+        #expect(largestDifference(turned, expected) < 1e-5)
+    }
+
     @Test("labels return by MONAI's nearest voxel, and scores by its interpolation")
     func inverse() throws {
         for test in try MONAIFixtures.load().images {

@@ -26,9 +26,7 @@ struct MaskedSamplingTests {
         MaskedSampling.sample(
             source,
             opacity: opacity,
-            start: start,
-            across: across,
-            down: down,
+            at: MaskedSampling.Grid(start: start, across: across, down: down),
             into: &target,
             alpha: &alpha
         )
@@ -68,9 +66,11 @@ struct MaskedSamplingTests {
         MaskedSampling.sample(
             source,
             opacity: opacity,
-            start: SIMD2(Double(width - 1), Double(height - 1)),
-            across: SIMD2(-1, 0),
-            down: SIMD2(0, -1),
+            at: MaskedSampling.Grid(
+                start: SIMD2(Double(width - 1), Double(height - 1)),
+                across: SIMD2(-1, 0),
+                down: SIMD2(0, -1)
+            ),
             into: &target,
             alpha: &alpha
         )

@@ -50,7 +50,7 @@ struct NormalizationTests {
         let values: [Float] = [0, 0, 10, 20, 30, 40]
         let view = VoxelView(stored: VolumeShape(x: 6, y: 1, z: 1))
         let mask = try ForegroundMask(of: [FrozenVoxels(values)], view: view, scope: .serial())
-        let scheme = Normalization.zScore(useMask: true)
+        let scheme = Normalization.zScore(usesMask: true)
         #expect(scheme.needsMask && !Normalization.zScore().needsMask)
         // The values outside are no zeros here, to see that they stay.
         for outside in [Float(0), 500] {
@@ -79,7 +79,7 @@ struct NormalizationTests {
         let image = try FrozenVoxels([Float](repeating: 0, count: 8))
         let view = VoxelView(stored: VolumeShape(x: 2, y: 2, z: 2))
         let mask = try ForegroundMask(of: [image], view: view, scope: .serial())
-        let map = try Normalization.zScore(useMask: true).map(for: image, view: view, mask: mask, scope: .serial())
+        let map = try Normalization.zScore(usesMask: true).map(for: image, view: view, mask: mask, scope: .serial())
         let found = try ImageResampler(view: view, target: view.shape, rule: .image, map: map)
         #expect(try found.resample(image, scope: .serial()).array() == image.array())
     }

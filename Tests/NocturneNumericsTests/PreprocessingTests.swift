@@ -54,7 +54,7 @@ struct PreprocessingCase: Sendable {
             shape: [10, 9, 8],
             spacing: [1, 1, 1],
             targetSpacing: [1, 1, 1],
-            normalization: .zScore(useMask: true),
+            normalization: .zScore(usesMask: true),
             result: [10, 9, 8],
             row: [-1.5393785, 0, 1.5447735, -0.3057177, 1.2363583]
         ),
@@ -69,7 +69,7 @@ struct PreprocessingTests {
         let image = try Phantom.voxels(stored) { x, y, z in Float((7 * z + 3 * y + 5 * x) % 11 - 5) }.frozen()
         let orientation = try #require(AxisOrientation(transposing: test.transpose))
         let box = try #require(
-            try VoxelBox.nonzero(image, stored: stored, orientation: orientation, scope: .serial())
+            try VoxelBox.foreground(image, stored: stored, orientation: orientation, scope: .serial())
         )
         let view = try VoxelView(stored: stored, orientation: orientation).cropped(to: box)
         let spacing = orientation.source.map { test.spacing[2 - $0] }

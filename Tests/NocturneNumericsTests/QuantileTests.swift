@@ -32,7 +32,7 @@ struct QuantileTests {
                 }.map { image[$0] }
                 for (padding, lower, upper) in [(0, 0.05, 0.95), (2000, 0.05, 0.95), (0, 0, 1), (77, 0.001, 0.5)] {
                     let found = try await resultsForWidths { scope in
-                        let map = try Normalization.quantiles(lower: lower, upper: upper).map(
+                        let map = try Normalization.quantiles(lower: lower, upper: upper, countsPadding: true).map(
                             for: FrozenVoxels(image),
                             view: view,
                             padding: padding,
@@ -45,6 +45,23 @@ struct QuantileTests {
                 }
             }
         }
+    }
+
+    @Test("clips to both quantiles if asked to, so that values are from 0 to 1")
+    func clipped() throws {
+        let values = (0..<100).map { Float($0) }
+        let shape = VolumeShape(x: 10, y: 10, z: 1)
+        func mapped(clips: Bool) throws -> [Float] {
+            let map = try Normalization.quantiles(lower: 0.1, upper: 0.9, clips: clips).map(
+                for: FrozenVoxels(values),
+                view: VoxelView(stored: shape),
+                scope: .serial()
+            )
+            return values.map { map($0) }
+        }
+        // The values at places 10 and 89.
+        #expect(try mapped(clips: false) == values.map { ($0 - 10) / 79 })
+        #expect(try mapped(clips: true) == values.map { (min(max($0, 10), 89) - 10) / 79 })
     }
 
     @Test("refuses values that are not finite", arguments: [Float.nan, .infinity, -.infinity])

@@ -101,22 +101,27 @@ struct VoxelBoxTests {
             for _ in 0..<occupied { image[random.int(in: 0...stored.count - 1)] = random.float(in: -3..<3) }
             let shape = orientation.shape(from: stored)
             let rearranged = slowlyRearranged(image, stored, orientation)
-            var expected: VoxelBox?
-            for k in 0..<shape.z {
-                for j in 0..<shape.y {
-                    for i in 0..<shape.x where rearranged[shape.offset(i, j, k)] != 0 {
-                        let one = VoxelBox(lower: SIMD3(i, j, k), upper: SIMD3(i + 1, j + 1, k + 1))
-                        expected = expected?.union(one) ?? one
+            for limit in [nil, -1, 1] as [Float?] {
+                var expected: VoxelBox?
+                for k in 0..<shape.z {
+                    for j in 0..<shape.y {
+                        for i in 0..<shape.x {
+                            let value = rearranged[shape.offset(i, j, k)]
+                            guard limit.map({ value > $0 }) ?? (value != 0) else { continue }
+                            let one = VoxelBox(lower: SIMD3(i, j, k), upper: SIMD3(i + 1, j + 1, k + 1))
+                            expected = expected?.union(one) ?? one
+                        }
                     }
                 }
+                let found = try VoxelBox.foreground(
+                    FrozenVoxels(image),
+                    above: limit,
+                    stored: stored,
+                    orientation: orientation,
+                    scope: .serial()
+                )
+                #expect(found == expected)
             }
-            let found = try VoxelBox.nonzero(
-                FrozenVoxels(image),
-                stored: stored,
-                orientation: orientation,
-                scope: .serial()
-            )
-            #expect(found == expected)
         }
     }
 
@@ -127,7 +132,7 @@ struct VoxelBoxTests {
         for k in 1..<4 { for j in 1..<4 { for i in 1..<4 { image[shape.offset(i, j, k)] = 5 } } }
         image[shape.offset(2, 2, 2)] = 0
         image[shape.offset(1, 1, 1)] = 0
-        let box = try VoxelBox.nonzero(FrozenVoxels(image), stored: shape, orientation: .stored, scope: .serial())
+        let box = try VoxelBox.foreground(FrozenVoxels(image), stored: shape, orientation: .stored, scope: .serial())
         #expect(box == VoxelBox(lower: SIMD3(1, 1, 1), upper: SIMD3(4, 4, 4)))
     }
 
@@ -135,7 +140,7 @@ struct VoxelBoxTests {
     func notANumber() throws {
         var image = [Float](repeating: 0, count: 27)
         image[13] = .nan
-        let box = try VoxelBox.nonzero(
+        let box = try VoxelBox.foreground(
             FrozenVoxels(image),
             stored: VolumeShape(x: 3, y: 3, z: 3),
             orientation: .stored,

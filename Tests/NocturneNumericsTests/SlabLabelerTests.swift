@@ -91,7 +91,7 @@ private func wholeVolume(_ test: LabelCase, _ planes: [[Float]]) -> [UInt16] {
                 }
                 var label: UInt16 = 0
                 switch test.decision {
-                case .regions(let labels):
+                case .regions(let labels, _):
                     for c in 0..<test.classes where values[c] > 0 { label = labels[c] }
                 case .largestLogit(let labels):
                     var best = 0

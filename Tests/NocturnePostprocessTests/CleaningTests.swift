@@ -86,7 +86,9 @@ struct CleaningTests {
         expected[Voxel(4, 4, 4)] = 1
         expected[Voxel(4, 4, 3)] = 1
         #expect(result == expected)
-        #expect(report == [LabelCleaning(value: 1, componentsFound: 1, cavitiesFilled: 1, voxelsFilled: 2)])
+        var filled = LabelCleaning(value: 1, componentsFound: 1)
+        (filled.cavitiesFilled, filled.voxelsFilled) = (1, 2)
+        #expect(report == [filled])
     }
 
     @Test("a diagonal gap does not open a cavity")
@@ -167,18 +169,9 @@ struct CleaningTests {
         }
         let (result, report) = try clean(labels, PostprocessRules(keepLargest: [[1]], fillHoles: [1]))
         #expect(result.count(of: 1) == 343)
-        #expect(
-            report == [
-                LabelCleaning(
-                    value: 1,
-                    componentsFound: 2,
-                    componentsRemoved: 1,
-                    voxelsRemoved: 1,
-                    cavitiesFilled: 1,
-                    voxelsFilled: 125
-                )
-            ]
-        )
+        var cleaned = LabelCleaning(value: 1, componentsFound: 2, componentsRemoved: 1, voxelsRemoved: 1)
+        (cleaned.cavitiesFilled, cleaned.voxelsFilled) = (1, 125)
+        #expect(report == [cleaned])
         let gone = try clean(labels, PostprocessRules(keepLargest: [[1]], fillHoles: [1], minimumVolumeMm3: [1: 1e6]))
         #expect(gone.labels.count(of: 1) == 0)
     }
@@ -193,14 +186,17 @@ struct CleaningTests {
         #expect(try clean(labels, PostprocessRules()).report.isEmpty)
     }
 
-    @Test("the single steps do what the rules do")
+    @Test("rules are applied in the order minimum volume, keep largest, fill holes")
     func singleSteps() throws {
         let labels = PlainLabels.random(9, 10, 11, labels: 2, empty: 0.5, seed: 3)
         let geometry = VolumeGeometry(shape: labels.shape, affine: .identity)
         let steps = try labels.changed { buffer in
-            try LabelCleaner.removeSmall(below: [1: 2.0], in: &buffer, geometry: geometry, scope: .serial())
-            try LabelCleaner.keepLargest([[1]], in: &buffer, geometry: geometry, scope: .serial())
-            try LabelCleaner.fillHoles(of: [1], in: &buffer, geometry: geometry, scope: .serial())
+            for step in [
+                PostprocessRules(minimumVolumeMm3: [1: 2.0]), PostprocessRules(keepLargest: [[1]]),
+                PostprocessRules(fillHoles: [1]),
+            ] {
+                _ = try LabelCleaner.apply(step, to: &buffer, geometry: geometry, scope: .serial())
+            }
         }
         let rules = PostprocessRules(keepLargest: [[1]], fillHoles: [1], minimumVolumeMm3: [1: 2.0])
         #expect(try clean(labels, rules).labels == steps)
@@ -260,9 +256,9 @@ struct CleaningTests {
         flag.cancel()
         #expect(throws: CancelledError.self) {
             try PlainLabels(4, 4, 4).changed { buffer in
-                try LabelCleaner.fillHoles(
-                    of: [1],
-                    in: &buffer,
+                _ = try LabelCleaner.apply(
+                    PostprocessRules(fillHoles: [1]),
+                    to: &buffer,
                     geometry: VolumeGeometry(shape: VolumeShape(x: 4, y: 4, z: 4), affine: .identity),
                     scope: .serial(flag)
                 )

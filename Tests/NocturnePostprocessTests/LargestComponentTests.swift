@@ -14,11 +14,10 @@ struct LargestComponentTests {
     ) throws -> (labels: PlainLabels, report: [LabelCleaning]) {
         var report: [LabelCleaning] = []
         let result = try labels.changed { buffer in
-            report = try LabelCleaner.keepLargest(
-                groups,
-                in: &buffer,
+            report = try LabelCleaner.apply(
+                PostprocessRules(keepLargest: groups, connectivity: connectivity),
+                to: &buffer,
                 geometry: VolumeGeometry(shape: labels.shape, affine: .identity),
-                connectivity: connectivity,
                 scope: .serial()
             )
         }

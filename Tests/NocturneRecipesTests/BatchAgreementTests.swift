@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport

@@ -5,7 +5,9 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -99,10 +101,8 @@ final class BatchBench: Sendable {
         return BatchDescription(
             version: "0.0.0",
             models: [.init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)],
-            options: options.shown,
+            options: options.recorded,
             inputs: inputs ?? [input],
-            include: [],
-            exclude: [],
             modelPaths: [model]
         )
     }
@@ -142,7 +142,7 @@ final class BatchBench: Sendable {
         let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
         var rules = RunRules()
         rules.retries = retryFailed ? .all : .none
-        rules.overwrite = overwrite
+        rules.isChangeConfirmed = overwrite
         var batch = BatchOptions(
             output: output,
             description: try description(options, inputs: inputs),

@@ -3,6 +3,8 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -53,13 +55,9 @@ struct EarlierLabelsTests {
 
     @Test("give the same files as a new batch, when options of surfaces and pictures change")
     func sameTree() async throws {
-        var options = SegmentationOptions(
-            meshes: .ply,
-            frame: .ras,
-            review: .volumes,
-            preview: .slices,
-            drawsSlices: true
-        )
+        var options = try SegmentationOptions(given: [
+            "meshes": "ply", "frame": "ras", "review": "volumes", "preview": "slices", "pictures": "yes",
+        ])
         options.planes = .all
         let outcome = try await bench.run(options, overwrite: true)
         #expect(outcome.counts.completed == 1)
@@ -89,18 +87,18 @@ struct EarlierLabelsTests {
     func noInference() async throws {
         let all = try #require(try voxelCount())
         try plant()
-        try await bench.run(SegmentationOptions(meshes: .obj), overwrite: true)
+        try await bench.run(SegmentationOptions(given: ["meshes": "obj"]), overwrite: true)
         #expect(try voxelCount() == all / 2)
     }
 
     @Test(
         "are not used when an option of the inference, or the model, changes what they depend on",
         arguments: [
-            SegmentationOptions(tileStep: 0.9), SegmentationOptions(disablesMirroring: true),
-            SegmentationOptions(usesReferenceRounding: true),
+            ["step-size": "0.9"], ["disable-tta": "yes"], ["reference-rounding": "yes"],
         ]
     )
-    func otherInference(_ options: SegmentationOptions) async throws {
+    func otherInference(_ given: [String: String]) async throws {
+        let options = try SegmentationOptions(given: given)
         let all = try #require(try voxelCount())
         try plant()
         try await bench.run(options, overwrite: true)
@@ -111,7 +109,7 @@ struct EarlierLabelsTests {
     func otherSource() async throws {
         try plant()
         try bench.addBox("one.nii", edge: 6)
-        try await bench.run(SegmentationOptions(meshes: .obj), overwrite: true)
+        try await bench.run(SegmentationOptions(given: ["meshes": "obj"]), overwrite: true)
         #expect(try voxelCount() == 216)
     }
 
@@ -119,7 +117,7 @@ struct EarlierLabelsTests {
     func otherFile() async throws {
         let all = try #require(try voxelCount())
         try plant(isRecorded: false)
-        try await bench.run(SegmentationOptions(meshes: .obj), overwrite: true)
+        try await bench.run(SegmentationOptions(given: ["meshes": "obj"]), overwrite: true)
         #expect(try voxelCount() == all)
     }
 }

@@ -4,7 +4,9 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes

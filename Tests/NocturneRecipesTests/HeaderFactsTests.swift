@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
@@ -32,7 +33,7 @@ struct HeaderFactsTests {
     }
 
     private func items(_ bench: BatchBench) throws -> [DiscoveredItem] {
-        Array(try bench.recipe().discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial()).items)
+        try bench.recipe().search(DiscoveryRequest(inputs: [bench.input])).items
     }
 
     private func put(_ value: Float, at offset: Int, _ bytes: inout [UInt8]) {
@@ -80,10 +81,31 @@ struct HeaderFactsTests {
 
     // MARK: Channels
 
+    @Test("Channels of one case are put together, however many files lie between them")
+    func channelsFarApart() throws {
+        let bench = try BatchBench(model: "NNUNet/models/M")
+        for channel in ["0000", "0001"] {
+            try bench.folder.write(Fixtures.bytes("NNUNet/volumes/M_\(channel).nii"), to: "in/case_\(channel).nii")
+        }
+        // More than are read together; they begin with what both channels begin with.
+        for number in 0..<2500 { try bench.folder.write("x", to: "in/case_0000x\(number).nii") }
+        let found = try items(bench)
+        #expect(found.count == 2501)
+        let good = found.filter { $0.problem == nil }
+        #expect(good.map(\.name) == ["case"] && good.first?.inputs.count == 2)
+        #expect(found.first?.name == "case" && found.map(\.path) == found.map(\.path).sorted())
+    }
+
+    /// The notes of a source, as the journal has them.
+    private struct Noted: Decodable {
+        var notes: [Note]?
+    }
+
     @Test(
-        "Channels that lie elsewhere are refused with the figures, and less than half a voxel is none",
+        "Channels that lie elsewhere are refused with the figures; up to half a voxel is a note, rounding is nothing",
         arguments: [
-            (292, 0.4, nil), (292, 0.6, "by 0.6 voxels"), (324, -7, "by 7.0 voxels"),
+            (292, 0.4, nil), (292, 0.5, nil), (292, 0.002, nil),
+            (292, 0.6, "by 0.6 voxels"), (324, -7, "by 7.0 voxels"),
             (280, 1, "axes that differ by 2.0 of their length"), (284, 0.01, "axes that differ"), (284, 0.0005, nil),
         ] as [(Int, Float, String?)]
     )
@@ -96,7 +118,12 @@ struct HeaderFactsTests {
         let found = try items(bench)
         #expect(found.count == 1)
         switch found.first?.problem {
-        case nil: #expect(fact == nil)
+        case nil:
+            #expect(fact == nil)
+            let note = "its voxels lie up to \(value) voxels away from those of the first channel"
+            let source = try JSONDecoder().decode(Noted.self, from: Data(#require(found.first).source.utf8))
+            let isNoted = source.notes.map(\.texts)?.contains { $0.contains(note) } ?? false
+            #expect(isNoted == (offset == 292 && value > 0.01))
         case .refused(let words):
             let wanted = try #require(fact, "\(words)")
             #expect(
@@ -120,9 +147,10 @@ struct HeaderFactsTests {
         try Data(bytes).write(to: url)
         #expect(try await bench.run().counts.completed == 2)
         let note = "q-form and s-form disagree; the s-form is used"
-        for item in try await Journal.with(path: bench.output.journal, { try await $0.items() }) {
+        let records = try await Journal.with(path: bench.output.journal) { try await $0.records(after: 0, limit: 9) }
+        for (item, product) in records.map({ ($0.item, $0.product) }) {
             let isShifted = item.name == "shifted"
-            #expect(item.notes.contains(note) == isShifted)
+            #expect(product.notes.texts.contains(note) == isShifted)
             let result = try String(contentsOfFile: bench.output.item(item.name) + "/result.json", encoding: .utf8)
             #expect(result.contains(note) == isShifted)
         }

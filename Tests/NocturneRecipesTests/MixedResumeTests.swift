@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
@@ -58,8 +59,6 @@ private struct MixedBench {
                 models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
                 options: [:],
                 inputs: [volumes.input, photos.input, shelves.input],
-                include: [],
-                exclude: [],
                 modelPaths: models
             ),
             resources: ResourceLimits(

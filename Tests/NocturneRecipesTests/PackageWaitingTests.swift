@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneOutput
 import NocturneRecipes
 import NocturneTestSupport
 import Testing

@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
 import NocturneSystem
 import Testing
 

@@ -3,8 +3,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -195,16 +197,14 @@ struct ResumeTests {
         try await Journal.with(path: bench.output.journal) { journal in
             let item = try await journal.items()[0]
             // As if the run had been killed between the rename and the journal.
-            try await journal.record([
-                JournalEntry(
-                    key: item.key,
-                    name: item.name,
-                    source: "",
-                    path: item.path,
-                    fingerprint: item.fingerprint,
-                    state: .pending
-                )
-            ])
+            let found = DiscoveredItem(
+                key: item.key,
+                name: item.name,
+                model: "",
+                path: item.path,
+                fingerprint: try #require(ContentDigest(hex: item.fingerprint))
+            )
+            try await journal.record([JournalEntry(found, name: item.name, state: .pending)])
         }
         try await bench.run()
         #expect(try bench.tree() == before)

@@ -4,7 +4,9 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -33,16 +35,14 @@ struct SampleModelTests {
             folder: Checkout.folder.appendingPathComponent("Samples/Models/urinary-tract-ct").path
         )
         let model = try SegmentationModel(package: package, engine: BuiltinEngine(), precision: .float32)
-        let options = SegmentationOptions(meshes: .none)
+        let options = try SegmentationOptions(given: ["meshes": "none"])
         let source = Fixtures.url("Phantoms/seed-\(seed).nii.gz").path
         let output = OutputFolder(folder("out").path)
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.shown,
+            options: options.recorded,
             inputs: [source],
-            include: [],
-            exclude: [],
             modelPaths: []
         )
         let progress = ProgressReporter(path: nil, view: SilentView())
@@ -75,15 +75,14 @@ struct SampleModelTests {
     @Test("A plan that divides the cores of a machine takes the threads that the network uses well")
     func threadsOfPlan() async throws {
         let model = Checkout.folder.appendingPathComponent("Samples/Models/urinary-tract-ct").path
-        let description = BatchDescription(
+        var description = BatchDescription(
             version: "0.0.0",
             models: [],
             options: [:],
             inputs: [Fixtures.url("Phantoms/seed-501.nii.gz").path],
-            include: [],
-            exclude: [],
             modelPaths: [model]
         )
+        description.recipes = ["volume-segmentation"]
         let recipe = try #require(try LoadedModels.recipes(description).first)
         let threads = try recipe.threadsOfProcess(cores: 64)
         #expect((4..<64).contains(threads))

@@ -1,53 +1,91 @@
+import ArgumentParser
+import NocturneBatch
+import NocturneOutput
 import NocturneRecipeSupport
-import NocturneSystem
+import NocturneRecipes
 import NocturneVolumes
 import Testing
 
 @Suite("Options that change results")
 struct SegmentationOptionsTests {
+    /// A value of every option that is not its default, as it is recorded.
+    private static let values = [
+        "meshes": "ply", "frame": "ras", "preview": "slices", "window": "lung", "label-opacity": "0.5",
+        "fix-tilt": "yes", "include-derived": "yes", "assume-orientation": "yes",
+        "labels": "kidney,liver", "pictures": "yes", "planes": "all", "rendering": "mr", "review": "volumes",
+        "probabilities": "yes", "dicom-seg": "yes", "rtstruct": "yes", "surface-tolerance": "2.5",
+        "step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes",
+    ]
+
+    @Test("Every option is recorded where it is not the default, and read back")
+    func recorded() throws {
+        #expect(SegmentationOptions().recorded == ["meshes": "stl", "frame": "lps"])
+        #expect(try SegmentationOptions(recorded: [:]) == SegmentationOptions())
+        let options = try SegmentationOptions(given: Self.values)
+        #expect(options.recorded == Self.values)
+        // Without a source, there is no series whose tilt was corrected.
+        #expect(options.inResults == Self.values.filter { $0.key != "fix-tilt" })
+        #expect(try SegmentationOptions(recorded: options.recorded) == options)
+        let names = SegmentationOptions.sections.flatMap { $0.arguments.names }
+        #expect(Set(names).subtracting(Self.values.keys) == ["rois", "compare", "measure"])
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test("A given value takes the place of the recorded one, also where it is the default; the others stay")
+    func changed() throws {
+        let options = try SegmentationOptions(
+            recorded: Self.values,
+            given: ["meshes": "stl", "pictures": "no", "planes": "acquired"]
+        )
+        var expected = Self.values
+        for name in ["pictures", "planes"] { expected[name] = nil }
+        expected["meshes"] = "stl"
+        #expect(options.recorded == expected)
+    }
+
     @Test("The order in which labels are named does not matter")
-    func labelOrder() {
-        #expect(SegmentationOptions(labels: ["b", "a"]).shown == SegmentationOptions(labels: ["a", "b"]).shown)
-        #expect(SegmentationOptions(labels: ["a"]).shown != SegmentationOptions().shown)
+    func labelOrder() throws {
+        #expect(try SegmentationOptions(given: ["labels": " b, a"]) == SegmentationOptions(given: ["labels": "a,b"]))
     }
 
-    @Test("Resampling of tilted series is shown, and read back from both forms")
-    func fixTilt() throws {
-        let options = SegmentationOptions(fixesTilt: true)
-        #expect(options.shown["fix-tilt"] == "yes" && SegmentationOptions().shown["fix-tilt"] == nil)
-        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
-        #expect(try JSONValue(encoding: options).decoded() == options)
+    @Test("Of a file the path is recorded; results have a text without it")
+    func paths() throws {
+        let options = try SegmentationOptions(given: ["compare": "/tmp"])
+        #expect(options.recorded["compare-path"] == "/tmp" && options.recorded["compare"] == "yes")
+        #expect(options.inResults["compare"] == "yes" && options.inResults["compare-path"] == nil)
+        // A recorded file is not looked for.
+        #expect(
+            try SegmentationOptions(recorded: ["compare-path": "/nowhere", "compare": "yes"]).comparePath == "/nowhere"
+        )
+        #expect(throws: BatchError.self) { try SegmentationOptions(given: ["compare": "/nowhere"]) }
     }
 
-    @Test("Derived images and assumed orientations are shown, and read back from both forms")
-    func inclusion() throws {
-        let options = SegmentationOptions(includesDerived: true, assumesOrientation: true)
-        #expect(options.shown["include-derived"] == "yes" && options.shown["assume-orientation"] == "yes")
-        #expect(SegmentationOptions().shown.keys.allSatisfy { $0 != "include-derived" && $0 != "assume-orientation" })
-        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
-        #expect(try JSONValue(encoding: options).decoded() == options)
+    @Test("What does not concern a source is not in its result")
+    func scope() throws {
+        let options = try SegmentationOptions(given: Self.values)
+        let refused = options.inResults(of: VolumeSource?.none)
+        #expect(refused["fix-tilt"] == nil && refused["dicom-seg"] == "yes" && refused["assume-orientation"] == "yes")
     }
 
-    @Test("How pictures are drawn is shown where it is not the default, and read back")
-    func pictures() throws {
-        var options = SegmentationOptions(drawsSlices: true)
-        options.planes = .all
-        options.pictures = PictureOptions(window: WindowChoice(rawValue: "lung"), labelOpacity: 0.5)
-        #expect(options.shown["window"] == "lung" && options.shown["label-opacity"] == "0.5")
-        #expect(options.shown["planes"] == "all")
-        #expect(try SegmentationOptions(recorded: JSONValue(encoding: options)) == options)
-        // As a version recorded it that did not have these options.
-        #expect(try SegmentationOptions(recorded: .object([:])) == SegmentationOptions())
-        #expect(SegmentationOptions().shown.keys.allSatisfy { !["window", "label-opacity", "planes"].contains($0) })
+    @Test(
+        "Values that exclude each other, or are out of range, are refused",
+        arguments: [
+            ["planes": "all"], ["label-opacity": "1.5"], ["surface-tolerance": "-1"],
+        ]
+    )
+    func refused(_ given: [String: String]) {
+        #expect(throws: ValidationError.self) { try SegmentationOptions(given: given) }
     }
 
-    @Test("Maps of probabilities are shown, and read back")
-    func probabilities() throws {
-        var options = SegmentationOptions()
-        #expect(options.shown["probabilities"] == nil)
-        options.writesProbabilities = true
-        #expect(options.shown["probabilities"] == "yes")
-        #expect(try SegmentationOptions(recorded: JSONValue(encoding: options)) == options)
+    @Test(
+        "A recorded value that this version does not know is an error that names it",
+        arguments: [
+            ("meshes", "vtk"), ("frame", "lpi"), ("step-size", "half"), ("disable-tta", "1"), ("rendering", "bone"),
+        ]
+    )
+    func unknownValue(_ option: String, _ value: String) throws {
+        let error = #expect(throws: OptionValueError.self) { try SegmentationOptions(recorded: [option: value]) }
+        #expect(error?.option == option && error?.value == value)
     }
 
     @Test(
@@ -61,26 +99,14 @@ struct SegmentationOptionsTests {
         #expect((WindowChoice(rawValue: text) != nil) == isWindow)
     }
 
-    @Test("A rendering is shown, and read back from both forms", arguments: RenderingContent.allCases)
-    func rendering(_ content: RenderingContent) throws {
-        let options = SegmentationOptions(rendering: content)
-        #expect(options.shown["rendering"] == (content == .none ? nil : content.rawValue))
+    @Test("A rendering has a preset unless it is none", arguments: RenderingContent.allCases)
+    func rendering(_ content: RenderingContent) {
         #expect((content.preset == nil) == (content == .none))
-        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
-        #expect(try JSONValue(encoding: options).decoded() == options)
     }
 
-    @Test(
-        "A recorded value that this version does not know is an error that names it",
-        arguments: [
-            ("meshes", "vtk"), ("frame", "lpi"), ("step-size", "half"), ("disable-tta", "no"), ("pictures", "1"),
-            ("rendering", "bone"),
-        ]
-    )
-    func unknownValue(_ option: String, _ value: String) throws {
-        let error = #expect(throws: OptionValueError.self) {
-            try SegmentationOptions(OptionsOfVersion1([option: value]))
-        }
-        #expect(error?.option == option && error?.value == value)
+    @Test("Names of options mean the same to all kinds")
+    func names() {
+        let names = RecipeRegistry.all.sections.flatMap { $0.names }
+        #expect(Set(names).count == names.count)
     }
 }

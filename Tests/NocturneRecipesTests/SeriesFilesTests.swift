@@ -34,12 +34,6 @@ struct SeriesFilesTests {
         #expect(decoded.map { Array($0.utf8) } == files.map { Array($0.utf8) })
     }
 
-    @Test("Paths as 0.1.0 wrote them are read")
-    func earlierPaths() throws {
-        let decoded = try JSONDecoder().decode(Paths.self, from: Data(#"{"files":["/in/p/1","/in/p/2"]}"#.utf8))
-        #expect(decoded.files == ["/in/p/1", "/in/p/2"])
-    }
-
     @Test("Of one slice in each file only the number is written; others are listed")
     func slices() throws {
         let files = ["/a/1", "/a/2", "/a/3"]
@@ -56,9 +50,6 @@ struct SeriesFilesTests {
         for slices in [plain, turned, tiles] {
             #expect(try JSONDecoder().decode(SeriesSlices.self, from: Data(try text(slices).utf8)) == slices)
         }
-        // As 0.1.0 wrote them.
-        let earlier = try JSONDecoder().decode(SeriesSlices.self, from: Data("[[0,0,0,0],[1,0,0,0],[2,0,0,0]]".utf8))
-        #expect(earlier == plain)
     }
 
     @Test("Slices of files that are not there are refused", arguments: ["4", "-1", "[[3,0,0,0]]", "[[-1,0,0,0]]"])

@@ -5,11 +5,17 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 @Suite("Volumes in TIFFs")
 struct TIFFVolumeTests {
@@ -82,7 +88,7 @@ struct TIFFVolumeTests {
         #expect(try await bench.run().counts.completed == 1)
         #expect(try bench.labels("one").count { $0 == 1 } == 512)
         let result = String(decoding: try FileSystem.read(bench.output.item("one") + "/result.json"), as: UTF8.self)
-        #expect(result.contains("no file with the spacing beside it: 1 mm is assumed along all axes"))
+        #expect(result.contains("no file with the spacing next to it: 1 mm is assumed along all axes"))
         #expect(result.contains("a TIFF states no place in a patient"))
     }
 
@@ -99,8 +105,17 @@ struct TIFFVolumeTests {
             at: Fixtures.url("TIFF/refused-colour.tif"),
             to: bench.folder("in/colour.tif")
         )
+        // A pipe would be waited for, and a device has no end.
+        try addStack("pipe_0000.tif", to: bench)
+        #expect(mkfifo(bench.input + "/pipe.json", 0o600) == 0)
+        try addStack("device_0000.tif", to: bench)
+        #expect(symlink("/dev/zero", bench.input + "/device.json") == 0)
         let outcome = try await bench.run()
-        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 3)
+        #expect(outcome.counts.completed == 1 && outcome.counts.failed == 5)
+        for name in ["pipe", "device"] {
+            let reason = try await bench.reason(name)
+            #expect(reason?.contains("\(name).json") == true && reason?.contains("is not a regular file") == true)
+        }
         #expect(try await bench.reason("bad")?.contains("spacing is [0.0, 1.0, 1.0]; expected three numbers") == true)
         #expect(try await bench.reason("bad")?.contains("bad.json") == true)
         #expect(try await bench.reason("short")?.contains("page 12 of 12") == true)

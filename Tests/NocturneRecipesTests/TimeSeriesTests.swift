@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes

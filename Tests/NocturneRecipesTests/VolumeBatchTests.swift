@@ -4,9 +4,11 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -44,7 +46,7 @@ struct VolumeBatchTests {
         }
         #expect(wrong == 0)
 
-        let surface = try STLReader.read(at: folder + "/meshes/above.stl")
+        let surface = try STLFormat.contents(at: folder + "/meshes/above.stl")
         #expect(surface.frame == .lps)
         let middle =
             surface.mesh.vertices.reduce(SIMD3<Double>.zero) { $0 + SIMD3<Double>($1) }
@@ -107,10 +109,10 @@ struct VolumeBatchTests {
         let bench = try BatchBench(model: "Models/classes-64")
         try bench.addBox("big.nii.gz", shape: VolumeShape(x: 120, y: 110, z: 60))
         let recipe = try bench.recipe()
-        let discovery = try recipe.discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial())
+        let discovery = try recipe.search(DiscoveryRequest(inputs: [bench.input]))
         let source = try #require(discovery.items.first).source
-        let ordinary = try recipe.plan(source: source, threads: 2, lean: false).peak()
-        let lean = try recipe.plan(source: source, threads: 2, lean: true).peak()
+        let ordinary = try recipe.plan(source: source, threads: 2, lean: false).placingFiles(inMemory: false).peak()
+        let lean = try recipe.plan(source: source, threads: 2, lean: true).placingFiles(inMemory: false).peak()
         #expect(lean < ordinary)
         let fixed = BatchBench.processBytes + (try recipe.sharedBytes(threads: 2))
         var trees: [[String: String]] = []
@@ -236,7 +238,7 @@ struct VolumeBatchTests {
         await #expect { try await bench.run() } throws: { ($0 as? BatchError)?.code == .nothingMatched }
         // What was asked for in vain binds nobody.
         try bench.addBox("one.nii")
-        #expect(try await bench.run(SegmentationOptions(meshes: .none)).counts.completed == 1)
+        #expect(try await bench.run(SegmentationOptions(given: ["meshes": "none"])).counts.completed == 1)
     }
 
     @Test("Other options in the same folder are refused, and done anew with overwrite")
@@ -244,10 +246,10 @@ struct VolumeBatchTests {
         let bench = try BatchBench()
         try bench.addBox("one.nii")
         try await bench.run()
-        await #expect { try await bench.run(SegmentationOptions(meshes: .obj)) } throws: {
+        await #expect { try await bench.run(SegmentationOptions(given: ["meshes": "obj"])) } throws: {
             ($0 as? BatchError)?.code == .optionsDiffer && "\($0)".contains("--meshes was stl, now obj")
         }
-        let outcome = try await bench.run(SegmentationOptions(meshes: .obj), overwrite: true)
+        let outcome = try await bench.run(SegmentationOptions(given: ["meshes": "obj"]), overwrite: true)
         #expect(outcome.counts.completed == 1)
         #expect(FileSystem.exists(bench.output.item("one") + "/meshes/above.obj"))
         #expect(!FileSystem.exists(bench.output.item("one") + "/meshes/above.stl"))
@@ -260,7 +262,7 @@ struct VolumeBatchTests {
         var sizes: [PreviewContent: Int] = [:]
         for content in PreviewContent.allCases {
             let output = OutputFolder(bench.folder.path + "/\(content)")
-            let outcome = try await bench.run(SegmentationOptions(preview: content), output: output)
+            let outcome = try await bench.run(SegmentationOptions(given: ["preview": content.rawValue]), output: output)
             #expect(outcome.counts.completed == 1)
             let picture = output.item("one") + "/preview.png"
             if FileSystem.exists(picture) { sizes[content] = try PhotoReader.readHeader(at: picture).storedWidth }
@@ -275,7 +277,7 @@ struct VolumeBatchTests {
     func rendering() async throws {
         let bench = try BatchBench()
         try bench.addBox("one.nii")
-        #expect(try await bench.run(SegmentationOptions(rendering: .mr)).counts.completed == 1)
+        #expect(try await bench.run(SegmentationOptions(given: ["rendering": "mr"])).counts.completed == 1)
         let folder = bench.output.item("one")
         let still = try PhotoReader.readHeader(at: folder + "/rendering.png")
         #expect(still.storedWidth > still.storedHeight)
@@ -295,7 +297,7 @@ struct VolumeBatchTests {
     func noReview() async throws {
         let bench = try BatchBench()
         try bench.addBox("one.nii")
-        #expect(try await bench.run(SegmentationOptions(review: .none)).counts.completed == 1)
+        #expect(try await bench.run(SegmentationOptions(given: ["review": "none"])).counts.completed == 1)
         let document = try FileSystem.read(bench.output.item("one") + "/result.json")
         let parts = try #require(RecipeResults().reviewParts(of: document))
         #expect(parts.pictures.isEmpty && parts.thumbnail == nil && parts.volume == nil && parts.labels.count == 1)
@@ -306,7 +308,7 @@ struct VolumeBatchTests {
     func reviewVolume() async throws {
         let bench = try BatchBench()
         try bench.addBox("one.nii")
-        #expect(try await bench.run(SegmentationOptions(review: .volumes)).counts.completed == 1)
+        #expect(try await bench.run(SegmentationOptions(given: ["review": "volumes"])).counts.completed == 1)
         let folder = bench.output.item("one")
         let document = try FileSystem.read(folder + "/result.json")
         let parts = try #require(RecipeResults().reviewParts(of: document))
@@ -347,7 +349,7 @@ struct VolumeBatchTests {
             return package.path
         }
         try bench.addBox("one.nii")
-        #expect(try await bench.run(SegmentationOptions(review: .volumes)).counts.completed == 1)
+        #expect(try await bench.run(SegmentationOptions(given: ["review": "volumes"])).counts.completed == 1)
         let script = String(decoding: try FileSystem.read(bench.output.item("one") + "/review.js"), as: UTF8.self)
         let body = Data(script.drop { $0 != "{" }.dropLast(3).utf8)
         let data = try #require(JSONSerialization.jsonObject(with: body) as? [String: Any])
@@ -389,7 +391,7 @@ struct VolumeBatchTests {
             try NIfTIWriter.writeLabels(map, names: names, forms: nil, to: file, scope: .serial())
             let output = OutputFolder(bench.folder.path + "/compared-\(names.count)-\(names.first?.name ?? "")")
             let outcome = try await bench.run(
-                SegmentationOptions(meshes: .none, comparePath: bench.folder("references").path),
+                SegmentationOptions(given: ["meshes": "none", "compare": bench.folder("references").path]),
                 output: output
             )
             #expect(try await BatchVerification(output, inspection: RecipeResults()).run().faults.isEmpty)
@@ -475,7 +477,7 @@ struct VolumeBatchTests {
         #expect(refused.counts.failed == 1)
         #expect(try await bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
 
-        var options = SegmentationOptions(fixesTilt: true)
+        var options = try SegmentationOptions(given: ["fix-tilt": "yes"])
         options.writesSegmentationObject = true
         let output = OutputFolder(bench.folder("out2").path)
         let outcome = try await bench.run(options, output: output)
@@ -503,7 +505,7 @@ struct VolumeBatchTests {
         #expect(outcome.remarks == ReportRemarks(noted: 0, unusual: 0, incomplete: 0))
     }
 
-    @Test("2-D images, and 4-D images of vectors, are skipped as such")
+    @Test("Images of one slice, and 4-D images of vectors, are skipped as such")
     func otherDimensions() async throws {
         let bench = try BatchBench()
         let good = Array(try Data(contentsOf: try bench.addBox("good.nii")))
@@ -519,7 +521,7 @@ struct VolumeBatchTests {
         try bench.folder.write(series, to: "in/series.nii")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.skipped == 2)
-        #expect(try await bench.reason("flat")?.contains("2-D") == true)
+        #expect(try await bench.reason("flat")?.contains("a single slice (20×18×1)") == true)
         #expect(try await bench.reason("series")?.contains("4-D") == true)
     }
 
@@ -535,7 +537,7 @@ struct VolumeBatchTests {
         #expect(try await bench.run().counts.failed == 1)
         #expect(try await bench.reason("a")?.hasSuffix("; --assume-orientation reads it as nibabel does") == true)
         let output = OutputFolder(bench.folder("out2").path)
-        let outcome = try await bench.run(SegmentationOptions(assumesOrientation: true), output: output)
+        let outcome = try await bench.run(SegmentationOptions(given: ["assume-orientation": "yes"]), output: output)
         #expect(outcome.counts.completed == 1)
         let result = try String(contentsOfFile: bench.folder("out2/a/result.json").path, encoding: .utf8)
         #expect(result.contains("the orientation is assumed as in nibabel") && result.contains("assume-orientation"))
@@ -550,8 +552,22 @@ struct VolumeBatchTests {
         for name in try FileManager.default.contentsOfDirectory(atPath: sample.path) {
             try FileManager.default.copyItem(at: sample.appendingPathComponent(name), to: bench.folder("in/\(name)"))
         }
-        let items = try bench.recipe().discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial()).items
+        let items = try bench.recipe().search(DiscoveryRequest(inputs: [bench.input])).items
         #expect(items.count == 1 && items[0].problem == nil)
         #expect(items[0].source.contains("\"name\":\"in\""))
+    }
+
+    @Test("A DICOMDIR named as the input leads to the series that it lists", .enabled(if: SharedData.folder != nil))
+    func mediaDirectory() throws {
+        guard let folder = SharedData.url("pydicom-dicomdir") else { return }
+        let recipe = try BatchBench().recipe()
+        let directory = folder.appendingPathComponent("DICOMDIR").path
+        let alone = try recipe.search(DiscoveryRequest(inputs: [directory])).items
+        let all = try recipe.search(DiscoveryRequest(inputs: [folder.path])).items
+        let series = alone.filter { $0.key.hasPrefix("dicom:") }
+        #expect(!series.isEmpty && series.map(\.key) == all.map(\.key).filter { $0.hasPrefix("dicom:") })
+        func text(_ items: [DiscoveredItem]) -> String? { items.first { $0.path == directory }?.problem?.reason.text }
+        #expect(text(alone)?.contains("found only through it") == true)
+        #expect(text(all)?.contains("a DICOMDIR") == true && text(all)?.contains("found only through it") == false)
     }
 }

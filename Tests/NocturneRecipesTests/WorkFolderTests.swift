@@ -1,6 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneCore
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization

@@ -1,7 +1,9 @@
 import Foundation
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneReview
 import NocturneSystem
 import NocturneTestSupport
@@ -10,18 +12,26 @@ import Testing
 @Suite("The page for reviewers")
 struct ReviewPageTests {
     private func item(_ number: Int, _ state: ItemState = .completed, reason: ItemReason? = nil) -> JournalItem {
-        JournalItem(
+        var item = JournalItem(
             id: Int64(number + 1),
             key: "k\(number)",
             name: "item-\(number)",
             path: "/in/\(number).nii",
             fingerprint: String(repeating: "a", count: 60) + String(1000 + number),
-            state: state,
-            reason: reason,
-            crashes: 0,
-            notes: ["</script><b>\(number)"],
-            model: "m"
+            state: state
         )
+        (item.reason, item.model) = (reason, "m")
+        return item
+    }
+
+    /// A completed item has a note with its number.
+    private func record(
+        _ item: JournalItem,
+        _ statistics: (JournalItem) -> [Statistic],
+        _ notes: [Int64: [Note]]
+    ) -> ItemRecord {
+        let own = notes[item.id] ?? [Note("test.note", "</script><b>\(own: item.id - 1)")]
+        return ItemRecord(item, written: ItemProduct(statistics: statistics(item), notes: own))
     }
 
     private func statistics(_ item: JournalItem) -> [Statistic] {
@@ -34,6 +44,7 @@ struct ReviewPageTests {
         _ items: [JournalItem],
         _ folder: TemporaryFolder,
         flag: CancellationFlag = CancellationFlag(),
+        notes: [Int64: [Note]] = [:],
         rows: ((JournalItem) -> [Statistic])? = nil
     ) throws {
         let statistics = rows ?? self.statistics
@@ -42,16 +53,15 @@ struct ReviewPageTests {
             models: [.init(id: "m", name: "Model", version: "1", digest: "d")],
             options: [:],
             inputs: ["/in"],
-            include: [],
-            exclude: [],
             modelPaths: []
         )
-        var collector = BatchReport.Collector(description, ResultAdditions(), ranges: [])
-        for item in items { collector.add(item, statistics(item)) }
-        let report = collector.report()
+        var collector = BatchReport.Collector(description)
+        let records = items.map { record($0, statistics, notes) }
+        for record in records { try collector.add(record) }
+        let report = try collector.report()
         let page = ReviewPage { _ in nil }
         var parts = try page.begin(ReportedBatch(output: OutputFolder(folder.path), report: report), flag: flag)
-        let reported = items.enumerated().map { report.item($1, statistics($1), at: $0) }
+        let reported = report.items(records, from: 0)
         for start in stride(from: 0, to: items.count, by: BatchReport.itemsPerPart) {
             try parts.add(Array(reported[start..<min(start + BatchReport.itemsPerPart, items.count)]))
         }
@@ -173,12 +183,14 @@ struct ReviewPageTests {
     @Test("The summary has the agreement with references, and which items were not compared")
     func comparison() throws {
         let folder = try TemporaryFolder()
-        var items = (0..<4).map { item($0) }
-        items[2].notes = [ComparisonNote.notCompared(because: "there are no reference labels for this item")]
-        items[3].notes = [ComparisonNote.notCompared(with: "x.nii", because: "another grid")]
+        let items = (0..<4).map { item($0) }
         try write(
             items,
             folder,
+            notes: [
+                3: [.notCompared(because: "there are no reference labels for this item")],
+                4: [.notCompared(with: "x.nii", because: "another grid")],
+            ],
             rows: { item in
                 item.id < 3
                     ? [Statistic(label: "liver", measure: "dice", value: 0.5 + Double(item.id) / 10, unit: "1")] : []
@@ -193,5 +205,20 @@ struct ReviewPageTests {
         let left = try #require(summary["notCompared"] as? [[String: Any]])
         #expect(left.map { $0["item"] as? Int } == [2, 3])
         #expect((left[1]["reason"] as? String)?.hasPrefix("not compared with x.nii: another grid") == true)
+    }
+
+    @Test("Marks of many items that the batch does not have are counted in one pass")
+    func foreignMarks() throws {
+        let folder = try TemporaryFolder("marks")
+        let count = 100_000
+        let marks = (0..<count).map { number in
+            """
+            {"item":"other-\(number / 2)","fingerprint":"f","rater":"r","verdict":"pass","comment":"","time":"t"}
+            """
+        }
+        let text = #"{"schemaVersion":1,"batch":"b","raters":["r"],"marks":["# + marks.joined(separator: ",") + "]}"
+        try folder.write(text, to: "review.json")
+        let taken = ReviewImport([try ReviewFile.read(folder("review.json").path)], items: [item(1)])
+        #expect(taken.marks.isEmpty && taken.unknownItems.count == count / 2 && taken.unknownItems[0] == "other-0")
     }
 }

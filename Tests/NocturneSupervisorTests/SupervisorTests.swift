@@ -65,7 +65,7 @@ struct SupervisorTests {
         #expect(process.log.lines.prefix(2) == ["spawn", "forward 15"] && process.log.lines.last == "kill")
     }
 
-    @Test("An engine that cannot be ended is left")
+    @Test("An engine that cannot be killed is left")
     func hangs() {
         let later = Duration.seconds(100)
         for isExiting in [false, true] {
@@ -75,7 +75,7 @@ struct SupervisorTests {
             process.isEngineExiting = isExiting
             var supervisor = Supervisor(process)
             #expect(supervisor.run() == .engineHangs)
-            #expect(process.log.lines.last?.hasPrefix("the engine hangs") == true)
+            #expect(process.log.lines.last?.hasPrefix("the engine is stuck") == true)
             #expect(process.log.lines.contains("kill") == !isExiting)
         }
     }

@@ -55,15 +55,15 @@ struct ChangedOptionsTests {
         #expect(try digests(bench.output) == before)
     }
 
-    @Test("run needs --overwrite or --yes where nobody can be asked, and says what is affected")
+    @Test("run needs --yes where nobody can be asked, and says what is affected")
     func run() throws {
         let bench = try bench()
         let refused = try bench.run("--pictures", "--meshes", "obj")
-        #expect(refused.status == 2 && refused.errors.contains("--overwrite"), "\(refused.errors)")
+        #expect(refused.status == 2 && refused.errors.contains("--yes"), "\(refused.errors)")
         let run = try bench.run("--pictures", "--meshes", "obj", "--yes")
         #expect(run.status == 0 && run.errors.contains("2 of 2 results are made again"), "\(run.errors)")
         // Neither volume has a tilt.
-        let tilt = try bench.run("--pictures", "--meshes", "obj", "--fix-tilt", "--overwrite")
+        let tilt = try bench.run("--pictures", "--meshes", "obj", "--fix-tilt", "--yes")
         #expect(tilt.status == 0 && tilt.errors.contains("No result is made again."), "\(tilt.errors)")
     }
 
@@ -85,7 +85,7 @@ struct ChangedOptionsTests {
         #expect(no.status == 75)
         #expect(try digests(bench.output) == before)
         #expect(try Tool(["resume", bench.output, "--dry-run"]).output.contains("Nothing is left"))
-        let same = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
+        let same = ["run", bench.input, "--model", bench.model(), "--output", bench.output, "--meshes", "stl"]
         let yes = try onTerminal("y", same, bench)
         #expect(yes.status == 0 && yes.output.contains("--meshes was obj, now stl"), "\(yes.output)")
         #expect(try digests(bench.output) != before)

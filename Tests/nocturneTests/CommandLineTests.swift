@@ -12,6 +12,10 @@ struct CommandLineTests {
     func usage() throws {
         let bench = try ToolBench()
         try bench.addVolume("a.nii")
+        let trained = bench.folder("Dataset042").path
+        for name in ["plans.json", "dataset.json"] {
+            try bench.folder.write("{}", to: "Dataset042/nnUNetTrainer__x__3d_fullres/\(name)")
+        }
         for (arguments, words) in [
             (["run", "--output", bench.output, "--no-such-option"], "--no-such-option"),
             (["run", bench.input, "--output", bench.output], "--model"),
@@ -20,7 +24,15 @@ struct CommandLineTests {
             (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--memory", "much"], "much"),
             (["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output], "No such file"),
             (["resume", bench.input], "holds no batch"),
+            (["resume", bench.folder("gone").path], "there is no such folder"),
             (["rum", bench.input], "Did you mean 'nocturne run'?"),
+            (["rnu", bench.input, "-m", "x"], "there is no command 'rnu'. Did you mean 'nocturne run'?"),
+            (["predict", bench.input], "there is no command 'predict'. Did you mean 'nocturne run'?"),
+            (["help", "nosuch"], "there is no command 'nosuch'"),
+            (["run", bench.input, "-output", bench.output], "Long options have two hyphens: --output"),
+            (["run", bench.input, "--fast", "-o", bench.output], "Instead of --fast use: --step-size 0.75"),
+            (["run", bench.input], "such as --output results/"),
+            (["run", bench.input, "--model", trained, "--output", bench.output], "(nnUNetTrainer__x__3d_fullres)"),
             (
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],
                 "is an address: download it first"
@@ -30,6 +42,27 @@ struct CommandLineTests {
             #expect(tool.status == 2, "\(arguments)")
             #expect(tool.output.isEmpty)
             #expect(tool.errors.contains(words), "\(tool.errors)")
+            // The nearest name by its letters has another meaning.
+            if arguments.contains("--fast") { #expect(!tool.errors.contains("Did you mean"), "\(tool.errors)") }
+        }
+    }
+
+    @Test("Files of other formats are set aside with what can be done")
+    func otherFormats() throws {
+        let bench = try ToolBench()
+        let files: [(name: String, start: [UInt8], words: String)] = [
+            ("a.npz", [0x50, 0x4B, 0x03, 0x04], "a NumPy archive"),
+            ("b.zip", [0x50, 0x4B, 0x03, 0x04], "a ZIP archive"),
+            ("c.mgz", [0x1F, 0x8B], "mri_convert"), ("d.tar.gz", [0x1F, 0x8B], "a tar archive"),
+            ("e.heic", [0, 0, 0, 24], "export it as JPEG"), ("f.jpg", [0xFF, 0xD8, 0xFF, 0xE0], "a photo (JPEG)"),
+            ("g.dcm.gz", [0x1F, 0x8B], "gunzip"), ("h.png", [0x89, 0x50, 0x4E, 0x47], "a picture (PNG)"),
+        ]
+        for file in files { try bench.folder.write(file.start, to: "in/" + file.name) }
+        let tool = try bench.run()
+        #expect(tool.status == 4, "\(tool.errors)")
+        for file in files {
+            let line = tool.errors.split(separator: "\n").first { $0.contains(" " + file.name + " ") }
+            #expect(line?.contains(file.words) == true, "\(file.name): \(tool.errors)")
         }
     }
 
@@ -42,6 +75,8 @@ struct CommandLineTests {
             ["run", bench.input, "--model", bench.model(), "--output", bench.folder("taken/out").path])
         #expect(tool.status == 2)
         #expect(tool.errors.contains("cannot be made"))
+        let file = try Tool(["run", bench.input, "--model", bench.model(), "--output", bench.folder("taken").path])
+        #expect(file.status == 2 && file.errors.contains("this is a file: name a folder"), "\(file.errors)")
     }
 
     @Test("A model whose digest is wrong is refused with both digests")
@@ -143,8 +178,8 @@ struct CommandLineTests {
         )
         let run = try bench.run("--model", package.path)
         #expect(run.status == 0, "\(run.errors)")
-        for version in ["1.0.0", "2.0.0"] {
-            let result = URL(fileURLWithPath: "\(bench.output)/a@threshold@\(version)/result.json")
+        for (version, item) in ["1.0.0": "a", "2.0.0": "a@threshold@2.0.0"] {
+            let result = URL(fileURLWithPath: "\(bench.output)/\(item)/result.json")
             let json = try JSONSerialization.jsonObject(with: Data(contentsOf: result)) as? [String: Any]
             #expect((json?["model"] as? [String: Any])?["version"] as? String == version)
         }
@@ -333,5 +368,14 @@ struct CommandLineTests {
         let tool = try bench.run("--quiet")
         #expect(tool.status == 3 && tool.errors.contains("cut") && tool.errors.contains("FAILED"), "\(tool.errors)")
         #expect(!tool.errors.contains("completed"))
+    }
+
+    @Test("A limit of the address space that is too small for the threads is named at once")
+    func addressSpace() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("v.nii", 8, 8, 8)
+        let command = "ulimit -v 200000; exec \"$0\" run \"$1\" --model \"$2\" --output \"$3\" --threads 2"
+        let tool = try Tool(["-c", command, Tool.path, bench.input, bench.model(), bench.output], program: "sh")
+        #expect(tool.status == 2 && tool.errors.contains("(ulimit -v) leaves"), "\(tool.status) \(tool.errors)")
     }
 }

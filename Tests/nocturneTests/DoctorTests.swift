@@ -12,6 +12,8 @@ struct DoctorTests {
         let findings = try #require(try tool.json()["findings"] as? [[String: String]])
         let subjects = Set(findings.compactMap { $0["subject"] })
         #expect(subjects.isSuperset(of: ["processor", "memory", "clock", "libraries", "disk", "renames", "one patch"]))
+        let processor = findings.first { $0["subject"] == "processor" }?["fact"] ?? ""
+        #expect(processor.contains("; instruction set "), "\(processor)")
         let libraries = findings.first { $0["subject"] == "libraries" }?["fact"] ?? ""
         for library in ["DCMTK 3.", "zlib 1.", "libpng 1.", "libtiff 4.", "SQLite 3.", "OpenJPEG 2.", "cairo 1."] {
             #expect(libraries.contains(library), "\(libraries)")

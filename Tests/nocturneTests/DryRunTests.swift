@@ -1,6 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -9,7 +10,11 @@ import Testing
 struct DryRunTests {
     private struct Plan: Decodable {
         struct Batch: Decodable {
-            let changes: [String]
+            struct Changes: Decodable {
+                let additions: [String]
+                let differences: [String]
+            }
+            let changes: Changes
             let counts: [String: Int]
         }
         struct Item: Decodable {
@@ -58,7 +63,10 @@ struct DryRunTests {
         #expect(run.status == 0, "\(run.errors)")
         let plan = try Plan(run)
         #expect(plan.states == ["a": "completed", "b": "failed", "c": "pending", "notes.txt": "skipped"])
-        #expect(plan.batch?.changes == [] && plan.batch?.counts["completed"] == 1 && plan.batch?.counts["repeat"] == 0)
+        #expect(
+            plan.batch?.changes.differences == [] && plan.batch?.counts["completed"] == 1
+                && plan.batch?.counts["repeat"] == 0
+        )
         let left = try #require(plan.items.first { $0.item == "c" })
         #expect(left.seconds == plan.seconds && plan.seconds > 0)
         #expect(plan.items.first { $0.item == "a" }?.seconds == nil)
@@ -87,17 +95,9 @@ struct DryRunTests {
         let output = OutputFolder(bench.output)
         try await Journal.with(path: output.journal) { journal in
             let item = try #require(try await journal.items().first)
-            let found = try #require(try await journal.discovered([item.id])[item.id])
-            let failed = JournalEntry(
-                key: item.key,
-                name: item.name,
-                model: item.model,
-                source: found.source,
-                path: found.path,
-                fingerprint: found.fingerprint,
-                state: .failed,
-                reason: ItemReason(.notRecorded, "the disk failed")
-            )
+            var failed = try #require(try await journal.entries(after: 0, limit: 1).entries.first)
+            #expect(failed.item.key == item.key)
+            (failed.state, failed.reason) = (.failed, ItemReason(FaultCode("test", "reason"), "the disk failed"))
             try await journal.record([failed])
         }
         try FileManager.default.removeItem(atPath: output.item("a"))
@@ -112,13 +112,13 @@ struct DryRunTests {
         let bench = try bench()
         let before = try tree(bench.output)
         let pictures = try Plan(bench.run("--dry-run", "--json", "--pictures"))
-        #expect(pictures.states["a"] == "remake" && pictures.batch?.changes.count == 1)
+        #expect(pictures.states["a"] == "remake" && pictures.batch?.changes.differences.count == 1)
         #expect(pictures.items.first?.tiles == 0 && (pictures.items.first?.seconds ?? 0) > 0)
         let step = try Plan(Tool(["resume", bench.output, "--dry-run", "--json", "--step-size", "0.9"]))
         #expect(step.states["a"] == "repeat" && (step.items.first?.tiles ?? 0) > 0)
         // It concerns no series of this batch.
         let tilt = try Plan(Tool(["resume", bench.output, "--dry-run", "--json", "--fix-tilt"]))
-        #expect(tilt.states["a"] == "completed" && tilt.batch?.changes.count == 1)
+        #expect(tilt.states["a"] == "completed" && tilt.batch?.changes.differences.count == 1)
         #expect(try tree(bench.output) == before)
     }
 }

@@ -103,7 +103,7 @@ struct FaultTests {
         let command = ["run", bench.input, "--model", bench.model(), "--fault-injection", "--output", bench.output]
         for options in [[], ["--probabilities"]] {
             for fault in ["checkpoint.write:2:kill", "checkpoint.flush:2:kill"] {
-                let tool = try Tool(command + ["--overwrite"] + options, environment: ["NOCTURNE_FAULT": fault])
+                let tool = try Tool(command + ["--yes"] + options, environment: ["NOCTURNE_FAULT": fault])
                 #expect(tool.status == 0, "\(tool.errors)")
                 #expect(tool.errors.contains("engine crashed"), "\(fault) was not reached")
                 try FileManager.default.removeItem(atPath: bench.output)

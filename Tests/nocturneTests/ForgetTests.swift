@@ -20,7 +20,7 @@ struct ForgetTests {
         #expect(try bench.run("--review", "volumes").status == 0)
         try bench.folder.write("note", to: "out/jane/of-a-reviewer.txt")
         let other = try FileSystem.read(bench.output + "/janet/result.json")
-        let tool = try Tool(["forget", bench.output, "jane"])
+        let tool = try Tool(["forget", bench.output, "jane", "--yes"])
         #expect(tool.status == 0 && tool.output.contains("jane"), "\(tool.output) \(tool.errors)")
         let remaining = try files(naming: "jane", in: bench.output)
         // Only as a part of the other name.
@@ -47,9 +47,10 @@ struct ForgetTests {
             ["run", named, bench.input + "/john.nii", "--model", bench.model(), "--output", bench.output]
         )
         #expect(run.status == 0)
-        #expect(try Tool(["forget", bench.output, "--source", bench.input + "/john.nii"]).status == 0)
+        #expect(try Tool(["forget", bench.output, "--source", bench.input + "/john.nii", "--yes"]).status == 0)
         #expect(try files(naming: "john", in: bench.output).isEmpty)
-        #expect(try Tool(["forget", bench.output, "--source", named]).status == 0)
+        #expect(try Tool(["forget", bench.output, "--source", named, "--yes"]).status == 0)
+        #expect(try files(naming: named, in: bench.output).isEmpty)
         for name in ["before", "after"] { #expect(try files(naming: name + ".nii", in: bench.output).isEmpty) }
         #expect(try Tool(["status", bench.output]).output.contains("0 inputs"))
     }
@@ -63,12 +64,27 @@ struct ForgetTests {
         let table = bench.folder("subjects.csv").path
         let unnamed = try Tool(["forget", bench.output, "--subject", "jane"])
         #expect(unnamed.status == 2 && unnamed.errors.contains("--subject needs the table"), "\(unnamed.errors)")
-        let forget = ["forget", bench.output, "--subjects", table, "--subject"]
+        let forget = ["forget", bench.output, "--yes", "--subjects", table, "--subject"]
         let unknown = try Tool(forget + ["jim"])
         #expect(unknown.status == 2 && unknown.errors.contains("no item is of the subject jim"), "\(unknown.errors)")
         #expect(try Tool(forget + ["jane"]).status == 0)
         for name in ["scan1", "scan3"] { #expect(try files(naming: name, in: bench.output).isEmpty) }
         #expect(try Tool(["status", bench.output]).output.contains("1 completed"))
+    }
+
+    @Test("what is deleted is shown, and nothing is deleted without a confirmation")
+    func confirmation() throws {
+        let bench = try ToolBench()
+        for name in ["jane", "john"] { try bench.addVolume("\(name).nii") }
+        #expect(try bench.run().status == 0)
+        let files = FileSystem.files(below: bench.output + "/jane").count
+        let refused = try Tool(["forget", bench.output, "jane"])
+        #expect(refused.status == 2 && refused.errors.contains("--yes"), "\(refused.errors)")
+        let shown = try Tool(["forget", bench.output, "jane", "--dry-run"])
+        #expect(shown.status == 0 && shown.errors.contains("\(files) files"), "\(shown.errors)")
+        #expect(shown.errors.contains("of 1 item: jane."), "\(shown.errors)")
+        #expect(FileSystem.files(below: bench.output + "/jane").count == files)
+        #expect(try Tool(["status", bench.output]).output.contains("2 inputs: 2 completed"))
     }
 
     @Test("a file of a person that names it is listed; what is not there is refused")
@@ -81,7 +97,7 @@ struct ForgetTests {
         let unknown = try Tool(["forget", bench.output, "jane", "jim"])
         #expect(unknown.status == 2 && unknown.errors.contains("there is no item jim"))
         #expect(FileSystem.kind(bench.output + "/jane") == .folder)
-        let tool = try Tool(["forget", bench.output, "jane"])
+        let tool = try Tool(["forget", bench.output, "jane", "--yes"])
         #expect(tool.status == 3 && tool.errors.contains("  notes.txt"), "\(tool.errors)")
         #expect(try FileSystem.read(bench.output + "/notes.txt") == Array("call jane.".utf8))
     }

@@ -61,7 +61,7 @@ struct PrivacyTests {
         let run = try Tool(Self.everything(inputs, output: output))
         // Three photos for two models and a series; the damaged one failed for both.
         #expect(run.errors.contains("9 inputs: 7 completed, 2 failed"), "\(run.errors)")
-        #expect(FileSystem.exists(output + "/one@skin-lesions-demo/report.pdf"))
+        #expect(FileSystem.exists(output + "/one/report.pdf"))
         let others = [
             run, try Tool(["status", output, "--json"]), try Tool(["verify", output]), try Tool(["inspect"] + inputs),
             try Tool(
@@ -80,6 +80,26 @@ struct PrivacyTests {
             guard hasText, file.hasSuffix(".pdf") else { continue }
             let text = try Tool([path, "-"], program: "pdftotext").output
             #expect(Self.leak(in: Array(text.utf8), PlantedNames.secrets) == nil, "\(file)")
+        }
+    }
+
+    @Test("What lies beside a patient's DICOM series shows the patient neither in its name nor in its result")
+    func besideSeries() throws {
+        let folder = try TemporaryFolder("nocturne-beside")
+        try PlantedNames.addSeries(to: folder, "in/series")
+        for name in ["QuincyPatient Rose.jpg", "29.2.1904.jpg"] {
+            try folder.write(try PlantedNames.jpeg(), to: "in/series/" + name)
+        }
+        let output = folder("out").path
+        #expect(try Tool(Self.everything([folder("in").path], output: output)).status == 0)
+        let secrets = ["QuincyPatient", "29.2.1904"]
+        let files = FileSystem.files(below: output)
+        // The journal, the events and the list of what failed keep the paths of the inputs.
+        let shown = files.filter { !$0.hasPrefix(".nocturne/") && !["events.jsonl", "retry.txt"].contains($0) }
+        #expect(shown.count { $0.hasSuffix("result.json") } >= 3)
+        for file in shown {
+            #expect(secrets.allSatisfy { !file.contains($0) }, "\(file)")
+            #expect(Self.leak(in: try FileSystem.read(output + "/" + file), secrets) == nil, "\(file)")
         }
     }
 
@@ -121,7 +141,7 @@ struct PrivacyTests {
             let bytes = try FileSystem.read(output + "/" + file)
             return (try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])?["disclaimer"] as? String
         }
-        #expect(try disclaimer("one@skin-lesions-demo/result.json") == words)
+        #expect(try disclaimer("one/result.json") == words)
         let general = try #require(
             try FileManager.default.contentsOfDirectory(atPath: output).first {
                 $0.contains("dicom") || $0.contains("eries")
@@ -131,7 +151,7 @@ struct PrivacyTests {
             #expect(try disclaimer(file)?.contains("Not a medical device") == true, "\(file)")
         }
         guard Tool.answers("pdftotext", ["-v"]) else { return }
-        for file in ["one@skin-lesions-demo/report.pdf", "contact-sheet.pdf"] {
+        for file in ["one/report.pdf", "contact-sheet.pdf"] {
             let text = try Tool([output + "/" + file, "-"], program: "pdftotext").output
             let line = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(line.contains(words), "\(file): \(line.prefix(400))")

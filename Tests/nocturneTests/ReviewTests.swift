@@ -1,6 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
 import NocturneTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
 import NocturneTestSupport
 import Testing
 

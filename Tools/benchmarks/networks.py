@@ -5,9 +5,9 @@
 
 Each network is built with random weights by its own library and exported as one ONNX file (operator set 17 by PyTorch's
 TorchScript exporter, 20 by its newer one), which FOLDER keeps. Then `nocturne models bench`, ONNX Runtime and OpenVINO run
-it in turns, in float32, on the same noise. The table has, for each network, whether it loads or the operators that are
-missing, the largest difference from ONNX Runtime relative to the largest output, the best seconds of each program, and
-Nocturne's workspace and weights together. --save appends it to RESULTS.md. Needs torch, onnx, onnxruntime and the libraries of the networks
+it in turns, in float32, on the same noise. The table has, for each network, the largest difference from ONNX Runtime relative
+to the largest output, the best seconds of each program that runs it, and Nocturne's workspace and weights together; below it
+stands which networks each program does not run, and which only it does. --save appends it to RESULTS.md. Needs torch, onnx, onnxruntime and the libraries of the networks
 (timm, monai, torchvision, dynamic-network-architectures, backgroundremover); a network whose library is missing is left
 out with a message. OpenVINO is optional.
 """
@@ -42,6 +42,7 @@ from nocturne_tools.benchmark import append_results, machine_line
 from nocturne_tools.benchmark_networks import NETWORKS, Network, export
 
 RUNS = 2
+NOCTURNE = "Nocturne"
 
 
 @dataclass
@@ -49,8 +50,10 @@ class Row:
     """What was seen of one network."""
 
     name: str
-    problem: str = ""
-    difference: float | None = None
+    #: By program: what it reports of a network that it does not run.
+    problems: dict[str, str] = field(default_factory=dict)
+    #: By program: the largest difference from ONNX Runtime, relative to the largest output.
+    differences: dict[str, float] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     mib: float = 0
 
@@ -84,24 +87,41 @@ def bench(options: argparse.Namespace, path: Path, network: Network, output: Pat
     process = subprocess.run(command, capture_output=True, text=True, env=environment)
     if process.returncode != 0:
         lines = [line for line in process.stderr.splitlines() if line.strip()]
-        row.problem = lines[0].removeprefix("Error: ")[:200] if lines else f"exit code {process.returncode}"
+        row.problems[NOCTURNE] = lines[0].removeprefix("Error: ")[:200] if lines else f"exit code {process.returncode}"
         return
     report = json.loads(process.stdout)
     seconds = min(report["seconds"])
-    row.seconds["Nocturne"] = min(seconds, row.seconds.get("Nocturne", seconds))
+    row.seconds[NOCTURNE] = min(seconds, row.seconds.get(NOCTURNE, seconds))
     row.mib = (report["workspaceBytes"] + report["weightBytes"]) / 2**20
 
 
-def libraries(options: argparse.Namespace, path: Path, x: np.ndarray) -> dict[str, Callable[[], np.ndarray]]:
+def onnxruntime_call(options: argparse.Namespace, path: Path, x: np.ndarray) -> Callable[[], np.ndarray]:
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = options.threads
     session = onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
-    calls: dict[str, Callable[[], np.ndarray]] = {"ONNX Runtime": lambda: session.run(None, {"x": x})[0]}
-    if openvino:
-        hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
-        hints["INFERENCE_NUM_THREADS"] = options.threads
-        request = openvino.Core().compile_model(str(path), "CPU", hints).create_infer_request()
-        calls["OpenVINO"] = lambda: next(iter(request.infer({0: x}).values()))
+    return lambda: session.run(None, {"x": x})[0]
+
+
+def openvino_call(options: argparse.Namespace, path: Path, x: np.ndarray) -> Callable[[], np.ndarray]:
+    hints = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+    hints["INFERENCE_NUM_THREADS"] = options.threads
+    request = openvino.Core().compile_model(str(path), "CPU", hints).create_infer_request()
+    return lambda: next(iter(request.infer({0: x}).values()))
+
+
+def libraries(options: argparse.Namespace, path: Path, x: np.ndarray, row: Row) -> dict[str, Callable[[], np.ndarray]]:
+    """The libraries that run the network."""
+    calls: dict[str, Callable[[], np.ndarray]] = {}
+    for name, make in (("ONNX Runtime", onnxruntime_call), ("OpenVINO", openvino_call)):
+        if name == "OpenVINO" and not openvino:
+            continue
+        try:
+            call = make(options, path, x)
+            call()
+        except Exception as error:  # What a library does not run is a result.
+            row.problems[name] = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
+        else:
+            calls[name] = call
     return calls
 
 
@@ -113,15 +133,17 @@ def compare(options: argparse.Namespace, network: Network, folder: Path) -> Row:
     output = folder / "output.bin"
     output.unlink(missing_ok=True)
     bench(options, path, network, output, row)
-    if row.problem:
-        return row
     x = noise(int(np.prod(network.shape))).reshape(network.shape)
-    calls = libraries(options, path, x)
-    expected = calls["ONNX Runtime"]()
-    found = np.fromfile(output, dtype=np.float32).reshape(expected.shape)
-    row.difference = float(np.abs(found - expected).max() / np.abs(expected).max())
+    calls = libraries(options, path, x, row)
+    results = {name: call() for name, call in calls.items()}
+    expected = results.get("ONNX Runtime")
+    if expected is not None:
+        if NOCTURNE not in row.problems:
+            results[NOCTURNE] = np.fromfile(output, dtype=np.float32).reshape(expected.shape)
+        for name in results.keys() - {"ONNX Runtime"}:
+            row.differences[name] = float(np.abs(results[name] - expected).max() / np.abs(expected).max())
     for turn in range(options.rounds):
-        if turn > 0:
+        if turn > 0 and NOCTURNE not in row.problems:
             bench(options, path, network, output, row)
         for name, call in calls.items():
             for _ in range(RUNS):
@@ -137,22 +159,28 @@ def table(options: argparse.Namespace, rows: list[Row], before: float) -> str:
     versions += f", OpenVINO {openvino.__version__}" if openvino else ""
     opset = 17 if options.exporter == "torchscript" else 20
     lines = [
-        f"## {datetime.date.today()}: {len(rows)} networks beside ONNX Runtime and OpenVINO, {options.threads} threads",
+        f"## {datetime.date.today()}: {len(rows)} networks, with ONNX Runtime and OpenVINO, {options.threads} threads",
         "",
         f"{machine_line()}; {versions}; exporter {options.exporter}, operator set {opset}; float32, random weights.",
         f"{options.rounds} rounds of {RUNS} runs each, in turns; best seconds. Load average {before:.1f} before and"
         f" {os.getloadavg()[0]:.1f} after.",
         "",
-        "| network | difference | Nocturne s | ONNX Runtime s | OpenVINO s | MiB |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| network | difference of Nocturne | of OpenVINO | Nocturne s | ONNX Runtime s | OpenVINO s | MiB |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
+    programs = (NOCTURNE, "ONNX Runtime", "OpenVINO")
     for row in rows:
-        if row.problem:
-            lines.append(f"| {row.name} | {row.problem} | | | | |")
-            continue
-        programs = ("Nocturne", "ONNX Runtime", "OpenVINO")
-        cells = [f"{row.seconds[name]:.3f}" if name in row.seconds else "" for name in programs]
-        lines.append(f"| {row.name} | {row.difference:.1e} | {' | '.join(cells)} | {row.mib:.0f} |")
+        cells = [f"{row.differences[name]:.1e}" if name in row.differences else "" for name in (NOCTURNE, "OpenVINO")]
+        cells += [f"{row.seconds[name]:.3f}" if name in row.seconds else "does not run" for name in programs]
+        lines.append(f"| {row.name} | {' | '.join(cells)} | {row.mib:.0f} |")
+    lines.append("")
+    for name in programs:
+        missing = [f"{row.name} ({row.problems[name]})" for row in rows if name in row.problems]
+        alone = [row.name for row in rows if set(row.seconds) == {name}]
+        lines.append(
+            f"- {name}: {sum(name in row.seconds for row in rows)} of {len(rows)} networks; "
+            f"not {', '.join(missing) or 'one missing'}; alone {', '.join(alone) or 'none'}."
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -183,7 +211,8 @@ def main() -> None:
                 print(f"{network.name} is left out: {error}", file=sys.stderr)
                 continue
             except Exception as error:  # An exporter or a library that fails is a result, too.
-                row = Row(network.name, problem=f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
+                text = f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
+                row = Row(network.name, problems=dict.fromkeys((NOCTURNE, "ONNX Runtime", "OpenVINO"), text))
             rows.append(row)
             print(row, file=sys.stderr, flush=True)
     text = table(options, rows, before)

@@ -20,10 +20,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.c_uses import module_circles
 from nocturne_tools.paths import ROOT
 from nocturne_tools.source_text import C_FAMILY, PYTHON, SWIFT, Function, functions, without_comments
 
 GENERATED = (".pb.swift",)
+# What a reader of a module's interface sees: declarations whose access is written.
+DECLARED = re.compile(
+    r"^[ \t]*(?:@\w+(?:\([^)\n]*\))?[ \t]+)*(?P<access>public|package)[ \t]+(?:\w+(?:\(\w+\))?[ \t]+)*?"
+    r"(?P<kind>struct|enum|class|actor|protocol|func|init|var|let|subscript|typealias)\b[ \t]*(?P<name>`?\w*)",
+    re.MULTILINE,
+)
 # The module that owns time: only there may the clock be read.
 TIME_OWNER = "NocturneSystem"
 CLOCK = r"\bContinuousClock\b(?:\(\))?\.now|\bSuspendingClock\b|\bDate\(\)|\bDate\.now|(?<![\w)\]])\.now\b|\bDispatchTime\.now"
@@ -49,10 +56,10 @@ class Count:
 
     name: str
     places: list[str] = field(default_factory=list)
-    number: int | None = None
+    number: float | None = None
 
     @property
-    def shown(self) -> int:
+    def shown(self) -> float:
         return len(self.places) if self.number is None else self.number
 
 
@@ -227,6 +234,87 @@ def duplicates(sources: Sources) -> Count:
     return Count("pairs of functions with the same body of 4 or more lines", pairs)
 
 
+TYPE = r"^(?:@\w+(?:\([^)]*\))?[ ]+)*(?:(?:public|package|internal|final|indirect)[ ]+)*"
+TYPE += r"(?:struct|class|enum|actor|protocol|typealias)[ ]+(\w+)"
+
+
+def folder_uses(files: dict[tuple[str, str, str], str]) -> dict[tuple[str, str, str], set[str]]:
+    """What a folder of a module uses of another one: types that are declared at the top level of its files.
+
+    Keys of `files` are module, folder and name of a file, values its code; keys of the result are module, user and used folder.
+    """
+    homes: dict[tuple[str, str], str] = {}
+    for (module, folder, _), code in files.items():
+        for match in re.finditer(TYPE, code, re.MULTILINE):
+            homes.setdefault((module, match.group(1)), folder)
+    uses = collections.defaultdict(set)
+    for (module, folder, name), code in files.items():
+        for word in set(re.findall(r"\b[A-Z]\w+", code)):
+            home = homes.get((module, word), folder)
+            if home != folder:
+                uses[module, folder, home].add(f"{word} in {name}")
+    return uses
+
+
+def mutual_folders(sources: Sources) -> Count:
+    """Pairs of folders of a module that use each other's types."""
+    files = {}
+    for path in sources.of("Sources", SWIFT):
+        _, module, *folders, name = sources.name(path).split("/")
+        files[module, folders[0] if folders else "", name] = re.sub(r'"(\\.|[^"\\\n])*"', '""', sources.code[path])
+    uses = folder_uses(files)
+    pairs = [
+        f"{module}: {a or 'top'} uses {len(words)} of {b or 'top'}, {len(uses[module, b, a])} back ({min(uses[module, b, a])})"
+        for (module, a, b), words in sorted(uses.items())
+        if a < b and (module, b, a) in uses
+    ]
+    return Count("pairs of folders of a module that use each other", pairs)
+
+
+def c_circles(sources: Sources) -> Count:
+    """Circles among the files or the folders of a C module; layers.py fails if there is one."""
+    modules = sorted({sources.root / Path(*Path(sources.name(path)).parts[:2]) for path in sources.of("Sources", C_FAMILY)})
+    return Count("circles of C files or folders", [circle for module in modules for circle in module_circles(module)])
+
+
+def is_documented(lines: list[str], index: int) -> bool:
+    """Whether the declaration on a line has a doc comment directly above it or above its attributes."""
+    index -= 1
+    while index >= 0 and lines[index].lstrip().startswith("@"):
+        index -= 1
+    return index >= 0 and lines[index].lstrip().startswith("///")
+
+
+def documentation(sources: Sources) -> list[Count]:
+    """Undocumented declarations of the modules' interfaces, and the shares of documented ones and of lines of comments."""
+    declared: collections.Counter[str] = collections.Counter()
+    missing = collections.defaultdict(list)
+    comments = lines = 0
+    for path in sources.of("Sources", SWIFT):
+        text = path.read_text().split("\n")
+        lines += len(text) - 1
+        comments += sum(line.lstrip().startswith("//") for line in text)
+        module = sources.name(path).split("/")[1]
+        for match in DECLARED.finditer(sources.code[path]):
+            index = sources.code[path].count("\n", 0, match.start("access"))
+            declared[module] += 1
+            if not is_documented(text, index):
+                missing[module].append(f"{sources.name(path)}:{index + 1}: {match.group('kind')} {match.group('name')}".rstrip())
+    places = [place for module in sorted(missing) for place in missing[module]]
+    shares = [f"{module}: {percent(count - len(missing[module]), count)} of {count}" for module, count in sorted(declared.items())]
+    total = declared.total()
+    return [
+        Count("public and package declarations", number=total),
+        Count("public and package declarations without a doc comment", places),
+        Count("percent of public and package declarations with a doc comment", shares, percent(total - len(places), total)),
+        Count("percent of Swift lines in Sources that are comments", number=percent(comments, lines)),
+    ]
+
+
+def percent(part: int, whole: int) -> float:
+    return round(100 * part / whole, 1) if whole else 0
+
+
 def all_counts(sources: Sources) -> list[Count]:
     recipes = {sources.name(path) for path, _, _ in sources.matches("Sources", PHOTO_RECIPE, text=True)}
     outside = sorted(name for name in recipes if not re.search(PHOTO_FOLDER, name))
@@ -239,6 +327,9 @@ def all_counts(sources: Sources) -> list[Count]:
         *time(sources),
         Count("files outside its folder that name a photo recipe", outside),
         duplicates(sources),
+        mutual_folders(sources),
+        c_circles(sources),
+        *documentation(sources),
         *suites(sources),
     ]
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Checks that every module imports only modules of lower layers, and only those that Package.swift declares.
+"""Checks that every module imports only modules of lower layers, and only those that Package.swift declares, and that no
+files and no folders of a C module use each other in a circle.
 
     Tools/checks/layers.py
 
 The layers are listed here from the bottom up, as in CONTRIBUTING.md. Modules of one layer do not import each other. C
 targets import C targets only. A declared dependency must be imported somewhere. Tests may also import what their declared
-dependencies depend on. Exit code 1 when anything is wrong.
+dependencies depend on. A C file uses another one by including it, or by a function or table that it defines. Exit code 1
+when anything is wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.c_uses import module_circles
 from nocturne_tools.command import no_arguments
 from nocturne_tools.package_graph import PackageGraph, Target
 from nocturne_tools.paths import ROOT
@@ -29,7 +32,10 @@ LAYERS = [
         *("NocturneFormats", "NocturneInference", "NocturneNumerics"),
         *("NocturnePostprocess", "NocturneMesh", "NocturnePictures"),
     ],
+    ["NocturneRadiomics"],
     ["NocturneJournal"],
+    ["NocturneOutput"],
+    ["NocturneReport"],
     ["NocturneBatch"],
     ["NocturneRecipeSupport"],
     ["NocturneVolumes"],
@@ -108,11 +114,17 @@ def wrong_imports(graph: PackageGraph, root: Path) -> list[str]:
     return found
 
 
+def c_circles(graph: PackageGraph, root: Path) -> list[str]:
+    """Files or folders of C targets that use each other in a circle."""
+    folders = sorted({root / target.path for target in graph.targets.values() if is_c(target.name)})
+    return [f"these use each other, one of them must not: {circle}" for path in folders for circle in module_circles(path)]
+
+
 def main() -> None:
     no_arguments(__doc__)
     graph = PackageGraph.load()
-    found = wrong_layers(graph) + wrong_imports(graph, ROOT)
-    print("\n".join(found) if found else f"{len(graph.targets)} targets: layers and imports are right")
+    found = wrong_layers(graph) + wrong_imports(graph, ROOT) + c_circles(graph, ROOT)
+    print("\n".join(found) if found else f"{len(graph.targets)} targets: layers and imports are right, no C files in a circle")
     raise SystemExit(1 if found else 0)
 
 

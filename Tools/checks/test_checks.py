@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,9 +15,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
+import commits
 import counts
 import doc_links
 import layers
+from nocturne_tools.c_uses import circles, file_uses, folder_uses, module_circles
+import prose
 from nocturne_tools.coverage import ModuleCoverage, modules, table
 from nocturne_tools.package_graph import PackageGraph
 from nocturne_tools.source_text import c_functions, comments, python_functions, swift_functions, without_comments
@@ -113,6 +118,57 @@ class Layers(unittest.TestCase):
             self.assertEqual(len(layers.wrong_imports(unused, Path(name))), 1)
 
 
+# Two files of one folder that use each other, and two of others that they use.
+C_FILES = {
+    "include/kernels.h": "int first(int a);\nint second(int a);\nextern const int sizes[2];\n",
+    "plan/first.c": '#include "kernels.h"\n#include "numbers.h"\nint first(int a) { return a ? second(half(a)) : 0; }\n',
+    "plan/second.c": '#include "kernels.h"\nint second(int a) { return sizes[0] + first(a); }\n',
+    "plan/numbers.h": "static inline int half(int a) { return a / 2; }\n",
+    "values/sizes.c": '#include "kernels.h"\nconst int sizes[2] = {1, 2};\nstatic int second(int a) { return a; } // first()\n',
+}
+
+
+class Circles(unittest.TestCase):
+    def uses(self, files: dict[str, str]) -> tuple[dict[str, set[str]], list[str]]:
+        with tempfile.TemporaryDirectory() as name:
+            for path, text in files.items():
+                (Path(name) / path).parent.mkdir(exist_ok=True)
+                (Path(name) / path).write_text(text)
+            return file_uses(Path(name)), module_circles(Path(name))
+
+    def test_uses(self) -> None:
+        uses, _ = self.uses(C_FILES)
+        self.assertEqual(uses["plan/first.c"], {"include/kernels.h", "plan/numbers.h", "plan/second.c"})
+        self.assertEqual(uses["plan/second.c"], {"include/kernels.h", "plan/first.c", "values/sizes.c"})
+        self.assertEqual(uses["values/sizes.c"], {"include/kernels.h"})
+        self.assertEqual(folder_uses(uses), {"include": set(), "plan": {"include", "values"}, "values": {"include"}})
+
+    def test_circles_of_files_and_folders(self) -> None:
+        uses, found = self.uses(C_FILES)
+        self.assertEqual(circles(uses), [["plan/first.c", "plan/second.c"]])
+        self.assertEqual(len(found), 1)
+        moved = {name.replace("plan/second", "values/second"): text for name, text in C_FILES.items()}
+        self.assertEqual([found.split(": ")[1] for found in self.uses(moved)[1]], ["plan/first.c, values/second.c", "plan, values"])
+
+    def test_a_header_with_a_function_of_a_source_that_includes_it(self) -> None:
+        inline = "static inline int third(int a) { return second(a); }\n"
+        files = {**C_FILES, "plan/numbers.h": inline, "plan/second.c": '#include "numbers.h"\nint second(int a) { return a; }\n'}
+        self.assertEqual(circles(self.uses(files)[0]), [["plan/numbers.h", "plan/second.c"]])
+
+    def test_no_circle(self) -> None:
+        files = {**C_FILES, "plan/second.c": "int second(int a) { return table.first(table->first(a)); }\n"}
+        self.assertEqual(self.uses(files)[1], [])
+
+    def test_circles_fail_the_check(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            for path, text in C_FILES.items():
+                file = Path(name) / "Sources" / "CKernels" / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            self.assertEqual(len(layers.c_circles(graph(CKernels=[]), Path(name))), 1)
+            self.assertEqual(counts.c_circles(counts.Sources(Path(name))).shown, 1)
+
+
 class Counts(unittest.TestCase):
     def test_stored_variables(self) -> None:
         self.assertEqual(counts.stored_variables(SWIFT, SWIFT.index("{")), 1)
@@ -121,6 +177,100 @@ class Counts(unittest.TestCase):
         code = "func a() { while x { wait() } }\nfunc b() { wait() }\n"
         self.assertTrue(counts.is_in_loop(code, code.index("wait")))
         self.assertFalse(counts.is_in_loop(code, code.rindex("wait")))
+
+    def test_folders_that_use_each_other(self) -> None:
+        files = {
+            ("M", "A", "One.swift"): "struct One { let two: Two }",
+            ("M", "B", "Two.swift"): "public struct Two {}\nfunc make() -> One? { nil }",
+            ("N", "B", "Other.swift"): "struct Other { let one: One }",
+        }
+        expected = {("M", "A", "B"): {"Two in One.swift"}, ("M", "B", "A"): {"One in Two.swift"}}
+        self.assertEqual(dict(counts.folder_uses(files)), expected)
+
+
+class Documentation(unittest.TestCase):
+    def test_declarations(self) -> None:
+        code = "/// A box.\n@frozen\npublic struct Box {\n    package static let size = 3\n    let inner = 1\n    @inlinable package init() {}\n}\n"
+        found = [(m.group("kind"), m.group("name")) for m in counts.DECLARED.finditer(code)]
+        self.assertEqual(found, [("struct", "Box"), ("let", "size"), ("init", "")])
+        self.assertTrue(counts.is_documented(code.split("\n"), 2))
+        self.assertFalse(counts.is_documented(code.split("\n"), 3))
+
+
+class Prose(unittest.TestCase):
+    def found(self, text: str) -> list[tuple[int, str]]:
+        return [(place.line, place.text) for place in prose.places("file", text)]
+
+    def test_words_are_found(self) -> None:
+        text = "The header says\nso many slices; the file is\nno volume of its own. Not any more."
+        self.assertEqual(sorted(self.found(text)), [(1, "says"), (2, "is no"), (2, "so many"), (3, "any more"), (3, "of its own")])
+
+    def test_usual_english_is_not(self) -> None:
+        self.assertEqual(self.found("There is no file. It is no longer here, besides being a classroom with too many overnight runs."), [])
+
+    def test_only_comments_and_texts_of_a_source_are_read(self) -> None:
+        source = '/// A `beside` of ``house``.\n// So\n// many.\nlet told = "one \\(told) room" + wish(sought)\n'
+        self.assertEqual(self.found(prose.prose_of_source(source)), [(2, "So many"), (4, "room")])
+
+    def test_code_of_a_page_is_not_read(self) -> None:
+        page = "Use `told`:\n\n```sh\ntold beside\n```\n\nA house.\n"
+        self.assertEqual(self.found(prose.prose_of_page(page)), [(7, "house")])
+
+    def test_limits_only_go_down(self) -> None:
+        self.assertEqual(prose.lowered({"A": 3, "B": 5, "gone": 1}, {"A": 4, "B": 2, "New": 7}), {"A": 3, "B": 2, "New": 0})
+
+    def test_groups(self) -> None:
+        names = [prose.group(Path(name)) for name in ("Sources/NocturneCore/NocturneCore.docc/NocturneCore.md", "README.md", "Tools/README.md")]
+        self.assertEqual(names, ["NocturneCore", "documents", "documents"])
+
+    def test_limits_are_those_of_modules_that_exist(self) -> None:
+        modules = {path.name for path in (HERE.parents[1] / "Sources").iterdir()} | {prose.DOCUMENTS}
+        self.assertEqual(set(json.loads(prose.LIMITS.read_text())) - modules, set())
+
+
+class Commits(unittest.TestCase):
+    def test_messages_that_follow_the_rules(self) -> None:
+        for subject in ("Journal: store paths once", "Fix the order of axes", "DICOM, NIfTI: Refuse empty files", "Tools/checks: add x"):
+            self.assertEqual(commits.wrong_message(f"{subject}\n\nThe reason.\n"), [], subject)
+
+    def test_messages_that_do_not(self) -> None:
+        wrong = {
+            "Figures of many items\n\nReason.": "imperative",
+            "Journal: stored paths\n\nReason.": "imperative",
+            "Fix this; add that\n\nReason.": "semicolon",
+            "Fix " + "x" * 69 + "\n\nReason.": "73 characters",
+            "Fix this\nand that": "not blank",
+            "Fix this": "empty",
+            "Fix this\n\nSigned-off-by: A <a@b>": "empty",
+        }
+        for message, part in wrong.items():
+            found = commits.wrong_message(message)
+            self.assertEqual(len(found), 1, message)
+            self.assertIn(part, found[0])
+
+    def test_only_commits_after_the_check_and_the_base_are_read(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            self.commit(name, "Old subject", "a")
+            repository = commits.Repository(Path(name))
+            self.assertIsNone(repository.base())
+            self.assertEqual(repository.commits("HEAD"), [])
+            old = self.commit(name, "Another old subject", "b")
+            self.commit(name, "Check", "check.py")
+            landed = self.commit(name, "Landed", "c")
+            new = self.commit(name, "New", "d")
+            self.assertEqual(repository.commits(old, "check.py"), [landed, new])
+            self.assertEqual(repository.commits(landed, "check.py"), [new])
+            subprocess.run(["git", "update-ref", "refs/remotes/origin/main", landed], cwd=name, check=True)
+            self.assertEqual(repository.base(), landed)
+
+    def commit(self, folder: str, subject: str, file: str) -> str:
+        """Makes a commit that adds a file, and returns its identifier."""
+        (Path(folder) / file).write_text(subject)
+        person = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+        commands = (["init", "-q"], ["add", file], [*person, "commit", "-q", "--no-verify", "-m", subject])
+        for command in commands:
+            subprocess.run(["git", *command], cwd=folder, check=True)
+        return commits.Repository(Path(folder)).git("rev-parse", "HEAD") or ""
 
 
 class Coverage(unittest.TestCase):

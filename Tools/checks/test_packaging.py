@@ -88,11 +88,17 @@ class Manual(unittest.TestCase):
 
 
 class Wheel(unittest.TestCase):
-    DESCRIPTION = wheel.Description("1.0", (2, 34), ["torch"], ["a.txt"])
+    DESCRIPTION = wheel.Description("1.0", (2, 34), {"export": ["torch"]}, ["a.txt"])
 
     def test_name_and_metadata(self) -> None:
         self.assertEqual(self.DESCRIPTION.file_name, "nocturne_batch-1.0-py3-none-manylinux_2_34_x86_64.whl")
-        self.assertIn('Requires-Dist: torch; extra == "export"\n', self.DESCRIPTION.metadata())
+        self.assertIn('Provides-Extra: export\nRequires-Dist: torch; extra == "export"\n', self.DESCRIPTION.metadata())
+
+    def test_extras_for_engines_are_what_the_installer_pins(self) -> None:
+        found = wheel.engine_requirements()
+        self.assertRegex(" ".join(found["onnxruntime"]), r"^onnxruntime==[\d.]+$")
+        self.assertRegex(found["cuda"][0], r"^onnxruntime-gpu==")
+        self.assertIn("nvidia-cudnn-cu13", {name.split("==")[0] for name in found["cuda"]})
 
     def test_places(self) -> None:
         self.assertEqual(wheel.place(Path("bin/tool"), "t-1"), "t-1.data/scripts/tool")

@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from nocturne_tools.meshnet.known import NORMALIZATIONS
 from nocturne_tools.meshnet.package import Options, write
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.offline import forbid_network
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -53,6 +54,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    forbid_network()
     given = vars(parse(arguments))
     model, out = given.pop("model_folder"), given.pop("out")
     try:

@@ -18,6 +18,7 @@ import hashlib
 import importlib
 import json
 import statistics
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ import numpy as np
 import onnxruntime
 import torch
 from torch import Tensor, nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+
+from nocturne_tools.offline import forbid_network
 
 MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 PALETTE = ["#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#999999", "#F0E442"]
@@ -215,6 +220,7 @@ def manifest(options: argparse.Namespace, names: list[str], sites: list[str]) ->
 
 
 def main() -> None:
+    forbid_network()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", help="import path of what creates the module, such as torchvision.models:resnet18")

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.model_package import write_program
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.offline import forbid_network
 from nocturne_tools.whole_folder import whole_folder
 
 TASK = "volume-segmentation"
@@ -83,6 +84,7 @@ def write(out: Path, folders: list[Path], options: argparse.Namespace) -> dict[s
 
 
 def main(arguments: list[str] | None = None) -> int:
+    forbid_network()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder of the package, written completely or not at all")
     parser.add_argument("packages", type=Path, nargs="+", help="folders of the members")

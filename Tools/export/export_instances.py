@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.instances.package import Options, write
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.offline import forbid_network
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -66,6 +67,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    forbid_network()
     given = vars(parse(arguments))
     file, out = given.pop("file"), given.pop("out")
     try:

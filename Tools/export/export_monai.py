@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.monai.package import Export, Options
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.offline import forbid_network
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -50,6 +51,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    forbid_network()
     given = vars(parse(arguments))
     torch.set_num_threads(given.pop("threads"))
     bundle, out = given.pop("bundle"), given.pop("out")

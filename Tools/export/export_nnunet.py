@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 from nocturne_tools.nnunet.archive import unpacked
 from nocturne_tools.nnunet.package import Options, write
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.offline import forbid_network
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -61,6 +62,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    forbid_network()
     given = vars(parse(arguments))
     torch.set_num_threads(given.pop("threads"))
     model, out, configuration = given.pop("model_folder"), given.pop("out"), given.pop("configuration")

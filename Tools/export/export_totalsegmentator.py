@@ -28,6 +28,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.offline import forbid_network
 from nocturne_tools.totalsegmentator import tasks
 from nocturne_tools.totalsegmentator.program import Export, Options
 
@@ -59,6 +60,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    forbid_network()
     given = vars(parse(arguments))
     torch.set_num_threads(given.pop("threads"))
     name, weights, out = given.pop("task"), given.pop("weights"), given.pop("out")

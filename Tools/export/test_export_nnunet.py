@@ -117,6 +117,7 @@ REFUSED: list[tuple[Change, list[str], str]] = [
     (lambda folder: (folder / "plans.json").unlink(), [], "plans.json: no such file"),
     (write("dataset.json", "{"), [], "dataset.json: cannot be read as JSON"),
     (plan("architecture", "network_class_name", value="a.b.SwinUNETR"), [], "unknown network class a.b.SwinUNETR"),
+    (plan("architecture", "network_class_name", value="evilmod.PlainConvUNet"), [], "class evilmod.PlainConvUNet"),
     (plan(*ARCHITECTURE, "nonlin", value="os.system"), [], "unknown nonlin os.system"),
     (plan(*ARCHITECTURE, "norm_op", value="torch.nn.GroupNorm"), [], "unknown norm_op torch.nn.GroupNorm"),
     (plan(*ARCHITECTURE, "features_per_stage", value=[4, 9]), [], "has shape"),
@@ -242,6 +243,13 @@ ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], An
         "names and values of labels",
         lambda full: [(label["value"], label["name"]) for label in full["labels"]],
         [(1, "Lung_left"), (2, "lung_left_2"), (3, "a" * 90)],
+    ),
+    (
+        edit("dataset.json", "labels", value={"background": 0, "肝脏": 1, "Leber ä中": 4, "two": 7}),
+        [],
+        "names of labels in other scripts",
+        lambda full: [(label["name"], label.get("title")) for label in full["labels"]],
+        [("label_1", "肝脏"), ("Leber", "Leber ä中"), ("two", None)],
     ),
     (
         lambda folder: (folder / "fold_0").rename(folder / "fold_all"),

@@ -78,6 +78,7 @@ KINDS = {
     "segmentation": Kind(16384, has_class(b"1.2.840.10008.5.1.4.1.1.66."), "dicom"),
     "structures": Kind(16384, has_class(b"1.2.840.10008.5.1.4.1.1.481.3"), "dicom"),
     "regions": Kind(4096, lambda head: is_json(head) and b"regions" in head, "json"),
+    "radiomics": Kind(4096, lambda head: is_json(head) and b"preset" in head, "json"),
     "table": Kind(4096, is_table),
     "sidecar": Kind(4096, lambda head: is_json(head) and b"age_approx" in head, "json"),
     "records": Kind(8192, lambda head: is_json(head) and b"fingerprint" in head, "json"),

@@ -92,7 +92,7 @@ def row(batch: Batch, base: Path, name: str, options: list[str]) -> list[str]:
     shutil.copytree(base, changed)
     forecast = batch.forecast(changed, options)
     before = len((changed / "events.jsonl").read_text().splitlines())
-    seconds = batch.run(changed, [*options, "--overwrite"])
+    seconds = batch.run(changed, [*options, "--yes"])
     tiles = batch.tiles()
     fresh_seconds = batch.run(fresh, options)
     items = started(changed, before)

@@ -36,13 +36,14 @@ def fill(place: Path, leaving: int = 8192) -> Path:
 
 
 def full_at_start(workspace: Workspace) -> str:
-    place = workspace.mount("size=2500k")
+    place = workspace.mount("size=60m")
+    filler = fill(place, leaving=2_000_000)
     run = workspace.start(place / "out")
     run.prints(interface.WAITS_FOR_DISK_SPACE)
     waiting = run.status()["waitingFor"]
     expect(interface.STATUS_WAITS_FOR_DISK_SPACE in str(waiting), f"status reports {waiting}")
     before = completed(place / "out")
-    workspace.remount(place, "size=60m")
+    filler.unlink()
     seconds = run.prints(interface.HAS_DISK_SPACE_AGAIN)
     run.ends(0)
     workspace.expect_same(place / "out")
@@ -51,12 +52,13 @@ def full_at_start(workspace: Workspace) -> str:
 
 
 def full_at_start_stop(workspace: Workspace) -> str:
-    place = workspace.mount("size=2500k")
+    place = workspace.mount("size=60m")
+    filler = fill(place, leaving=2_000_000)
     run = workspace.start(place / "out", "--on-full", "stop")
     run.ends(75)
     expect(interface.DISK_IS_FULL in run.output and interface.RESUME_HINT in run.output, run.output)
     left = workspace.counts(place / "out")["notReached"]
-    workspace.remount(place, "size=60m")
+    filler.unlink()
     workspace.start(place / "out", verb="resume").ends(0)
     workspace.expect_same(place / "out")
     return f"75, {left} not reached; resume 0, same tree"
@@ -181,6 +183,22 @@ def large_among_small(workspace: Workspace) -> str:
     return f"51 completed, the large one as number {ends.index('a-large') + 1}, it takes {used / 1e6:.1f} MB; waited: {waited}"
 
 
+def one_never_fits(workspace: Workspace, policy: str) -> str:
+    """The disk as a whole is too small for the first item: it fails with the figures, and the others are completed."""
+    source = workspace.folder / f"never-{policy}"
+    source.mkdir()
+    write_volume(source / "a-large.nii", 256, 1)
+    for number in range(2):  # too few to learn from what results take
+        (source / f"small-{number}.nii").write_bytes(tiny_volume(number))
+    place = workspace.mount("size=6m")
+    run = workspace.start(place / "out", "--memory", "1500M", "--on-full", policy, source=source)
+    run.ends(3)
+    counts = workspace.counts(place / "out")
+    expect(counts["completed"] == 2 and counts["failed"] == 1, str(counts))
+    expect("on the disk, which has" in run.output, run.output)
+    return "2 completed, the large one failed with the figures"
+
+
 SITUATIONS: dict[str, Situation] = {
     "full from the start, pause": full_at_start,
     "full from the start, stop": full_at_start_stop,
@@ -193,6 +211,8 @@ SITUATIONS: dict[str, Situation] = {
     "no more files, pause": no_more_files,
     "quota exceeded": quota,
     "one large item among fifty small ones": large_among_small,
+    "one that never fits, pause": lambda workspace: one_never_fits(workspace, "pause"),
+    "one that never fits, stop": lambda workspace: one_never_fits(workspace, "stop"),
 }
 
 

@@ -94,7 +94,7 @@ class Proof:
 
     def submit(self, cluster: SlurmCluster) -> None:
         text = self.nocturne(
-            *("submit", str(self.out), "--slurm", "--program", str(self.wrapper), "--", "--partition=low"),
+            *("submit", str(self.out), "--program", str(self.wrapper), "--", "--partition=low"),
             environment=cluster.environment,
         )
         print(text.strip(), flush=True)
@@ -246,7 +246,7 @@ def main() -> None:
     proof = Proof(arguments.nocturne, arguments.items, arguments.shards, arguments.short)
     print(f"{proof.folder}: {arguments.items} items in {arguments.shards} shards", flush=True)
     with SlurmCluster(proof.folder / "cluster") as cluster:
-        dry = proof.nocturne("submit", str(proof.out), "--slurm", "--dry-run", environment=cluster.environment)
+        dry = proof.nocturne("submit", str(proof.out), "--dry-run", environment=cluster.environment)
         if not re.search(r"sbatch: Job \d+ to start at", dry):
             proof.fault(f"the dry run says: {dry[-300:]}")
         proof.submit(cluster)

@@ -58,6 +58,16 @@ typedef struct {
     int32_t x, y, width, height;
 } cdcmtk_rectangle;
 
+/* What is read of a single-sample image, and how: the modality table if `with_table` is not 0 and the object has one,
+   otherwise slope * value + intercept in double, rounded once to float. */
+typedef struct {
+    uint32_t frame;
+    cdcmtk_pixel_layout layout;
+    cdcmtk_rectangle part;
+    double slope, intercept;
+    int32_t with_table;
+} cdcmtk_slice;
+
 typedef struct cdcmtk_decoder cdcmtk_decoder;
 
 /* Opens an object for decoding; must be closed with cdcmtk_decoder_close. Pixels stay in the file until they are
@@ -67,15 +77,13 @@ cdicom_code cdcmtk_decoder_open(const char *path, cdcmtk_decoder **decoder, cdic
 void cdcmtk_decoder_close(cdcmtk_decoder *decoder);
 
 /*
- * Decodes one frame, or a part of it, of a single-sample image of `layout`: only the stored bits, with the high bit as
- * sign, then the modality table if `with_table` is not 0 and the object has one, otherwise slope * value + intercept in
- * double, rounded once to float. Rows are consecutive in `pixels`, which holds `count` floats, the number of pixels of
- * the part. `part` may be null. Layouts that contradict the file are an error. The last frame is cached, so that
- * reading several parts of one frame is cheap. For float pixels the bits of `layout` are not compared.
+ * Decodes a part of a frame: only the stored bits, with the high bit as sign. Rows are consecutive in `pixels`, which
+ * holds `count` floats, the number of pixels of the part. Layouts that contradict the file are an error. The last frame
+ * is cached, so that reading several parts of one frame is cheap. For float pixels the bits of the layout are not
+ * compared.
  */
-cdicom_code cdcmtk_decoder_read_frame(cdcmtk_decoder *decoder, uint32_t frame, const cdcmtk_pixel_layout *layout,
-                                      const cdcmtk_rectangle *part, double slope, double intercept, int with_table,
-                                      float *pixels, size_t count, cdicom_error *error);
+cdicom_code cdcmtk_decoder_read(cdcmtk_decoder *decoder, const cdcmtk_slice *slice, float *pixels, size_t count,
+                                cdicom_error *error);
 
 /* Irregularities of the pixel data that could be handled so far, one per line; valid until the decoder is used
    again. */
@@ -94,6 +102,22 @@ cdicom_code cdcmtk_decoder_picture(cdcmtk_decoder *decoder, cdcmtk_picture *pict
  * up, YBR converted, grey through the header's window or, without one, scaled from its smallest to its largest value.
  */
 cdicom_code cdcmtk_decoder_read_picture(cdcmtk_decoder *decoder, uint8_t *pixels, size_t count, cdicom_error *error);
+
+/* What the header of a JPEG stream states. */
+typedef struct {
+    int32_t marker;                  /* of the frame: 0xC3 for lossless JPEG */
+    int32_t rows, columns, components, bits;
+} cdcmtk_jpeg_frame;
+
+/* Reads the header of a JPEG stream; 0 if its beginning has none. */
+int cdcmtk_read_jpeg_frame(const uint8_t *stream, size_t length, cdcmtk_jpeg_frame *frame);
+
+/*
+ * Decodes a stream of lossless JPEG that is not part of a DICOM object: the first `count` bytes of its samples, those of a pixel
+ * adjacent, one byte each for up to 8 bits, else two in the machine's order.
+ */
+cdicom_code cdcmtk_decode_lossless_jpeg(const uint8_t *stream, size_t length, void *samples, size_t count,
+                                        cdicom_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 #ifndef CDCMTK_OBJECTS_H
 #define CDCMTK_OBJECTS_H
 
-#include "CDCMTK.h"
+#include "CDICOMParser.h"
 
 /*
  * Reading and writing of segmentations (SEG) and structure sets (RTSTRUCT).
@@ -28,7 +28,7 @@ enum {
 
 typedef struct cdcmtk_object cdcmtk_object;
 
-/* Texts are ASCII; UIDs are created by the caller. Lengths in mm, LPS+. */
+/* Texts are UTF-8; UIDs are created by the caller. Lengths in mm, LPS+. */
 typedef struct {
     const char *series_uid, *instance_uid;
     const char *dimension_uid;           /* of the dimensions of a segmentation */
@@ -108,7 +108,7 @@ typedef struct {
     int32_t segment;                     /* -1 when the frame states none */
     int32_t has_position, has_orientation, has_spacing;
     double position[3], orientation[6], pixel_spacing[2];
-    double slice_thickness, slice_spacing;   /* 0 when missing */
+    double slice_thickness, slice_spacing;   /* 0 when missing, NaN when not a number */
 } cdcmtk_segmentation_frame;
 
 typedef struct cdcmtk_segmentation cdcmtk_segmentation;
@@ -149,8 +149,13 @@ typedef struct {
 
 typedef struct cdcmtk_structure cdcmtk_structure;
 
-int cdcmtk_structure_open(const char *path, size_t maximum_regions, size_t maximum_contours, size_t maximum_numbers,
-                          cdcmtk_structure **structure, cdcmtk_structure_facts *facts, cdicom_error *error);
+/* The largest counts that are read; `numbers` are those of one contour. */
+typedef struct {
+    size_t regions, contours, numbers;
+} cdcmtk_structure_limits;
+
+int cdcmtk_structure_open(const char *path, const cdcmtk_structure_limits *limits, cdcmtk_structure **structure,
+                          cdcmtk_structure_facts *facts, cdicom_error *error);
 void cdcmtk_structure_close(cdcmtk_structure *structure);
 int cdcmtk_structure_region(cdcmtk_structure *structure, size_t index, cdcmtk_region_facts *facts,
                             cdicom_error *error);

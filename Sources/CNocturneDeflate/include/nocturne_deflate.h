@@ -19,16 +19,21 @@ size_t nocturne_deflate_bound(size_t count);
 /* The number of bytes that nocturne_deflater_new allocates. */
 size_t nocturne_deflater_bytes(void);
 
+/* How voxels lie in the bytes. `width`: bytes per voxel, 1, 2 or 4; repetitions are searched at whole voxels from the
+ * beginning on. `row`: number of bytes from a voxel to its neighbour in the next row, or 0. */
+typedef struct {
+    int width;
+    size_t row;
+} nocturne_voxels;
+
 /* Compresses `count` bytes (below 2^31) without reference to preceding bytes, and returns the number of bytes written.
  *
- * `width`: bytes per voxel, 1, 2 or 4; repetitions are searched at whole voxels from `content` on. `row`: number of
- * bytes from a voxel to its neighbour in the next row, or 0. With `is_last` the deflate stream ends; without it, the
- * output ends at a byte boundary (an empty stored block, as after Z_SYNC_FLUSH) and more may follow. */
+ * With `is_last` the deflate stream ends; without it, the output ends at a byte boundary (an empty stored block, as
+ * after Z_SYNC_FLUSH) and more may follow. */
 size_t nocturne_deflate(
     nocturne_deflater *deflater,
     const uint8_t *content,
     size_t count,
-    int width,
-    size_t row,
+    nocturne_voxels voxels,
     int is_last,
     uint8_t *target);

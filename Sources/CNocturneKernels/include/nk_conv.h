@@ -47,20 +47,19 @@ enum {
 };
 
 /// The operands of products. Prologue, sums, bias, residual and activation are float32 and statistics float64 in all
-/// cases.
+/// cases; on matrix tiles statistics of up to 96 voxels are float32.
 enum {
     /// float32 operands.
     NK_CONV_FLOAT32 = 0,
     /// Operands rounded to bfloat16, to nearest, ties to even: the input after its prologue, and the weights. With
-    /// minimal filtering on an instruction set that has bfloat16 products, their transforms are rounded instead (tiles
-    /// of 2 × 2, so that the error is at most half as large again), except for layers that are faster in float32, with
-    /// its larger tiles, and are computed so. Where there are no such products, and for layers that cannot use them well
-    /// (up to four input channels, depthwise), the rounded operands are multiplied as float32.
+    /// minimal filtering on vectors that have bfloat16 products, their transforms are rounded instead (tiles of 2 × 2, so
+    /// that the error is at most half as large again), except for layers that are faster in float32, with its larger
+    /// tiles, and are computed so. Where there are no such products, and for layers that cannot use them well (up to four
+    /// input channels, depthwise), the rounded operands are multiplied as float32.
     NK_CONV_BFLOAT16 = 1,
-    /// Where matrix tiles are faster, each float32 operand is the sum of two bfloat16 values, in three products: 16 to
-    /// 17 significant bits, 4e-6 root mean square for a layer, which grows to 1.6e-5 in the logits of an untrained
-    /// U-Net of five stages where float32 has 2.6e-6. Elsewhere the same as NK_CONV_FLOAT32. With NK_CONV_DIRECT, used
-    /// wherever there are tiles.
+    /// Where matrix tiles are faster, each float32 operand is the sum of three bfloat16 values, in six products: errors of
+    /// 2e-7 to 9e-7, root mean square, which is less than those of sums of float32. Elsewhere the same as NK_CONV_FLOAT32.
+    /// With NK_CONV_DIRECT, used wherever there are tiles.
     NK_CONV_SPLIT = 2,
 };
 
@@ -92,8 +91,10 @@ typedef struct nk_conv_desc {
 /// scale[c] + shift[c], then y < 0 ? slope * y : y. Padding zeros are added after that.
 typedef struct nk_conv_source {
     /// `[in_z][in_y][in_x][channels]`.
-    const float *data;
+    const void *data;
     int32_t channels;
+    /// Whether the values are bfloat16, not float32: only where nk_conv_reads_bfloat16 allows it.
+    int32_t bfloat16;
     /// Both with `channels` values, or both NULL for no scaling.
     const float *_Nullable scale;
     const float *_Nullable shift;
@@ -106,8 +107,8 @@ typedef struct nk_conv_plan nk_conv_plan;
 /// Whether this processor can run plans of an instruction set (one of NK_CONV_ISA_*).
 int32_t nk_conv_isa_available(int32_t isa);
 
-/// The best instruction set of this processor that is not above the named one: baseline, avx2, avx512, avx512-bf16, amx
-/// (or amx-split), and amx-model (or amx-model-split) for the model, where it can be run. Any other name sets no limit.
+/// The best instruction set of this processor that is not above the named one: baseline, avx2, avx512, avx512-bf16, amx,
+/// and amx-model for the model, where it can be run. Any other name sets no limit.
 int32_t nk_conv_isa_limited(const char *name);
 
 /// The name of the kernels that compute layers of a precision with an instruction set: the instruction set's name as
@@ -159,6 +160,11 @@ nk_conv_work nk_conv_plan_work(const nk_conv_plan *plan);
 /// 4x4", "minimal 2x4" or "minimal 2x2" (along y and x), "matrix tiles", or "gathered" for products of gathered rows.
 const char *nk_conv_plan_method(const nk_conv_plan *plan);
 
+/// Whether the output of a plan may be bfloat16, and whether the sources of a layer with these numbers of channels and groups
+/// may be, with the instruction set and the precision of such a plan.
+int32_t nk_conv_plan_stores_bfloat16(const nk_conv_plan *plan);
+int32_t nk_conv_reads_bfloat16(int32_t cin, int32_t groups);
+
 /// Bytes of scratch memory that any running chunk needs, without alignment requirements. Its content is not used after
 /// the chunk.
 size_t nk_conv_scratch_bytes(const nk_conv_plan *plan);
@@ -166,19 +172,28 @@ size_t nk_conv_scratch_bytes(const nk_conv_plan *plan);
 /// The number of chunks of the layer. Fixed at creation.
 int32_t nk_conv_chunk_count(const nk_conv_plan *plan);
 
-/// Computes one chunk: out = activation(convolution + bias + residual).
-///
-/// - `sources`: together `cin` channels.
-/// - `residual`: in the layout of the output, or NULL. It must not overlap `out`; neither may the sources.
-/// - `out`: `[out_z][out_y][out_x][cout]`. One of more than 32 MiB that begins with a cache line is stored past the caches
-///   where that is possible, which is faster.
-/// - `out_slope`: the activation, y < 0 ? out_slope * y : y; 1 for none.
-/// - `stats`: NULL, or the whole array `[chunk count][2][cout]`, in which the chunk writes its own row: sums and sums
-///   of squares of the values it wrote.
-/// - `scratch`: nk_conv_scratch_bytes bytes, one buffer per running thread.
-void nk_conv_run_chunk(
-    const nk_conv_plan *plan, const nk_conv_source *sources, int32_t source_count, const float *_Nullable residual,
-    float *out, float out_slope, double *_Nullable stats, int32_t chunk, void *scratch);
+/// What the chunks of one run read and write: out = activation(convolution + bias + residual).
+typedef struct nk_conv_run {
+    /// Together `cin` channels.
+    const nk_conv_source *sources;
+    int32_t source_count;
+    /// In the layout of the output, or NULL. It must not overlap `out`; neither may the sources.
+    const float *_Nullable residual;
+    /// `[out_z][out_y][out_x][cout]`. One of more than 32 MiB that begins with a cache line is stored past the caches where
+    /// that is possible, which is faster.
+    void *out;
+    /// Whether the output is bfloat16, not float32: only where nk_conv_plan_stores_bfloat16 allows it, and without a
+    /// residual.
+    int32_t out_bfloat16;
+    /// The activation, y < 0 ? out_slope * y : y; 1 for none.
+    float out_slope;
+    /// NULL, or `[chunk count][2][cout]`, of which every chunk writes its own row: sums and sums of squares of the values
+    /// it wrote.
+    double *_Nullable stats;
+} nk_conv_run;
+
+/// Computes one chunk. `scratch`: nk_conv_scratch_bytes bytes, one buffer per running thread.
+void nk_conv_run_chunk(const nk_conv_plan *plan, const nk_conv_run *run, int32_t chunk, void *scratch);
 
 /// Adds the chunks' rows in order: `merged` is `[2][cout]`, sums and then sums of squares.
 void nk_conv_merge_stats(const nk_conv_plan *plan, const double *stats, double *merged);

@@ -20,18 +20,16 @@ extern "C" {
 
 enum { NK_MAX_RANK = 8 };
 
-/// out = leaky(in * scale[c] + shift[c], slope), over `rows` voxels of `channels` values. `out` may be `in`.
-void nk_affine_rows(
-    const float *in, const float *_Nullable scale, const float *_Nullable shift, float slope, float *out, size_t rows,
-    size_t channels);
-
-/// One operand of nk_sum_rows: leaky(data * scale[c] + shift[c], slope); scale and shift may be NULL.
+/// leaky(data * scale[c] + shift[c], slope), over voxels of channels; scale and shift may be NULL.
 typedef struct nk_affine_operand {
     const float *data;
     const float *_Nullable scale;
     const float *_Nullable shift;
     float slope;
 } nk_affine_operand;
+
+/// The operand itself, over `rows` voxels of `channels` values. `out` may be its data.
+void nk_affine_rows(const nk_affine_operand *in, float *out, size_t rows, size_t channels);
 
 /// out = leaky(a + b, slope), over `rows` voxels. `out` may be the data of either.
 void nk_sum_rows(
@@ -91,6 +89,8 @@ enum {
 };
 
 /// Elements [begin, end) of a dense output of extents `dims`; each operand is read with its own strides (0 repeats).
+///
+/// Ten parameters, as nk_move: Swift passes its arrays as pointers in a call only, not in a struct.
 void nk_binary(
     int32_t kind, int32_t rank, const size_t *dims, const float *a, const ptrdiff_t *a_strides, const float *b,
     const ptrdiff_t *b_strides, float *out, size_t begin, size_t end);
@@ -98,6 +98,8 @@ void nk_binary(
 /// Moves elements [begin, end), counted in C order over `dims`, from a strided source to a strided destination.
 /// Along an axis with a table, element i is at offset tables[axis][i] of the source; a negative offset gives `fill`.
 /// Along other axes it is at i * src_strides[axis].
+///
+/// Ten parameters, as nk_binary.
 void nk_move(
     int32_t rank, const size_t *dims, const float *src, const ptrdiff_t *src_strides,
     const ptrdiff_t *_Nullable const *_Nonnull tables, float *dst, const ptrdiff_t *dst_strides, float fill,
@@ -143,35 +145,36 @@ enum {
     NK_REDUCE_SUM_OF_SQUARES = 7,
 };
 
-/// Reduces the middle axis of [outer][n][inner] for the positions [begin, end) of [outer][inner].
-void nk_reduce(int32_t kind, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end);
+/// Rows along the middle axis of [outer][n][inner]: those at the positions [begin, end) of [outer][inner].
+typedef struct nk_axis_rows {
+    const float *in;
+    size_t n, inner, begin, end;
+} nk_axis_rows;
 
-/// The index of the largest (or smallest) element of the middle axis of [outer][n][inner], as a float, for the
-/// positions [begin, end) of [outer][inner]. Of equal elements the first counts, or the last.
-void nk_arg_extreme(
-    int32_t smallest, int32_t last, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end);
+/// Reduces each row to a value of `out`, [outer][inner].
+void nk_reduce(int32_t kind, const nk_axis_rows *rows, float *out);
 
-/// The k largest (or smallest) elements of the middle axis of [outer][n][inner] in order, and their indices as floats,
-/// for the positions [begin, end) of [outer][inner]. Of equal elements the first comes first. `scratch`: 8 * n bytes.
+/// The index of the largest (or smallest) element of each row, as a float. Of equal elements the first counts, or the
+/// last.
+void nk_arg_extreme(int32_t smallest, int32_t last, const nk_axis_rows *rows, float *out);
+
+/// The k largest (or smallest) elements of each row in order, and their indices as floats. Of equal elements the first
+/// comes first. `scratch`: 8 * n bytes.
 void nk_top_k(
-    int32_t smallest, const float *in, float *_Nullable values, float *_Nullable indices, size_t n, size_t k,
-    size_t inner, size_t begin, size_t end, void *scratch);
+    int32_t smallest, const nk_axis_rows *rows, size_t k, float *_Nullable values, float *_Nullable indices, void *scratch);
 
-/// Sums of the elements up to each position along the middle axis of [outer][n][inner], for the positions [begin, end)
-/// of [outer][inner]. An exclusive sum leaves out the element itself; a reversed one starts at the end.
-void nk_running_sum(
-    int32_t exclusive, int32_t reversed, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end);
+/// Sums of the elements of each row up to each of them. An exclusive sum leaves out the element itself; a reversed one
+/// starts at the end.
+void nk_running_sum(int32_t exclusive, int32_t reversed, const nk_axis_rows *rows, float *out);
 
-/// Softmax along the middle axis of [outer][n][inner] for the positions [begin, end) of [outer][inner]. `out` may be
-/// `in`.
-void nk_softmax(const float *in, float *out, size_t n, size_t inner, int32_t logarithm, size_t begin, size_t end);
+/// Softmax of each row, or its logarithm. `out` may be the input.
+void nk_softmax(const nk_axis_rows *rows, int32_t logarithm, float *out);
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + shift over the rows [begin, end) of n values. `out` may be `in`.
+/// (x - mean) / sqrt(variance + epsilon) * scale + shift for each row, along the innermost axis. `out` may be the input.
 void nk_normalise_rows(
-    const float *in, const float *scale, const float *_Nullable shift, float epsilon, float *out, size_t n,
-    size_t begin, size_t end);
+    const nk_axis_rows *rows, const float *scale, const float *_Nullable shift, float epsilon, float *out);
 
-/// A matrix of an attention: row i starts at data + i * stride. Transposed: column i does.
+/// An operand of a product: row i starts at data + i * stride. Transposed: column i does.
 typedef struct nk_matrix {
     const float *data;
     size_t stride;
@@ -196,11 +199,20 @@ typedef struct nk_attention {
 
 void nk_attend(const nk_attention *parameters, float *out, size_t out_stride, float *scratch);
 
-/// c = alpha * a b, or c + alpha * a b if `adds` is 1, row-major, on the calling thread: by the library's own kernels, or by OpenBLAS where there are none for
-/// the processor.
-void nk_matrix_product(
-    int32_t transpose_a, int32_t transpose_b, size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
-    const float *b, size_t ldb, int32_t adds, float *c, size_t ldc);
+/// c = alpha * a b, or c + alpha * a b if `adds` is 1: a has m rows and k columns, b k rows and n columns, and row i of c
+/// starts at c + i * c_stride.
+typedef struct nk_product {
+    nk_matrix a, b;
+    float *c;
+    size_t c_stride;
+    size_t m, n, k;
+    float alpha;
+    int32_t adds;
+} nk_product;
+
+/// Computes a product on the calling thread: by the library's own kernels, or by OpenBLAS where there are none for the
+/// processor.
+void nk_matrix_product(const nk_product *product);
 
 #if defined(__clang__)
 #pragma clang assume_nonnull end

@@ -14,13 +14,17 @@
 /// The unit of the upper part of nk_add_blocks' sums, which counts voxels.
 #define NK_BLOCK_COUNT_SHIFT 40
 
+/// A voxel is limited to `lower` and `upper` and becomes (voxel - lower) · scale, rounded to an integer.
+typedef struct {
+    float lower, upper, scale;
+} nk_voxel_range;
+
 /// Adds `count` float32 voxels to the sums of blocks along a row: voxel x to sums[(x + phase) / block].
 ///
-/// A voxel is limited to `lower` and `upper` and becomes (voxel - lower) · scale, rounded to an integer. Voxels that are not
-/// finite are left out. The lower 40 bits of a sum are that of the integers, the upper ones the number of voxels.
+/// Voxels that are not finite are left out. The lower 40 bits of a sum are that of the integers, the upper ones the number
+/// of voxels.
 void nk_add_blocks(
-    const float *row, ptrdiff_t count, ptrdiff_t phase, ptrdiff_t block, float lower, float upper, float scale,
-    uint64_t *sums);
+    const float *row, ptrdiff_t count, ptrdiff_t phase, ptrdiff_t block, nk_voxel_range range, uint64_t *sums);
 
 /// What rays pass through, and how they see it. Indices are those of voxels along three axes, the first varying fastest.
 typedef struct {

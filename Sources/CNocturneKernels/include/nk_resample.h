@@ -50,9 +50,16 @@ typedef struct {
     const ptrdiff_t *inside_x_offsets;
 } nk_row_source;
 
-void nk_resample_row(
-    float *out, ptrdiff_t count, const nk_row_source *source, const ptrdiff_t *row_offsets,
-    const ptrdiff_t *inside_row_offsets, const double *wz, const double *wy, int rows);
+/// The rows from which one is made: where they and their bytes of the mask begin, and their weights.
+typedef struct {
+    const ptrdiff_t *row_offsets;
+    const ptrdiff_t *inside_row_offsets;
+    const double *wz;
+    const double *wy;
+    int rows;
+} nk_source_rows;
+
+void nk_resample_row(float *out, ptrdiff_t count, const nk_row_source *source, const nk_source_rows *rows);
 
 /// The result of `nk_row_statistics`. Initially {0, 0, infinity, -infinity}.
 typedef struct {
@@ -62,12 +69,17 @@ typedef struct {
     float highest;
 } nk_statistics;
 
-/// Adds `count` values, `step` apart, to the statistics: their sum, or (squares != 0) that of the squares of their
-/// distances from `centre`, in float64, always in the same eight partial sums. NaN affects only the sums. With
-/// `inside`, only the values whose byte there is not 0 are counted.
-void nk_row_statistics(
-    nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *_Nullable inside, ptrdiff_t count,
-    double centre, int squares);
+/// `count` values, `step` apart. With `inside`, only those whose byte there is not 0 are counted.
+typedef struct {
+    const float *values;
+    ptrdiff_t step;
+    const uint8_t *_Nullable inside;
+    ptrdiff_t count;
+} nk_masked_row;
+
+/// Adds the values of a row to the statistics: their sum, or (squares != 0) that of the squares of their distances from
+/// `centre`, in float64, always in the same eight partial sums. NaN affects only the sums.
+void nk_row_statistics(nk_statistics *statistics, nk_masked_row row, double centre, int squares);
 
 /// How one axis is resampled: output k is the sum over taps t of sample indices[t * outputs + k] of the axis, widened
 /// by `padding` copies of its ends, times weights[t * outputs + k]. With a padding, samples are first converted to
@@ -81,7 +93,7 @@ typedef struct {
     const double *weights;
 } nk_axis;
 
-/// Up to eight rows of an image, and which of their voxels are mapped (all voxels without `inside`).
+/// One to eight rows of an image, and which of their voxels are mapped (all voxels without `inside`).
 typedef struct {
     const float *values;
     ptrdiff_t row_step;
@@ -90,6 +102,7 @@ typedef struct {
     ptrdiff_t inside_row_step;
     ptrdiff_t inside_step;
     nk_pointwise map;
+    int count;
 } nk_rows;
 
 /// The smallest and largest value so far, ignoring NaN. Initially {infinity, -infinity}.
@@ -98,17 +111,24 @@ typedef struct {
     float highest;
 } nk_range;
 
-/// Resamples 1 to 8 rows along their own axis, in float64, to rows of contiguous values `out_step` apart. `scratch`
+/// Resamples rows along their own axis, in float64, to rows of contiguous values `out_step` apart. `scratch`
 /// holds 8 * (inputs + 2 * padding) values. `range` is extended to include the mapped values.
 void nk_resample_rows(
-    double *out, ptrdiff_t out_step, int rows, const nk_rows *source, const nk_axis *axis, double *scratch,
-    nk_range *range);
+    double *out, ptrdiff_t out_step, const nk_rows *source, const nk_axis *axis, double *scratch, nk_range *range);
 
-/// Resamples `lanes` adjacent signals, with sample i of lane l at source[i * source_step + l], and clamps the results
-/// to [low, high]. `scratch` holds 32 * (inputs + 2 * padding) values.
-void nk_resample_lanes(
-    double *out, ptrdiff_t out_step, const double *source, ptrdiff_t source_step, ptrdiff_t lanes,
-    const nk_axis *axis, double *scratch, double low, double high);
+/// Adjacent signals, with sample i of signal l at values[i * step + l], and the range to which what is made of them is
+/// clamped.
+typedef struct {
+    const double *values;
+    ptrdiff_t step;
+    ptrdiff_t count;
+    double low;
+    double high;
+} nk_lanes;
+
+/// Resamples adjacent signals; samples of the result are `out_step` apart. `scratch` holds 32 * (inputs + 2 * padding)
+/// values.
+void nk_resample_lanes(double *out, ptrdiff_t out_step, const nk_lanes *source, const nk_axis *axis, double *scratch);
 
 /// A ring buffer of planes, through which an image is resampled along the axis perpendicular to them: plane p of the
 /// widened axis is in slot p % slots. One call continues with the newly loaded planes `loaded_before` to `loaded`,
@@ -168,12 +188,18 @@ typedef struct {
 /// Labels one native row: logits are interpolated in float32, along z, then y, then x.
 void nk_label_row(uint16_t *labels, ptrdiff_t count, const nk_label_taps *taps, nk_label_decision decision);
 
+/// The same row in the logits of several networks.
+typedef struct {
+    const nk_label_taps *taps;
+    int count;
+} nk_label_members;
+
 /// Labels one native row by the mean probabilities of several networks: their logits are interpolated as by `nk_label_row`,
 /// and become probabilities by softmax over the classes, or by the logistic function for regions, of which the last one with
-/// a mean above one half counts. `probabilities` receives the mean of the label that is chosen, 1 where no region is.
+/// a mean above `threshold` counts. `probabilities` receives the mean of the label that is chosen, 1 where no region is.
 /// `scratch` has `nk_label_row_mean_scratch(classes)` floats.
 void nk_label_row_mean(
-    uint16_t *labels, float *probabilities, ptrdiff_t count, const nk_label_taps *members, int member_count,
+    uint16_t *labels, float *probabilities, ptrdiff_t count, nk_label_members members,
     const nk_label_decision *decision, float *scratch);
 
 ptrdiff_t nk_label_row_mean_scratch(int classes);
@@ -189,12 +215,19 @@ enum {
     NK_PROBABILITIES_LESS_HALF,
 };
 
-/// The mean probabilities of several networks in one native row, as whole numbers of 1/255, rounded to the nearest: that of
-/// class c in voxel i at bytes[places[c] * step + i]; classes with a negative place are left out. The planes are interpolated
-/// as by `nk_label_row`. `scratch` has `nk_label_row_mean_scratch(classes)` floats.
+/// Which probabilities of a row are stored: those of class c begin places[c] * step bytes after the row's first; classes
+/// with a negative place are left out. `form`: of the planes.
+typedef struct {
+    const int32_t *places;
+    int classes;
+    int form;
+    ptrdiff_t step;
+} nk_probability_bytes;
+
+/// The mean probabilities of several networks in one native row, as whole numbers of 1/255, rounded to the nearest. The
+/// planes are interpolated as by `nk_label_row`. `scratch` has `nk_label_row_mean_scratch(classes)` floats.
 void nk_row_probabilities(
-    uint8_t *bytes, ptrdiff_t step, ptrdiff_t count, const nk_label_taps *members, int member_count, int classes,
-    const int32_t *places, int form, float *scratch);
+    uint8_t *bytes, ptrdiff_t count, nk_label_members members, const nk_probability_bytes *stored, float *scratch);
 
 /// Labels and their probabilities without interpolation: class c of voxel i is logits[c * class_step + i]. Softmax over the
 /// classes, or the logistic function of the region that is chosen. 1 for voxels without a region, and possibly for voxels

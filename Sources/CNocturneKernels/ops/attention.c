@@ -9,7 +9,7 @@ enum { LANES = 16 };
 
 /* Below this, exp is not a normal number. */
 #define SMALLEST_EXPONENT -87.0f
-/* Below this, exp is nothing beside the 1 of the largest score, even a million times. */
+/* Below this, exp is negligible relative to the 1 of the largest score, even a million times. */
 #define NEGLIGIBLE_EXPONENT -60.0f
 
 NK_INLINE float largest_of(const float *from, size_t n) {
@@ -95,17 +95,19 @@ static void softmax_columns(const float *from, float *to, size_t n, size_t inner
     }
 }
 
-void nk_softmax(const float *in, float *out, size_t n, size_t inner, int32_t logarithm, size_t begin, size_t end) {
+void nk_softmax(const nk_axis_rows *rows, int32_t logarithm, float *out) {
+    const float *in = rows->in;
+    const size_t n = rows->n, inner = rows->inner;
     if (inner == 1) {
-        for (size_t row = begin; row < end; row++) softmax_row(in + row * n, out + row * n, n, logarithm);
+        for (size_t row = rows->begin; row < rows->end; row++) softmax_row(in + row * n, out + row * n, n, logarithm);
         return;
     }
-    while (begin < end) {
-        const size_t start = begin / inner * n * inner + begin % inner;
-        size_t count = inner - begin % inner < 64 ? inner - begin % inner : 64;
-        if (count > end - begin) count = end - begin;
+    for (size_t place = rows->begin; place < rows->end;) {
+        const size_t start = place / inner * n * inner + place % inner;
+        size_t count = inner - place % inner < 64 ? inner - place % inner : 64;
+        if (count > rows->end - place) count = rows->end - place;
         softmax_columns(in + start, out + start, n, inner, logarithm, count);
-        begin += count;
+        place += count;
     }
 }
 
@@ -142,10 +144,10 @@ static void normalise_row(
 }
 
 void nk_normalise_rows(
-    const float *in, const float *scale, const float *shift, float epsilon, float *out, size_t n, size_t begin,
-    size_t end) {
-    for (size_t row = begin; row < end; row++) {
-        normalise_row(in + row * n, scale, shift, epsilon, out + row * n, n);
+    const nk_axis_rows *rows, const float *scale, const float *shift, float epsilon, float *out) {
+    const size_t n = rows->n;
+    for (size_t row = rows->begin; row < rows->end; row++) {
+        normalise_row(rows->in + row * n, scale, shift, epsilon, out + row * n, n);
     }
 }
 
@@ -192,9 +194,12 @@ void nk_attend(const nk_attention *p, float *out, size_t out_stride, float *scra
     for (size_t i = 0; i < p->rows; i++) states[i] = (row_state){0, -INFINITY};
     for (size_t first = 0; first < p->keys; first += group) {
         const size_t keys = p->keys - first < group ? p->keys - first : group;
-        nk_matrix_product(
-            p->query.transposed, p->key.transposed, p->rows, keys, p->depth, p->scale, p->query.data, p->query.stride,
-            p->key.data + first * (p->key.transposed ? p->key.stride : 1), p->key.stride, 0, scores, keys);
+        nk_product of_keys = {
+            .a = p->query, .b = p->key, .c = scores, .c_stride = keys,
+            .m = p->rows, .n = keys, .k = p->depth, .alpha = p->scale,
+        };
+        of_keys.b.data += first * (p->key.transposed ? p->key.stride : 1);
+        nk_matrix_product(&of_keys);
         for (size_t i = 0; i < p->rows; i++) {
             float *row = scores + i * keys;
             for (int32_t a = 0; a < p->addend_count; a++) {
@@ -204,10 +209,12 @@ void nk_attend(const nk_attention *p, float *out, size_t out_stride, float *scra
             const float factor = weigh_row(&states[i], row, keys);
             if (first && factor != 1) scale_row(out + i * out_stride, factor, p->columns);
         }
-        nk_matrix_product(
-            0, p->value.transposed, p->rows, p->columns, keys, 1, scores, keys,
-            p->value.data + first * (p->value.transposed ? 1 : p->value.stride), p->value.stride, first > 0, out,
-            out_stride);
+        nk_product of_values = {
+            .a = {.data = scores, .stride = keys}, .b = p->value, .c = out, .c_stride = out_stride,
+            .m = p->rows, .n = p->columns, .k = keys, .alpha = 1, .adds = first > 0,
+        };
+        of_values.b.data += first * (p->value.transposed ? 1 : p->value.stride);
+        nk_matrix_product(&of_values);
     }
     for (size_t i = 0; i < p->rows; i++) {
         scale_row(out + i * out_stride, (float)(1 / states[i].sum), p->columns);

@@ -9,15 +9,16 @@
 static inline float leaky(float y, float slope) { return y < 0 ? slope * y : y; }
 
 NK_CLONES
-void nk_affine_rows(
-    const float *in, const float *scale, const float *shift, float slope, float *out, size_t rows, size_t channels) {
-    for (size_t row = 0; row < rows; row++, in += channels, out += channels) {
+void nk_affine_rows(const nk_affine_operand *in, float *out, size_t rows, size_t channels) {
+    const float *x = in->data, *scale = in->scale, *shift = in->shift;
+    const float slope = in->slope;
+    for (size_t row = 0; row < rows; row++, x += channels, out += channels) {
         if (scale) {
             NK_VECTORISE
-            for (size_t c = 0; c < channels; c++) out[c] = leaky(in[c] * scale[c] + shift[c], slope);
+            for (size_t c = 0; c < channels; c++) out[c] = leaky(x[c] * scale[c] + shift[c], slope);
         } else {
             NK_VECTORISE
-            for (size_t c = 0; c < channels; c++) out[c] = leaky(in[c], slope);
+            for (size_t c = 0; c < channels; c++) out[c] = leaky(x[c], slope);
         }
     }
 }
@@ -145,9 +146,16 @@ void nk_unary(int32_t kind, const float *in, float *out, size_t count, float p, 
     }                                                               \
     break
 
+/* Elements of a tensor along an axis, `step` apart. */
+typedef struct line {
+    const float *first;
+    ptrdiff_t step;
+} line;
+
 NK_CLONES
-static void pairs(
-    int32_t kind, const float *a, ptrdiff_t da, const float *b, ptrdiff_t db, float *out, size_t count) {
+static void pairs(int32_t kind, line x_line, line y_line, float *out, size_t count) {
+    const float *a = x_line.first, *b = y_line.first;
+    const ptrdiff_t da = x_line.step, db = y_line.step;
     switch (kind) {
         case NK_BINARY_ADD: NK_PAIRS(x + y);
         case NK_BINARY_SUB: NK_PAIRS(x - y);
@@ -189,7 +197,7 @@ void nk_binary(
         }
         size_t run = dims[last] - index[last];
         if (run > end - begin) run = end - begin;
-        pairs(kind, first, a_strides[last], second, b_strides[last], out + begin, run);
+        pairs(kind, (line){first, a_strides[last]}, (line){second, b_strides[last]}, out + begin, run);
         begin += run;
         index[last] = 0;
         for (int32_t axis = last - 1; axis >= 0; axis--) {

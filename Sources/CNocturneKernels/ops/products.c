@@ -24,9 +24,9 @@ typedef struct product {
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Copies a block of the right operand; columns beyond it become 0. */
-static void pack(
-    float *panel, const float *b, size_t row, size_t column, size_t depth, size_t columns, size_t width) {
+/* Copies a block of the right operand of a product, from `b` on; columns beyond it become 0. */
+static void pack(float *panel, const product *p, const float *b, size_t depth, size_t columns, size_t width) {
+    const size_t row = p->b_row, column = p->b_column;
     for (size_t k = 0; k < depth; k++, panel += width, b += row) {
         if (column == 1) {
             for (size_t j = 0; j < columns; j++) panel[j] = b[j];
@@ -80,18 +80,19 @@ static int computed(const product *p) {
 static int computed(const product *p) { return (void)p, 0; }
 #endif
 
-void nk_matrix_product(
-    int32_t transpose_a, int32_t transpose_b, size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
-    const float *b, size_t ldb, int32_t adds, float *c, size_t ldc) {
+void nk_matrix_product(const nk_product *of) {
+    const nk_matrix *a = &of->a, *b = &of->b;
     const product p = {
-        .m = m, .n = n, .k = k, .alpha = alpha, .a = a, .b = b, .c = c, .c_row = ldc, .adds = adds,
-        .a_row = transpose_a ? 1 : lda, .a_column = transpose_a ? lda : 1,
-        .b_row = transpose_b ? 1 : ldb, .b_column = transpose_b ? ldb : 1,
+        .m = of->m, .n = of->n, .k = of->k, .alpha = of->alpha, .adds = of->adds,
+        .a = a->data, .a_row = a->transposed ? 1 : a->stride, .a_column = a->transposed ? a->stride : 1,
+        .b = b->data, .b_row = b->transposed ? 1 : b->stride, .b_column = b->transposed ? b->stride : 1,
+        .c = of->c, .c_row = of->c_stride,
     };
     if (computed(&p)) return;
     /* The library's own threads would compete with the caller's. Setting the number repeatedly costs nothing. */
     openblas_set_num_threads(1);
     cblas_sgemm(
-        CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, (blasint)m,
-        (blasint)n, (blasint)k, alpha, a, (blasint)lda, b, (blasint)ldb, (float)adds, c, (blasint)ldc);
+        CblasRowMajor, a->transposed ? CblasTrans : CblasNoTrans, b->transposed ? CblasTrans : CblasNoTrans, (blasint)p.m,
+        (blasint)p.n, (blasint)p.k, p.alpha, p.a, (blasint)a->stride, p.b, (blasint)b->stride, (float)p.adds, p.c,
+        (blasint)p.c_row);
 }

@@ -50,7 +50,7 @@ TARGET static void NAME(product)(const product *p) {
         for (size_t k = 0; k < p->k; k += PANEL_DEPTH) {
             const int is_first = k == 0 && !p->adds;
             const size_t depth = p->k - k < PANEL_DEPTH ? p->k - k : PANEL_DEPTH;
-            pack(panel, p->b + k * p->b_row + j * p->b_column, p->b_row, p->b_column, depth, columns, WIDTH);
+            pack(panel, p, p->b + k * p->b_row + j * p->b_column, depth, columns, WIDTH);
             for (size_t i = 0; i < p->m;) {
                 const size_t left = p->m - i;
                 const size_t rows = left >= ROWS ? ROWS : left >= 4 ? 4 : left >= 2 ? 2 : 1;

@@ -88,24 +88,30 @@ static void reduce_columns(int32_t kind, const float *from, float *to, size_t n,
     }
 }
 
-void nk_reduce(int32_t kind, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end) {
+void nk_reduce(int32_t kind, const nk_axis_rows *rows, float *out) {
+    const size_t n = rows->n, inner = rows->inner;
     if (inner == 1) {
-        for (size_t row = begin; row < end; row++) out[row] = reduced(kind, in + row * n, n);
+        for (size_t row = rows->begin; row < rows->end; row++) out[row] = reduced(kind, rows->in + row * n, n);
         return;
     }
-    while (begin < end) {
-        const size_t outer = begin / inner, j = begin % inner;
+    for (size_t place = rows->begin; place < rows->end;) {
+        const size_t outer = place / inner, j = place % inner;
         size_t count = inner - j < 64 ? inner - j : 64;
-        if (count > end - begin) count = end - begin;
-        reduce_columns(kind, in + outer * n * inner + j, out + begin, n, inner, count);
-        begin += count;
+        if (count > rows->end - place) count = rows->end - place;
+        reduce_columns(kind, rows->in + outer * n * inner + j, out + place, n, inner, count);
+        place += count;
     }
 }
 
-void nk_arg_extreme(
-    int32_t smallest, int32_t last, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end) {
-    for (size_t place = begin; place < end; place++) {
-        const float *from = in + place / inner * n * inner + place % inner;
+/* The position of the first element of the row at a position, for rows of `each` elements. */
+NK_INLINE size_t row_start(size_t place, size_t each, size_t inner) {
+    return place / inner * each * inner + place % inner;
+}
+
+void nk_arg_extreme(int32_t smallest, int32_t last, const nk_axis_rows *rows, float *out) {
+    const size_t n = rows->n, inner = rows->inner;
+    for (size_t place = rows->begin; place < rows->end; place++) {
+        const float *from = rows->in + row_start(place, n, inner);
         size_t best = 0;
         float value = from[0];
         for (size_t i = 1; i < n; i++) {
@@ -148,13 +154,12 @@ static void sift(element *heap, size_t count, size_t place, int32_t smallest) {
     }
 }
 
-void nk_top_k(
-    int32_t smallest, const float *in, float *values, float *indices, size_t n, size_t k, size_t inner, size_t begin,
-    size_t end, void *scratch) {
+void nk_top_k(int32_t smallest, const nk_axis_rows *rows, size_t k, float *values, float *indices, void *scratch) {
+    const size_t n = rows->n, inner = rows->inner;
     element *heap = scratch;
-    for (size_t place = begin; place < end && k > 0; place++) {
-        const float *from = in + place / inner * n * inner + place % inner;
-        const size_t to = place / inner * k * inner + place % inner;
+    for (size_t place = rows->begin; place < rows->end && k > 0; place++) {
+        const float *from = rows->in + row_start(place, n, inner);
+        const size_t to = row_start(place, k, inner);
         for (size_t i = 0; i < k; i++) heap[i] = (element){from[i * inner], (uint32_t)i};
         for (size_t i = k / 2; i-- > 0;) sift(heap, k, i, smallest);
         for (size_t i = k; i < n; i++) {
@@ -172,14 +177,14 @@ void nk_top_k(
     }
 }
 
-void nk_running_sum(
-    int32_t exclusive, int32_t reversed, const float *in, float *out, size_t n, size_t inner, size_t begin, size_t end) {
-    for (size_t place = begin; place < end; place++) {
-        const size_t start = place / inner * n * inner + place % inner;
+void nk_running_sum(int32_t exclusive, int32_t reversed, const nk_axis_rows *rows, float *out) {
+    const size_t n = rows->n, inner = rows->inner;
+    for (size_t place = rows->begin; place < rows->end; place++) {
+        const size_t start = row_start(place, n, inner);
         double sum = 0;
         for (size_t i = 0; i < n; i++) {
             const size_t at = start + (reversed ? n - 1 - i : i) * inner;
-            const double x = in[at];
+            const double x = rows->in[at];
             out[at] = (float)(exclusive ? sum : sum + x);
             sum += x;
         }

@@ -25,10 +25,10 @@ static double total(const float *values, int count) {
 
 /// Defines a function that runs the loop. SPREAD fills a vector with a value, FACTOR an operand with it, and NEXT is the
 /// accumulator after a multiply-add.
-#define PRODUCTS(NAME, VECTOR, OPERAND, SUMS, SPREAD, FACTOR, NEXT)                      \
+#define PRODUCTS(NAME, VECTOR, SUMS, SPREAD, FACTOR, NEXT)                               \
     static double NAME(int64_t rounds) {                                                 \
         enum { LANES = sizeof(VECTOR) / sizeof(float) };                                 \
-        const OPERAND a = FACTOR(one), b = FACTOR(one);                                  \
+        const __typeof__(FACTOR(one)) a = FACTOR(one), b = FACTOR(one);                  \
         VECTOR sums[SUMS];                                                               \
         UNROLL for (int i = 0; i < SUMS; i++) sums[i] = SPREAD((float)i);                \
         for (int64_t round = 0; round < rounds; round++) {                               \
@@ -43,18 +43,18 @@ static double total(const float *values, int count) {
 // The product changes with every round, so that it cannot be computed before the loop. Fused where the architecture has
 // the instruction.
 #define PORTABLE_NEXT(sum, a, b) ((sum) * (a) + (b))
-PRODUCTS(products_portable, peak_vector, peak_vector, PORTABLE_SUMS, PORTABLE_SPREAD, PORTABLE_SPREAD, PORTABLE_NEXT)
+PRODUCTS(products_portable, peak_vector, PORTABLE_SUMS, PORTABLE_SPREAD, PORTABLE_SPREAD, PORTABLE_NEXT)
 
 #if defined(__x86_64__) && defined(__clang__)
 
 #include <immintrin.h>
 
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-PRODUCTS(products_avx2, __m256, __m256, AVX2_SUMS, _mm256_set1_ps, _mm256_set1_ps, _mm256_fmadd_ps)
+PRODUCTS(products_avx2, __m256, AVX2_SUMS, _mm256_set1_ps, _mm256_set1_ps, _mm256_fmadd_ps)
 #pragma clang attribute pop
 
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq"))), apply_to = function)
-PRODUCTS(products_avx512, __m512, __m512, AVX512_SUMS, _mm512_set1_ps, _mm512_set1_ps, _mm512_fmadd_ps)
+PRODUCTS(products_avx512, __m512, AVX512_SUMS, _mm512_set1_ps, _mm512_set1_ps, _mm512_fmadd_ps)
 #pragma clang attribute pop
 
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16"))), apply_to = function)
@@ -62,7 +62,7 @@ PRODUCTS(products_avx512, __m512, __m512, AVX512_SUMS, _mm512_set1_ps, _mm512_se
 static inline __attribute__((always_inline)) __m512bh pairs_of(float x) {
     return _mm512_cvtne2ps_pbh(_mm512_set1_ps(x), _mm512_set1_ps(x));
 }
-PRODUCTS(products_bf16, __m512, __m512bh, AVX512_SUMS, _mm512_set1_ps, pairs_of, _mm512_dpbf16_ps)
+PRODUCTS(products_bf16, __m512, AVX512_SUMS, _mm512_set1_ps, pairs_of, _mm512_dpbf16_ps)
 #pragma clang attribute pop
 
 #endif

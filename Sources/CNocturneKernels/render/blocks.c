@@ -6,9 +6,10 @@
 enum { piece = 256 };
 
 void nk_add_blocks(
-    const float *restrict row, ptrdiff_t count, ptrdiff_t phase, ptrdiff_t block, float lower, float upper, float scale,
+    const float *restrict row, ptrdiff_t count, ptrdiff_t phase, ptrdiff_t block, nk_voxel_range range,
     uint64_t *restrict sums)
 {
+    const float lower = range.lower, upper = range.upper, scale = range.scale;
     ptrdiff_t target = phase / block;
     ptrdiff_t left = block - phase % block;
     for (ptrdiff_t start = 0; start < count; start += piece) {

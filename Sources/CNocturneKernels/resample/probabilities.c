@@ -88,13 +88,13 @@ NK_INLINE void add_probabilities(
     }
 }
 
-/// The class of the largest sum, the lowest on a tie; or the last region whose mean is above one half. Its mean is the
+/// The class of the largest sum, the lowest on a tie; or the last region whose mean is above the threshold. Its mean is the
 /// voxel's probability, 1 where no region is chosen.
 NK_INLINE void decide(
     uint16_t *restrict labels, float *restrict probabilities, const float *restrict sums,
     const nk_label_decision *decision, int members, ptrdiff_t length)
 {
-    const float half = 0.5f * (float)members;
+    const float limit = decision->threshold * (float)members;
     float best[chunk_length];
     int32_t winner[chunk_length];
     for (ptrdiff_t i = 0; i < length; i++) {
@@ -105,8 +105,8 @@ NK_INLINE void decide(
         const float *restrict sum = sums + c * chunk_length;
         if (decision->regions) {
             for (ptrdiff_t i = 0; i < length; i++) {
-                winner[i] = sum[i] > half ? c : winner[i];
-                best[i] = sum[i] > half ? sum[i] : best[i];
+                winner[i] = sum[i] > limit ? c : winner[i];
+                best[i] = sum[i] > limit ? sum[i] : best[i];
             }
         } else {
             for (ptrdiff_t i = 0; i < length; i++) {
@@ -122,33 +122,34 @@ NK_INLINE void decide(
 }
 
 NK_INLINE void nk_label_row_mean_body(
-    uint16_t *labels, float *probabilities, ptrdiff_t count, const nk_label_taps *members, int member_count,
+    uint16_t *labels, float *probabilities, ptrdiff_t count, nk_label_members members,
     const nk_label_decision *decision, float *scratch)
 {
+    const nk_label_taps *taps = members.taps;
     float *values = scratch, *sums = scratch + (ptrdiff_t)decision->classes * chunk_length;
     ptrdiff_t begin = 0;
     while (begin < count) {
         ptrdiff_t end = begin + chunk_length < count ? begin + chunk_length : count;
-        for (int m = 0; m < member_count; m++)
-            while (members[m].x1[end - 1] - members[m].x0[begin] >= span_length) end--;
+        for (int m = 0; m < members.count; m++)
+            while (taps[m].x1[end - 1] - taps[m].x0[begin] >= span_length) end--;
         const ptrdiff_t length = end - begin;
         memset(sums, 0, sizeof(float) * (size_t)decision->classes * chunk_length);
-        for (int m = 0; m < member_count; m++) {
-            interpolate(values, &members[m], decision->classes, begin, length);
+        for (int m = 0; m < members.count; m++) {
+            interpolate(values, &taps[m], decision->classes, begin, length);
             add_probabilities(sums, values, decision->classes, decision->regions, length);
         }
-        decide(labels + begin, probabilities + begin, sums, decision, member_count, length);
+        decide(labels + begin, probabilities + begin, sums, decision, members.count, length);
         begin = end;
     }
 }
 
 NK_VARIANTS(
     void, nk_label_row_mean,
-    (uint16_t *labels, float *probabilities, ptrdiff_t count, const nk_label_taps *members, int member_count,
+    (uint16_t *labels, float *probabilities, ptrdiff_t count, nk_label_members members,
      const nk_label_decision *decision, float *scratch),
-    (labels, probabilities, count, members, member_count, decision, scratch))
+    (labels, probabilities, count, members, decision, scratch))
 
-/// Adds interpolated values to sums, after `values` have become probabilities as the form says.
+/// Adds interpolated values to sums, after `values` have become probabilities as `form` specifies.
 NK_INLINE void add_as(float *restrict sums, float *restrict values, int classes, int form, ptrdiff_t length)
 {
     if (form == NK_LOGITS_OF_CLASSES || form == NK_LOGITS_OF_REGIONS) {
@@ -164,26 +165,28 @@ NK_INLINE void add_as(float *restrict sums, float *restrict values, int classes,
 }
 
 NK_INLINE void nk_row_probabilities_body(
-    uint8_t *bytes, ptrdiff_t step, ptrdiff_t count, const nk_label_taps *members, int member_count, int classes,
-    const int32_t *places, int form, float *scratch)
+    uint8_t *bytes, ptrdiff_t count, nk_label_members members, const nk_probability_bytes *stored, float *scratch)
 {
+    const nk_label_taps *taps = members.taps;
+    const int classes = stored->classes;
+    const int32_t *places = stored->places;
     float *values = scratch, *sums = scratch + (ptrdiff_t)classes * chunk_length;
-    const float scale = 255.0f / (float)member_count;
+    const float scale = 255.0f / (float)members.count;
     ptrdiff_t begin = 0;
     while (begin < count) {
         ptrdiff_t end = begin + chunk_length < count ? begin + chunk_length : count;
-        for (int m = 0; m < member_count; m++)
-            while (members[m].x1[end - 1] - members[m].x0[begin] >= span_length) end--;
+        for (int m = 0; m < members.count; m++)
+            while (taps[m].x1[end - 1] - taps[m].x0[begin] >= span_length) end--;
         const ptrdiff_t length = end - begin;
         memset(sums, 0, sizeof(float) * (size_t)classes * chunk_length);
-        for (int m = 0; m < member_count; m++) {
-            interpolate(values, &members[m], classes, begin, length);
-            add_as(sums, values, classes, form, length);
+        for (int m = 0; m < members.count; m++) {
+            interpolate(values, &taps[m], classes, begin, length);
+            add_as(sums, values, classes, stored->form, length);
         }
         for (int c = 0; c < classes; c++) {
             if (places[c] < 0) continue;
             const float *restrict sum = sums + c * chunk_length;
-            uint8_t *restrict to = bytes + places[c] * step + begin;
+            uint8_t *restrict to = bytes + places[c] * stored->step + begin;
             for (ptrdiff_t i = 0; i < length; i++) {
                 const float value = sum[i] * scale;
                 to[i] = (uint8_t)((value < 0.0f ? 0.0f : value > 255.0f ? 255.0f : value) + 0.5f);
@@ -195,9 +198,8 @@ NK_INLINE void nk_row_probabilities_body(
 
 NK_VARIANTS(
     void, nk_row_probabilities,
-    (uint8_t *bytes, ptrdiff_t step, ptrdiff_t count, const nk_label_taps *members, int member_count, int classes,
-     const int32_t *places, int form, float *scratch),
-    (bytes, step, count, members, member_count, classes, places, form, scratch))
+    (uint8_t *bytes, ptrdiff_t count, nk_label_members members, const nk_probability_bytes *stored, float *scratch),
+    (bytes, count, members, stored, scratch))
 
 /// The labels of a chunk of logits without interpolation, and the logits that decided.
 NK_INLINE void decide_logits(

@@ -9,17 +9,17 @@
 
 enum { chunk_length = 256 };
 
-/// Loads are separate from arithmetic, so that the arithmetic is vectorised.
+/// Loads are separate from arithmetic, so that the arithmetic is vectorised. `r`: which of the rows.
 NK_INLINE void read_row(
-    float *restrict read, const nk_row_source *source, ptrdiff_t row_offset, ptrdiff_t inside_row_offset,
-    ptrdiff_t first, ptrdiff_t length)
+    float *restrict read, const nk_row_source *source, const nk_source_rows *rows, int r, ptrdiff_t first,
+    ptrdiff_t length)
 {
     const nk_pointwise map = source->map;
-    const float *row = source->values + row_offset;
+    const float *row = source->values + rows->row_offsets[r];
     const ptrdiff_t *offsets = source->x_offsets + first;
     for (ptrdiff_t i = 0; i < length; i++) read[i] = row[offsets[i]];
     if (source->inside) {
-        const uint8_t *inside = source->inside + inside_row_offset;
+        const uint8_t *inside = source->inside + rows->inside_row_offsets[r];
         const ptrdiff_t *places = source->inside_x_offsets + first;
         for (ptrdiff_t i = 0; i < length; i++) {
             float v = read[i];
@@ -40,30 +40,30 @@ NK_INLINE void read_row(
     }
 }
 
-/// Along x in float32.
-NK_INLINE void single_row(
-    float *restrict out, const nk_row_source *source, ptrdiff_t row_offset, ptrdiff_t inside_row_offset,
-    ptrdiff_t begin, ptrdiff_t length, ptrdiff_t count)
+/// The two taps along x in float32: `out` has the first one's values, `read` the second one's.
+NK_INLINE void mix_taps(
+    float *restrict out, const float *restrict read, const double *first, const double *second, ptrdiff_t length)
 {
-    float read[chunk_length];
-    read_row(out, source, row_offset, inside_row_offset, begin, length);
-    if (source->taps == 1) return;
-    read_row(read, source, row_offset, inside_row_offset, count + begin, length);
-    const double *first = source->x_weights + begin, *second = first + count;
     for (ptrdiff_t i = 0; i < length; i++) out[i] = out[i] * (float)first[i] + read[i] * (float)second[i];
 }
 
 NK_INLINE void nk_resample_row_body(
-    float *restrict out, ptrdiff_t count, const nk_row_source *source, const ptrdiff_t *row_offsets,
-    const ptrdiff_t *inside_row_offsets, const double *wz, const double *wy, int rows)
+    float *restrict out, ptrdiff_t count, const nk_row_source *source, const nk_source_rows *from)
 {
+    const double *wz = from->wz, *wy = from->wy;
+    const int rows = from->rows;
     double sums[chunk_length];
     float read[chunk_length], lines[4][chunk_length];
     for (ptrdiff_t begin = 0; begin < count; begin += chunk_length) {
         ptrdiff_t length = count - begin < chunk_length ? count - begin : chunk_length;
         if (source->single) {
-            for (int r = 0; r < rows; r++)
-                single_row(lines[r], source, row_offsets[r], inside_row_offsets[r], begin, length, count);
+            const double *weights = source->x_weights + begin;
+            for (int r = 0; r < rows; r++) {
+                read_row(lines[r], source, from, r, begin, length);
+                if (source->taps == 1) continue;
+                read_row(read, source, from, r, count + begin, length);
+                mix_taps(lines[r], read, weights, weights + count, length);
+            }
             for (int r = 0; r < rows && source->y_taps == 2; r += 2) {
                 float w0 = (float)wy[r], w1 = (float)wy[r + 1];
                 for (ptrdiff_t i = 0; i < length; i++) lines[r][i] = lines[r][i] * w0 + lines[r + 1][i] * w1;
@@ -81,7 +81,7 @@ NK_INLINE void nk_resample_row_body(
             const double *weights = source->x_weights + t * count + begin;
             for (int r = 0; r < rows; r++) {
                 const double weight_z = wz[r], weight_y = wy[r];
-                read_row(read, source, row_offsets[r], inside_row_offsets[r], t * count + begin, length);
+                read_row(read, source, from, r, t * count + begin, length);
                 for (ptrdiff_t i = 0; i < length; i++)
                     sums[i] += (((double)read[i] * weights[i]) * weight_y) * weight_z;
             }
@@ -89,7 +89,7 @@ NK_INLINE void nk_resample_row_body(
         for (int r = 0; !source->x_first && r < rows; r++) {
             double weight_z = wz[r], weight_y = wy[r];
             for (int t = 0; t < source->taps; t++) {
-                read_row(read, source, row_offsets[r], inside_row_offsets[r], t * count + begin, length);
+                read_row(read, source, from, r, t * count + begin, length);
                 const double *weights = source->x_weights + t * count + begin;
                 for (ptrdiff_t i = 0; i < length; i++)
                     sums[i] += (((double)read[i] * weight_z) * weight_y) * weights[i];
@@ -103,16 +103,16 @@ NK_INLINE void nk_resample_row_body(
 
 NK_VARIANTS(
     void, nk_resample_row,
-    (float *out, ptrdiff_t count, const nk_row_source *source, const ptrdiff_t *row_offsets,
-     const ptrdiff_t *inside_row_offsets, const double *wz, const double *wy, int rows),
-    (out, count, source, row_offsets, inside_row_offsets, wz, wy, rows))
+    (float *out, ptrdiff_t count, const nk_row_source *source, const nk_source_rows *rows),
+    (out, count, source, rows))
 
 enum { lanes = 8 };
 
-NK_INLINE void nk_row_statistics_body(
-    nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *inside, ptrdiff_t count,
-    double centre, int squares)
+NK_INLINE void nk_row_statistics_body(nk_statistics *statistics, nk_masked_row row, double centre, int squares)
 {
+    const float *values = row.values;
+    const uint8_t *inside = row.inside;
+    const ptrdiff_t step = row.step, count = row.count;
     double sums[lanes] = {0};
     float lowest[lanes], highest[lanes], read[lanes];
     for (int l = 0; l < lanes; l++) {
@@ -166,7 +166,5 @@ NK_INLINE void nk_row_statistics_body(
 }
 
 NK_VARIANTS(
-    void, nk_row_statistics,
-    (nk_statistics *statistics, const float *values, ptrdiff_t step, const uint8_t *inside, ptrdiff_t count,
-     double centre, int squares),
-    (statistics, values, step, inside, count, centre, squares))
+    void, nk_row_statistics, (nk_statistics *statistics, nk_masked_row row, double centre, int squares),
+    (statistics, row, centre, squares))

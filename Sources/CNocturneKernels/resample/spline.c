@@ -46,15 +46,25 @@ NK_INLINE void filter_block(double *restrict c, ptrdiff_t n, ptrdiff_t step, ptr
     }
 }
 
-/// Reads and maps up to row_chunk values, and extends the range to include them.
+/// The ranges of values in eight lanes.
+typedef struct {
+    float lowest[row_lanes], highest[row_lanes];
+} lane_ranges;
+
+/// Reads and maps up to row_chunk values of row `r`, from sample `begin` on, and extends the ranges to include them.
 NK_INLINE void read_mapped(
-    float *restrict out, const float *restrict source, ptrdiff_t step, const uint8_t *inside, ptrdiff_t inside_step,
-    ptrdiff_t count, nk_pointwise map, float *restrict lowest, float *restrict highest)
+    float *restrict out, const nk_rows *source, int r, ptrdiff_t begin, ptrdiff_t count, lane_ranges *restrict ranges)
 {
+    const float *restrict values = source->values + r * source->row_step + begin * source->step;
+    const ptrdiff_t step = source->step, inside_step = source->inside_step;
+    const uint8_t *inside =
+        source->inside ? source->inside + r * source->inside_row_step + begin * source->inside_step : 0;
+    const nk_pointwise map = source->map;
+    float *restrict lowest = ranges->lowest, *restrict highest = ranges->highest;
     if (step == 1) {
-        memcpy(out, source, (size_t)count * sizeof(float));
+        memcpy(out, values, (size_t)count * sizeof(float));
     } else {
-        for (ptrdiff_t i = 0; i < count; i++) out[i] = source[i * step];
+        for (ptrdiff_t i = 0; i < count; i++) out[i] = values[i * step];
     }
     if (inside) {
         for (ptrdiff_t i = 0; i < count; i++) {
@@ -121,18 +131,14 @@ NK_INLINE void sum_taps(double8 *result, const double *restrict c, const nk_axis
 /// Reads up to row_chunk samples of eight rows, from sample `begin` on, as columns of `c`, and extends the ranges to
 /// include them.
 NK_INLINE void load_columns(
-    double *restrict c, const nk_rows *source, int rows, ptrdiff_t begin, ptrdiff_t length, float *restrict lowest,
-    float *restrict highest)
+    double *restrict c, const nk_rows *source, ptrdiff_t begin, ptrdiff_t length, lane_ranges *restrict ranges)
 {
     float mapped[row_lanes][row_chunk];
     ptrdiff_t i = 0;
     for (int l = 0; l < row_lanes; l++) {
         // If there are fewer rows, the last one is read repeatedly.
-        int r = l < rows ? l : rows - 1;
-        read_mapped(
-            mapped[l], source->values + r * source->row_step + begin * source->step, source->step,
-            source->inside ? source->inside + r * source->inside_row_step + begin * source->inside_step : 0,
-            source->inside_step, length, source->map, lowest, highest);
+        int r = l < source->count ? l : source->count - 1;
+        read_mapped(mapped[l], source, r, begin, length, ranges);
     }
     for (; i + 8 <= length; i += 8) {
         float8 block[8];
@@ -148,23 +154,23 @@ NK_INLINE void load_columns(
 }
 
 NK_INLINE void nk_resample_rows_body(
-    double *out, ptrdiff_t out_step, int rows, const nk_rows *source, const nk_axis *axis, double *scratch,
-    nk_range *range)
+    double *out, ptrdiff_t out_step, const nk_rows *source, const nk_axis *axis, double *scratch, nk_range *range)
 {
     const ptrdiff_t n = axis->inputs, padding = axis->padding;
-    float lowest[row_lanes], highest[row_lanes];
+    const int rows = source->count;
+    lane_ranges ranges;
     for (int l = 0; l < row_lanes; l++) {
-        lowest[l] = range->lowest;
-        highest[l] = range->highest;
+        ranges.lowest[l] = range->lowest;
+        ranges.highest[l] = range->highest;
     }
     double *restrict c = scratch + padding * row_lanes;
     for (ptrdiff_t begin = 0; begin < n; begin += row_chunk) {
         ptrdiff_t length = n - begin < row_chunk ? n - begin : row_chunk;
-        load_columns(c, source, rows, begin, length, lowest, highest);
+        load_columns(c, source, begin, length, &ranges);
     }
     for (int l = 0; l < row_lanes; l++) {
-        range->lowest = lowest[l] < range->lowest ? lowest[l] : range->lowest;
-        range->highest = highest[l] > range->highest ? highest[l] : range->highest;
+        range->lowest = ranges.lowest[l] < range->lowest ? ranges.lowest[l] : range->lowest;
+        range->highest = ranges.highest[l] > range->highest ? ranges.highest[l] : range->highest;
     }
     if (padding > 0) {
         for (ptrdiff_t i = 1; i <= padding; i++) {
@@ -192,14 +198,17 @@ NK_INLINE void nk_resample_rows_body(
 
 NK_VARIANTS(
     void, nk_resample_rows,
-    (double *out, ptrdiff_t out_step, int rows, const nk_rows *source, const nk_axis *axis, double *scratch,
-     nk_range *range),
-    (out, out_step, rows, source, axis, scratch, range))
+    (double *out, ptrdiff_t out_step, const nk_rows *source, const nk_axis *axis, double *scratch, nk_range *range),
+    (out, out_step, source, axis, scratch, range))
 
+/// Resamples `lanes` of the signals, at most lane_block, from signal `first_lane` on.
 NK_INLINE void resample_lanes(
-    double *restrict out, ptrdiff_t out_step, const double *restrict source, ptrdiff_t source_step, ptrdiff_t lanes,
-    const nk_axis *axis, double *restrict c, double low, double high)
+    double *restrict out, ptrdiff_t out_step, const nk_lanes *signals, ptrdiff_t first_lane, ptrdiff_t lanes,
+    const nk_axis *axis, double *restrict c)
 {
+    const double *restrict source = signals->values + first_lane;
+    const ptrdiff_t source_step = signals->step;
+    const double low = signals->low, high = signals->high;
     const ptrdiff_t n = axis->inputs, padding = axis->padding, size = n + 2 * padding, m = axis->outputs;
     for (ptrdiff_t i = 0; i < size; i++) {
         ptrdiff_t from = i - padding;
@@ -217,7 +226,7 @@ NK_INLINE void resample_lanes(
             double w = axis->weights[t * m + k];
             for (ptrdiff_t l = 0; l < lanes; l++) sum[l] += tap[l] * w;
         }
-        double *to = out + k * out_step;
+        double *to = out + k * out_step + first_lane;
         for (ptrdiff_t l = 0; l < lanes; l++) {
             double v = sum[l];
             v = v < low ? low : v;
@@ -227,20 +236,19 @@ NK_INLINE void resample_lanes(
 }
 
 NK_INLINE void nk_resample_lanes_body(
-    double *out, ptrdiff_t out_step, const double *source, ptrdiff_t source_step, ptrdiff_t lanes,
-    const nk_axis *axis, double *scratch, double low, double high)
+    double *out, ptrdiff_t out_step, const nk_lanes *source, const nk_axis *axis, double *scratch)
 {
+    const ptrdiff_t lanes = source->count;
     ptrdiff_t l = 0;
     for (; l + lane_block <= lanes; l += lane_block)
-        resample_lanes(out + l, out_step, source + l, source_step, lane_block, axis, scratch, low, high);
-    if (l < lanes) resample_lanes(out + l, out_step, source + l, source_step, lanes - l, axis, scratch, low, high);
+        resample_lanes(out, out_step, source, l, lane_block, axis, scratch);
+    if (l < lanes) resample_lanes(out, out_step, source, l, lanes - l, axis, scratch);
 }
 
 NK_VARIANTS(
     void, nk_resample_lanes,
-    (double *out, ptrdiff_t out_step, const double *source, ptrdiff_t source_step, ptrdiff_t lanes,
-     const nk_axis *axis, double *scratch, double low, double high),
-    (out, out_step, source, source_step, lanes, axis, scratch, low, high))
+    (double *out, ptrdiff_t out_step, const nk_lanes *source, const nk_axis *axis, double *scratch),
+    (out, out_step, source, axis, scratch))
 
 NK_INLINE void nk_clamp_body(float *values, ptrdiff_t count, float low, float high)
 {

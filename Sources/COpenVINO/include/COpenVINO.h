@@ -53,25 +53,27 @@ int covino_describe(const covino_library *library, void *model, int of_outputs, 
 int covino_reshape(const covino_library *library, void *model, size_t count, const int *ranks,
                    const int64_t *extents);
 
-/* Compiles for the CPU, with at most 8 properties. */
-int covino_compile(const covino_library *library, void *core, void *model, size_t count, const char *const *keys,
-                   const char *const *values, void **compiled);
+/* Compiles for the CPU, with at most 8 properties: the key of each, then its value. */
+int covino_compile(const covino_library *library, void *core, void *model, size_t count,
+                   const char *const *properties, void **compiled);
 void covino_free_compiled(const covino_library *library, void *compiled);
 
 int covino_request(const covino_library *library, void *compiled, void **request);
 void covino_free_request(const covino_library *library, void *request);
+/* One of a model's inputs or outputs. */
+typedef struct {
+    int of_outputs;
+    size_t index;
+} covino_place;
+
 /* The request reads or writes these floats until others are bound. */
-int covino_bind(const covino_library *library, void *request, int of_outputs, size_t index, int rank,
-                const int64_t *extents, float *values);
+int covino_bind(const covino_library *library, void *request, covino_place place, int rank, const int64_t *extents,
+                float *values);
 int covino_start(const covino_library *library, void *request);
 /* Returns COVINO_NOT_READY if the request is still running after that time. */
 int covino_wait_for(const covino_library *library, void *request, int64_t milliseconds);
 int covino_wait(const covino_library *library, void *request);
 int covino_cancel(const covino_library *library, void *request);
-
-/* Writable private memory of this process in bytes, touched or not, after free heap memory was returned; 0 if
-   unknown. */
-size_t covino_private_bytes(void);
 /* The widest vector instructions of this processor: 3 AMX tiles for bfloat16, 2 AVX-512 with bfloat16, 1 AVX-512,
    0 AVX2, -1 none of these. */
 int covino_processor(void);

@@ -99,17 +99,19 @@ cphoto_code cphoto_jpeg_encode(
     const uint8_t *rgb, size_t width, size_t height, int quality, cphoto_jpeg_bytes *result);
 void cphoto_jpeg_release(cphoto_jpeg_bytes *result);
 
-/* Converts CMYK (0 is no ink) to RGB, as Pillow's convert does. */
+/* Converts CMYK (0 means no ink) to RGB, as Pillow's convert does. */
 void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);
 /* Blends colours with white by their alpha, rounded as in Pillow's alpha_composite. */
 void cphoto_rgba_on_white(const uint8_t *rgba, uint8_t *rgb, size_t count);
 
-/*
- * Copies `count` rows from row `first` of a stored picture of width × height into the upright picture, according to the
- * orientation of Exif (1 to 8).
- */
-void cphoto_place_rows(
-    const uint8_t *rows, size_t first, size_t count, size_t width, size_t height, int orientation, uint8_t *upright);
+/* A picture as it is stored, with the orientation of Exif (1 to 8). */
+typedef struct {
+    size_t width, height;
+    int orientation;
+} cphoto_stored;
+
+/* Copies `count` rows from row `first` of a stored picture into the upright picture, according to its orientation. */
+void cphoto_place_rows(const uint8_t *rows, size_t first, size_t count, cphoto_stored stored, uint8_t *upright);
 
 /* Adds the samples of one row, `factor` pixels at a time, to the sums of ceil(width / factor) pixels. */
 void cphoto_add_row(const uint8_t *row, size_t width, size_t factor, uint64_t *sums);

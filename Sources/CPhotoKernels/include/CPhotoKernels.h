@@ -30,13 +30,18 @@ typedef struct {
     ptrdiff_t height;
 } photo_masked;
 
+/* `count` points from (x, y) on, each (dx, dy) further, between pixels whose centres are whole numbers. */
+typedef struct {
+    double x, y, dx, dy;
+    ptrdiff_t count;
+} photo_line;
+
 /*
- * Samples `count` points from (x, y) on, each (dx, dy) further, between pixels whose centres are whole numbers. Each is the
+ * Samples the points of a line. Each is the
  * mean of the four pixels around it, weighted by distance; those outside the mask are replaced by the nearest pixel. Where the
  * nearest pixel is outside the mask, `out` and `alpha` are left as they are; otherwise `alpha` becomes 255.
  */
-void photo_sample_line(
-    const photo_masked *source, double x, double y, double dx, double dy, ptrdiff_t count, uint8_t *out, uint8_t *alpha);
+void photo_sample_line(const photo_masked *source, photo_line line, uint8_t *out, uint8_t *alpha);
 
 /* Computes `count` bytes: the sums over `taps` rows with one weight per row, rounded and clamped. */
 void photo_mix_rows(

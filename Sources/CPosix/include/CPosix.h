@@ -53,7 +53,7 @@ int cposix_process_signal(int descriptor, int number);
 /* Disables core dumps of this process, and prevents other users' processes from reading its memory. Returns 0 or an
    errno. */
 int cposix_disable_core_dumps(void);
-/* The number of cores that this process may be scheduled on, or 0 where the system does not say. */
+/* The number of cores that this process may be scheduled on, or 0 where the system does not report it. */
 int cposix_scheduled_cores(void);
 /* Sets the name that ps and top show for the calling thread; for the main thread, also for the process. */
 void cposix_set_name(const char *name);

@@ -5,7 +5,7 @@
 
 /*
  * The two fonts of reports as TrueType files in memory: Latin letters and a few signs of DejaVu Sans, under another name
- * (Tools/assets/make_report_fonts.py; LICENSE.txt beside this folder).
+ * (Tools/assets/make_report_fonts.py; LICENSE.txt in the folder above).
  */
 const unsigned char *creportfonts_regular(size_t *count);
 const unsigned char *creportfonts_bold(size_t *count);

@@ -1,15 +1,8 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
-
-/// What the committer needs of the journal.
-protocol CommitJournal: Sendable {
-    /// Records items as completed, in one transaction. Durable when it returns.
-    func complete(_ products: [(id: Int64, product: ItemProduct)], at time: String) async throws
-    /// The files of the result that the item had when it was last completed, whatever its state is now.
-    func writtenFiles(of id: Int64) async throws -> [ItemFile]
-}
 
 /// Publishes written items: performs on the blocking pool what ``CommitStateMachine`` decides, journals them, and reports
 /// their ends to the scheduler.
@@ -26,13 +19,13 @@ actor Committer {
     }
 
     private let output: OutputFolder
-    private let journal: any CommitJournal
+    private let journal: Journal
     private let environment: StageEnvironment
     private var machine = CommitStateMachine<Int64>()
     private var entries: [Int64: Entry] = [:]
     private var isPerforming = false
 
-    init(output: OutputFolder, journal: any CommitJournal, environment: StageEnvironment) {
+    init(output: OutputFolder, journal: Journal, environment: StageEnvironment) {
         self.output = output
         self.journal = journal
         self.environment = environment
@@ -100,7 +93,9 @@ actor Committer {
             try await journal.complete(products, at: environment.time.wallClock.timestamp)
         case .cleanUp(let ids):
             let names = ids.compactMap { entries[$0]?.message.item.item.name }
-            await environment.blocking.run { for name in names { output.cleanUp(name) } }
+            for note in await environment.blocking.run({ names.flatMap { output.cleanUp($0) } }) {
+                await environment.progress.note(note)
+            }
         }
     }
 
@@ -137,5 +132,3 @@ actor Committer {
         entry.waiter?.resume()
     }
 }
-
-extension Journal: CommitJournal {}

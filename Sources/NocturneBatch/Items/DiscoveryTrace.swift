@@ -18,7 +18,7 @@ public final class DiscoveryTrace: Sendable {
     private let files = Mutex<[UInt: Int32]>([:])
     private let observer = Mutex(Observer())
 
-    /// A function of its own in a lock would be wrapped once more at each access, and take memory and time without end.
+    /// A bare function in a lock would be wrapped once more at each access, and take memory and time without end.
     private struct Observer {
         var body: (@Sendable () -> Void)?
     }
@@ -27,8 +27,7 @@ public final class DiscoveryTrace: Sendable {
     public init(folder: String? = nil) {
         self.folder = folder
         guard let folder else { return }
-        FileSystem.remove(folder)
-        try? FileSystem.makeFolder(folder, mode: 0o700)
+        try? FileSystem.makeEmptyFolder(folder, mode: 0o700)
     }
 
     deinit { files.withLock { for descriptor in $0.values { close(descriptor) } } }
@@ -53,7 +52,7 @@ public final class DiscoveryTrace: Sendable {
         _ = FaultPoint.inputScan.failure(of: paths.first.map { ($0 as NSString).lastPathComponent } ?? "")
     }
 
-    /// No thread is reading any more: a later crash is not caused by a file.
+    /// No thread is reading any longer: a later crash is not caused by a file.
     public func end() {
         files.withLock { files in
             for descriptor in files.values {

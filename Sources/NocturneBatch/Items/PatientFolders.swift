@@ -2,46 +2,48 @@ public import NocturneSystem
 
 /// Words of paths by which patients can be identified, and the folders below which they are withheld.
 ///
-/// What headers say of a patient is looked for in all paths below the outermost folder that is named after the patient, and at
-/// least in the folder of the header's file: what lies beside a DICOM series is often named like it.
+/// What headers state about a patient is searched for in all paths below the outermost folder that is named after the patient,
+/// and at least in the folder of the header's file: what lies next to a DICOM series is often named like it.
 public struct PatientFolders: Sendable {
     private var wordsOfFolder: [String: Set<String>] = [:]
+    /// What is looked for below each folder.
+    private var roots: [String: SoughtWords] = [:]
+    /// The folder of the path that was looked at last, and what is looked for in it.
+    private var folder: Substring?
+    private var inFolder: [(root: String, sought: SoughtWords)] = []
 
     public init() {}
 
     /// - Parameters:
-    ///   - sought: what headers say, by the folders of their files.
-    ///   - paths: of all files that were found. Those of one folder should follow each other.
-    public init(_ sought: [String: SoughtWords], paths: some Sequence<String>) {
-        var roots: [String: SoughtWords] = [:]
+    ///   - sought: what headers state, by the folders of their files.
+    ///   - paths: see ``look(at:)``.
+    public init(_ sought: [String: SoughtWords], paths: some Sequence<String> = []) {
         for (folder, words) in sought where !words.isEmpty {
             let root = Self.outermost(folder, named: words)
             if roots[root]?.formUnion(words) == nil { roots[root] = words }
         }
-        guard !roots.isEmpty else { return }
-        var (folder, inFolder): (Substring, [(root: String, sought: SoughtWords)]) = ("", [])
-        for path in paths {
-            let end = path.lastIndex(of: "/") ?? path.startIndex
-            if path[..<end] != folder {
-                folder = path[..<end]
-                inFolder = Self.prefixes(of: String(folder)).compactMap { prefix in
-                    roots[prefix].map { (prefix, $0) }
-                }
-                for (root, sought) in inFolder {
-                    wordsOfFolder[root, default: []].formUnion(sought.found(in: String(folder)))
-                }
-            }
-            for (root, sought) in inFolder {
-                let found = sought.found(in: String(path[end...]))
-                if !found.isEmpty { wordsOfFolder[root, default: []].formUnion(found) }
-            }
-        }
-        wordsOfFolder = wordsOfFolder.filter { !$0.value.isEmpty }
+        for path in paths { look(at: path) }
     }
 
-    /// Adds what others have found.
-    public mutating func merge(_ other: PatientFolders) {
-        wordsOfFolder.merge(other.wordsOfFolder) { $0.union($1) }
+    /// Whether there is anything to look for in paths.
+    package var isSought: Bool { !roots.isEmpty }
+
+    /// Looks for words in the path of a file that was found. Those of one folder should follow each other.
+    public mutating func look(at path: String) {
+        guard !roots.isEmpty else { return }
+        let end = path.lastIndex(of: "/") ?? path.startIndex
+        if path[..<end] != folder {
+            folder = path[..<end]
+            inFolder = Self.prefixes(of: String(path[..<end])).compactMap { prefix in
+                roots[prefix].map { (prefix, $0) }
+            }
+            for (root, sought) in inFolder { add(sought.found(in: String(path[..<end])), below: root) }
+        }
+        for (root, sought) in inFolder { add(sought.found(in: String(path[end...])), below: root) }
+    }
+
+    private mutating func add(_ words: Set<String>, below root: String) {
+        if !words.isEmpty { wordsOfFolder[root, default: []].formUnion(words) }
     }
 
     /// Whether nothing is to be withheld.

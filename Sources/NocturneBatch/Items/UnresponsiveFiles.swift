@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 public import NocturneJournal
+import NocturneOutput
 public import NocturneSystem
 import Synchronization
 
@@ -40,7 +41,7 @@ public final class UnresponsiveFiles: Sendable {
         /// The requests to which paths have not responded.
         var silent: [String: Request] = [:]
         /// The hashes of paths whose content has responded: there may be a million.
-        var responding: Set<UInt64> = []
+        var responding: Set<Int> = []
     }
 
     /// Seconds that a path has to respond; nil when nothing is tried, and all count as responding.
@@ -88,9 +89,9 @@ public final class UnresponsiveFiles: Sendable {
 
     /// Why such a file is not read.
     public func reason(for path: String) -> ItemReason {
-        if let reason = reasons[path] { return .discovered(.crashesReader, reason) }
+        if let reason = reasons[path] { return .discovered(.crashesReader, text: reason) }
         let verb = (silentRequest(of: path) ?? .content).verb
-        return .discovered(.unresponsive, "did not respond within \(patience ?? 0) s when it was \(verb)")
+        return .discovered(.unresponsive, "did not respond within \(patience ?? 0) s when it was \(own: verb)")
     }
 
     /// Whether the path may be a folder with inputs in it; its status must not be asked for, either.
@@ -118,7 +119,7 @@ public final class UnresponsiveFiles: Sendable {
         guard let patience else { return [] }
         let new = known.withLock { known in
             paths.filter { path in
-                known.silent[path].map { $0 > request } ?? !known.responding.contains(TextHash.of(path))
+                known.silent[path].map { $0 > request } ?? !known.responding.contains(path.hashValue)
             }
         }
         let attempt = ReadingAttempt(new, time: time, probe: { [probe] in probe($0, request) }) { [self] path in
@@ -132,7 +133,7 @@ public final class UnresponsiveFiles: Sendable {
             if request == .content {
                 for path in new where !late.contains(path) {
                     known.silent[path] = nil
-                    known.responding.insert(TextHash.of(path))
+                    known.responding.insert(path.hashValue)
                 }
             }
             return Set(paths.filter { path in known.silent[path].map { $0 <= request } ?? false })

@@ -16,7 +16,7 @@ final class EventLog: Sendable {
             if permission.mayWrite() { file.withLock { $0.append(line) } }
         }
     }
-    /// A function of its own in a lock would be wrapped once more at each access, and take memory and time without end.
+    /// A bare function in a lock would be wrapped once more at each access, and take memory and time without end.
     private struct Permission {
         var mayWrite: @Sendable () -> Bool = { true }
     }
@@ -29,7 +29,7 @@ final class EventLog: Sendable {
         writer = LineWriter(name: "events") { line in shared.append(line) }
     }
 
-    /// From now on `mayWrite` is asked before each line; lines are dropped once it says no.
+    /// From now on `mayWrite` is asked before each line; lines are dropped once it returns false.
     func write(while mayWrite: @escaping @Sendable () -> Bool) {
         shared.permission.withLock { $0.mayWrite = mayWrite }
     }

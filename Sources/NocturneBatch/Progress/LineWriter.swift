@@ -1,4 +1,6 @@
 import Dispatch
+import NocturneConcurrency
+import NocturneOutput
 import NocturneSystem
 import Synchronization
 
@@ -6,8 +8,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// Writes lines in order on a queue of its own, so that nobody who has something to say waits for whoever reads it: a
-/// terminal that was stopped, a pipe that nobody empties, a slow disk.
+/// Writes lines in order on its own queue, so that no caller waits for the reader: a terminal that was stopped, a pipe that
+/// nobody empties, a slow disk.
 package final class LineWriter: Sendable {
     private struct State {
         var bytes = 0
@@ -22,7 +24,7 @@ package final class LineWriter: Sendable {
 
     /// - Parameters:
     ///   - limit: how many bytes may wait at most; lines beyond that are dropped and counted.
-    ///   - notice: the line that says how many were dropped, written as soon as lines are taken again.
+    ///   - notice: the line that states how many were dropped, written as soon as lines are taken again.
     ///   - write: writes one line, and may take its time.
     package init(
         name: String,
@@ -85,7 +87,7 @@ package final class LineWriter: Sendable {
 }
 
 extension LineWriter {
-    /// So many bytes may wait for whoever reads standard output or error.
+    /// The number of bytes that may wait for the reader of standard output or error.
     private static let terminalLimit = 1 << 20
 
     /// Lines for people.
@@ -108,7 +110,7 @@ extension LineWriter {
         write: { writeAll($0, to: 1) }
     )
 
-    /// What cannot be written is lost: there is nobody to tell.
+    /// What cannot be written is lost: the error cannot be reported to anyone.
     private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
         bytes.withUnsafeBytes { bytes in
             var offset = 0

@@ -1,4 +1,5 @@
 import Foundation
+public import NocturneOutput
 public import NocturneSystem
 import Synchronization
 
@@ -14,6 +15,8 @@ public protocol ProgressView: Sendable {
 }
 
 extension ProgressView {
+    public func refresh(_ status: ProgressStatus) {}
+    public func close() {}
     public func flush() async {}
 }
 
@@ -40,9 +43,10 @@ public struct ProgressStatus: Sendable {
 /// Events out: one object a line into `events.jsonl`, and to whichever view the terminal has. Nothing here waits for the file
 /// or for whoever reads the terminal.
 ///
-/// Stages say where their items are through ``moves``, without a change of threads; the actor takes them from there.
+/// Stages report where their items are through ``moves``, without a change of threads; the actor takes them from there.
 public actor ProgressReporter {
     private let view: any ProgressView
+    private let observe: @Sendable (BatchEvent) -> Void
     private let file: EventLog?
     private var status = ProgressStatus()
     fileprivate struct RunningItem {
@@ -58,7 +62,8 @@ public actor ProgressReporter {
     }
     private var running: [Int64: RunningItem] = [:]
     private var order: [Int64] = []
-    private var stepsTotal = 0
+    /// How many items were started in this run and not put back, and their steps: items are planned when they are started.
+    private var begun = (items: 0, steps: 0)
     private var stepsDone = 0.0
     private let time: any TimeSource
     private let started: Duration
@@ -67,27 +72,34 @@ public actor ProgressReporter {
     /// - Parameters:
     ///   - path: of `events.jsonl`; nil for no file.
     ///   - view: must not wait in ``ProgressView/show(_:_:)``.
-    public init(path: String?, view: any ProgressView, time: any TimeSource = SystemTime()) {
+    ///   - observe: gets every event that is shown; must not wait either.
+    public init(
+        path: String?,
+        view: any ProgressView,
+        time: any TimeSource = SystemTime(),
+        observe: @escaping @Sendable (BatchEvent) -> Void = { _ in }
+    ) {
         self.view = view
+        self.observe = observe
         self.time = time
         started = time.monotonic
         moves = Mutex(ItemMoves(since: started))
         file = path.map(EventLog.init)
     }
 
-    /// From now on an event is only written to the file when `mayWrite` says so, which is asked on the file's own thread.
+    /// From now on an event is only written to the file when `mayWrite` allows it, which is called on the file's own thread.
     func writeEvents(while mayWrite: @escaping @Sendable () -> Bool) { file?.write(while: mayWrite) }
 
-    func begin(total: Int, alreadyDone: Int, failed: Int, steps: Int) {
+    func begin(total: Int, alreadyDone: Int, failed: Int) {
         status.total = total
         status.done = alreadyDone
         status.failed = failed
-        stepsTotal = steps
     }
 
     func started(_ id: Int64, name: String, steps: Int) {
         running[id] = RunningItem(name: name, steps: steps, start: time.monotonic)
         order.append(id)
+        begun = (begun.items + 1, begun.steps + steps)
         emit(BatchEvent(.itemStarted, item: name))
     }
 
@@ -111,7 +123,7 @@ public actor ProgressReporter {
         view.refresh(status)
     }
 
-    /// Takes what the stages have said.
+    /// Takes what the stages have reported.
     private func takeMoves() {
         for move in moves.withLock({ $0.take() }) {
             guard var entry = running[move.id] else { continue }
@@ -152,6 +164,7 @@ public actor ProgressReporter {
         if let entry = running.removeValue(forKey: id) {
             order.removeAll { $0 == id }
             stepsDone -= entry.share * Double(entry.steps)
+            begun = (begun.items - 1, begun.steps - entry.steps)
             event.stages = entry.finishedStages
         }
         emit(event)
@@ -170,6 +183,7 @@ public actor ProgressReporter {
         if event.event == .itemSkipped { status.skipped += 1 }
         if let line = try? StableJSON.encodeLine(event) { file?.append(line) }
         view.show(event, status)
+        observe(event)
     }
 
     /// A message that is about no single item.
@@ -207,8 +221,14 @@ public actor ProgressReporter {
         status.running = order.compactMap { id in running[id].map { $0.progress(at: now) } }
         let elapsed = (now - started).inSeconds
         status.elapsedSeconds = elapsed
-        status.etaSeconds =
-            stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * max(0, Double(stepsTotal) - stepsDone) : nil
+        status.etaSeconds = stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * stepsLeft : nil
+    }
+
+    /// Items that wait count as many steps as those that were started had on average.
+    private var stepsLeft: Double {
+        let waiting = max(0, status.total - status.done - running.count)
+        let mean = Double(begun.steps) / Double(max(1, begun.items))
+        return max(0, Double(begun.steps) + Double(waiting) * mean - stepsDone)
     }
 }
 
@@ -234,5 +254,49 @@ extension ProgressReporter.RunningItem {
             elapsedSeconds: (now - start).inSeconds,
             etaSeconds: stage == .infer && share > 0.02 ? inference * (1 - share) / share : nil
         )
+    }
+}
+
+/// Where the items of a run have come to since the reporter last looked, in order.
+package struct ItemMoves: Sendable {
+    package enum Change: Sendable {
+        case entered(Stage)
+        case left(Stage)
+        /// The part of the inference that is done, 0 to 1.
+        case stepped(share: Double)
+    }
+
+    package struct Move: Sendable {
+        package let id: Int64
+        package let change: Change
+        /// Of the monotonic clock.
+        package let time: Duration
+
+        package init(id: Int64, change: Change, time: Duration) {
+            self.id = id
+            self.change = change
+            self.time = time
+        }
+    }
+
+    private var moves: [Move] = []
+    private var lastRefresh: Duration
+    private static let refreshInterval = Duration.milliseconds(200)
+
+    package init(since start: Duration) { lastRefresh = start }
+
+    /// - Returns: whether a view is due: a few times a second at most, and not because an item has left a stage.
+    package mutating func add(_ move: Move) -> Bool {
+        moves.append(move)
+        if case .left = move.change { return false }
+        guard move.time - lastRefresh > Self.refreshInterval else { return false }
+        lastRefresh = move.time
+        return true
+    }
+
+    /// The moves since the last call.
+    package mutating func take() -> [Move] {
+        defer { moves = [] }
+        return moves
     }
 }

@@ -1,3 +1,4 @@
+public import NocturneOutput
 public import NocturneSystem
 import Synchronization
 
@@ -12,8 +13,6 @@ private let readerPatience = Duration.seconds(5)
 public struct SilentView: ProgressView {
     public init() {}
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {}
-    public func refresh(_ status: ProgressStatus) {}
-    public func close() {}
 }
 
 /// Shows items that failed, and nothing else, as plain lines on standard error: `--quiet`.
@@ -24,8 +23,6 @@ public struct FailuresView: ProgressView {
     public func show(_ event: BatchEvent, _ status: ProgressStatus) {
         if [.itemFailed, .itemQuarantined].contains(event.event) { lines.show(event, status) }
     }
-    public func refresh(_ status: ProgressStatus) {}
-    public func close() {}
     public func flush() async { await lines.flush() }
 }
 
@@ -36,8 +33,6 @@ public struct JSONLinesView: ProgressView {
         guard let line = try? StableJSON.encodeLine(event) else { return }
         LineWriter.standardOutput.append(line)
     }
-    public func refresh(_ status: ProgressStatus) {}
-    public func close() {}
     public func flush() async { await LineWriter.standardOutput.flush(patience: readerPatience) }
 }
 
@@ -51,8 +46,6 @@ public struct PlainLinesView: ProgressView {
         guard let text = EventText.line(event, status) else { return }
         LineWriter.standardError.append(Array("\(time.wallClock.localText) \(text)\n".utf8))
     }
-    public func refresh(_ status: ProgressStatus) {}
-    public func close() {}
     public func flush() async { await LineWriter.standardError.flush(patience: readerPatience) }
 }
 
@@ -104,54 +97,4 @@ public final class BarView: ProgressView {
     }
 
     private func write(_ text: String) { if !text.isEmpty { LineWriter.standardError.append(Array(text.utf8)) } }
-}
-
-/// An event as a line of text.
-public enum EventText {
-    public static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
-        text(for: event, status).map(printable)
-    }
-
-    /// Without what a terminal would obey: names of files may hold it.
-    public static func printable(_ text: String) -> String {
-        var shown = String.UnicodeScalarView()
-        shown.append(
-            contentsOf: text.unicodeScalars.lazy.map { scalar in
-                scalar.properties.generalCategory == .control && scalar != "\n" ? "\u{FFFD}" : scalar
-            }
-        )
-        return String(shown)
-    }
-
-    private static func text(for event: BatchEvent, _ status: ProgressStatus) -> String? {
-        let item = event.item ?? ""
-        let reason = event.reason.map { ": \($0)" } ?? ""
-        let count = "[\(status.done)/\(status.total)]"
-        switch event.event {
-        case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))"
-        case .itemFailed: return "\(count) \(item) FAILED\(reason)"
-        case .itemQuarantined: return "\(item) quarantined\(reason)"
-        case .itemInterrupted:
-            return "\(item) stopped; it can be resumed" + (event.reason == "interrupted" ? "" : reason)
-        case .itemCancelled: return "\(count) \(item) cancelled\(reason)"
-        case .itemRetried: return "\(item) will be tried again\(reason)"
-        case .itemSkipped: return status.skipped > StartText.shownSkips ? nil : "\(item) skipped\(reason)"
-        case .note: return event.reason
-        case .pressure: return "memory\(reason)"
-        case .disk: return "disk\(reason)"
-        case .heartbeat:
-            let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
-            let running = status.running.map { "\($0.item) \(Int($0.share * 100)) %" }.joined(separator: ", ")
-            return "\(count) working\(eta)\(running.isEmpty ? "" : ": \(running)")"
-        case .itemStarted, .batchStarted, .batchFinished: return nil
-        }
-    }
-
-    /// Seconds as text: tenths below ten, then seconds, minutes, hours.
-    public static func duration(_ seconds: Double) -> String {
-        if seconds < 10 { return "\((seconds * 10).rounded() / 10) s" }
-        if seconds < 120 { return "\(Int(seconds.rounded())) s" }
-        if seconds < 7200 { return "\(Int((seconds / 60).rounded())) min" }
-        return "\((seconds / 360).rounded() / 10) h"
-    }
 }

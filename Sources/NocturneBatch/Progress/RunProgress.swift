@@ -1,4 +1,5 @@
 import Foundation
+public import NocturneOutput
 public import NocturneSystem
 
 /// What a run is doing, for commands in other terminals: `.nocturne/progress.json`, which is written every two seconds while items
@@ -52,15 +53,18 @@ public struct RunProgress: Codable, Sendable {
 extension OutputFolder {
     private var progress: String { hidden + "/progress.json" }
 
-    /// Says what the run does. A disk that refuses it does not matter.
+    /// Writes what the run does. A disk that refuses it does not matter.
     func show(_ progress: RunProgress?) {
-        guard let progress else { return FileSystem.remove(self.progress) }
+        guard let progress else {
+            FileSystem.remove(self.progress)
+            return
+        }
         guard let bytes = try? StableJSON.encode(progress) else { return }
         try? FileSystem.replace(self.progress, with: bytes, flush: false)
     }
 
-    /// What the process does that works on the batch; nil before it has said so, and for another process than that of the
-    /// lock: a killed run leaves what it last said.
+    /// What the process does that works on the batch; nil before it has reported it, and for another process than that of
+    /// the lock: a killed run leaves its last report.
     public func runProgress(of holder: LockHolder?) -> RunProgress? {
         guard let holder, let found = lastProgress, found.process == Int(holder.process.process) else { return nil }
         return found

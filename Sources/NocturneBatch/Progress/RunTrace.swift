@@ -1,4 +1,5 @@
 import Foundation
+package import NocturneOutput
 package import NocturneSystem
 
 /// One entry of a trace in the format of Chrome's trace viewer, which Perfetto reads. Times are in microseconds.
@@ -42,6 +43,9 @@ package struct RunTrace: Sendable {
     private var tracks = 0
 
     package init() {}
+
+    /// How the file of every trace begins.
+    package static let beginning = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":["
 
     /// Takes the next event.
     /// - Returns: what it completes. Nothing for an event whose time cannot be read.
@@ -153,12 +157,12 @@ package struct RunTrace: Sendable {
 }
 
 extension OutputFolder {
-    /// Writes what the events say as a trace. The file takes its place when it is whole.
+    /// Writes the events as a trace. The file takes its place when it is complete.
     /// - Throws: `FileSystemError`.
     package func writeTrace(to path: String) throws {
         var lines = try LineReader(events)
         let file = try ReplacementFile(for: path)
-        try file.write(Array("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n".utf8))
+        try file.write(Array((RunTrace.beginning + "\n").utf8))
         var trace = RunTrace()
         var isFirst = true
         func write(_ entries: [TraceEntry]) throws {
@@ -170,7 +174,7 @@ extension OutputFolder {
         }
         let decoder = JSONDecoder()
         while let line = try lines.next() {
-            // A line that a killed process has left unfinished says nothing.
+            // A line that a killed process has left unfinished contains no event.
             guard let event = try? decoder.decode(BatchEvent.self, from: Data(line)) else { continue }
             try write(trace.add(event))
         }

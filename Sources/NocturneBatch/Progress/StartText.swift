@@ -1,8 +1,9 @@
+package import NocturneOutput
 import NocturneSystem
 
-/// What a run says before the first item: how much there is to do, and with what.
+/// What a run prints before the first item: how much there is to do, and with what.
 package enum StartText {
-    /// So many skipped inputs are shown one by one.
+    /// The number of skipped inputs that are shown one by one.
     package static let shownSkips = 20
 
     /// - Parameters:
@@ -20,16 +21,16 @@ package enum StartText {
             + "with \(threads) \(threads == 1 ? "thread" : "threads") and \(ByteCount(memoryBytes)) of memory."
     }
 
-    /// What is said once so many inputs are skipped that most are not shown; nil when all are.
+    /// The summary that is printed when most skipped inputs are not shown; nil when all are.
     /// - Parameter reasons: of all skipped inputs, in any order.
-    package static func skips(_ reasons: [String]) -> String? {
-        guard reasons.count > shownSkips else { return nil }
-        let groups = Dictionary(grouping: reasons, by: \.self).map { ($0.value.count, $0.key) }
-            .sorted { ($1.0, $0.1) < ($0.0, $1.1) }
+    package static func skips(_ reasons: [String: Int]) -> String? {
+        let count = reasons.values.reduce(0, +)
+        guard count > shownSkips else { return nil }
+        let groups = reasons.map { ($0.value, $0.key) }.sorted { ($1.0, $0.1) < ($0.0, $1.1) }
         var text = groups.prefix(5).map { "\($0.0) × \($0.1)" }.joined(separator: "; ")
         let others = groups.dropFirst(5).reduce(0) { $0 + $1.0 }
         if others > 0 { text += "; \(others) for other reasons" }
-        return "\(reasons.count) inputs are skipped, of which \(shownSkips) are shown here: \(text). "
+        return "\(count) inputs are skipped, of which \(shownSkips) are shown here: \(text). "
             + "batch.json and events.jsonl name all of them."
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 public import NocturneConcurrency
 import NocturneCore
 public import NocturneJournal
+public import NocturneReport
 public import NocturneSystem
 
 /// What to do for one kind of model, as synchronous functions, one per stage.
@@ -15,8 +16,17 @@ public protocol Recipe: Sendable {
     /// when the item is admitted.
     associatedtype Source: Codable & Sendable
 
-    /// Walks the inputs, reading no pixels.
-    func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery
+    /// A search of the inputs: called once for each, before the first file is offered.
+    /// - Parameter files: the files of the inputs, which are known by then.
+    func claims(_ request: DiscoveryRequest, _ files: InputFiles, scope: ComputeScope) throws -> any InputClaims
+
+    /// Remarks about the good items that this recipe has found, once they have their names, such as that an option names none
+    /// of them.
+    /// - Parameter items: calls its closure with the name and the source of each, in the order of discovery, until it returns
+    ///   false.
+    func remarks(
+        on items: (_ body: (_ name: String, _ source: Source) throws -> Bool) throws -> Void
+    ) throws -> [String]
 
     /// Memory that all items share while the batch runs: weights and the engine's workspace.
     func sharedBytes(threads: Int) throws -> Int
@@ -29,7 +39,7 @@ public protocol Recipe: Sendable {
     /// How long one step of inference takes here and now: one is run and timed.
     func secondsPerStep(scope: ComputeScope) throws -> Double
 
-    /// How many threads each of several equal processes on a machine with so many cores uses well, if they share the cores.
+    /// How many threads each of several equal processes on a machine uses well, if they share its `cores` cores.
     func threadsOfProcess(cores: Int) throws -> Int
 
     /// The stages that this recipe has, in order.
@@ -45,9 +55,10 @@ public protocol Recipe: Sendable {
 
     /// Writes what is about the whole batch: called at the end of a run in which something changed.
     /// - Parameters:
-    ///   - folders: of all completed items of the batch, in the order of discovery, of other recipes too.
+    ///   - folders: calls its closure with the folder of each completed item of the batch, in the order of discovery, of other
+    ///     recipes too.
     ///   - output: the batch's output folder. Files are replaced in one step.
-    func summarize(folders: FileBackedList<String>, into output: String, flag: CancellationFlag) throws
+    func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws
 }
 
 extension Recipe {
@@ -57,8 +68,20 @@ extension Recipe {
     /// No.
     public func keepsInference(_ source: Source, of folder: String) throws -> Bool { false }
 
+    /// None.
+    public func remarks(
+        on items: (_ body: (_ name: String, _ source: Source) throws -> Bool) throws -> Void
+    ) throws -> [String] { [] }
+
+    /// ``remarks(on:)`` about what a journal has.
+    package func remarks(_ table: FoundTable, recipe index: Int) throws -> [String] {
+        try remarks { body in
+            try table.forEachFound(recipe: index) { name, source in try body(name, Self.source(from: source)) }
+        }
+    }
+
     /// Nothing.
-    public func summarize(folders: FileBackedList<String>, into output: String, flag: CancellationFlag) throws {}
+    public func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws {}
 
     /// Reads a source as the journal has it: one line of JSON.
     public static func source(from text: String) throws -> Source {
@@ -75,111 +98,20 @@ extension Recipe {
         (try? keepsInference(Self.source(from: source), of: folder)) ?? false
     }
 
-    /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.
-    public func plan(source: String, threads: Int, within bytes: Int) throws -> ItemPlan {
-        try plan(Self.source(from: source), threads: threads, within: bytes)
+    /// ``plan(_:threads:within:filesInMemory:)`` for a source as the journal has it.
+    public func plan(source: String, threads: Int, within bytes: Int, filesInMemory: Bool) throws -> ItemPlan {
+        try plan(Self.source(from: source), threads: threads, within: bytes, filesInMemory: filesInMemory)
     }
 
     /// The ordinary plan if it fits into `bytes`, else the lean one, which may not fit either.
-    public func plan(_ source: Source, threads: Int, within bytes: Int) throws -> ItemPlan {
-        let ordinary = try plan(source, threads: threads, lean: false)
+    /// - Parameter filesInMemory: whether files in staging are memory: a lean plan saves nothing there.
+    public func plan(_ source: Source, threads: Int, within bytes: Int, filesInMemory: Bool) throws -> ItemPlan {
+        func plan(lean: Bool) throws -> ItemPlan {
+            try self.plan(source, threads: threads, lean: lean).placingFiles(inMemory: filesInMemory)
+        }
+        let ordinary = try plan(lean: false)
         if ordinary.peak() <= bytes { return ordinary }
-        let lean = try plan(source, threads: threads, lean: true)
+        let lean = try plan(lean: true)
         return lean.peak() < ordinary.peak() ? lean : ordinary
-    }
-}
-
-/// Inference of one item, a tile at a time, so that it can be paused, cancelled and checkpointed between tiles.
-///
-/// It belongs to the inference stage, an actor, and is never used outside it.
-public protocol InferenceRun: AnyObject, SendableMetatype {
-    associatedtype Inferred: Sendable
-    /// Tiles in all, and those done (including what a checkpoint saved).
-    var stepCount: Int { get }
-    var stepsDone: Int { get }
-    /// Does one tile.
-    func step(_ context: StageContext) throws
-    /// Keeps what is finished, if it is worth it, or whenever there is something when `force` is set.
-    func checkpoint(force: Bool, _ context: StageContext) throws
-    /// The result, once every step is done.
-    func finish(_ context: StageContext) throws -> Inferred
-}
-
-/// The inputs and filters of a batch.
-public struct DiscoveryRequest: Sendable {
-    public var inputs: [String]
-    public var include: [String]
-    public var exclude: [String]
-    /// Folders not to be walked: the output folder.
-    public var pruned: [String]
-    /// Whether an input that is not there is a note instead of an error: in a batch that was begun before.
-    public var toleratesMissing: Bool
-    /// Files that do not answer, which are not to be read.
-    public var silent: UnresponsiveFiles
-    /// Told of files before they are read, and of those that are put together before that is done.
-    public var trace: DiscoveryTrace
-    /// What items may be called, and results may say of their sources.
-    public var identifiers: IdentifierPolicy
-
-    public init(
-        inputs: [String],
-        include: [String] = [],
-        exclude: [String] = [],
-        pruned: [String] = [],
-        toleratesMissing: Bool = false,
-        silent: UnresponsiveFiles = UnresponsiveFiles(patience: nil),
-        trace: DiscoveryTrace = DiscoveryTrace(),
-        identifiers: IdentifierPolicy = .hash
-    ) {
-        self.inputs = inputs
-        self.include = include
-        self.exclude = exclude
-        self.pruned = pruned
-        self.toleratesMissing = toleratesMissing
-        self.silent = silent
-        self.trace = trace
-        self.identifiers = identifiers
-    }
-
-    /// How results show names where no patient is known.
-    public var shownNames: ShownNames { ShownNames(identifiers) }
-}
-
-/// The item as a recipe sees it.
-public struct RecipeItem: Sendable {
-    /// The name of its folder in the output folder.
-    public let name: String
-    /// The input as the user knows it.
-    public let path: String
-    public let fingerprint: String
-    /// Labels that take the place of the model's; nil for nearly all items.
-    public let edit: ItemEdit?
-    /// The folder of an earlier result of this item, which stays until the new one takes its place. Nobody has checked it: a
-    /// recipe that makes use of it compares fingerprints and digests.
-    public var earlierResult: String?
-    /// Of the program that processes it; empty when it is not known.
-    public var version = ""
-
-    public init(name: String, path: String, fingerprint: String, edit: ItemEdit? = nil) {
-        self.name = name
-        self.path = path
-        self.fingerprint = fingerprint
-        self.edit = edit
-    }
-}
-
-/// What a recipe's function may use.
-public struct StageContext: Sendable {
-    /// The idle compute threads and the item's cancellation flag.
-    public let scope: ComputeScope
-    /// The item's folder in staging, for checkpoints and for big buffers. Not created until somebody needs it.
-    public let staging: String
-    /// Whether the item goes by its lean plan.
-    public let isLean: Bool
-
-    public init(scope: ComputeScope, staging: String, isLean: Bool = false) {
-        self.scope = scope
-        self.staging = staging
-        self.isLean = isLean
     }
 }

@@ -1,10 +1,6 @@
 import NocturneConcurrency
 public import NocturneJournal
 
-/// What a stage does with one item: a function of what the stage before made of it.
-public typealias StageFunction<Input, Output> =
-    @Sendable (consuming Input, RecipeItem, StageContext) throws -> Output
-
 /// Where a recipe's list of stages begins: `start.load(load).prepare(prepare).….write(write)`.
 public struct StageBuilder<Source: Codable & Sendable>: Sendable {
     init() {}

@@ -1,20 +1,28 @@
 package import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// What the answers of the outside lead to: plans, failed starts, and the ends of items.
 extension AdmissionStateMachine {
     // MARK: Answers to actions
 
+    /// The items that were asked for with ``Action/fetch``.
+    /// - Parameter hasMore: whether others follow.
+    package mutating func fetched(_ items: [Item], hasMore: Bool) {
+        coming += items
+        self.hasMore = hasMore
+    }
+
     /// What the item needs that was asked about with ``Action/plan(_:)``.
     package mutating func planned(_ id: Int64, _ needs: Needs) {
-        guard nextIndex < queue.count, queue[nextIndex].id == id else { return }
+        guard coming.first?.id == id else { return }
         headNeeds = needs
     }
 
     /// The item that was asked about cannot be planned.
     package mutating func planFailed(_ id: Int64, _ reason: ItemReason) -> [Action] {
-        guard nextIndex < queue.count, queue[nextIndex].id == id else { return [] }
-        nextIndex += 1
+        guard coming.first?.id == id else { return [] }
+        coming.removeFirst()
         return failed(id, reason)
     }
 
@@ -22,7 +30,7 @@ extension AdmissionStateMachine {
     package enum StartFailure: Hashable, Sendable {
         /// The journal had no space to record it.
         case diskFull
-        /// The journal cannot be written at all, so nothing can be promised any more.
+        /// The journal cannot be written at all, so that no result can be recorded.
         case journal(String)
         case failed(ItemReason)
         /// The run was stopped meanwhile, after the journal had recorded the start or before.
@@ -73,10 +81,10 @@ extension AdmissionStateMachine {
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
         case .postponed(let postponement):
             item.returns = item.again(from: now)
-            return [.putBack(end.id, ItemReason(.interrupted, postponement.rawValue))]
+            return [.putBack(end.id, ItemReason(.interrupted, Sentence(shown: postponement.rawValue)))]
         case .failed(let reason, let recovery):
             var text = reason
-            text.text = "\(reason.stage ?? ""): \(reason.text)"
+            text.sentence = Sentence(shown: "\(reason.stage ?? ""): ") + reason.sentence
             switch recovery {
             case .retry? where item.retries < settings.retryDelays.count:
                 item.returns = item.again(from: now + settings.retryDelays[item.retries], retries: item.retries + 1)
@@ -95,14 +103,16 @@ extension AdmissionStateMachine {
         }
     }
 
+    /// The disk is full. What the item has written goes, so that others fit, and it comes again after them, alone.
     private mutating func whenFull(_ item: inout Active, _ reason: ItemReason, _ now: Duration) -> [Action] {
         noteRefusal(now)
-        guard settings.stopsWhenFull else {
-            item.returns = item.again(from: now)
-            return [.putBack(item.item.id, reason)]
-        }
-        isDraining = true
-        return [.drain(.refused), .putBack(item.item.id, reason)]
+        let wasAlone = active.count == 1
+        var full = item.fullDisk ?? FullDisk(freeBytes: item.freeBytes)
+        if wasAlone { full.timesAlone += 1 }
+        full.freeBytes = item.freeBytes
+        item.fullDisk = full
+        item.returns = item.again(from: now)
+        return [.discardStaging(item.item.id), .putBack(item.item.id, reason)]
     }
 
     private func failed(_ id: Int64, _ reason: ItemReason) -> [Action] {
@@ -128,7 +138,6 @@ extension AdmissionStateMachine {
     package mutating func abandon(cancelled: Set<String>) -> [Action] {
         var actions = active.values.filter { !$0.isEnding }.map { Action.settle($0.item.id, .interrupted) }
         active = [:]
-        // The queue may hold a million items that nobody has asked for yet.
         let left = cancelled.isEmpty ? [] : waiting.filter { cancelled.contains($0.name) }
         actions += left.map { .settle($0.id, .cancelled) }
         return actions

@@ -26,14 +26,14 @@ extension AdmissionStateMachine {
     mutating func verdict(on candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Verdict {
         guard needs.memoryBytes <= settings.memoryBytes else {
             let (needed, left) = (ByteCount(needs.memoryBytes), ByteCount(settings.memoryBytes))
-            return .fails(ItemReason(.overBudget, "needs \(needed) of memory, the budget leaves \(left)"))
+            return .fails(ItemReason(.overBudget, "needs \(own: needed) of memory, the budget leaves \(own: left)"))
         }
         if conditions.untilOpening > .zero {
             return .act(wait(for: .opening, until: conditions.now + conditions.untilOpening))
         }
         guard canFinish(candidate.item, needs, conditions) else { return .isLeft }
         if let obstacle = budgetObstacle(candidate, needs, conditions) { return .waits(obstacle) }
-        if let verdict = diskVerdict(candidate.item, needs, conditions) { return verdict }
+        if let verdict = diskVerdict(candidate, needs, conditions) { return verdict }
         return memoryVerdict(candidate.item, needs, conditions)
     }
 
@@ -74,14 +74,15 @@ extension AdmissionStateMachine {
 
     private func budgetObstacle(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Obstacle? {
         if active.isEmpty { return nil }
-        let isAlone = candidate.item.isSuspect || needs.isLean
-        return isAlone || needs.memoryBytes > settings.memoryBytes - conditions.leasedBytes ? .activeItems : nil
+        return candidate.isAlone(needs) || needs.memoryBytes > settings.memoryBytes - conditions.leasedBytes
+            ? .activeItems : nil
     }
 
     // MARK: The disk
 
     /// Nil when there is space on the disk.
-    private mutating func diskVerdict(_ item: Item, _ needs: Needs, _ conditions: Conditions) -> Verdict? {
+    private mutating func diskVerdict(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Verdict? {
+        let item = candidate.item
         let alone = pace.diskBytes(model: item.model, predicted: needs.diskBytes) + settings.diskSpareBytes
         let wanted = active.values.reduce(alone) {
             $0 + pace.diskBytes(model: $1.item.model, predicted: $1.needs.diskBytes)
@@ -93,14 +94,17 @@ extension AdmissionStateMachine {
             measurement?.isEarlier = false
             return .act(.measure(diskBytes: wanted, attempt: refusals > 0, memory: false))
         }
+        if let reason = failure(candidate.fullDisk) { return .fails(reason) }
         func shortage(_ refusal: DiskRefusal?) -> WaitReason {
             .disk(DiskShortage(neededBytes: wanted, freeBytes: free, refusal: refusal))
         }
         // No item fits, not even the smallest one.
-        if free < settings.diskSpareBytes, active.isEmpty { return .act(withoutSpace(item, shortage(nil))) }
+        if free < settings.diskSpareBytes, active.isEmpty {
+            return .act(withoutSpace(item, shortage(nil), conditions.now))
+        }
         if free < wanted { return .waits(!active.isEmpty && free >= alone ? .activeItems : .outside(shortage(nil))) }
         guard refusals > 0 else { return nil }
-        // Whatever the figures say, writing has failed: an attempt has to succeed, and not at once.
+        // Whatever the free space is, writing has failed: an attempt has to succeed, and not at once.
         if conditions.now < diskTrustedFrom {
             note(shortage(measurement.refusal), of: item.id)
             return .act(wait(for: shortage(measurement.refusal), until: diskTrustedFrom))
@@ -119,25 +123,68 @@ extension AdmissionStateMachine {
     }
 
     /// What is left of the measurement for the item after the one that is started: the free space.
-    func lastingMeasurement() -> Measurement? {
+    func lastingMeasurement() -> MachineMeasurement? {
         guard refusals == 0, let free = measurement?.freeBytes else { return nil }
-        var lasting = Measurement()
+        var lasting = MachineMeasurement()
         lasting.freeBytes = free
+        lasting.capacityBytes = measurement?.capacityBytes
         lasting.isEarlier = true
         return lasting
     }
 
-    private mutating func withoutSpace(_ item: Item, _ reason: WaitReason) -> Action {
+    /// Fails an item that filled the disk while it was active, too often to be tried again; nil for all others.
+    private func failure(_ full: FullDisk?) -> ItemReason? {
+        guard let full, full.timesAlone >= Self.fullDisksAlone else { return nil }
+        let text: Sentence =
+            "the disk became full \(full.timesAlone) times while only this item was active; \(own: ByteCount(full.freeBytes)) were "
+            + "free when it was started the last time"
+        return ItemReason(.diskFull, text)
+    }
+
+    /// An item that fills the disk alone so often needs more than there is.
+    private static let fullDisksAlone = 3
+
+    /// Once nothing else can be started: an item that needs more than an empty disk would have fails with the figures. Not
+    /// before, since what results of other items really take may show that it needs less.
+    mutating func failTooLarge() -> Action? {
+        guard let capacity = measurement?.capacityBytes else { return nil }
+        func needed(_ waiting: Waiting) -> Int {
+            pace.diskBytes(model: waiting.item.model, predicted: waiting.needs?.diskBytes ?? 0)
+                + settings.diskSpareBytes
+        }
+        let index = passedOver.firstIndex { needed($0) > capacity }
+        let retry = index == nil ? retries.firstIndex { needed($0) > capacity } : nil
+        guard let waiting = index.map({ passedOver.remove(at: $0) }) ?? retry.map({ retries.remove(at: $0) }) else {
+            return nil
+        }
+        note(nil, of: waiting.item.id)
+        let text: Sentence =
+            "needs \(own: ByteCount(needed(waiting))) on the disk, which has \(own: ByteCount(capacity)) in all"
+        return .settle(waiting.item.id, .failed(ItemReason(.diskFull, text)))
+    }
+
+    private mutating func withoutSpace(_ item: Item, _ reason: WaitReason, _ now: Duration) -> Action {
         note(reason, of: item.id)
-        guard settings.stopsWhenFull, case .disk(let shortage) = reason else { return wait(for: reason) }
+        guard case .disk(let shortage) = reason, let end = endWithoutSpace(shortage, now) else {
+            return wait(for: reason)
+        }
+        return end
+    }
+
+    /// The end of a run in which nothing is active and nothing can be started for want of space; nil while that is waited for.
+    mutating func endWithoutSpace(_ shortage: DiskShortage, _ now: Duration) -> Action? {
+        let since = diskWaitSince ?? now
+        diskWaitSince = since
+        guard settings.stopsWhenFull || now - since >= settings.diskPatience else { return nil }
         isDraining = true
         return .drain(.diskFull(shortage))
     }
 
     /// What was measured after ``Action/measure(diskBytes:attempt:memory:)``.
-    package mutating func measured(_ new: Measurement) {
-        var merged = measurement ?? Measurement()
+    package mutating func measured(_ new: MachineMeasurement) {
+        var merged = measurement ?? MachineMeasurement()
         merged.freeBytes = new.freeBytes ?? merged.freeBytes ?? .max
+        merged.capacityBytes = new.capacityBytes ?? merged.capacityBytes
         merged.grantedBytes = [merged.grantedBytes, new.grantedBytes].compactMap(\.self).max()
         merged.refusedBytes = [merged.refusedBytes, new.refusedBytes].compactMap(\.self).min()
         merged.refusal = new.refusal ?? merged.refusal

@@ -1,5 +1,5 @@
 package import NocturneJournal
-package import NocturneSystem
+import NocturneSystem
 
 extension AdmissionStateMachine {
     /// An item that is to be processed.
@@ -47,6 +47,8 @@ extension AdmissionStateMachine {
         package var stopsWhenFull = false
         /// Kept free for journal, report and events.
         package var diskSpareBytes = DiskShortage.spareBytes
+        /// How long the run waits for space on the disk while nothing is active; then it ends.
+        package var diskPatience = DiskShortage.patience
         /// How long an item waits for memory that other programs hold before it is started anyway; nil for ever.
         package var memoryPatience: Duration?
         /// For less than this the machine's memory is not measured: that takes longer than it is worth.
@@ -80,22 +82,6 @@ extension AdmissionStateMachine {
         package init(now: Duration) { self.now = now }
     }
 
-    /// What was measured for one decision.
-    package struct Measurement: Hashable, Sendable {
-        /// Free bytes on the disk; nil when the system does not say.
-        package var freeBytes: Int?
-        /// What an attempt to write succeeded with.
-        package var grantedBytes: Int?
-        /// What an attempt to write was refused for, and how.
-        package var refusedBytes: Int?
-        package var refusal: DiskRefusal?
-        package var memory: MemoryReading?
-        /// Whether the free space was measured for an earlier item.
-        var isEarlier = false
-
-        package init() {}
-    }
-
     /// An item that waits to be started.
     package struct Waiting: Hashable, Sendable {
         package let item: Item
@@ -103,8 +89,21 @@ extension AdmissionStateMachine {
         package var needs: Needs?
         package var retries = 0
         package var notBefore = Duration.zero
+        /// How the disk became full while it was active; nil when it did not.
+        package var fullDisk: FullDisk?
         /// The items that were active when it was first passed over because of what they hold.
         package var behind: Set<Int64>?
+
+        /// Whether nothing may be active with it.
+        func isAlone(_ needs: Needs) -> Bool { item.isSuspect || needs.isLean || fullDisk != nil }
+    }
+
+    /// The disk became full while an item was active. It is alone from then on: what fills the disk then is the item's own.
+    package struct FullDisk: Hashable, Sendable {
+        /// How often it happened while nothing else was active.
+        package var timesAlone = 0
+        /// The free space when the item was started the last time.
+        package var freeBytes: Int
     }
 
     /// An item that was started.
@@ -113,23 +112,28 @@ extension AdmissionStateMachine {
         package let needs: Needs
         package let retries: Int
         package let isAlone: Bool
+        /// What was free on the disk when it was started.
+        package var freeBytes = Int.max
+        package var fullDisk: FullDisk?
         /// It has ended, which is not recorded yet.
         package var isEnding = false
         /// As what it waits again once its end is recorded.
         package var returns: Waiting?
 
         func again(from time: Duration, retries: Int? = nil) -> Waiting {
-            Waiting(item: item, needs: needs, retries: retries ?? self.retries, notBefore: time)
+            Waiting(item: item, needs: needs, retries: retries ?? self.retries, notBefore: time, fullDisk: fullDisk)
         }
     }
 
     /// What is to be done.
     package enum Action: Hashable, Sendable {
+        /// Answer with the next items of the queue: ``fetched(_:hasMore:)``.
+        case fetch
         /// Find out what the item needs, and answer with ``planned(_:_:)`` or ``planFailed(_:_:)``.
         case plan(Int64)
         /// Answer with ``measured(_:)``.
         /// - Parameters:
-        ///   - diskBytes: for so many bytes; nil when the disk does not matter.
+        ///   - diskBytes: the bytes that are needed; nil when the disk does not matter.
         ///   - attempt: whether to try to write them.
         ///   - memory: whether to read the machine's memory.
         case measure(diskBytes: Int?, attempt: Bool, memory: Bool)
@@ -149,7 +153,7 @@ extension AdmissionStateMachine {
         case giveUp(String)
         /// Stop everything: the first failure was to end the run.
         case cancelAll
-        /// Nothing will be started any more.
+        /// Nothing more will be started.
         case finished
     }
 
@@ -161,11 +165,9 @@ extension AdmissionStateMachine {
     }
 
     package enum DrainReason: Hashable, Sendable {
-        /// So many items would probably not be finished in time.
+        /// The number of items that would probably not be finished in time.
         case deadline(Int)
         case diskFull(DiskShortage)
-        /// The system refused to write an item's files.
-        case refused
         case journal(String)
     }
 

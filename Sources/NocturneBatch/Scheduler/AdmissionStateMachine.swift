@@ -6,21 +6,22 @@ import NocturneSystem
 ///
 /// Order: suspects first, then the order of discovery, then retries. An item that does not fit is passed over:
 /// - What it lacks is held by items of this run: others may be started before it as long as one of the items is active
-///   that were active when it was first passed over. Once all of these have ended nobody overtakes it any more, so it
+///   that were active when it was first passed over. Once all of these have ended nobody overtakes it, so it
 ///   waits at most for the overtakers that are still active then, and is not starved by small items behind it. As long as
 ///   it could not be started anyway, the small ones are not held up by it.
 /// - What it lacks is held by somebody else (a full disk, the memory of another program): all others may be started,
 ///   since holding them back would not help it.
 ///
 /// Invariants, checked by the tests in every state: an item is waiting, active or settled, and only one of these; the
-/// leases fit into the budget; nothing is started beside a suspect or a lean plan; a failed item is retried at most as
+/// leases fit into the budget; nothing is started while a suspect or a lean plan is active; a failed item is retried at most as
 /// often as there are retry delays; every batch comes to an end once the disk and the memory allow it.
 package struct AdmissionStateMachine: Sendable {
     package let settings: Settings
-    let queue: ItemQueue
-    /// The first item of the queue that was neither started nor passed over.
-    package internal(set) var nextIndex = 0
-    /// What the item at ``nextIndex`` needs, once it was asked for.
+    /// The next items of the queue, which were neither started nor passed over.
+    package internal(set) var coming: ArraySlice<Item>
+    /// Whether the queue has items after ``coming``.
+    package internal(set) var hasMore: Bool
+    /// What the first item of ``coming`` needs, once it was asked for.
     var headNeeds: Needs?
     /// Items of the queue that did not fit when it was their turn, in the order of the queue.
     package internal(set) var passedOver: [Waiting] = []
@@ -30,12 +31,14 @@ package struct AdmissionStateMachine: Sendable {
 
     /// What was measured for the present decision; nil once something was started or waited for, but for what holds for the
     /// next items too.
-    var measurement: Measurement?
+    var measurement: MachineMeasurement?
     /// When the free space was last asked for.
     var diskMeasuredAt = Duration.zero
-    /// How often in a row the system refused to write; everything that is active at once says it once.
+    /// How often in a row the system refused to write; a refusal of everything that is active at once counts once.
     package internal(set) var refusals = 0
     var wasRefused = false
+    /// Since when nothing is active and the run waits for space on the disk.
+    var diskWaitSince: Duration?
     /// Until then nothing is written after the last refusal.
     package internal(set) var diskTrustedFrom = Duration.zero
     /// Since when an item waits for memory that another program holds, with nothing active.
@@ -51,26 +54,35 @@ package struct AdmissionStateMachine: Sendable {
     var busySince = Duration.zero
     /// Items that would probably not be finished in time.
     package internal(set) var leftForLater = 0
-    /// Nothing is started any more, whatever the run control says.
+    /// Nothing more is started, whatever the mode of the run control is.
     package internal(set) var isDraining = false
     var hasGivenUp = false
     /// Whether a source changed while its item was active.
     package internal(set) var needsDiscovery = false
 
-    /// - Parameter queue: suspects first.
-    package init(_ queue: ItemQueue, _ settings: Settings, pace: LearnedPace = LearnedPace()) {
-        self.queue = queue
+    /// - Parameters:
+    ///   - queue: the first items, suspects in front.
+    ///   - hasMore: whether others follow, which are asked for with ``Action/fetch``.
+    package init(
+        _ queue: [Item],
+        hasMore: Bool = false,
+        _ settings: Settings,
+        pace: LearnedPace = LearnedPace()
+    ) {
+        coming = queue[...]
+        self.hasMore = hasMore
         self.settings = settings
         self.pace = pace
     }
 
-    /// The items that wait, in the order in which they are considered.
-    package var waiting: [Item] {
-        passedOver.map(\.item) + (nextIndex..<queue.count).map { queue[$0].admissionItem } + retries.map(\.item)
-    }
+    /// The items that wait, in the order in which they are considered; without those that were not fetched yet.
+    package var waiting: [Item] { passedOver.map(\.item) + coming + retries.map(\.item) }
 
-    /// The ids of the next items of the queue, which nobody has asked for yet.
-    func comingItems(_ count: Int) -> [Int64] { Array(queue.ids(from: nextIndex).prefix(count)) }
+    /// How many items are known: they wait or are active.
+    var knownCount: Int { passedOver.count + coming.count + retries.count + active.count }
+
+    /// The ids of the next items of the queue.
+    func comingItems(_ count: Int) -> [Int64] { coming.prefix(count).map(\.id) }
 
     // MARK: Deciding
 
@@ -78,7 +90,7 @@ package struct AdmissionStateMachine: Sendable {
     package mutating func next(_ conditions: Conditions) -> Action {
         if let id = removeCancelled(conditions.cancelled) { return .settle(id, .cancelled) }
         guard conditions.mode == .running, !isDraining else { return .finished }
-        // Under pressure, and beside an item that has to be alone, nothing is started: there is nothing to look at.
+        // Under pressure, and while an item is active that has to be alone, nothing is started: there is nothing to look at.
         if !active.isEmpty, conditions.isUnderPressure || active.values.contains(where: \.isAlone) {
             return wait(for: shortage ?? .activeItems)
         }
@@ -109,15 +121,15 @@ package struct AdmissionStateMachine: Sendable {
 
     /// Nothing can be started now.
     private mutating func rest(_ conditions: Conditions) -> Action {
-        guard !passedOver.isEmpty || nextIndex < queue.count || !retries.isEmpty else {
+        if coming.isEmpty, hasMore { return .fetch }
+        guard !passedOver.isEmpty || !coming.isEmpty || !retries.isEmpty else {
             if !active.isEmpty { return wait(for: .activeItems) }
             guard leftForLater > 0, !settings.isWatching else { return .finished }
             isDraining = true
             return .drain(.deadline(leftForLater))
         }
-        if active.isEmpty, settings.stopsWhenFull, case .disk(let shortage)? = shortage {
-            isDraining = true
-            return .drain(.diskFull(shortage))
+        if active.isEmpty, case .disk(let shortage)? = shortage {
+            if let action = failTooLarge() ?? endWithoutSpace(shortage, conditions.now) { return action }
         }
         let patience = settings.memoryPatience
         let times =
@@ -127,7 +139,7 @@ package struct AdmissionStateMachine: Sendable {
         return wait(for: shortage ?? (active.isEmpty ? .retryTime : .activeItems), until: until)
     }
 
-    /// The first item that lacks something is the one that is spoken of, until it lacks nothing any more.
+    /// The first item that lacks something is the one that is shown, until it lacks nothing.
     mutating func note(_ reason: WaitReason?, of id: Int64) {
         guard shortageItem == nil || shortageItem == id else { return }
         shortage = reason
@@ -141,14 +153,16 @@ package struct AdmissionStateMachine: Sendable {
 
     private mutating func start(_ waiting: Waiting, _ needs: Needs, _ wait: MemoryWait?, _ now: Duration) -> Action {
         if active.isEmpty { busySince = now }
-        let isAlone = waiting.item.isSuspect || needs.isLean
         active[waiting.item.id] = Active(
             item: waiting.item,
             needs: needs,
             retries: waiting.retries,
-            isAlone: isAlone
+            isAlone: waiting.isAlone(needs),
+            freeBytes: measurement?.freeBytes ?? .max,
+            fullDisk: waiting.fullDisk
         )
         wasRefused = false
+        diskWaitSince = nil
         measurement = lastingMeasurement()
         memoryWaits = [:]
         return .start(waiting.item.id, after: wait)
@@ -170,7 +184,7 @@ package struct AdmissionStateMachine: Sendable {
             place = .head
         }
         if case .head = place {
-            if nextIndex < queue.count { return Waiting(item: queue[nextIndex].admissionItem, needs: headNeeds) }
+            if let next = coming.first { return Waiting(item: next, needs: headNeeds) }
             place = .retries(0)
         }
         guard case .retries(let first) = place else { return nil }
@@ -184,7 +198,7 @@ package struct AdmissionStateMachine: Sendable {
         switch place {
         case .passedOver(let index): passedOver.remove(at: index)
         case .head:
-            nextIndex += 1
+            coming.removeFirst()
             headNeeds = nil
         case .retries(let index): retries.remove(at: index)
         }
@@ -230,8 +244,8 @@ package struct AdmissionStateMachine: Sendable {
         if let index = retries.firstIndex(where: { names.contains($0.item.name) }) {
             return retries.remove(at: index).item.id
         }
-        guard nextIndex < queue.count, names.contains(queue[nextIndex].name) else { return nil }
+        guard let next = coming.first, names.contains(next.name) else { return nil }
         remove(at: .head)
-        return queue[nextIndex - 1].id
+        return next.id
     }
 }

@@ -1,17 +1,55 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// How the actions are performed.
 extension Scheduler {
     // MARK: Starting items
 
-    func measure(_ diskBytes: Int?, attempt: Bool, memory: Bool) async -> AdmissionStateMachine.Measurement {
-        var result = AdmissionStateMachine.Measurement()
+    func measure(_ diskBytes: Int?, attempt: Bool, memory: Bool) async -> MachineMeasurement {
+        var result = MachineMeasurement()
         if let diskBytes { result = await context.disk.measure(bytes: diskBytes, attempt: attempt) }
         if memory { result.memory = await context.waiting.probes.run { MemoryReading.take() } }
         return result
+    }
+
+    /// Reads the next items of the queue.
+    func fetch() async {
+        do {
+            let limit = Self.itemsFetchedTogether
+            let pending = try await context.journal.pending(after: lastFetched, limit: limit)
+            let next = await context.blocking.run { [output = context.output] in
+                pending.map { item in
+                    var item = item
+                    item.hasEarlierResult = output.holdsResult(item.name)
+                    return item
+                }
+            }
+            // Items that were left for a later round no longer wait.
+            if items.count > 2 * machine.knownCount + limit {
+                let known = Set(machine.waiting.map(\.id) + machine.active.keys)
+                items = items.filter { known.contains($0.key) }
+            }
+            for item in next { items[item.id] = item }
+            lastFetched = next.last ?? lastFetched
+            machine.fetched(next.map(\.admissionItem), hasMore: next.count == limit)
+        } catch {
+            machine.fetched([], hasMore: false)
+            await perform([.drain(.journal("\(error)"))])
+        }
+    }
+
+    /// Items that were to be cancelled and whose turn never came.
+    func settleUnfetched(among cancelled: Set<String>) async {
+        guard machine.hasMore, !cancelled.isEmpty else { return }
+        let names = (try? await context.journal.pendingNames(among: cancelled.sorted(), after: lastFetched)) ?? []
+        let waiting = (try? await context.journal.items(named: names)) ?? [:]
+        for (name, item) in waiting.sorted(by: { $0.value.id < $1.value.id }) {
+            items[item.id] = PendingItem(id: item.id, name: name)
+            await perform([.settle(item.id, .cancelled)])
+        }
     }
 
     func plan(_ id: Int64) async {
@@ -36,23 +74,23 @@ extension Scheduler {
         let ids = [id] + machine.comingItems(Scheduler.itemsPlannedTogether).filter { $0 != id && plans[$0] == nil }
         let found = try await context.journal.discovered(ids)
         let requests = ids.compactMap { id in
-            queue.item(id).flatMap { item in
-                found[id].map {
-                    let source = DiscoveredSource(source: $0.source, path: $0.path, fingerprint: $0.fingerprint)
-                    return (id: id, pipeline: pipelines[item.recipe], source: source)
-                }
+            items[id].flatMap { item in
+                found[id].map { (id: id, pipeline: pipelines[item.recipe], source: $0) }
             }
         }
         let (threads, bytes) = (context.pool.width, budget.total)
-        let results = await context.pool.run {
-            requests.map { request in
-                (request.id, Result { try request.pipeline.plan(request.source, threads: threads, within: bytes) })
+        let results = await context.pool.run { [filesInMemory] in
+            requests.map { id, pipeline, source in
+                let plan = Result {
+                    try pipeline.plan(source, threads: threads, within: bytes, filesInMemory: filesInMemory)
+                }
+                return (id, plan)
             }
         }
         for (other, result) in results where other != id { plans[other] = try? result.get() }
         guard let result = results.first(where: { $0.0 == id })?.1 else {
-            let detail = "the journal does not have the item any more"
-            throw BatchError(.unknownItem, path: queue.item(id)?.name ?? "", detail: detail)
+            let detail = "the journal no longer has the item"
+            throw BatchError(.unknownItem, path: items[id]?.name ?? "", detail: detail)
         }
         let plan = try result.get()
         plans[id] = plan
@@ -60,14 +98,14 @@ extension Scheduler {
     }
 
     func start(_ id: Int64, after wait: AdmissionStateMachine.MemoryWait?) async {
-        guard let item = queue.item(id) else { return }
+        guard let item = items[id] else { return }
         if let wait { await context.progress.note(wait.text(of: item.name)) }
         var isRecorded = false
         do {
             let planned = try await planned(id)
             plans[id] = nil
             try FaultPoint.lease.pass()
-            let isAlone = item.suspect || planned.plan.isLean
+            let isAlone = item.isAlone || planned.plan.isLean
             // What is leased was counted before, so that this waits for nothing but a lease that is just being returned.
             let lease = try await budget.lease(bytes: planned.plan.peak(), exclusive: isAlone)
             try await context.journal.markStarted([id])
@@ -100,11 +138,11 @@ extension Scheduler {
         case .putBack(let id, let reason):
             await record(id, as: .pending, reason)
             let event: BatchEvent.Kind = reason.code == .interrupted ? .itemInterrupted : .itemRetried
-            await progress.putBack(id, BatchEvent(event, item: queue.item(id)?.name, because: reason))
+            await progress.putBack(id, BatchEvent(event, item: items[id]?.name, because: reason))
         case .settle(let id, let settlement): await settle(id, settlement)
         case .discardStaging(let id):
-            guard let name = queue.item(id)?.name else { return }
-            await context.blocking.run { [staging = context.output.staging(name)] in FileSystem.remove(staging) }
+            guard let name = items[id]?.name else { return }
+            await context.blocking.run { [staging = context.output.staging(name)] in _ = FileSystem.remove(staging) }
         case .drain(let reason):
             control.finishActive()
             if let notice = reason.notice(context.options.rules.hours) { await context.waiting.show(notice) }
@@ -113,15 +151,17 @@ extension Scheduler {
             control.giveUp(reason)
             if isFirst { await progress.note("Stopping: \(reason).") }
         case .cancelAll: control.cancel()
-        case .plan, .measure, .start, .wait, .finished: break
+        case .fetch, .plan, .measure, .start, .wait, .finished: break
         }
     }
 
     private func complete(_ id: Int64, _ seconds: Double) async {
         // Without a deadline once at the end is enough.
         if deadline != nil { try? await context.journal.keep(machine.pace) }
-        let rounded = (seconds * 1000).rounded() / 1000
-        await context.progress.ended(id, BatchEvent(.itemCompleted, item: queue.item(id)?.name, seconds: rounded))
+        var event = BatchEvent(.itemCompleted, item: items[id]?.name)
+        event.seconds = (seconds * 1000).rounded() / 1000
+        await context.progress.ended(id, event)
+        items[id] = nil
     }
 
     private func settle(_ id: Int64, _ settlement: AdmissionStateMachine.Settlement) async {
@@ -132,11 +172,34 @@ extension Scheduler {
             case .interrupted: (.pending, ItemReason(.interrupted, "interrupted"), .itemInterrupted)
             }
         await record(id, as: state, reason)
-        if state == .cancelled, let name = queue.item(id)?.name { context.control.forgetRequest(name) }
-        await context.progress.ended(id, BatchEvent(event, item: queue.item(id)?.name, because: reason))
+        if state == .cancelled, let name = items[id]?.name { context.control.forgetRequest(name) }
+        await context.progress.ended(id, BatchEvent(event, item: items[id]?.name, because: reason))
+        items[id] = nil
     }
 
-    /// What cannot be recorded is said: the next run finds the item as it was, and processes it again.
+    /// Lets completed items wait again, and takes the proof from their results, which no later run may take for whole.
+    func withdraw(_ names: [String], _ cause: String) async {
+        do {
+            let items = try await context.journal.items(named: names).values.filter { $0.state == .completed }
+            guard !items.isEmpty else { return }
+            hasWithdrawn = true
+            let folders = items.map { context.output.item($0.name) }
+            await context.blocking.run {
+                for folder in folders {
+                    for file in ["result.json", "run.json"] { _ = FileSystem.remove(folder + "/" + file) }
+                }
+            }
+            let reason = ItemReason(.unproved, "the result is not proved: \(cause)")
+            let time = context.time.wallClock.timestamp
+            try await context.journal.processAgain(items.map(\.id), reason: reason, at: time)
+            let list = items.map(\.name).sorted().joined(separator: ", ")
+            await context.progress.note("\(cause). The results of these items are not proved, and made again: \(list)")
+        } catch {
+            await context.progress.note("\(error)")
+        }
+    }
+
+    /// What cannot be recorded is shown: the next run finds the item as it was, and processes it again.
     private func record(_ id: Int64, as state: ItemState, _ reason: ItemReason) async {
         do {
             let time = context.time.wallClock.timestamp
@@ -148,7 +211,7 @@ extension Scheduler {
 }
 
 extension AdmissionStateMachine.DrainReason {
-    /// What is said about it; nil when the item's own event says it.
+    /// What is shown about it; nil when the item's own event shows it.
     func notice(_ hours: WorkingHours) -> WaitNotice? {
         switch self {
         case .deadline(let count):
@@ -157,7 +220,6 @@ extension AdmissionStateMachine.DrainReason {
             return WaitNotice(message: .note(text))
         case .diskFull(let shortage): return .stopsForSpace(shortage)
         case .journal(let text): return WaitNotice(message: .note(text))
-        case .refused: return nil
         }
     }
 }
@@ -179,7 +241,7 @@ extension AdmissionStateMachine.Needs {
 
 extension PendingItem {
     var admissionItem: AdmissionStateMachine.Item {
-        AdmissionStateMachine.Item(id: id, name: name, model: model, isSuspect: suspect)
+        AdmissionStateMachine.Item(id: id, name: name, model: model, isSuspect: isAlone)
     }
 }
 
@@ -191,7 +253,7 @@ extension ActiveItem {
             name: item.name,
             path: source.path,
             fingerprint: source.fingerprint,
-            edit: item.edit.map { ItemEdit($0.wrappedValue, in: context.output) }
+            edit: item.edit.map { ItemEdit($0, in: context.output) }
         )
         recipeItem.version = context.options.description.version
         if item.hasEarlierResult { recipeItem.earlierResult = context.output.item(item.name) }
@@ -207,7 +269,7 @@ extension ActiveItem {
                 staging: context.output.staging(item.name),
                 isLean: plan.isLean
             ),
-            inputs: item.inputs.stamps
+            inputs: source.inputs
         )
     }
 }

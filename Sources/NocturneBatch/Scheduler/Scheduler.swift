@@ -1,42 +1,53 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// Performs what ``AdmissionStateMachine`` decides: starts items, hears how they end, and has the journal record it.
 actor Scheduler: ItemEndReceiver {
     let context: RunContext
     let budget: MemoryBudget
-    let queue: ItemQueue
     /// When everything is to be finished, in seconds since 1970.
     let deadline: Int?
+    /// Whether files in staging are memory.
+    let filesInMemory: Bool
     var machine: AdmissionStateMachine
+    /// Items that were fetched from the journal and have not ended, by id.
+    var items: [Int64: PendingItem] = [:]
+    /// The last one that was fetched.
+    var lastFetched: PendingItem?
     var pipelines: [any RunnablePipeline] = []
-    /// How many items of the queue are planned in one go.
-    static let itemsPlannedTogether = 8
+    /// How many items of the queue are planned in one go, and how many are read from the journal.
+    static let (itemsPlannedTogether, itemsFetchedTogether) = (8, 64)
     /// Of items that were planned and not started yet.
     var plans: [Int64: PlannedItem] = [:]
+    /// Items whose results may be wrong, and why.
+    private var doubted: [String: String] = [:]
+    /// Whether results were withdrawn, whose items another round processes.
+    var hasWithdrawn = false
     private var announcements = WaitAnnouncements()
     var sequence = 0
 
-    /// - Parameter queue: suspects first.
+    /// - Parameter count: how many items the journal has that are to be processed.
     init(
-        _ queue: ItemQueue,
+        _ count: Int,
         budget: MemoryBudget,
         _ settings: AdmissionStateMachine.Settings,
         _ context: RunContext
     ) async {
         self.context = context
         self.budget = budget
-        self.queue = queue
         deadline = context.limits.deadline(context.options.rules.hours, after: context.time.wallClock.seconds)
+        filesInMemory = await context.blocking.run { [output = context.output] in FileSystem.isInMemory(output.staging)
+        }
         let pace = (try? await context.journal.pace()) ?? LearnedPace()
-        machine = AdmissionStateMachine(queue, settings, pace: pace)
+        machine = AdmissionStateMachine([], hasMore: count > 0, settings, pace: pace)
         budget.whenReleased { [changes = context.control.changes] in changes.notify() }
     }
 
-    /// Whether a source changed while its item was active.
-    var needsDiscovery: Bool { machine.needsDiscovery }
+    /// Whether a source changed while its item was active, or results were withdrawn.
+    var needsDiscovery: Bool { machine.needsDiscovery || hasWithdrawn }
 
     // MARK: Admission
 
@@ -60,6 +71,7 @@ actor Scheduler: ItemEndReceiver {
             case .start(let id, let memoryWait):
                 await announce(machine.shortage)
                 await start(id, after: memoryWait)
+            case .fetch: await fetch()
             case .plan(let id): await plan(id)
             case .measure(let diskBytes, let attempt, let memory):
                 machine.measured(await measure(diskBytes, attempt: attempt, memory: memory))
@@ -128,17 +140,26 @@ actor Scheduler: ItemEndReceiver {
 
     func itemEnded(_ end: ItemEnd) async {
         let cancelled = context.control.cancelledItems
+        let name = items[end.id]?.name
         await perform(machine.itemEnded(end, cancelled: cancelled, context.time.monotonic))
-        if let item = queue.item(end.id) { context.control.removeFlag(for: item.name) }
+        if let name { context.control.removeFlag(for: name) }
+        if case .completed = end.outcome, let name, let reason = doubted[name] { await withdraw([name], reason) }
         machine.recorded(end.id, context.time.monotonic)
         context.control.changes.notify()
+    }
+
+    func doubt(_ names: [String], because reason: String) async {
+        for name in names { doubted[name] = reason }
+        await withdraw(names, reason)
     }
 
     /// After everything has stopped: what never reported goes back to waiting.
     func settleLeftovers() async {
         // Only a deadline makes it worth a transaction an item.
         try? await context.journal.keep(machine.pace)
-        await perform(machine.abandon(cancelled: context.control.cancelledItems))
+        let cancelled = context.control.cancelledItems
+        await perform(machine.abandon(cancelled: cancelled))
+        await settleUnfetched(among: cancelled)
         // Other requests were about nothing that this round could cancel, and are not meant for what may come later.
         context.control.forgetRequests()
     }

@@ -1,4 +1,5 @@
 package import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// How an item's processing ended. The scheduler hears it exactly once.
@@ -35,6 +36,8 @@ protocol ItemEndReceiver: Sendable {
     func postponement(of id: Int64) async -> Postponement?
     /// One of the first tiles of an item took so long.
     func stepTimed(_ id: Int64, seconds: Double) async
+    /// The results of these items may be wrong.
+    func doubt(_ names: [String], because reason: String) async
     func itemEnded(_ end: ItemEnd) async
 }
 

@@ -28,7 +28,7 @@ struct RunFacts: Sendable {
         let seconds: [String: Double]
     }
 
-    /// What `run.json` says of one item.
+    /// What `run.json` contains about one item.
     func report(seconds: [Stage: Double], itemPeakBytes: Int, finishedAt: String) throws -> [UInt8] {
         let memory = ProcessMemory.read()
         let report = Report(

@@ -3,7 +3,7 @@ import NocturneSystem
 
 /// One stage of a pipeline: an actor that owns the items it works on, with the times at which it began them.
 ///
-/// A stage says in ``work(on:)`` what it does with one item. Taking items, measuring, handing over and ending is the same
+/// A stage defines in ``work(on:)`` what it does with one item. Taking items, measuring, handing over and ending is the same
 /// for all and stands here once. An error ends the item, never the stage.
 protocol StageActor: Actor {
     associatedtype Input: Sendable
@@ -103,7 +103,7 @@ struct StageLink<Input: Sendable, Output: Sendable>: Sendable {
     /// Hands an item on; returns once the next one may come. Runs where the stage runs: a change of threads for each item
     /// and stage costs more than small items do.
     let send: nonisolated(nonsending) @Sendable (StageMessage<Output>) async throws -> Void
-    /// Says that nothing more will come.
+    /// Signals that nothing more will come.
     let finish: @Sendable () -> Void
 
     nonisolated(nonsending) func receive() async throws -> StageMessage<Input>? { try await input.receive() }

@@ -1,5 +1,6 @@
 import NocturneConcurrency
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// What the stages and the committer share.
@@ -34,7 +35,7 @@ struct StageEnvironment: Sendable {
         }
         let recovery = RecoveryAction(for: error)
         if recovery != .freeSpace, let fault = await health.fault() {
-            return .failed(ItemReason(.outputUnusable, fault, stage: stage.rawValue), recovery: .repairOutput)
+            return .failed(ItemReason(.outputUnusable, text: fault, stage: stage.rawValue), recovery: .repairOutput)
         }
         return .failed(reason(error), recovery: recovery)
     }

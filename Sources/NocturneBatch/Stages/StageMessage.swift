@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// An item on its way through the pipeline: what it is, its memory and its flag. Nothing in it changes on the way.
@@ -34,4 +35,19 @@ struct StageMessage<Payload: Sendable>: Sendable {
     let item: ActiveItem
     let payload: Payload
     var seconds: [Stage: Double] = [:]
+}
+
+/// A source file has changed since discovery: its item has to be discovered again.
+struct ChangedInput: CodedError, SentenceConvertible, CustomStringConvertible {
+    let path: String
+    var faultCode: FaultCode { .changed }
+
+    init(path: String) { self.path = path }
+
+    var sentence: Sentence {
+        InputStamp(path).size == nil
+            ? "\(file: path) is gone since the batch began" : "\(file: path) was changed while the batch ran"
+    }
+
+    var description: String { sentence.description }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// Notices an item that makes no progress (a read from a share that is gone, a decoder that never ends), and one that takes
 /// longer than an item may. What that means, ``StallStateMachine`` decides.
 ///
-/// A thread of its own counts, so that it works when all others are stuck. It counts its own wakings and not the clock:
+/// A separate thread counts, so that it works when all others are stuck. It counts its own wakings and not the clock:
 /// time in which the whole process was stopped or the machine asleep is nobody's stall.
 final class StallDetector: Sendable {
     typealias Stuck = StallStateMachine.Stuck
@@ -19,7 +19,7 @@ final class StallDetector: Sendable {
 
     private let isPaused: @Sendable () -> Bool
     private let action: @Sendable ([Stuck]) -> Void
-    // Not an actor: it has to work when no task gets a thread any more.
+    // Not an actor: it has to work when tasks no longer get a thread.
     private let state: Mutex<State>
 
     /// - Parameters:

@@ -1,10 +1,11 @@
 package import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// Which items make no progress or take too long, without clocks or threads: it counts the ticks that it is given, one a
 /// second.
 package struct StallStateMachine: Sendable {
-    /// An item that nothing can be done about any more but to end the process.
+    /// An item about which nothing can be done except to end the process.
     package struct Stuck: Sendable, Hashable {
         package let id: Int64
         package let reason: ItemReason
@@ -83,7 +84,8 @@ package struct StallStateMachine: Sendable {
             item.idleSeconds += 1
             if let itemLimit, item.usedSeconds == itemLimit {
                 let limit = EventText.duration(Double(itemLimit))
-                let text = "took longer than the \(limit) that an item may take (stage \(stage.rawValue))"
+                let text: Sentence =
+                    "took longer than the \(own: limit) that an item may take (stage \(own: stage.rawValue))"
                 item.timeout = ItemReason(.timeLimit, text, stage: stage.rawValue)
                 action.stop.insert(id)
             }
@@ -102,7 +104,8 @@ package struct StallStateMachine: Sendable {
         let path = stage == .load ? item.onlyInput : nil
         if let timeout = item.timeout { return Stuck(id: id, reason: timeout, isLate: true, path: path) }
         guard let limit, 2 * item.idleSeconds >= limit else { return nil }
-        let text = "\(item.name) has made no progress for \(item.idleSeconds) s (stage \(stage.rawValue))"
+        let text: Sentence =
+            "\(own: item.name) has made no progress for \(item.idleSeconds) s (stage \(own: stage.rawValue))"
         let reason = ItemReason(.unresponsive, text, stage: stage.rawValue)
         return Stuck(id: id, reason: reason, isLate: false, path: path)
     }

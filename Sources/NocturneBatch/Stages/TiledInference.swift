@@ -15,7 +15,7 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
     private var run: Run?
     private let start: Start
     private let executor: PoolSerialExecutor
-    /// So many tiles of an item are timed, for the deadline.
+    /// The number of tiles of an item that are timed, for the deadline.
     private static var timedSteps: Int { 2 }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -37,6 +37,16 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
         // Only here: an item that waits for another one must not be the oldest that all wait for.
         let ticket = link.environment.gate.register(sequence: item.sequence)
         defer { ticket.unregister() }
+        do {
+            return try await infer(message, ticket)
+        } catch let fault as any RepeatableFault {
+            await link.environment.receiver.doubt(fault.doubted, because: "\(fault)")
+            return try await infer(message, ticket)
+        }
+    }
+
+    private func infer(_ message: StageMessage<Prepared>, _ ticket: PressureTicket) async throws -> Run.Inferred {
+        let item = message.item
         let run = try start(sessions, message.payload, item.item, item.context)
         self.run = run
         defer { self.run = nil }

@@ -29,8 +29,7 @@ actor Writer<Rendered: Sendable>: StageActor {
             try item.checkInputs()
             let folder = item.stagedResult
             try FileSystem.makeFolder(item.context.staging)
-            FileSystem.remove(folder)
-            try FileSystem.makeFolder(folder)
+            try FileSystem.makeEmptyFolder(folder)
             let product = try write(message.payload, folder, item.item, item.context)
             var seconds = message.seconds
             seconds[.write] = (time.monotonic - begun).inSeconds

@@ -3,6 +3,7 @@ import Synchronization
 
 /// Thrown by `send` after ``BoundedChannel/finish()``.
 public struct ChannelFinished: Error, Sendable, CustomStringConvertible {
+    /// The error of a finished channel; it carries no element, because the sender still owns it.
     public init() {}
     public var description: String { "the channel was finished, nothing more can be sent" }
 }
@@ -13,6 +14,24 @@ public struct ChannelFinished: Error, Sendable, CustomStringConvertible {
 /// and so are receives. The buffer never exceeds either bound, with one exception: an element larger than the byte
 /// bound is accepted when the buffer is empty, because it could never be sent otherwise. Elements of waiting sends are
 /// not counted: they still belong to the sender.
+///
+/// A cancelled send throws, so an element is either delivered or still with its sender. `AsyncChannel` of
+/// swift-async-algorithms returns from a cancelled send without sending, and `AsyncStream` has no bound for its senders.
+///
+/// ```swift
+/// let channel = BoundedChannel<[Float]>(items: 8, bytes: 64 << 20)
+/// try await withThrowingTaskGroup(of: Void.self) { group in
+///     group.addTask {
+///         for slice in slices { try await channel.send(slice, cost: slice.count * 4) }
+///         channel.finish()
+///     }
+///     group.addTask {
+///         while let slice = try await channel.receive() { try store(slice) }
+///     }
+///     // The first error cancels the other task, which then throws from its send or receive.
+///     try await group.waitForAll()
+/// }
+/// ```
 public final class BoundedChannel<Element: Sendable>: Sendable {
     private typealias Machine = BoundedChannelStateMachine<Element>
 

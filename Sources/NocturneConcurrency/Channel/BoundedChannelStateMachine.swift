@@ -17,11 +17,13 @@ package struct BoundedChannelStateMachine<Element> {
         package let cost: Int
     }
 
+    /// A send that waits for space. Its element belongs to the sender until it is admitted.
     package struct WaitingSender {
         package let id: ChannelWaiterID
         package let element: BufferedElement
     }
 
+    /// Whether the channel accepts and delivers elements. It only moves forward: open, finished, failed.
     package enum Phase {
         case open
         /// No new sends are accepted; elements already sent are still delivered.
@@ -30,25 +32,34 @@ package struct BoundedChannelStateMachine<Element> {
         case failed(any Error)
     }
 
+    /// The most elements in the buffer, at least 1.
     package let itemLimit: Int
+    /// The most bytes in the buffer, at least 1; a single larger element is accepted when the buffer is empty.
     package let byteLimit: Int
+    /// The present phase.
     package private(set) var phase = Phase.open
+    /// The total cost of the buffered elements in bytes. Waiting senders are not counted.
     package private(set) var bufferedBytes = 0
     private var buffer = Deque<BufferedElement>()
     private var senders = Deque<WaitingSender>()
     private var receivers = Deque<ChannelWaiterID>()
 
+    /// An open, empty channel. Traps unless both limits are at least 1.
     package init(itemLimit: Int, byteLimit: Int) {
         precondition(itemLimit > 0 && byteLimit > 0, "a channel needs capacity for at least one element")
         self.itemLimit = itemLimit
         self.byteLimit = byteLimit
     }
 
+    /// The buffered elements, oldest first. O(n): for tests.
     package var bufferedElements: [BufferedElement] { Array(buffer) }
     package var bufferedCount: Int { buffer.count }
+    /// Sends that wait, in the order in which they will be admitted. O(n): for tests.
     package var waitingSenders: [WaitingSender] { Array(senders) }
+    /// Receives that wait, in the order in which they will be served. O(n): for tests.
     package var waitingReceivers: [ChannelWaiterID] { Array(receivers) }
 
+    /// What the caller of ``send(_:cost:id:)`` does.
     package enum SendAction {
         /// The send is complete.
         case accept
@@ -59,6 +70,7 @@ package struct BoundedChannelStateMachine<Element> {
         case reject(any Error)
     }
 
+    /// Accepts an element, or registers the sender under `id`. O(1).
     package mutating func send(_ element: Element, cost: Int, id: ChannelWaiterID) -> SendAction {
         precondition(cost >= 0, "the cost of an element cannot be negative")
         switch phase {
@@ -77,6 +89,7 @@ package struct BoundedChannelStateMachine<Element> {
         return .accept
     }
 
+    /// What the caller of ``receive(id:)`` does.
     package enum ReceiveAction {
         /// The element, and the senders whose elements fit into the freed space.
         case deliver(Element, admitted: [ChannelWaiterID])
@@ -87,6 +100,7 @@ package struct BoundedChannelStateMachine<Element> {
         case reject(any Error)
     }
 
+    /// Takes the oldest element, or registers the receiver under `id`. O(1), plus the senders that are admitted.
     package mutating func receive(id: ChannelWaiterID) -> ReceiveAction {
         if let buffered = buffer.popFirst() {
             bufferedBytes -= buffered.cost
@@ -101,6 +115,7 @@ package struct BoundedChannelStateMachine<Element> {
         }
     }
 
+    /// What the caller of a cancellation does.
     package enum CancelWaiterAction {
         /// The waiter is no longer registered: its action was decided earlier.
         case none
@@ -108,12 +123,14 @@ package struct BoundedChannelStateMachine<Element> {
         case cancelled(admitted: [ChannelWaiterID])
     }
 
+    /// Withdraws a waiting send. O(n) in the waiting senders; the elements of senders behind it may fit now.
     package mutating func cancelSend(id: ChannelWaiterID) -> CancelWaiterAction {
         guard let index = senders.firstIndex(where: { $0.id == id }) else { return .none }
         senders.remove(at: index)
         return .cancelled(admitted: admitSenders())
     }
 
+    /// Withdraws a waiting receive. No element is lost: a receiver waits only while the buffer is empty.
     package mutating func cancelReceive(id: ChannelWaiterID) -> CancelWaiterAction {
         guard let index = receivers.firstIndex(of: id) else { return .none }
         receivers.remove(at: index)
@@ -128,14 +145,18 @@ package struct BoundedChannelStateMachine<Element> {
         return Array(receivers)
     }
 
+    /// Whom the caller of ``fail(_:)`` resumes with the error, and what was in the buffer.
     package struct FailAction {
         /// Elements that were sent but not received, oldest first.
         package var leftovers: [Element] = []
         /// Both get the error. The elements of the senders were not sent.
         package var senders: [ChannelWaiterID] = []
+        /// Receives that were waiting.
         package var receivers: [ChannelWaiterID] = []
     }
 
+    /// Discards the buffer and releases every waiter. A second call does nothing, so that the first error is the one
+    /// reported.
     package mutating func fail(_ error: any Error) -> FailAction {
         if case .failed = phase { return FailAction() }
         let action = FailAction(

@@ -6,6 +6,7 @@ public enum MemoryBudgetError: CodedError, Hashable, Sendable, CustomStringConve
     /// The request is larger than the whole budget; waiting would not help.
     case tooLarge(needed: Int, budget: Int)
 
+    /// Always `overBudget`: waiting does not help, a smaller item or a larger budget does.
     public var faultCode: FaultCode { .overBudget }
 
     public var description: String {
@@ -21,6 +22,15 @@ public enum MemoryBudgetError: CodedError, Hashable, Sendable, CustomStringConve
 ///
 /// The budget only counts; it does not allocate. To avoid deadlock, take one lease per item and do not request a second
 /// one while holding it.
+///
+/// ```swift
+/// let budget = MemoryBudget(totalBytes: 8 << 30)
+/// let lease = try await budget.lease(bytes: predictedPeak)
+/// defer { lease.release() }
+/// let volume = try load(path)
+/// // What is only needed while loading goes back early.
+/// lease.shrink(to: volume.voxels.byteCount)
+/// ```
 public final class MemoryBudget: Sendable {
     /// Figures at one moment.
     public struct Snapshot: Hashable, Sendable {
@@ -34,6 +44,7 @@ public final class MemoryBudget: Sendable {
         public let holders: Int
         /// Number of waiting requests, and the total bytes they request.
         public let waiting: Int
+        /// The bytes that the waiting requests ask for together.
         public let waitingBytes: Int
     }
 
@@ -57,17 +68,20 @@ public final class MemoryBudget: Sendable {
 
     private let state: Mutex<State>
 
+    /// - Parameter totalBytes: above 0; see ``defaultTotal(_:)``.
     public init(totalBytes: Int) { state = Mutex(State(machine: MemoryBudgetStateMachine(total: totalBytes))) }
 
-    /// The default budget when the user specifies none: 80 % of the smaller of the cgroup's limit and the available
-    /// memory, but at least 64 MiB, because a budget of 0 would refuse every request.
+    /// The default budget when the user specifies none: 80 % of the smallest of the cgroup's limit, the available memory, and
+    /// what is left of the address space, but at least 64 MiB, because a budget of 0 would refuse every request.
     public static func defaultTotal(_ reading: MemoryReading) -> Int {
-        let bound = min(reading.cgroupLimitBytes ?? .max, reading.systemAvailableBytes ?? .max)
+        let bounds = [reading.cgroupLimitBytes, reading.systemAvailableBytes, reading.addressSpaceAvailableBytes]
+        let bound = bounds.compactMap(\.self).min() ?? .max
         // Neither value is available: use half the memory of a modest laptop.
         guard bound < .max else { return 4 << 30 }
         return max(bound / 100 * 80, 64 << 20)
     }
 
+    /// The budget in bytes; it never changes.
     public var total: Int { state.withLock { $0.machine.total } }
 
     /// Whether new requests are admitted, as last set by ``setAdmitting(_:)``.
@@ -76,6 +90,7 @@ public final class MemoryBudget: Sendable {
     /// Sets an action that is called whenever bytes are returned, on the thread that returned them.
     package func whenReleased(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.onRelease = action } }
 
+    /// All figures at one moment, consistent with each other. O(n) in the waiting requests.
     public func snapshot() -> Snapshot {
         state.withLock { state in
             let machine = state.machine

@@ -5,13 +5,16 @@ package typealias MemoryWaiterID = UInt64
 
 /// The decisions of a ``MemoryBudget``, without locks or tasks.
 ///
-/// Invariants, checked by the tests after every input: the leased bytes never exceed the total; no other lease exists
-/// beside an exclusive one; leases are granted in the order of the requests; the first request in the queue waits only
+/// Invariants, checked by the tests after every input: the leased bytes never exceed the total; an exclusive
+/// lease is the only one; leases are granted in the order of the requests; the first request in the queue waits only
 /// while it must.
 package struct MemoryBudgetStateMachine: Hashable, Sendable {
+    /// A request for memory, in the order of its arrival.
     package struct Request: Hashable, Sendable {
         package let id: MemoryWaiterID
+        /// The size of the lease, 0 or more.
         package let bytes: Int
+        /// Whether no other lease may exist at the same time.
         package let exclusive: Bool
 
         package init(id: MemoryWaiterID, bytes: Int, exclusive: Bool) {
@@ -21,22 +24,30 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         }
     }
 
+    /// The budget in bytes, above 0.
     package let total: Int
+    /// The bytes of all leases that are held now.
     package private(set) var leased = 0
+    /// The most bytes that were leased at the same time.
     package private(set) var peakLeased = 0
     /// Leases that were granted and not released.
     package private(set) var holders = 0
+    /// Whether the only lease is an exclusive one.
     package private(set) var heldExclusively = false
+    /// Whether new requests are granted; false under memory pressure.
     package private(set) var admitting = true
     private var waiters = Deque<Request>()
 
+    /// A budget of which nothing is leased. Traps unless `total` is above 0.
     package init(total: Int) {
         precondition(total > 0, "a memory budget must be positive")
         self.total = total
     }
 
+    /// The requests that wait, in the order in which they will be granted. O(n).
     package var waiting: [Request] { Array(waiters) }
 
+    /// What the caller of ``lease(_:)`` does.
     package enum LeaseAction: Hashable {
         case grant
         /// The caller waits until another input returns its id.
@@ -44,6 +55,8 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         case reject(MemoryBudgetError)
     }
 
+    /// Grants a request, or puts it at the end of the queue. A request that fits does not overtake earlier ones: a
+    /// large item would otherwise wait without end behind small ones.
     package mutating func lease(_ request: Request) -> LeaseAction {
         precondition(request.bytes >= 0, "a lease cannot be negative")
         if request.bytes > total { return .reject(.tooLarge(needed: request.bytes, budget: total)) }
@@ -73,6 +86,7 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         return admit()
     }
 
+    /// What the caller of ``cancel(id:)`` does.
     package enum CancelAction: Hashable {
         /// The request is no longer waiting: it was granted earlier.
         case none
@@ -80,6 +94,7 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         case cancelled(granted: [Request])
     }
 
+    /// Withdraws a waiting request. O(n) in the waiting requests.
     package mutating func cancel(id: MemoryWaiterID) -> CancelAction {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return .none }
         waiters.remove(at: index)

@@ -24,8 +24,10 @@ public final class PressureGate: Sendable {
 
     private let state = Mutex(State())
 
+    /// A gate at the level normal, without tickets.
     public init() {}
 
+    /// The level that was set last.
     public var level: PressureLevel { state.withLock { $0.machine.level } }
 
     /// The number of passes that are suspended now.
@@ -106,6 +108,7 @@ public final class PressureTicket: Sendable {
 
     deinit { unregister() }
 
+    /// The age of the item: lower is older.
     public var sequence: Int { ticket.sequence }
 
     /// Ends the registration; the next oldest item may then continue alone. A second call does nothing.

@@ -5,7 +5,9 @@
 package struct PressureGateStateMachine: Hashable, Sendable {
     /// Tickets are ordered by sequence, then by registration number.
     package struct Ticket: Hashable, Sendable, Comparable {
+        /// The age of the item: lower is older.
         package let sequence: Int
+        /// The order of registration, which decides between equal sequences.
         package let registration: UInt64
 
         package init(sequence: Int, registration: UInt64) {
@@ -13,18 +15,24 @@ package struct PressureGateStateMachine: Hashable, Sendable {
             self.registration = registration
         }
 
+        /// Older tickets come first.
         package static func < (left: Ticket, right: Ticket) -> Bool {
             (left.sequence, left.registration) < (right.sequence, right.registration)
         }
     }
 
+    /// The level that was set last.
     package private(set) var level = PressureLevel.normal
+    /// All registered tickets, waiting or not.
     package private(set) var tickets: Set<Ticket> = []
     /// Suspended passes, and the tickets they belong to.
     package private(set) var waiters: [UInt64: Ticket] = [:]
 
+    /// A gate at the level normal, without tickets.
     package init() {}
 
+    /// The ticket that continues at critical; nil without tickets. O(n) in the tickets, of which there is one per
+    /// active item.
     package var oldest: Ticket? { tickets.min() }
 
     /// A new ticket may be older than the one that continues alone; that one then stops at its next tile.
@@ -36,12 +44,14 @@ package struct PressureGateStateMachine: Hashable, Sendable {
         return wake()
     }
 
+    /// What the caller of ``pass(_:id:)`` does.
     package enum PassAction: Hashable {
         case go
         /// The caller waits until another input returns its id.
         case wait
     }
 
+    /// Lets a ticket pass, or registers the pass under `id`.
     package mutating func pass(_ ticket: Ticket, id: UInt64) -> PassAction {
         if mayPass(ticket) { return .go }
         waiters[id] = ticket

@@ -8,6 +8,7 @@ public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, Cus
     /// Running items pause at their next tile; the oldest one continues alone.
     case critical
 
+    /// Scarcer is greater.
     public static func < (left: PressureLevel, right: PressureLevel) -> Bool { left.rawValue < right.rawValue }
 
     public var description: String {
@@ -29,17 +30,13 @@ public struct PressureThresholds: Hashable, Sendable {
         public var stallPercent: Double
         /// Resident bytes of this process, without file-backed pages, above this fraction of the budget.
         public var residentShare: Double
-
-        public init(availableShare: Double, stallPercent: Double, residentShare: Double) {
-            self.availableShare = availableShare
-            self.stallPercent = stallPercent
-            self.residentShare = residentShare
-        }
     }
 
+    /// From here no further item is started.
     public var warning = Marks(availableShare: 0.15, stallPercent: 10, residentShare: 0.95)
+    /// From here only the oldest active item continues.
     public var critical = Marks(availableShare: 0.05, stallPercent: 40, residentShare: 1.10)
-    /// With more than this fraction available, stalls are attributed to other processes with limits of their own: PSI
+    /// With more than this fraction available, stalls are attributed to other processes with separate limits: PSI
     /// covers the whole system.
     public var stallShare = 0.5
     /// Number of consecutive readings that must be below a level before the level falls; a rise needs only one.
@@ -50,7 +47,9 @@ public struct PressureThresholds: Hashable, Sendable {
 
 /// A change of level and its reason.
 public struct PressureChange: Hashable, Sendable {
+    /// The level before.
     public let from: PressureLevel
+    /// The level after. A rise may skip warning; a fall is always by one level.
     public let to: PressureLevel
     /// The measured values that caused the change, for the log.
     public let reason: String
@@ -58,11 +57,14 @@ public struct PressureChange: Hashable, Sendable {
 
 /// Converts readings to levels: rises at once, falls by one level after several consecutive calm readings.
 public struct PressureStateMachine: Sendable {
+    /// The budget to which resident memory is compared.
     public let budgetBytes: Int
     public let thresholds: PressureThresholds
+    /// The present level.
     public private(set) var level = PressureLevel.normal
     private var calmCount = 0
 
+    /// - Parameter budgetBytes: above 0.
     public init(budgetBytes: Int, thresholds: PressureThresholds = PressureThresholds()) {
         self.budgetBytes = budgetBytes
         self.thresholds = thresholds

@@ -6,9 +6,13 @@
 public struct Affine: Hashable, Sendable, Codable {
     /// The images of the three unit steps, and of the origin.
     public var columns: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>) { (columnI, columnJ, columnK) }
+    /// The step in mm from a voxel to its neighbour along i.
     public var columnI: SIMD3<Double>
+    /// The step in mm from a voxel to its neighbour along j.
     public var columnJ: SIMD3<Double>
+    /// The step in mm from a voxel to its neighbour along k.
     public var columnK: SIMD3<Double>
+    /// The position in mm of the centre of voxel (0, 0, 0).
     public var translation: SIMD3<Double>
 
     public init(
@@ -30,6 +34,7 @@ public struct Affine: Hashable, Sendable, Codable {
         self.init(columnI: column(0), columnJ: column(1), columnK: column(2), translation: column(3))
     }
 
+    /// Indices are millimetres: RAS, 1 mm, the first voxel at the origin.
     public static let identity = Affine(
         columnI: SIMD3(1, 0, 0),
         columnJ: SIMD3(0, 1, 0),
@@ -37,6 +42,7 @@ public struct Affine: Hashable, Sendable, Codable {
         translation: .zero
     )
 
+    /// A map that multiplies each axis; with `spacing` in mm, a RAS grid whose first voxel is at the origin.
     public static func scaling(_ spacing: SIMD3<Double>) -> Affine {
         Affine(
             columnI: SIMD3(spacing.x, 0, 0),
@@ -46,6 +52,7 @@ public struct Affine: Hashable, Sendable, Codable {
         )
     }
 
+    /// The column of an axis, 0 to 2; every other number is taken for 2.
     public func column(_ axis: Int) -> SIMD3<Double> { axis == 0 ? columnI : axis == 1 ? columnJ : columnK }
 
     /// Three rows of four numbers, then (0, 0, 0, 1).
@@ -124,6 +131,7 @@ public struct Affine: Hashable, Sendable, Codable {
         )
     }
 
+    /// Whether no number is NaN or infinite. Headers may contain both.
     public var isFinite: Bool {
         [columnI, columnJ, columnK, translation].allSatisfy { $0.x.isFinite && $0.y.isFinite && $0.z.isFinite }
     }

@@ -5,6 +5,7 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
     /// Whether that stored axis runs opposite to RAS axis `a`.
     public let reversed: [Bool]
 
+    /// Traps unless `source` is a permutation of 0, 1, 2 and `reversed` has three elements.
     public init(source: [Int], reversed: [Bool]) {
         precondition(Set(source) == [0, 1, 2] && reversed.count == 3, "an orientation is a permutation with signs")
         self.source = source
@@ -59,6 +60,7 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
         return left.dropFirst().reduce(left[0]) { values[$1] > values[$0] + 1e-9 ? $1 : $0 }
     }
 
+    /// Whether the stored order is kept, so that no copy is needed.
     public var changesNothing: Bool { self == .stored }
 
     /// The letters of the directions in which the stored axes i, j, k grow.

@@ -3,6 +3,7 @@
 /// The planes are normal to the contour with the largest area (Newell's method). Contours that are not planar, or have
 /// another direction, are returned separately.
 public struct ContourPlanes: Sendable {
+    /// One plane with its contours.
     public struct Plane: Sendable {
         /// Along ``ContourPlanes/normal``, in mm.
         public var height: Double
@@ -14,6 +15,7 @@ public struct ContourPlanes: Sendable {
     public let normal: SIMD3<Double>
     /// Two unit vectors in the planes, so that `axisU` × `axisV` = `normal`.
     public let axisU: SIMD3<Double>
+    /// The second of them.
     public let axisV: SIMD3<Double>
     /// Sorted by increasing height.
     public let planes: [Plane]

@@ -1,6 +1,8 @@
 /// A half-open box of voxel indices: `lower` is included, `upper` is not.
 public struct VoxelBox: Hashable, Sendable, Codable {
+    /// The first voxel along each axis.
     public var lower: SIMD3<Int>
+    /// One beyond the last voxel along each axis.
     public var upper: SIMD3<Int>
 
     public init(lower: SIMD3<Int>, upper: SIMD3<Int>) {
@@ -13,6 +15,7 @@ public struct VoxelBox: Hashable, Sendable, Codable {
         self.init(lower: SIMD3(0, 0, 0), upper: SIMD3(shape.x, shape.y, shape.z))
     }
 
+    /// The number of voxels along each axis; not positive for an empty box.
     public var shape: VolumeShape {
         VolumeShape(x: upper.x - lower.x, y: upper.y - lower.y, z: upper.z - lower.z)
     }

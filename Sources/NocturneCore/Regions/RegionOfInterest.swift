@@ -15,13 +15,17 @@ public struct RegionOfInterest: Hashable, Sendable {
 
     /// The number of bins of a histogram, and the range of values it covers.
     public struct HistogramRule: Hashable, Sendable {
+        /// The number of bins of equal width, 1 to ``maximumBinCount``.
         public var bins: Int
         /// In the image's unit; nil for smallest to largest value.
         public var range: ClosedRange<Double>?
 
+        /// 16 bins over the values that occur.
         public static let standard = HistogramRule(bins: 16)
+        /// A limit for numbers from files.
         public static let maximumBinCount = 1024
 
+        /// Traps unless `bins` is within 1 to ``maximumBinCount``; files are checked before.
         public init(bins: Int, range: ClosedRange<Double>? = nil) {
             precondition((1...Self.maximumBinCount).contains(bins), "a histogram has 1 to 1024 bins")
             self.bins = bins
@@ -46,6 +50,7 @@ public struct RegionOfInterest: Hashable, Sendable {
         case sagittal, coronal, axial
     }
 
+    /// What is measured.
     public enum Shape: Hashable, Sendable {
         /// A line through two points or more.
         case length([SIMD3<Double>])
@@ -77,9 +82,13 @@ public struct RegionOfInterest: Hashable, Sendable {
         }
     }
 
+    /// As the user named it.
     public var name: String
+    /// The coordinate system of the points of ``shape``.
     public var space: Space
+    /// What is measured, with its points.
     public var shape: Shape
+    /// How the intensities inside are counted.
     public var histogram: HistogramRule
 
     public init(name: String, space: Space, shape: Shape, histogram: HistogramRule = .standard) {

@@ -2,6 +2,7 @@ import NocturneSystem
 
 /// The disclaimer included in every medical result.
 public enum Disclaimer {
+    /// The complete text; ``short`` is for tables.
     public static let text =
         "Research software. Not a medical device, not for diagnosis or treatment. Results may be wrong and must be "
         + "reviewed by a qualified person."

@@ -1,6 +1,8 @@
 /// A closed triangle surface in millimetres, RAS+, corners counter-clockwise seen from outside.
 public struct SurfaceMesh: Sendable {
+    /// In RAS+ mm, single precision: about 0.00001 mm of rounding at 100 mm.
     public var vertices: [SIMD3<Float>]
+    /// Indices of three vertices, counter-clockwise seen from outside.
     public var triangles: [SIMD3<UInt32>]
 
     public init(vertices: [SIMD3<Float>] = [], triangles: [SIMD3<UInt32>] = []) {
@@ -8,5 +10,6 @@ public struct SurfaceMesh: Sendable {
         self.triangles = triangles
     }
 
+    /// Whether there is no triangle. Vertices alone are not a surface.
     public var isEmpty: Bool { triangles.isEmpty }
 }

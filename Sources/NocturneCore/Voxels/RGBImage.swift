@@ -1,6 +1,8 @@
 /// A colour image of 8 bits per sample: for viewing, not for measurement.
 public struct RGBImage: Hashable, Sendable {
+    /// In pixels, 0 or more.
     public let width: Int
+    /// In pixels, 0 or more.
     public let height: Int
     /// Red, green, blue of each pixel; rows from the top, pixels from the left.
     public var samples: [UInt8]

@@ -6,6 +6,7 @@ public import NocturneSystem
 
 /// The system could not map the memory for a buffer.
 public struct AllocationError: SystemCallError, CodedError, CustomStringConvertible {
+    /// The size that was requested.
     public let bytes: Int
     /// The system's error number if the file of a file-backed buffer could not be created; nil if there was no memory.
     public let systemCode: Int32?
@@ -15,6 +16,7 @@ public struct AllocationError: SystemCallError, CodedError, CustomStringConverti
         systemCode = code
     }
 
+    /// Always `noMemory`, also if the file of a file-backed buffer could not be created.
     public var faultCode: FaultCode { .noMemory }
     public var description: String {
         guard let systemCode else { return "no memory for a buffer of \(bytes) bytes" }
@@ -53,6 +55,7 @@ private enum VoxelStorage: Sendable {
 /// copied. ``frozen()`` turns it into a shared, immutable ``FrozenVoxels``.
 public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
     // Unchecked: only this value owns the pointer, and it cannot be copied.
+    /// The number of elements.
     @usableFromInline let base: UnsafeMutablePointer<Element>
     public let count: Int
     private let storedBytes: Int
@@ -93,7 +96,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         guard descriptor >= 0 else { throw AllocationError(bytes: bytes, system: errno) }
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        unlink(template)
+        FileSystem.remove(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
         let code = posix_fallocate(descriptor, 0, off_t(length))
         guard code == 0 else { throw AllocationError(bytes: bytes, system: code) }
         let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
@@ -127,10 +130,12 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     /// Resident bytes once every page has been accessed.
     public var byteCount: Int { storedBytes }
 
+    /// Lends the elements for reading. The span cannot leave `body`, and accesses through it are checked.
     public func withSpan<R, E: Error>(_ body: (Span<Element>) throws(E) -> R) throws(E) -> R {
         try body(UnsafeBufferPointer(start: base, count: count).span)
     }
 
+    /// Lends the elements for reading and writing. The span cannot leave `body`, and accesses through it are checked.
     public mutating func withMutableSpan<R, E: Error>(_ body: (inout MutableSpan<Element>) throws(E) -> R) throws(E)
         -> R
     {
@@ -154,6 +159,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
         try body(UnsafeMutableBufferPointer(start: base, count: count))
     }
 
+    /// The element at an index, which is checked. In inner loops take a span once instead.
     @inlinable
     public subscript(index: Int) -> Element {
         get {
@@ -189,6 +195,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
 public final class FrozenVoxels<Element: BitwiseCopyable & Sendable>: Sendable {
     @usableFromInline let buffer: VoxelBuffer<Element>
 
+    /// Takes the memory over without a copy; the buffer ends here.
     public init(_ buffer: consuming VoxelBuffer<Element>) { self.buffer = buffer }
 
     /// A copy of an ordinary array: for tests and for small arrays.
@@ -209,16 +216,21 @@ public final class FrozenVoxels<Element: BitwiseCopyable & Sendable>: Sendable {
         return copy
     }
 
+    /// The number of elements.
     public var count: Int { buffer.count }
+    /// The memory in bytes, as counted in a budget.
     public var byteCount: Int { buffer.byteCount }
 
+    /// The element at an index, which is checked.
     @inlinable
     public subscript(index: Int) -> Element { buffer[index] }
 
+    /// Lends the elements for reading. The span cannot leave `body`.
     public func withSpan<R, E: Error>(_ body: (Span<Element>) throws(E) -> R) throws(E) -> R {
         try buffer.withSpan(body)
     }
 
+    /// Lends the elements for C functions. The pointer must not leave `body`.
     @inlinable
     public func withUnsafeBufferPointer<R, E: Error>(
         _ body: (UnsafeBufferPointer<Element>) throws(E) -> R
@@ -226,3 +238,24 @@ public final class FrozenVoxels<Element: BitwiseCopyable & Sendable>: Sendable {
         try buffer.withUnsafeBufferPointer(body)
     }
 }
+
+/// Voxels with their position in the patient.
+public struct VoxelVolume<Voxel: BitwiseCopyable & Sendable>: Sendable {
+    /// Where the voxels are in the patient.
+    public let geometry: VolumeGeometry
+    /// In the order of ``VolumeShape``: x fastest.
+    public let voxels: FrozenVoxels<Voxel>
+
+    /// Traps unless there is one voxel for each place of the shape.
+    public init(geometry: VolumeGeometry, voxels: FrozenVoxels<Voxel>) {
+        precondition(geometry.shape.count == voxels.count, "voxels do not fill the shape")
+        self.geometry = geometry
+        self.voxels = voxels
+    }
+}
+
+/// A scalar image in float32 (Hounsfield units for CT after rescaling).
+public typealias Volume = VoxelVolume<Float>
+
+/// A label map: 0 is background, any other value is a label of the model package.
+public typealias LabelVolume = VoxelVolume<UInt16>

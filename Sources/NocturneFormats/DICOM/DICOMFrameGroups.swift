@@ -12,6 +12,7 @@ struct DICOMFrameGroups: Sendable, Hashable {
     var sliceThickness: Double?
     var rescaleSlope: Double?
     var rescaleIntercept: Double?
+    var rescaleType: String
     var windowCenter: Double?
     var windowWidth: Double?
     var echoTime: Double?
@@ -42,6 +43,7 @@ struct DICOMFrameGroups: Sendable, Hashable {
         sliceThickness = real(frame.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
         rescaleSlope = real(frame.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
         rescaleIntercept = real(frame.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
+        rescaleType = text(frame.rescale_type)
         windowCenter = real(frame.window_center, CDICOM_HAS_WINDOW)
         windowWidth = real(frame.window_width, CDICOM_HAS_WINDOW)
         echoTime = real(frame.echo_time, CDICOM_HAS_ECHO_TIME)

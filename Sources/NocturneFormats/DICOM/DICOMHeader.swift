@@ -25,14 +25,7 @@ extension DICOMObject {
     }
 
     private init(_ header: cdicom_header, _ names: cdcmtk_names, frames: [DICOMFrameGroups], path: String) {
-        func has(_ bit: some BinaryInteger) -> Bool { header.present & UInt32(truncatingIfNeeded: bit) != 0 }
-        func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
-        func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
-        func nonEmpty(_ text: String) -> String? { text.isEmpty ? nil : text }
-        let normal = header.mosaic_normal
-        let description = text(header.series_description)
-        let cosines = header.orientation
-        let isOriented = has(CDICOM_HAS_ORIENTATION)
+        let words = (text(header.patient_name), text(header.patient_id), text(header.birth_date))
         self.init(
             path: path,
             fileSize: Int(header.file_size),
@@ -46,60 +39,97 @@ extension DICOMObject {
             transferSyntaxName: text(names.transfer_syntax),
             isMisstated: Int(header.misstated) != CDICOM_AS_STATED,
             modality: text(header.modality),
-            seriesDescription: description.isEmpty ? nil : description,
             imageType: text(header.image_type).split(separator: "\\", omittingEmptySubsequences: false).map(trimmed),
-            seriesNumber: integer(header.series_number, CDICOM_HAS_SERIES_NUMBER),
-            instanceNumber: integer(header.instance_number, CDICOM_HAS_INSTANCE_NUMBER),
-            acquisitionNumber: integer(header.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER),
-            echoNumber: integer(header.echo_number, CDICOM_HAS_ECHO_NUMBER),
-            rows: integer(header.rows, CDICOM_HAS_ROWS),
-            columns: integer(header.columns, CDICOM_HAS_COLUMNS),
-            samplesPerPixel: integer(header.samples, CDICOM_HAS_SAMPLES),
-            numberOfFrames: integer(header.frames, CDICOM_HAS_FRAMES),
             photometricInterpretation: text(header.photometric),
-            bitsAllocated: integer(header.bits_allocated, CDICOM_HAS_BITS_ALLOCATED),
-            bitsStored: integer(header.bits_stored, CDICOM_HAS_BITS_STORED),
-            highBit: integer(header.high_bit, CDICOM_HAS_HIGH_BIT),
-            pixelRepresentation: integer(
-                header.pixel_representation,
-                CDICOM_HAS_PIXEL_REPRESENTATION
-            ),
-            position: has(CDICOM_HAS_POSITION)
-                ? SIMD3(header.position.0, header.position.1, header.position.2) : nil,
-            rowDirection: isOriented ? SIMD3(cosines.0, cosines.1, cosines.2) : nil,
-            columnDirection: isOriented ? SIMD3(cosines.3, cosines.4, cosines.5) : nil,
-            rowSpacing: real(header.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING),
-            columnSpacing: real(header.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING),
-            sliceThickness: real(header.slice_thickness, CDICOM_HAS_SLICE_THICKNESS),
-            gantryTilt: real(header.gantry_tilt, CDICOM_HAS_GANTRY_TILT),
-            rescaleSlope: real(header.rescale_slope, CDICOM_HAS_RESCALE_SLOPE),
-            rescaleIntercept: real(header.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT),
-            hasModalityTable: has(CDICOM_HAS_MODALITY_LUT),
-            paddingValue: integer(header.padding_value, CDICOM_HAS_PADDING),
-            paddingRangeLimit: integer(header.padding_limit, CDICOM_HAS_PADDING_LIMIT),
-            units: nonEmpty(text(header.units)),
-            windowCenter: real(header.window_center, CDICOM_HAS_WINDOW),
-            windowWidth: real(header.window_width, CDICOM_HAS_WINDOW),
-            manufacturer: nonEmpty(text(header.manufacturer)),
-            spacingBetweenSlices: real(header.slice_spacing, CDICOM_HAS_SLICE_SPACING),
-            echoTime: real(header.echo_time, CDICOM_HAS_ECHO_TIME),
-            triggerTime: real(header.trigger_time, CDICOM_HAS_TRIGGER_TIME),
-            contentTime: real(header.content_time, CDICOM_HAS_CONTENT_TIME),
-            acquisitionTime: real(header.acquisition_time, CDICOM_HAS_ACQUISITION_TIME),
-            temporalPosition: integer(header.temporal_position, CDICOM_HAS_TEMPORAL_POSITION),
-            diffusionBValue: real(header.b_value, CDICOM_HAS_B_VALUE),
-            pixelKind: [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))],
-            mosaicTiles: header.mosaic_tiles > 0 ? Int(header.mosaic_tiles) : nil,
-            mosaicNormal: has(CDICOM_HAS_MOSAIC_NORMAL) ? SIMD3(normal.0, normal.1, normal.2) : nil,
-            patient: PatientIdentity(
-                name: text(header.patient_name),
-                identifier: text(header.patient_id),
-                birthDate: text(header.birth_date)
-            ),
+            hasModalityTable: header.present & UInt32(CDICOM_HAS_MODALITY_LUT) != 0,
+            // Pseudonyms in files whose identity was removed may be shown.
+            patient: header.identity_removed != 0
+                ? nil : PatientIdentity(name: words.0, identifier: words.1, birthDate: words.2),
+            patientDigests: PatientDigests(name: words.0, identifier: words.1, birthDate: words.2),
+            studyDate: text(header.study_date),
+            rescaleType: text(header.rescale_type),
+            remarks: ValueRemark.all(header.remarks),
             frameGroupCount: frames.count,
             frameGroups: frames
         )
+        readTexts(header)
+        readPixels(HeaderNumbers(header))
+        readGeometry(HeaderNumbers(header))
+        readAcquisition(HeaderNumbers(header))
     }
+
+    private mutating func readTexts(_ header: cdicom_header) {
+        func nonEmpty(_ text: String) -> String? { text.isEmpty ? nil : text }
+        seriesDescription = nonEmpty(text(header.series_description))
+        units = nonEmpty(text(header.units))
+        manufacturer = nonEmpty(text(header.manufacturer))
+    }
+
+    private mutating func readPixels(_ numbers: HeaderNumbers) {
+        let header = numbers.header
+        rows = numbers.integer(header.rows, CDICOM_HAS_ROWS)
+        columns = numbers.integer(header.columns, CDICOM_HAS_COLUMNS)
+        samplesPerPixel = numbers.integer(header.samples, CDICOM_HAS_SAMPLES)
+        numberOfFrames = numbers.integer(header.frames, CDICOM_HAS_FRAMES)
+        bitsAllocated = numbers.integer(header.bits_allocated, CDICOM_HAS_BITS_ALLOCATED)
+        bitsStored = numbers.integer(header.bits_stored, CDICOM_HAS_BITS_STORED)
+        highBit = numbers.integer(header.high_bit, CDICOM_HAS_HIGH_BIT)
+        pixelRepresentation = numbers.integer(header.pixel_representation, CDICOM_HAS_PIXEL_REPRESENTATION)
+        rescaleSlope = numbers.real(header.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
+        rescaleIntercept = numbers.real(header.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
+        paddingValue = numbers.integer(header.padding_value, CDICOM_HAS_PADDING)
+        paddingRangeLimit = numbers.integer(header.padding_limit, CDICOM_HAS_PADDING_LIMIT)
+        windowCenter = numbers.real(header.window_center, CDICOM_HAS_WINDOW)
+        windowWidth = numbers.real(header.window_width, CDICOM_HAS_WINDOW)
+        pixelKind = [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))]
+    }
+
+    private mutating func readGeometry(_ numbers: HeaderNumbers) {
+        let header = numbers.header
+        if numbers.has(CDICOM_HAS_POSITION) {
+            position = SIMD3(header.position.0, header.position.1, header.position.2)
+        }
+        if numbers.has(CDICOM_HAS_ORIENTATION) {
+            let cosines = header.orientation
+            rowDirection = SIMD3(cosines.0, cosines.1, cosines.2)
+            columnDirection = SIMD3(cosines.3, cosines.4, cosines.5)
+        }
+        rowSpacing = numbers.real(header.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
+        columnSpacing = numbers.real(header.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
+        sliceThickness = numbers.real(header.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
+        spacingBetweenSlices = numbers.real(header.slice_spacing, CDICOM_HAS_SLICE_SPACING)
+        gantryTilt = numbers.real(header.gantry_tilt, CDICOM_HAS_GANTRY_TILT)
+        mosaicTiles = header.mosaic_tiles > 0 ? Int(header.mosaic_tiles) : nil
+        if numbers.has(CDICOM_HAS_MOSAIC_NORMAL) {
+            mosaicNormal = SIMD3(header.mosaic_normal.0, header.mosaic_normal.1, header.mosaic_normal.2)
+        }
+    }
+
+    /// What distinguishes the slices of a series from each other.
+    private mutating func readAcquisition(_ numbers: HeaderNumbers) {
+        let header = numbers.header
+        seriesNumber = numbers.integer(header.series_number, CDICOM_HAS_SERIES_NUMBER)
+        instanceNumber = numbers.integer(header.instance_number, CDICOM_HAS_INSTANCE_NUMBER)
+        acquisitionNumber = numbers.integer(header.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
+        echoNumber = numbers.integer(header.echo_number, CDICOM_HAS_ECHO_NUMBER)
+        echoTime = numbers.real(header.echo_time, CDICOM_HAS_ECHO_TIME)
+        triggerTime = numbers.real(header.trigger_time, CDICOM_HAS_TRIGGER_TIME)
+        contentTime = numbers.real(header.content_time, CDICOM_HAS_CONTENT_TIME)
+        acquisitionTime = numbers.real(header.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
+        temporalPosition = numbers.integer(header.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
+        diffusionBValue = numbers.real(header.b_value, CDICOM_HAS_B_VALUE)
+    }
+}
+
+/// The numbers of a header, nil where the file states none that can be used.
+private struct HeaderNumbers {
+    let header: cdicom_header
+
+    init(_ header: cdicom_header) { self.header = header }
+
+    func has(_ bit: some BinaryInteger) -> Bool { header.present & UInt32(truncatingIfNeeded: bit) != 0 }
+    func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
+    func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
 }
 
 extension DICOMReadError {
@@ -129,8 +159,8 @@ extension DICOMReadError {
 
 /// The text in a C character array.
 ///
-/// Bytes that are not UTF-8 are read as Latin-1, the usual character set of the standard; control characters are
-/// removed, so that the text fits on one line of a report.
+/// Bytes that are not UTF-8, of elements that may have only ASCII, are read as Latin-1. Control characters are removed, so that the
+/// text fits on one line of a report.
 func text<Characters>(_ field: Characters) -> String {
     withUnsafeBytes(of: field) { bytes in
         let used = bytes.prefix { $0 != 0 }

@@ -2,9 +2,11 @@ public import NocturneSystem
 
 /// The header values of one DICOM file that determine how it becomes part of a volume.
 ///
-/// Contains no pixels. Name, identifier and birth date of the patient are only compared with paths: see ``PatientIdentity``.
+/// Contains no pixels. Name, identifier and birth date of the patient are only compared, with paths and those of other objects: see
+/// ``PatientIdentity``.
 ///
-/// An optional is nil when the element is missing, empty, or holds no usable number.
+/// An optional is nil when the element is missing, empty, or holds no usable number; ``SeriesTriage`` refuses objects with unusable
+/// numbers that enter voxels or positions.
 public struct DICOMObject: Sendable, Hashable {
     public var path: String
     /// The size of the file in bytes.
@@ -99,6 +101,14 @@ public struct DICOMObject: Sendable, Hashable {
     public var mosaicNormal: SIMD3<Double>?
     /// Nil where the identity was removed, or the header has none.
     @SharedValue public internal(set) var patient: PatientIdentity?
+    /// To compare objects, also of patients whose identity was removed: pseudonyms differ too.
+    var patientDigests: PatientDigests
+    /// "YYYYMMDD"; empty when missing. Only compared.
+    var studyDate: String
+    /// RescaleType (0028,1054), or the type of the modality table; empty when missing.
+    var rescaleType: String
+    /// On the numbers of the data set, and of the functional groups of all frames.
+    var remarks: [ValueRemark]
     /// Items of PerFrameFunctionalGroupsSequence, or of the positions of a United Imaging grid.
     public var frameGroupCount: Int
 
@@ -118,22 +128,38 @@ extension DICOMObject {
     }
 
     /// Remarks about the header for the report that do not prevent reading.
-    public var notes: [String] {
-        var notes: [String] = []
+    public var notes: [Note] {
+        var notes: [Note] = []
         if isMisstated {
             let (stated, found) =
                 transferSyntaxUID == Self.implicitSyntax ? ("implicit", "explicit") : ("explicit", "implicit")
             notes.append(
-                "TransferSyntaxUID (0002,0010) states \(stated) value representations, but the data set has \(found) "
-                    + "ones: read as it is"
+                Note(
+                    "dicom.transferSyntaxMisstated",
+                    "TransferSyntaxUID (0002,0010) states \(own: stated) value representations, but the data set has "
+                        + "\(own: found) ones: read as it is"
+                )
             )
         }
         if let padding = paddingValue {
-            let range = paddingRangeLimit.map { " to \($0)" } ?? ""
-            notes.append("PixelPaddingValue (0028,0120) \(padding)\(range): such pixels keep their rescaled value")
+            let range: Sentence = paddingRangeLimit.map { " to \($0)" } ?? ""
+            notes.append(
+                Note(
+                    "dicom.padding",
+                    "PixelPaddingValue (0028,0120) \(padding)\(range): such pixels keep their rescaled value"
+                )
+            )
         }
-        if hasModalityTable { notes.append("stored values were mapped by ModalityLUTSequence (0028,3000)") }
-        if modality == "PT" { notes.append("PET values are in units \"\(units ?? "not stated")\" (0054,1001)") }
+        if hasModalityTable {
+            notes.append(
+                Note("dicom.modalityTable", "stored values were mapped by ModalityLUTSequence (0028,3000)")
+            )
+        }
+        if modality == "PT" {
+            notes.append(
+                Note("dicom.petUnits", "PET values are in units \"\(units ?? "not stated")\" (0054,1001)")
+            )
+        }
         return notes
     }
 
@@ -143,5 +169,8 @@ extension DICOMObject {
     var fileName: String { String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? "") }
 
     /// The folder that contains the file; empty for a path without a folder.
-    var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
+    public var folder: String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "" }
 }
+
+/// The names of the folder and the file, for messages about several files that may have one name.
+func shortPath(_ path: String) -> String { path.split(separator: "/").suffix(2).joined(separator: "/") }

@@ -18,8 +18,12 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
         public static let missingDictionary = Code(rawValue: "missingDictionary")
         /// A media directory (DICOMDIR): it lists files and is not an image.
         public static let mediaDirectory = Code(rawValue: "mediaDirectory")
-        /// An element that a volume needs is missing or has no usable value.
+        /// An element that a volume needs is missing or empty.
         public static let missingElement = Code(rawValue: "missingElement")
+        /// An element that enters voxels or their positions is there, but its value cannot be used.
+        public static let unusableValue = Code(rawValue: "unusableValue")
+        /// Slices of one series whose values do not mean the same: scaling, type or unit are stated by some only, or differ.
+        public static let valuesDiffer = Code(rawValue: "valuesDiffer")
         /// Not a CT, MR or PET image.
         public static let notAnImageClass = Code(rawValue: "notAnImageClass")
         /// Several frames in one object.

@@ -1,6 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 internal import Synchronization
 
 /// Decodes the pixels of a series into a volume.
@@ -11,7 +11,7 @@ internal import Synchronization
 public enum DICOMReader {
     /// The voxels of a series without a problem, in its geometry: (i, j, k) = (column, row, slice), RAS+ mm.
     ///
-    /// A stored value consists of the stored bits only; the high bit is its sign if PixelRepresentation says so. Each
+    /// A stored value consists of the stored bits only; the high bit is its sign if PixelRepresentation is 1. Each
     /// slice's own RescaleSlope and RescaleIntercept (1 and 0 when missing) are applied in double and rounded once to
     /// Float; a modality table replaces them where the object has one. Overlays in unused bits are masked. Padding
     /// values are kept, as in dcm2niix, and MONOCHROME1 values are not inverted.
@@ -28,12 +28,11 @@ public enum DICOMReader {
     }
 
     /// The same, but also reports every irregularity of the pixel data that could be handled: bytes skipped after the
-    /// last pixel, a rebuilt offset table. `note` is called before the return, on this thread, with whole sentences in
-    /// a fixed order.
+    /// last pixel, a rebuilt offset table. `note` is called before the return, on this thread, in a fixed order.
     public static func readVolume(
         _ series: DICOMSeries,
         scope: ComputeScope,
-        note: (String) -> Void
+        note: (Note) -> Void
     ) throws -> Volume {
         let path = series.slices.first?.path ?? ""
         if let problem = series.problem { throw problem }
@@ -57,8 +56,8 @@ public enum DICOMReader {
         }
         let irregularities = try decode(series.slices, of: shape, into: &buffer, scope: scope)
         for (description, files) in irregularities.sorted(by: { $0.key < $1.key }) {
-            let others = files.count > 1 ? " and \(files.count - 1) more" : ""
-            note("\(files.min() ?? "")\(others): \(description)")
+            let others: Sentence = files.count > 1 ? " and \(files.count - 1) more" : ""
+            note(Note("dicom.pixelDataRepaired", "\(file: files.min() ?? "")\(others): \(description)"))
         }
         return Volume(geometry: geometry, voxels: buffer.frozen())
     }

@@ -1,4 +1,5 @@
 public import NocturneCore
+public import NocturneSystem
 
 /// The slices of one series, or of a part of it, and their volume, or the reason why they form no volume.
 public struct DICOMSeries: Sendable {
@@ -25,36 +26,23 @@ public struct DICOMSeries: Sendable {
     /// Why the series is not a volume; nil when ``DICOMReader`` can read it.
     public var problem: DICOMReadError?
     /// Remarks for the report that do not prevent reading.
-    public var notes: [String]
-
-    public init(
-        seriesInstanceUID: String,
-        part: String? = nil,
-        modality: String,
-        description: String?,
-        slices: [DICOMSlice],
-        files: [String]? = nil,
-        geometry: VolumeGeometry?,
-        correction: StackCorrection? = nil,
-        possibleCorrection: StackCorrection? = nil,
-        problem: DICOMReadError?,
-        notes: [String]
-    ) {
-        self.seriesInstanceUID = seriesInstanceUID
-        self.part = part
-        self.modality = modality
-        self.description = description
-        self.slices = slices
-        self.files = files ?? Self.files(of: slices)
-        self.geometry = geometry
-        self.correction = correction
-        self.possibleCorrection = possibleCorrection
-        self.problem = problem
-        self.notes = notes
-    }
+    public var notes: [Note] = []
 
     static func files(of slices: [DICOMSlice]) -> [String] {
         var known: Set<String> = []
         return slices.map(\.object.path).filter { known.insert($0).inserted }
+    }
+}
+
+/// Which series become volumes although they are not volumes as stored.
+public struct DICOMSeriesRules: Sendable, Hashable {
+    /// Whether tilted or uneven stacks become volumes by resampling (``DICOMSeries/correction``).
+    public var correctsStacks: Bool
+    /// Whether images computed from others, such as maps and reformatted planes, become volumes.
+    public var includesDerived: Bool
+
+    public init(correctsStacks: Bool = false, includesDerived: Bool = false) {
+        self.correctsStacks = correctsStacks
+        self.includesDerived = includesDerived
     }
 }

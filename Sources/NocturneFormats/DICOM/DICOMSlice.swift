@@ -1,3 +1,4 @@
+public import NocturneCore
 public import NocturneSystem
 
 /// One plane of a DICOM object with its position in space: a whole single-frame object, one frame of a multi-frame
@@ -10,7 +11,7 @@ public struct DICOMSlice: Sendable, Hashable {
     /// Index in the file, from 0.
     public var frame: Int
     /// The part of the frame that is this slice; nil for the whole frame.
-    public var tile: DICOMTile?
+    public var tile: PixelBox?
 
     /// Of this slice; for a mosaic, of the tile.
     public var rows: Int?
@@ -32,6 +33,8 @@ public struct DICOMSlice: Sendable, Hashable {
     /// 1 and 0.
     public var rescaleSlope: Double?
     public var rescaleIntercept: Double?
+    /// RescaleType, of what the output values are; empty when missing.
+    public var rescaleType: String
     public var windowCenter: Double?
     public var windowWidth: Double?
 
@@ -65,14 +68,23 @@ public struct DICOMSlice: Sendable, Hashable {
     }
 }
 
-/// A rectangle of a frame, in pixels.
-public struct DICOMTile: Sendable, Hashable {
-    public var x, y, width, height: Int
+/// Identifies a slice: all that is needed to find it again in its file.
+public struct DICOMSliceName: Sendable, Hashable, Codable {
+    public var path: String
+    /// Counted from 0.
+    public var frame: Int
+    /// The first pixel of the tile in its frame; 0 where the slice covers the whole frame.
+    public var x: Int
+    public var y: Int
 
-    public init(x: Int, y: Int, width: Int, height: Int) {
+    public init(path: String, frame: Int = 0, x: Int = 0, y: Int = 0) {
+        self.path = path
+        self.frame = frame
         self.x = x
         self.y = y
-        self.width = width
-        self.height = height
+    }
+
+    public init(_ slice: DICOMSlice) {
+        self.init(path: slice.object.path, frame: slice.frame, x: slice.tile?.x ?? 0, y: slice.tile?.y ?? 0)
     }
 }

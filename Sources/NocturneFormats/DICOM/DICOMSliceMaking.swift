@@ -3,7 +3,7 @@ internal import NocturneCore
 extension DICOMObject {
     /// The planes of this object: a single plane, its frames, or the used tiles of a mosaic or grid.
     ///
-    /// Frames without functional groups of their own, and mosaics whose tiles are not stated, are returned as one slice
+    /// Frames without functional groups, and mosaics whose tiles are not stated, are returned as one slice
     /// that covers the whole object; ``DICOMSeries/problem`` then states what is missing.
     /// - Throws: ``DICOMReadError`` for an image whose file is too small for the pixels of its frames: such a file must
     ///   not produce a quarter of a million slices.
@@ -16,12 +16,6 @@ extension DICOMObject {
             return frameGroups.enumerated().map { whole.framed($0.offset, by: $0.element) }
         }
         return gridSlices(of: whole) ?? mosaicSlices(of: whole) ?? [whole]
-    }
-
-    /// Limits of a mosaic: scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
-    private enum Mosaic {
-        static let maximumTileCount = 4096
-        static let leastEdge = 8
     }
 
     /// Whether ImageType states that several slices are tiled into one image.
@@ -40,38 +34,62 @@ extension DICOMObject {
             let columnDirection, let rowSpacing, let columnSpacing, (numberOfFrames ?? 1) == 1,
             let step = spacingBetweenSlices ?? sliceThickness, step > 0
         else { return nil }
-        guard let side = tilesPerEdge(count, rows: rows, columns: columns) else { return nil }
+        let edge = Self.leastEdge(of: count)
+        guard let tiles = TileLayout(count, across: edge, down: edge, columns: columns, rows: rows) else { return nil }
         let across = cross(rowDirection, columnDirection)
         let normal = mosaicNormal ?? across
         // A normal that does not belong to this image would misplace all slices but the first.
         guard abs(abs(dot(normal, across)) - 1) < 0.01 else { return nil }
-        let (width, height) = (columns / side, rows / side)
         let first =
-            position + rowDirection * (columnSpacing * Double(columns - width) / 2)
-            + columnDirection * (rowSpacing * Double(rows - height) / 2)
+            position + rowDirection * (columnSpacing * Double(columns - tiles.width) / 2)
+            + columnDirection * (rowSpacing * Double(rows - tiles.height) / 2)
         return (0..<count).map { index in
-            whole.tiled(index, side: side, width: width, height: height, at: first + normal * (step * Double(index)))
+            whole.tiled(tiles[index], at: first + normal * (step * Double(index)))
         }
     }
 
     /// The tiles of a United Imaging grid, each with its own position; nil for other objects, and where the positions do
     /// not match the tiles.
+    ///
+    /// The header does not state the layout. 20 slices are 4 rows of 5 tiles: ⌈√n⌉ across, and no empty row (dcm2niix does the same).
+    /// Where the image cannot be divided so, or the other way round gives square tiles, the other layouts are tried.
     private func gridSlices(of whole: DICOMSlice) -> [DICOMSlice]? {
-        guard isGrid, let count = mosaicTiles, count == frameGroups.count, let rows, let columns,
-            let side = tilesPerEdge(count, rows: rows, columns: columns)
-        else { return nil }
-        return frameGroups.enumerated().map { index, groups in
-            whole.tiled(index, side: side, width: columns / side, height: rows / side, at: groups.position)
+        guard isGrid, let count = mosaicTiles, count == frameGroups.count, let rows, let columns else { return nil }
+        let edge = Self.leastEdge(of: count)
+        let shorter = (count + edge - 1) / edge
+        let layouts = [(edge, shorter), (shorter, edge), (edge, edge)].compactMap { across, down in
+            TileLayout(count, across: across, down: down, columns: columns, rows: rows)
         }
+        guard let tiles = layouts.first(where: { $0.width == $0.height }) ?? layouts.first else { return nil }
+        return frameGroups.enumerated().map { index, groups in whole.tiled(tiles[index], at: groups.position) }
     }
 
-    /// Tiles fill a square from row to row; nil where rows and columns cannot be divided into that many.
-    private func tilesPerEdge(_ count: Int, rows: Int, columns: Int) -> Int? {
-        guard count <= Mosaic.maximumTileCount else { return nil }
-        var side = 1
-        while side * side < count { side += 1 }
-        let isDivisible = rows % side == 0 && columns % side == 0
-        return isDivisible && min(rows, columns) >= side * Mosaic.leastEdge ? side : nil
+    /// The edge of the smallest square of tiles that holds them all.
+    private static func leastEdge(of count: Int) -> Int {
+        guard count <= TileLayout.maximumTileCount else { return count }
+        return (1...max(count, 1)).first { $0 * $0 >= count } ?? 1
+    }
+}
+
+/// Tiles of one size that fill an image from row to row.
+private struct TileLayout {
+    /// Scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
+    static let maximumTileCount = 4096
+    private static let leastEdge = 8
+
+    private let across: Int
+    let width, height: Int
+
+    /// Nil where the image cannot be divided into these tiles.
+    init?(_ count: Int, across: Int, down: Int, columns: Int, rows: Int) {
+        guard (1...Self.maximumTileCount).contains(count), columns % across == 0, rows % down == 0,
+            min(columns / across, rows / down) >= Self.leastEdge
+        else { return nil }
+        (self.across, width, height) = (across, columns / across, rows / down)
+    }
+
+    subscript(index: Int) -> PixelBox {
+        PixelBox(x: index % across * width, y: index / across * height, width: width, height: height)
     }
 }
 
@@ -91,6 +109,7 @@ extension DICOMSlice {
             sliceThickness: object.sliceThickness,
             rescaleSlope: object.rescaleSlope,
             rescaleIntercept: object.rescaleIntercept,
+            rescaleType: object.rescaleType,
             windowCenter: object.windowCenter,
             windowWidth: object.windowWidth,
             temporalPosition: object.temporalPosition,
@@ -108,12 +127,11 @@ extension DICOMSlice {
     }
 
     /// One tile of the object that this slice covers.
-    fileprivate func tiled(_ index: Int, side: Int, width: Int, height: Int, at position: SIMD3<Double>?) -> DICOMSlice
-    {
+    fileprivate func tiled(_ tile: PixelBox, at position: SIMD3<Double>?) -> DICOMSlice {
         var slice = self
-        slice.tile = DICOMTile(x: index % side * width, y: index / side * height, width: width, height: height)
-        slice.rows = height
-        slice.columns = width
+        slice.tile = tile
+        slice.rows = tile.height
+        slice.columns = tile.width
         slice.position = position
         return slice
     }
@@ -131,6 +149,7 @@ extension DICOMSlice {
         slice.sliceThickness = groups.sliceThickness ?? sliceThickness
         slice.rescaleSlope = groups.rescaleSlope ?? rescaleSlope
         slice.rescaleIntercept = groups.rescaleIntercept ?? rescaleIntercept
+        if !groups.rescaleType.isEmpty { slice.rescaleType = groups.rescaleType }
         slice.windowCenter = groups.windowCenter ?? windowCenter
         slice.windowWidth = groups.windowWidth ?? windowWidth
         slice.stackID = groups.stackID

@@ -7,11 +7,21 @@ import NocturneSystem
 /// An object is a copy if another one has the same SOPInstanceUID and either an identical file, or the same header
 /// values and the same stored pixels in every slice (the same image in another transfer syntax). All other objects are
 /// kept: two different objects with one UID are an error that must be reported.
+///
+/// Single slices with different UIDs are copies too where positions are repeated, and the copies are the only reason: the same header
+/// values but for UID and number, and the same pixels.
 struct DuplicateObjects {
     /// The slices without the copies; of several copies, the object with the lowest path is kept.
     let kept: [DICOMSlice]
     /// Excluded files, each with the file that it duplicates.
-    private(set) var originals: [(copy: String, original: String, sameBytes: Bool)] = []
+    private(set) var originals: [(copy: String, original: String, sameness: Sameness)] = []
+
+    /// What a copy has in common with its original.
+    enum Sameness {
+        case bytes, pixels
+        /// The pixels, under another UID.
+        case pixelsOnly
+    }
 
     /// Objects with more pixels and different bytes are not decoded for comparison: no medical slice has as many
     /// pixels.
@@ -41,12 +51,38 @@ struct DuplicateObjects {
             )
             for path in paths {
                 guard let same = byBytes[path], let original = byPicture[same], original != path else { continue }
-                originals.append((path, original, original == same))
+                originals.append((path, original, original == same ? .bytes : .pixels))
             }
         }
-        originals.sort { $0.copy < $1.copy }
         let dropped = Set(originals.map(\.copy))
-        kept = dropped.isEmpty ? slices : slices.filter { !dropped.contains($0.object.path) }
+        let rest = dropped.isEmpty ? slices : slices.filter { !dropped.contains($0.object.path) }
+        let others = Self.imagesUnderOtherUIDs(rest, flag)
+        let copies = Set(others.map(\.copy))
+        kept = copies.isEmpty ? rest : rest.filter { !copies.contains($0.object.path) }
+        originals = (originals + others.map { ($0.copy, $0.original, .pixelsOnly) }).sorted { $0.copy < $1.copy }
+    }
+
+    /// Single slices whose image is that of another one at the same position; none unless each position then has one slice.
+    ///
+    /// Slices that repeat positions for other reasons, as phases do, may be equal by chance, such as empty ones.
+    private static func imagesUnderOtherUIDs(
+        _ slices: [DICOMSlice],
+        _ flag: CancellationFlag
+    ) -> [(copy: String, original: String)] {
+        let positions = SlicePositions(slices)
+        guard positions.isRepeated, slices.allSatisfy({ !$0.object.sopInstanceUID.isEmpty }),
+            let common = slices.first?.object
+        else { return [] }
+        let byPath = Dictionary(slices.map { ($0.path, [$0]) }) { $0 + $1 }
+        guard byPath.count == slices.count else { return [] }
+        let first = firstOfEach(
+            byPath.keys.sorted(),
+            by: { Facts(byPath[$0] ?? [], object: common, comparesNumbers: false) },
+            digest: { digestOfPixels(byPath[$0] ?? [], flag) }
+        )
+        let copies = first.filter { $0.key != $0.value }
+        let isExplained = copies.count == slices.count - positions.count
+        return isExplained ? copies.map { (copy: $0.key, original: $0.value) } : []
     }
 
     /// For each of `paths` the first one that is equal to it, or the path itself. Digests are computed only where the
@@ -68,20 +104,24 @@ struct DuplicateObjects {
         return result
     }
 
-    /// Describes what was excluded beside `slices`; nil if nothing was.
-    func note(among slices: [DICOMSlice]) -> String? {
+    /// Describes what was excluded besides `slices`; nil if nothing was.
+    func note(among slices: [DICOMSlice]) -> Note? {
         let paths = Set(slices.map(\.object.path))
         let own = originals.filter { paths.contains($0.original) }
         guard let first = own.first else { return nil }
-        let how = own.allSatisfy(\.sameBytes) ? "bytes" : "pixels"
-        return
-            "\(own.count) \(own.count == 1 ? "copy was" : "copies were") omitted: the same SOPInstanceUID (0008,0018) "
-            + "and the same \(how), e.g. \(Self.tail(first.copy)) and \(Self.tail(first.original))"
-    }
-
-    /// The folder and file name: copies often have the same file name.
-    private static func tail(_ path: String) -> String {
-        path.split(separator: "/").suffix(2).joined(separator: "/")
+        let how =
+            if own.contains(where: { $0.sameness == .pixelsOnly }) {
+                "the same position and the same pixels under another SOPInstanceUID (0008,0018)"
+            } else {
+                "the same SOPInstanceUID (0008,0018) and the same "
+                    + (own.allSatisfy { $0.sameness == .bytes } ? "bytes" : "pixels")
+            }
+        let copies = own.count == 1 ? "copy was" : "copies were"
+        return Note(
+            "dicom.copiesOmitted",
+            "\(own.count) \(own: copies) omitted: \(own: how), e.g. "
+                + "\(file: shortPath(first.copy)) and \(file: shortPath(first.original))"
+        )
     }
 
     /// The values that copies share besides their pixels, in any transfer syntax. Files with different values are not
@@ -94,12 +134,14 @@ struct DuplicateObjects {
         /// - Parameters:
         ///   - object: replaces the slices' own object, which contains the file path.
         ///   - fileSize: nil where the same image may need another number of bytes.
-        init(_ slices: [DICOMSlice], object: DICOMObject, fileSize: Int? = nil) {
+        ///   - comparesNumbers: whether copies have the same InstanceNumber (0020,0013).
+        init(_ slices: [DICOMSlice], object: DICOMObject, fileSize: Int? = nil, comparesNumbers: Bool = true) {
             self.fileSize = fileSize
             photometricInterpretation = slices.first?.object.photometricInterpretation ?? ""
             self.slices = slices.sorted(by: SeriesSplitCriterion.isBefore).map { slice in
                 var slice = slice
                 slice.object = object
+                if !comparesNumbers { slice.instanceNumber = nil }
                 return slice
             }
         }

@@ -1,57 +1,45 @@
 internal import CDICOMParser
 internal import NocturneConcurrency
-internal import NocturneSystem
+public import NocturneSystem
 internal import Synchronization
+
+/// What reading the header of one file has given.
+public enum DICOMFileHeader: Sendable {
+    case object(SharedValue<DICOMObject>)
+    /// Why a file that should be an object belongs to no series.
+    case fault(DICOMReadError)
+    /// The file does not start like a DICOM file.
+    case notDICOM
+}
 
 /// Reads the headers of files on all threads.
 struct HeaderReader {
-    enum Header: Sendable {
-        case object(SharedValue<DICOMObject>)
-        case fault(DICOMReadError)
-        case notDICOM
-    }
-
     struct File: Sendable {
         let path: String
-        let header: Header
+        let header: DICOMFileHeader
     }
 
     let scope: ComputeScope
-    let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
+    var progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
     /// Called with the paths that are about to be read, from the thread that does it.
-    let looking: @Sendable (_ paths: [String]) -> Void
+    var looking: @Sendable (_ paths: [String]) -> Void = { _ in }
 
     /// One file for each path, in their order.
-    /// - Parameter before: the number of files that were read before, for `progress`.
-    func read(_ paths: [String], before: Int) throws(CancelledError) -> [File] {
-        let headers = Mutex([Header](repeating: .notDICOM, count: paths.count))
-        let done = Atomic<Int>(before)
+    func read(_ paths: [String]) throws(CancelledError) -> [File] {
+        let headers = Mutex([DICOMFileHeader](repeating: .notDICOM, count: paths.count))
+        let done = Atomic<Int>(0)
         let texts = RepeatedTexts()
         try scope.forEach(paths.count) { index in
             looking([paths[index]])
-            let header = header(of: paths[index], texts)
+            let header = Self.header(of: paths[index], texts)
             headers.withLock { $0[index] = header }
-            progress?(done.add(1, ordering: .relaxed).newValue, before + paths.count)
+            progress?(done.add(1, ordering: .relaxed).newValue, paths.count)
         }
         return headers.withLock { zip(paths, $0).map { File(path: $0, header: $1) } }
     }
 
-    /// Reads the same headers and keeps only which files belong to one series.
-    func survey(_ paths: SortedPaths) throws(CancelledError) -> HeaderSurvey {
-        let survey = Mutex(HeaderSurvey(count: paths.count))
-        let done = Atomic<Int>(0)
-        try scope.forEach(paths.count) { index in
-            let path = paths[index]
-            looking([path])
-            let header = header(of: path, nil)
-            survey.withLock { $0.set(header, at: index) }
-            progress?(done.add(1, ordering: .relaxed).newValue, paths.count)
-        }
-        return survey.withLock { $0 }
-    }
-
-    /// - Parameter texts: what the header shares with others that are kept; nil for one that is not kept.
-    private func header(of path: String, _ texts: RepeatedTexts?) -> Header {
+    /// - Parameter texts: what the header shares with others that are kept.
+    static func header(of path: String, _ texts: RepeatedTexts) -> DICOMFileHeader {
         var error = cdicom_error()
         switch cdicom_looks_like_dicom(path, &error) {
         case 1: break
@@ -60,8 +48,8 @@ struct HeaderReader {
         }
         do {
             var object = try DICOMObject.readHeader(path: path)
-            if let error = Self.rejection(of: object) { return .fault(error) }
-            texts?.share(in: &object)
+            if let error = rejection(of: object) { return .fault(error) }
+            texts.share(in: &object)
             return .object(SharedValue(wrappedValue: object))
         } catch {
             return .fault(error)

@@ -9,10 +9,10 @@ internal import CDICOMParser
 ///
 /// A directory is untrusted input and may list any path. A reference is only resolved as path components below its
 /// folder, and the file must still be inside that folder after all links are resolved.
-struct MediaDirectory {
+public struct MediaDirectory {
     /// The files that exist: the folder of the directory plus the names as they are on disk. Sorted, without
     /// repetitions.
-    private(set) var files: [String] = []
+    public private(set) var files: [String] = []
     /// Number of references to files that do not exist.
     private(set) var missing = 0
     /// Number of references that are not valid names below the folder, or leave it through a link.
@@ -24,7 +24,8 @@ struct MediaDirectory {
     private static let maximumPartCount = 16
 
     /// Reads the records of the DICOMDIR at `path`, a few microseconds each, and checks every file in the file system.
-    init(path: String) throws(DICOMReadError) {
+    /// - Throws: ``DICOMReadError`` when it cannot be read.
+    public init(path: String) throws(DICOMReadError) {
         let references = try Self.references(path)
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[..<$0]) } ?? "."
@@ -53,8 +54,9 @@ struct MediaDirectory {
         files = found.sorted()
     }
 
-    /// The description of the directory, for its entry among the rejected files.
-    func description(added: Int) -> String {
+    /// The description of the directory, as the reason why it is not an image.
+    /// - Parameter added: how many of ``files`` are found only through it.
+    public func description(added: Int) -> String {
         var text = "a DICOMDIR, which only lists other files: \(files.count) of them exist"
         if added > 0 { text += ", \(added) found only through it" }
         if missing > 0 { text += "; \(missing) do not" }

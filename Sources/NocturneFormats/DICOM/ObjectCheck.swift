@@ -1,4 +1,9 @@
+internal import NocturneCore
 import NocturneSystem
+
+#if canImport(Glibc)
+    internal import Glibc
+#endif
 
 /// Checks whether one slice on its own can be part of a volume.
 enum ObjectCheck {
@@ -18,6 +23,7 @@ enum ObjectCheck {
 
     static func check(_ slice: DICOMSlice) throws(DICOMReadError) {
         try checkKind(slice.object)
+        try checkValues(slice.object)
         try checkFrames(slice)
         try checkPixels(slice.object)
         try checkPlace(slice)
@@ -53,6 +59,15 @@ enum ObjectCheck {
                 detail: "ImageType (0008,0008) is LOCALIZER: not a volume"
             )
         }
+    }
+
+    /// Checks the numbers that are there but cannot be used, before what they lead to.
+    private static func checkValues(_ object: DICOMObject) throws(DICOMReadError) {
+        let isTiled = object.isMosaic || object.mosaicTiles != nil
+        let fault = object.remarks.first {
+            $0.isUnusable && ($0.element.use == .volume || $0.element.use == .tiles && isTiled)
+        }
+        if let fault { throw DICOMReadError(.unusableValue, path: object.path, detail: fault.description) }
     }
 
     private static func checkFrames(_ slice: DICOMSlice) throws(DICOMReadError) {
@@ -186,7 +201,7 @@ enum ObjectCheck {
 
     private static func require<T>(_ value: T?, _ name: String, _ object: DICOMObject) throws(DICOMReadError) {
         guard value == nil else { return }
-        throw DICOMReadError(.missingElement, path: object.path, detail: "\(name) is missing or has no usable value")
+        throw DICOMReadError(.missingElement, path: object.path, detail: "\(name) is missing or empty")
     }
 }
 
@@ -212,5 +227,40 @@ extension DICOMObject {
             sign == 0 || sign == 1
         else { return nil }
         return BitLayout(allocated: allocated, stored: stored, highBit: high, isSigned: sign == 1)
+    }
+}
+
+/// Recognises localizers whose ImageType does not state it, as those of GE and Toshiba: one series with a few slices in each
+/// of three perpendicular planes.
+enum ThreePlaneLocalizer {
+    /// More slices in one plane are not needed for planning.
+    private static let mostSlices = 20
+    /// The largest deviation from a right angle.
+    private static let degrees = 15.0
+
+    /// The reason why `slices`, those of one series, are not a volume; nil for other series.
+    static func problem(_ slices: [DICOMSlice]) -> DICOMReadError? {
+        guard (3...3 * mostSlices).contains(slices.count) else { return nil }
+        var planes: [(normal: SIMD3<Double>, count: Int)] = []
+        for slice in slices {
+            guard let row = slice.rowDirection, let column = slice.columnDirection else { return nil }
+            let normal = StackFrame.unit(cross(row, column))
+            if let known = planes.firstIndex(where: { abs(dot($0.normal, normal)) > cos(degrees * .pi / 180) }) {
+                planes[known].count += 1
+            } else {
+                planes.append((normal, 1))
+            }
+            guard planes.count <= 3 else { return nil }
+        }
+        guard planes.count == 3, planes.allSatisfy({ $0.count <= mostSlices }) else { return nil }
+        let most = sin(degrees * .pi / 180)
+        let pairs = [(0, 1), (0, 2), (1, 2)]
+        guard pairs.allSatisfy({ abs(dot(planes[$0.0].normal, planes[$0.1].normal)) <= most }) else { return nil }
+        let counts = planes.map { "\($0.count)" }.joined(separator: ", ")
+        return DICOMReadError(
+            .localizer,
+            path: slices[0].path,
+            detail: "a localizer: one series with \(counts) slices in three perpendicular planes"
+        )
     }
 }

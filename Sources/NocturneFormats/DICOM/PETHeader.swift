@@ -1,7 +1,7 @@
 internal import CDCMTK
 internal import CDICOMParser
 public import NocturneConcurrency
-import NocturneSystem
+public import NocturneSystem
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -19,10 +19,7 @@ public struct PETHeader: Sendable, Hashable {
         /// Seconds of the day.
         public var seconds: Double
 
-        public init(day: Int? = nil, seconds: Double) {
-            self.day = day
-            self.seconds = seconds
-        }
+        public init(day: Int? = nil, seconds: Double) { (self.day, self.seconds) = (day, seconds) }
     }
 
     /// Units: "BQML", "GML", "CNTS", …
@@ -41,17 +38,27 @@ public struct PETHeader: Sendable, Hashable {
     public var totalDose: Double?
     /// s.
     public var halfLife: Double?
+    /// From the date and time if there is one, else from the time.
     public var injection: Moment?
+    /// Whether both state the same time of the day.
+    public var statesOneInjection = true
     public var series: Moment?
     /// Of the slice that was acquired first.
     public var acquisition: Moment?
     /// Philips: the factor from values to g/ml, and to Bq/ml.
     public var philipsSUVFactor: Double?
     public var philipsActivityFactor: Double?
+    /// On the values above that are there.
+    var remarks: [ValueRemark] = []
     /// Whether all slices state the same, but for the time of their acquisition.
     public var isConsistent = true
 
     public init() {}
+
+    /// How values were read that are not as the standard has them.
+    public var notes: [Note] {
+        remarks.filter { !$0.isUnusable && $0.kind != .empty }.map { Note("dicom.repairedValue", $0.sentence) }
+    }
 }
 
 extension PETHeader {
@@ -99,11 +106,19 @@ extension PETHeader {
         radiopharmaceuticals = Int(pet.radiopharmaceuticals)
         totalDose = number(pet.total_dose)
         halfLife = number(pet.half_life)
-        injection = Moment(dateTime: text(pet.start_date_time)) ?? moment("", pet.start_time)
+        let dateTime = text(pet.start_date_time)
+        let time = moment("", pet.start_time)
+        injection = dateTime.isEmpty ? time : Moment(dateTime: dateTime)
+        if let injection, let time { statesOneInjection = abs(injection.seconds - time.seconds) < 1 }
         series = moment(text(pet.series_date), pet.series_time)
         acquisition = moment(text(pet.acquisition_date), pet.acquisition_time)
         philipsSUVFactor = number(pet.philips_suv_factor)
         philipsActivityFactor = number(pet.philips_activity_factor)
+        let (seriesDate, acquisitionDate) = (text(pet.series_date), text(pet.acquisition_date))
+        remarks = ValueRemark.all(pet.remarks)
+        for (tag, date) in [(0x0008_0021 as UInt32, seriesDate), (0x0008_0022, acquisitionDate)]
+        where !date.isEmpty && Moment.day(date) == nil { remarks.append(ValueRemark(tag, .unusable, text: date)) }
+        if !dateTime.isEmpty, injection == nil { remarks.append(ValueRemark(0x0018_1078, .unusable, text: dateTime)) }
     }
 }
 

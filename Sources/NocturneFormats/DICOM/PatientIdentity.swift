@@ -1,8 +1,8 @@
 public import NocturneSystem
 
-/// What a header says about who the patient is: kept in memory during a scan, only to look for it in paths.
+/// What identifies the patient in a header: kept in memory during a scan, only to look for it in paths.
 ///
-/// Its description and its mirror say nothing, so that it reaches no log by mistake.
+/// Its description and its mirror are empty, so that it reaches no log by mistake.
 public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     private let name: String
     private let identifier: String
@@ -31,6 +31,27 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
 
     public var description: String { "a patient" }
     public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Digests of what identifies the patient in a header: whether two objects are of one patient, and nothing else.
+///
+/// Capital letters, spaces and the separators of names do not count. 60 bits each, as hexadecimal digits, which a
+/// string holds without allocating; empty where the element is missing or empty.
+struct PatientDigests: Sendable, Hashable {
+    let name: String
+    let identifier: String
+    let birthDate: String
+
+    init(name: String, identifier: String, birthDate: String) {
+        self.name = Self.digest(name.uppercased())
+        self.identifier = Self.digest(identifier)
+        self.birthDate = Self.digest(birthDate)
+    }
+
+    private static func digest(_ text: String) -> String {
+        let words = text.split { $0 == " " || $0 == "^" || $0 == "=" }.joined(separator: " ")
+        return words.isEmpty ? "" : String(ContentDigest.of(words).hex.prefix(15))
+    }
 }
 
 extension DICOMObject {

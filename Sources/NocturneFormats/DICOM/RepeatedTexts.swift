@@ -2,9 +2,11 @@ import NocturneSystem
 import Synchronization
 
 /// Texts that many files have in common, such as the UID of their series, each kept in memory once.
-final class RepeatedTexts: Sendable {
+public final class RepeatedTexts: Sendable {
     private let known = Mutex<Set<String>>([])
     private let patients = Mutex<[PatientIdentity: SharedValue<PatientIdentity?>]>([:])
+
+    public init() {}
 
     /// Lets `object` share its texts with the objects before it.
     func share(in object: inout DICOMObject) {
@@ -22,7 +24,7 @@ final class RepeatedTexts: Sendable {
     }
 
     private func share(_ text: inout String, known: inout Set<String>) {
-        // Shorter ones take no memory of their own.
+        // A string holds shorter ones without allocating.
         guard text.utf8.count > 15 else { return }
         text = known.insert(text).memberAfterInsert
     }

@@ -24,6 +24,7 @@ public struct SUVFactor: Sendable, Hashable {
     public init(_ header: PETHeader) throws(Refusal) {
         guard let units = header.units else { throw .unitsMissing }
         guard header.isConsistent else { throw .slicesDiffer }
+        if units != "GML", let fault = header.remarks.first(where: \.isUnusable) { throw .unusable(fault.description) }
         let found = try Self.found(header, units)
         guard Self.plausible.contains(found.factor) else { throw .implausible }
         self.units = units
@@ -65,6 +66,7 @@ public struct SUVFactor: Sendable, Hashable {
         case "START":
             guard let halfLife = header.halfLife, halfLife > 0 else { throw .halfLifeMissing }
             guard let injection = header.injection else { throw .injectionTimeMissing }
+            guard header.statesOneInjection else { throw .injectionTimesDiffer }
             guard let start = scanStart(header) else { throw .scanTimeMissing }
             let elapsed = try interval(from: injection, to: start, halfLife: halfLife)
             return (grams / (dose * exp2(-elapsed / halfLife)), halfLife)
@@ -72,7 +74,7 @@ public struct SUVFactor: Sendable, Hashable {
         }
     }
 
-    /// Bq. Less is no dose of a person; the header may state MBq, which the standard does not allow.
+    /// Bq. Smaller values are implausible as a dose; the header may state MBq, which the standard does not allow.
     private static let leastDose = 1e5
 
     /// The start of the scan, to which the values of START are corrected.
@@ -129,6 +131,9 @@ extension SUVFactor {
         case doseTooSmall
         case halfLifeMissing
         case injectionTimeMissing
+        case injectionTimesDiffer
+        /// A value that is there; the text names it, and why it cannot be used.
+        case unusable(String)
         case scanTimeMissing
         case injectionAfterScan
         case injectionTooEarly
@@ -154,6 +159,9 @@ extension SUVFactor {
             case .halfLifeMissing: "RadionuclideHalfLife (0018,1075) is missing or 0"
             case .injectionTimeMissing:
                 "RadiopharmaceuticalStartTime (0018,1072) or RadiopharmaceuticalStartDateTime (0018,1078) is missing"
+            case .injectionTimesDiffer:
+                "RadiopharmaceuticalStartTime (0018,1072) and RadiopharmaceuticalStartDateTime (0018,1078) state different times"
+            case .unusable(let why): why
             case .scanTimeMissing: "SeriesTime (0008,0031) and AcquisitionTime (0008,0032) are missing"
             case .injectionAfterScan: "the injection (0018,1072 or 0018,1078) is after the start of the scan"
             case .injectionTooEarly:

@@ -189,7 +189,7 @@ struct SeriesSplitCriterion: Sendable {
         if a != b { return a < b }
         if left.object.path != right.object.path { return left.object.path < right.object.path }
         if left.frame != right.frame { return left.frame < right.frame }
-        let (one, other) = (left.tile ?? DICOMTile(x: 0, y: 0, width: 0, height: 0), right.tile)
+        let (one, other) = (left.tile ?? PixelBox(x: 0, y: 0, width: 0, height: 0), right.tile)
         return (one.y, one.x) < (other?.y ?? 0, other?.x ?? 0)
     }
 

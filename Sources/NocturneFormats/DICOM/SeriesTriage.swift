@@ -17,12 +17,6 @@ extension DICOMReadError.Code {
 /// ``DICOMScanner`` reads the headers and ``DICOMReader`` the pixels; this type makes only the decisions in between. It
 /// reads pixels in one case: where two objects have the same SOPInstanceUID (``DuplicateObjects``).
 enum SeriesTriage {
-    /// What the objects of one series have in common, and no others have.
-    static func key(of object: DICOMObject) -> String {
-        // A UID never starts with a slash, so the two kinds of keys cannot collide.
-        object.seriesInstanceUID.isEmpty ? "/" + object.folder : object.seriesInstanceUID
-    }
-
     /// The series in `objects`, in the order of their first paths; the parts of one series in the order of the values
     /// that separate them. `objects` are sorted by path.
     static func series(
@@ -34,7 +28,7 @@ enum SeriesTriage {
         var groups: [[SharedValue<DICOMObject>]] = []
         var placeOfKey: [String: Int] = [:]
         for shared in objects {
-            let key = key(of: shared.wrappedValue)
+            let key = shared.wrappedValue.seriesKey
             if let place = placeOfKey[key] {
                 groups[place].append(shared)
             } else {
@@ -46,7 +40,9 @@ enum SeriesTriage {
         let series = Mutex([[DICOMSeries]](repeating: [], count: groups.count))
         try scope.forEach(groups.count) { index in
             looking(grouped[index].map(\.wrappedValue.path))
-            let own = triaged(grouped[index], rules, flag: scope.flag)
+            let own = SeriesOrigin.parts(grouped[index]).flatMap { part in
+                triaged(part.objects, rules, flag: scope.flag).map { $0.divided(as: part) }
+            }
             series.withLock { $0[index] = own }
         }
         try scope.check()
@@ -125,7 +121,7 @@ enum SeriesTriage {
         return found
     }
 
-    /// Derived images, which form volumes of their own.
+    /// Derived images, which form separate volumes.
     private static func derived(
         _ slices: [DICOMSlice],
         _ problem: DICOMReadError,
@@ -135,7 +131,7 @@ enum SeriesTriage {
     ) -> [DICOMSeries] {
         volumes(slices, corrects: rules.correctsStacks, flag: flag).map { series in
             var series = series
-            series.notes.append(problem.detail)
+            series.notes.append(Note("dicom.derived", "\(problem.detail)"))
             if isMixed { series.part = series.part.map { "derived_\($0)" } ?? "derived" }
             return series
         }
@@ -156,7 +152,10 @@ enum SeriesTriage {
                     number += 1
                 }
                 series.part = label
-                series.notes.append("one of \(parts.count) parts of a series: " + part.reasons.joined(separator: "; "))
+                let reasons = part.reasons.joined(separator: "; ")
+                series.notes.append(
+                    Note("dicom.partOfSeries", "one of \(parts.count) parts of a series: \(reasons)")
+                )
             }
             if let note = copies.note(among: part.slices) { series.notes.append(note) }
             return series
@@ -165,6 +164,13 @@ enum SeriesTriage {
 
     private static func stacked(_ part: SlicePart, corrects: Bool) -> DICOMSeries {
         var series = plain(part.slices)
+        do throws(DICOMReadError) {
+            try SeriesValues.check(part.slices)
+        } catch {
+            series.problem = error
+            return series
+        }
+        series.notes += SeriesValues.notes(part.slices)
         do {
             let stack = try SliceStack(of: part.slices, corrects: corrects)
             series.slices = stack.slices
@@ -172,7 +178,7 @@ enum SeriesTriage {
             series.geometry = stack.geometry
             series.correction = stack.correction
             series.notes += stack.notes
-            if let correction = stack.correction { series.notes.append(correction.description) }
+            if let correction = stack.correction { series.notes.append(correction.note) }
             switch stack.sparseness {
             case .none: break
             case .noted(let note): series.notes.append(note)
@@ -205,19 +211,21 @@ enum SeriesTriage {
             modality: first?.modality ?? "",
             description: first?.seriesDescription,
             slices: slices,
-            files: DICOMSeries.files(of: slices) + unsliced.map(\.path),
-            geometry: nil,
-            problem: nil,
-            notes: []
+            files: DICOMSeries.files(of: slices) + unsliced.map(\.path)
         )
         if series.seriesInstanceUID.isEmpty {
-            series.notes.append("SeriesInstanceUID (0020,000E) is missing: grouped by folder")
+            series.notes.append(
+                Note("dicom.groupedByFolder", "SeriesInstanceUID (0020,000E) is missing: grouped by folder")
+            )
         }
+        series.notes += SeriesOrigin.notes(of: slices) + ValueRemark.notes(of: slices)
         if slices.contains(where: { $0.object.photometricInterpretation == "MONOCHROME1" }) {
-            series.notes.append("MONOCHROME1: values are kept, only their display is inverted")
+            series.notes.append(
+                Note("dicom.monochrome1", "MONOCHROME1: values are kept, only their display is inverted")
+            )
         }
         for note in slices.reduce(
-            into: [String](),
+            into: [Note](),
             { all, slice in
                 for note in slice.object.notes where !all.contains(note) { all.append(note) }
             }
@@ -235,7 +243,7 @@ enum SeriesTriage {
         }
     }
 
-    /// DERIVED alone says little: compressed, resampled and denoised volumes have it too. With one of these values the
+    /// DERIVED alone means little: compressed, resampled and denoised volumes have it too. With one of these values the
     /// image does not hold the measured values of the body.
     private static let derivations: Set<String> = [
         "MPR", "MIP", "MINIP", "CSA MIP", "CSA MPR", "PROJECTION IMAGE", "MAX_IP", "MIN_IP", "REFORMATTED", "CPR",
@@ -259,5 +267,24 @@ enum SeriesTriage {
             path: slice.object.path,
             detail: "ImageType (0008,0008) is DERIVED and \(word): computed from other images"
         )
+    }
+}
+
+extension DICOMSeries {
+    /// This series as one of those that the objects with one UID are.
+    fileprivate func divided(as origin: SeriesOrigin.Part) -> DICOMSeries {
+        var series = self
+        if let note = origin.note { series.notes.insert(note, at: 0) }
+        if let label = origin.label { series.part = series.part.map { "\(label)_\($0)" } ?? label }
+        return series
+    }
+}
+
+extension DICOMObject {
+    /// What the objects of one series have in common: its UID, or their folder where they have none. Objects of several series may
+    /// have it too (``SeriesOrigin``).
+    public var seriesKey: String {
+        // A UID never starts with a slash, so the two kinds of keys cannot collide.
+        seriesInstanceUID.isEmpty ? "/" + folder : seriesInstanceUID
     }
 }

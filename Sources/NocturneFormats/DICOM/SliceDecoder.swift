@@ -1,5 +1,6 @@
 internal import CDCMTK
 internal import CDICOMParser
+import NocturneCore
 
 /// Consecutive slices that are stored in one file.
 struct SliceRun: Sendable {
@@ -32,7 +33,7 @@ struct SliceRun: Sendable {
 final class SliceDecoder {
     private let object: DICOMObject
     private let decoder: OpaquePointer
-    private var layout: cdcmtk_pixel_layout
+    private let layout: cdcmtk_pixel_layout
 
     init(of object: DICOMObject) throws(DICOMReadError) {
         let isReal = object.pixelKind == .float || object.pixelKind == .double
@@ -70,26 +71,23 @@ final class SliceDecoder {
         rescales: Bool = true,
         into place: UnsafeMutableBufferPointer<Float>
     ) throws(DICOMReadError) {
-        let tile = slice.tile ?? DICOMTile(x: 0, y: 0, width: Int(layout.columns), height: Int(layout.rows))
-        var part = cdcmtk_rectangle(
+        let tile = slice.tile ?? PixelBox(x: 0, y: 0, width: Int(layout.columns), height: Int(layout.rows))
+        let part = cdcmtk_rectangle(
             x: Int32(clamping: tile.x),
             y: Int32(clamping: tile.y),
             width: Int32(clamping: tile.width),
             height: Int32(clamping: tile.height)
         )
-        var error = cdicom_error()
-        let code = cdcmtk_decoder_read_frame(
-            decoder,
-            UInt32(clamping: slice.frame),
-            &layout,
-            &part,
-            rescales ? slice.rescaleSlope ?? 1 : 1,
-            rescales ? slice.rescaleIntercept ?? 0 : 0,
-            rescales && object.hasModalityTable ? 1 : 0,
-            place.baseAddress,
-            place.count,
-            &error
+        var asked = cdcmtk_slice(
+            frame: UInt32(clamping: slice.frame),
+            layout: layout,
+            part: part,
+            slope: rescales ? slice.rescaleSlope ?? 1 : 1,
+            intercept: rescales ? slice.rescaleIntercept ?? 0 : 0,
+            with_table: rescales && object.hasModalityTable ? 1 : 0
         )
+        var error = cdicom_error()
+        let code = cdcmtk_decoder_read(decoder, &asked, place.baseAddress, place.count, &error)
         guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: slice.path) }
     }
 

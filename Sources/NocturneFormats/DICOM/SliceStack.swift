@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc
@@ -18,7 +19,7 @@ struct SliceStack {
     /// The median distance of neighbouring slices in mm.
     let usualStep: Double
     /// Remarks that do not prevent reading.
-    let notes: [String]
+    let notes: [Note]
 
     /// The allowed differences between numbers that should be equal.
     enum Tolerance {
@@ -136,13 +137,16 @@ struct SliceStack {
         return zip(stack, stack.dropFirst()).contains { abs($1.height - $0.height - usual) > Tolerance.step(usual) }
     }
 
-    private static func roundingNotes(_ stack: [StackFrame.PositionedSlice]) -> [String] {
+    private static func roundingNotes(_ stack: [StackFrame.PositionedSlice]) -> [Note] {
         let heights = stack.map(\.height)
         guard hasOddSteps(stack), isRounded(heights) else { return [] }
         let step = (heights[heights.count - 1] - heights[0]) / Double(heights.count - 1)
         return [
-            "ImagePositionPatient (0020,0032) is rounded: slices lie up to \(figure(drift(heights))) mm away from an even "
-                + "grid of \(figure(step)) mm"
+            Note(
+                "dicom.roundedPositions",
+                "ImagePositionPatient (0020,0032) is rounded: slices lie up to \(own: figure(drift(heights))) mm away from "
+                    + "an even grid of \(own: figure(step)) mm"
+            )
         ]
     }
 

@@ -1,4 +1,5 @@
 public import NocturneCore
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc
@@ -52,18 +53,23 @@ public struct StackCorrection: Sendable, Hashable {
     }
 
     /// A description of the correction, with its figures.
-    public var description: String {
-        var parts: [String] = []
-        if tiltDegrees > 0 { parts.append("tilt of \(figure(tiltDegrees))° corrected by shearing") }
+    public var description: String { note.description }
+
+    var note: Note {
+        var parts: [Sentence] = []
+        if tiltDegrees > 0 { parts.append("tilt of \(own: figure(tiltDegrees))° corrected by shearing") }
         if interpolatedPlanes > 0 {
             parts.append(
-                "steps of \(figure(shortestStep)) to \(figure(longestStep)) mm resampled to "
-                    + "\(figure(geometry.spacing.z)) mm, \(interpolatedPlanes) planes interpolated"
+                "steps of \(own: figure(shortestStep)) to \(own: figure(longestStep)) mm resampled to "
+                    + "\(own: figure(geometry.spacing.z)) mm, \(interpolatedPlanes) planes interpolated"
             )
         }
         let (from, to) = (storedShape, geometry.shape)
-        return "resampled: " + parts.joined(separator: "; ")
-            + "; \(from.x)×\(from.y)×\(from.z) voxels became \(to.x)×\(to.y)×\(to.z)"
+        return Note(
+            "dicom.resampled",
+            "resampled: " + parts.joined(separator: "; ")
+                + "; \(from.x)×\(from.y)×\(from.z) voxels became \(to.x)×\(to.y)×\(to.z)"
+        )
     }
 
     init(of frame: StackFrame) throws(CorrectionError) {

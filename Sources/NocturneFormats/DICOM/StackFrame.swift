@@ -183,7 +183,9 @@ struct StackFrame {
         let positions = stack.count - pairs.count
         var detail =
             "\(stack.count) slices share \(positions) position\(positions == 1 ? "" : "s"), e.g. "
-            + "\(one.slice.name) and \(other.slice.name)"
+            + (one.slice.name == other.slice.name
+                ? "\(shortPath(one.slice.path)) and \(shortPath(other.slice.path))"
+                : "\(one.slice.name) and \(other.slice.name)")
         if copies == pairs.count {
             detail += ": the same SOPInstanceUID (0008,0018), but not the same pixels"
         } else if copies > 0 {
@@ -228,4 +230,22 @@ func figure(_ value: Double) -> String {
     guard value.isFinite, abs(value) < 1e12 else { return "\(value)" }
     let rounded = (value * 10_000).rounded() / 10_000
     return rounded == 0 ? "0" : "\(rounded)"
+}
+
+extension VolumeGeometry {
+    /// From the map to DICOM's coordinate system, LPS+ mm.
+    init(shape: VolumeShape, lps: Affine) {
+        let ras = lps.flippedBetweenRASAndLPS
+        // Adding zero converts -0, which results from the sign change, to 0.
+        let zero = SIMD3<Double>.zero
+        self.init(
+            shape: shape,
+            affine: Affine(
+                columnI: ras.columnI + zero,
+                columnJ: ras.columnJ + zero,
+                columnK: ras.columnK + zero,
+                translation: ras.translation + zero
+            )
+        )
+    }
 }

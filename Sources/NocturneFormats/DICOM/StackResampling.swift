@@ -115,7 +115,7 @@ extension DICOMReader {
         _ series: DICOMSeries,
         _ correction: StackCorrection,
         scope: ComputeScope,
-        note: (String) -> Void
+        note: (Note) -> Void
     ) throws -> Volume {
         var stored = series
         stored.correction = nil

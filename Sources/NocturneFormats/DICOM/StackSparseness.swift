@@ -1,14 +1,16 @@
+import NocturneSystem
+
 /// Whether the slices of an even stack are further apart than they are thick, so that slices may be missing between them.
 enum StackSparseness {
     case none
     /// Enough slices to trust their distance.
-    case noted(String)
+    case noted(Note)
     /// Too few of them: slices of a larger series.
     case fragment(DICOMReadError)
 
     /// The distance of slices relative to the largest stated one. Gaps of half a thickness are common in MR.
     private static let limit = 1.6
-    /// With fewer slices, nothing but one or two distances says that the distance is even.
+    /// With fewer slices, only one or two distances show that the distance is even.
     private static let leastSlices = 4
 
     init(_ slices: [DICOMSlice], usualStep: Double) {
@@ -23,12 +25,13 @@ enum StackSparseness {
             return
         }
         let element = spacing > thickness ? "SpacingBetweenSlices (0018,0088)" : "SliceThickness (0018,0050)"
-        let fact = "\(slices.count) slices \(figure(usualStep)) mm apart, but \(element) is \(figure(stated)) mm"
+        let fact: Sentence =
+            "\(slices.count) slices \(own: figure(usualStep)) mm apart, but \(own: element) is \(own: figure(stated)) mm"
         if slices.count < Self.leastSlices {
-            let detail = "\(fact): part of a series whose other slices are missing"
+            let detail = "\(fact.description): part of a series whose other slices are missing"
             self = .fragment(DICOMReadError(.missingSlices, path: slices[0].path, detail: detail))
         } else {
-            self = .noted("\(fact): what lies between the slices is not imaged")
+            self = .noted(Note("dicom.slicesApart", "\(fact): what lies between the slices is not imaged"))
         }
     }
 }

@@ -36,28 +36,39 @@ public enum DICOMSegmentationReader {
             )
         }
         var masks = MaskVolumes(geometry: planes.geometry, limits: limits, path: path)
-        var notes: [String] = []
+        var notes: [Note] = []
         if file.kind == .labelMap {
             try masks.readLabels(of: file, slices: planes.slices, segments: &segments, flag: flag)
         } else {
             try masks.readSegments(of: file, frames: frames, slices: planes.slices, segments: &segments, flag: flag)
             if file.kind == .fractional {
-                notes.append("fractional: voxels from half of \(facts.maximum_fraction) on are included")
+                notes.append(
+                    Note(
+                        "segmentation.fractional",
+                        "fractional: voxels from half of \(facts.maximum_fraction) on are included"
+                    )
+                )
             }
         }
-        if masks.count > 1 { notes.append("segments overlap: they are stored in \(masks.count) label volumes") }
-        if planes.isSingleSlice { notes.append("one slice; its thickness is stated, not measured") }
+        if masks.count > 1 {
+            notes.append(
+                Note("segmentation.overlap", "segments overlap: they are stored in \(masks.count) label volumes")
+            )
+        }
+        if planes.isSingleSlice {
+            notes.append(Note("segmentation.singleSlice", "one slice; its thickness is stated, not measured"))
+        }
         return DICOMSegmentation(
             kind: file.kind,
             geometry: planes.geometry,
             isSingleSlice: planes.isSingleSlice,
             segments: segments,
             masks: masks.frozen(),
-            studyInstanceUID: shimText(facts.study_uid),
-            seriesInstanceUID: shimText(facts.series_uid),
-            sopInstanceUID: shimText(facts.sop_instance_uid),
-            frameOfReferenceUID: shimText(facts.frame_of_reference_uid),
-            referencedSeriesUID: shimText(facts.referenced_series_uid),
+            studyInstanceUID: text(facts.study_uid),
+            seriesInstanceUID: text(facts.series_uid),
+            sopInstanceUID: text(facts.sop_instance_uid),
+            frameOfReferenceUID: text(facts.frame_of_reference_uid),
+            referencedSeriesUID: text(facts.referenced_series_uid),
             notes: notes
         )
     }

@@ -2,25 +2,27 @@ internal import CDCMTK
 internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneCore
-public import NocturneSystem
+import NocturneSystem
 
 /// A label to be written as a segment.
 public struct DICOMSegment: Hashable, Sendable {
     /// The value in the label volume; never 0.
     public var value: UInt16
+    /// The name of the segment.
     public var label: String
-    public var color: DICOMDisplayColor
+    /// The recommended colour of the segment.
+    public var color: LabelColor
     /// The category of the segmented object.
-    public var category: DICOMCode
+    public var category: CodedConcept
     /// The type of the segmented object.
-    public var type: DICOMCode
+    public var type: CodedConcept
 
     public init(
         value: UInt16,
         label: String,
-        color: DICOMDisplayColor,
-        category: DICOMCode = .anatomicalStructure,
-        type: DICOMCode
+        color: LabelColor,
+        category: CodedConcept = .anatomicalStructure,
+        type: CodedConcept
     ) {
         self.value = value
         self.label = label
@@ -43,8 +45,7 @@ public enum DICOMSegmentationWriter {
     /// - Parameters:
     ///   - labels: on the grid of the sources: i = column, j = row, k = slice.
     ///   - segments: values that are not in the volume are skipped, and so are voxel values without a segment.
-    ///   - sources: one for each k.
-    ///   - fingerprint: of source, model and options: the UIDs are derived from it.
+    ///   - origin: with one source for each k.
     ///   - path: replaced if it exists.
     ///   - bytes: the maximum size of all frames; a larger size is an error.
     /// - Returns: the values that were written; segment number n is the n-th of them. When it is empty, no file was
@@ -56,9 +57,7 @@ public enum DICOMSegmentationWriter {
     public static func write(
         _ labels: LabelVolume,
         segments: [DICOMSegment],
-        sources: [DICOMSourceSlice],
-        maker: DICOMObjectMaker,
-        fingerprint: ContentDigest,
+        from origin: DICOMObjectOrigin,
         to path: String,
         within bytes: Int = Int.max,
         scope: ComputeScope
@@ -77,14 +76,8 @@ public enum DICOMSegmentationWriter {
                 "the frames of all segments take \(needed) bytes, more than the planned memory"
             )
         }
-        let builder = try ObjectBuilder(
-            .segmentation,
-            geometry: labels.geometry,
-            maker: maker,
-            fingerprint: fingerprint,
-            path: path
-        )
-        try builder.add(sources, of: labels.geometry, flag: scope.flag)
+        let builder = try ObjectBuilder(.segmentation, geometry: labels.geometry, origin: origin, path: path)
+        try builder.add(origin.sources, of: labels.geometry, flag: scope.flag)
         var frames: [Frame] = []
         for (number, segment) in kept.enumerated() {
             try add(segments[segment], to: builder)
@@ -140,11 +133,11 @@ public enum DICOMSegmentationWriter {
     }
 
     private static func add(_ segment: DICOMSegment, to builder: borrowing ObjectBuilder) throws(DICOMWriteError) {
-        var texts = [asciiText(segment.label, limit: 64)]
+        var texts = [dicomText(segment.label, limit: 64)]
         for code in [segment.category, segment.type] {
-            texts.append(asciiText(code.scheme, limit: 16))
-            texts.append(asciiText(code.value, limit: 64))
-            texts.append(asciiText(code.meaning, limit: 64))
+            texts.append(dicomText(code.scheme, limit: 16))
+            texts.append(dicomText(code.value, limit: 64))
+            texts.append(dicomText(code.meaning, limit: 64))
         }
         let lab = segment.color.cieLab
         var error = cdicom_error()

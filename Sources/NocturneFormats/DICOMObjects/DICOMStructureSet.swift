@@ -1,3 +1,6 @@
+public import NocturneCore
+public import NocturneSystem
+
 /// A DICOM structure set (RTSTRUCT): regions outlined by contours.
 public struct DICOMStructureSet: Sendable {
     /// A closed planar contour.
@@ -12,26 +15,36 @@ public struct DICOMStructureSet: Sendable {
     public struct Region: Sendable {
         /// ROINumber.
         public var number: Int
+        /// ROIName (3006,0026).
         public var name: String
+        /// ROIDescription (3006,0028); often empty.
         public var description: String
-        public var color: DICOMDisplayColor?
-        public var code: DICOMCode?
+        /// ROIDisplayColor (3006,002A); nil where the object has none.
+        public var color: LabelColor?
+        /// What the region is, as a code; nil where the object has none.
+        public var code: CodedConcept?
         /// The role of the region in treatment planning, e.g. "ORGAN" or "GTV"; often empty.
         public var interpretedType: String
+        /// The coordinate system of the contours.
         public var frameOfReferenceUID: String
+        /// In the order of the object.
         public var contours: [Contour]
     }
 
+    /// StructureSetLabel (3006,0002).
     public var label: String
+    /// The study of the object itself.
     public var studyInstanceUID: String
+    /// The coordinate system of the images.
     public var frameOfReferenceUID: String
     /// The series it was drawn on; empty when the object names none.
     public var referencedSeriesUID: String
     /// The SOPInstanceUIDs of all referenced images, in the order of the object, without repetition.
     public var referencedImageUIDs: [String]
+    /// In the order of the object.
     public var regions: [Region]
     /// Contours that were omitted and why, and other remarks for a report.
-    public var notes: [String]
+    public var notes: [Note]
 
     /// Images that the contours refer to but that are not among the given ones.
     public func missingImages(among instanceUIDs: Set<String>) -> [String] {

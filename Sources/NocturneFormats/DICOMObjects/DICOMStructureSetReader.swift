@@ -1,6 +1,7 @@
 internal import CDCMTK
 internal import CDICOMParser
 import NocturneConcurrency
+import NocturneCore
 public import NocturneSystem
 
 /// Reads DICOM structure sets (RTSTRUCT).
@@ -26,7 +27,7 @@ public enum DICOMStructureSetReader {
             if !uid.isEmpty, known.insert(uid).inserted { images.append(uid) }
         }
         var regions: [DICOMStructureSet.Region] = []
-        var notes: [String] = []
+        var notes: [Note] = []
         for index in 0..<file.facts.regions {
             var (region, count) = try file.region(index)
             var omitted = OmittedContours()
@@ -40,14 +41,16 @@ public enum DICOMStructureSetReader {
                 }
             }
             notes += omitted.notes(about: region.name)
-            if region.contours.isEmpty { notes.append("\(region.name): no closed contour") }
+            if region.contours.isEmpty {
+                notes.append(Note("structureSet.noContour", "\(region.name): no closed contour"))
+            }
             regions.append(region)
         }
         return DICOMStructureSet(
-            label: shimText(file.facts.label),
-            studyInstanceUID: shimText(file.facts.study_uid),
-            frameOfReferenceUID: shimText(file.facts.frame_of_reference_uid),
-            referencedSeriesUID: shimText(file.facts.referenced_series_uid),
+            label: text(file.facts.label),
+            studyInstanceUID: text(file.facts.study_uid),
+            frameOfReferenceUID: text(file.facts.frame_of_reference_uid),
+            referencedSeriesUID: text(file.facts.referenced_series_uid),
             referencedImageUIDs: images,
             regions: regions,
             notes: notes
@@ -66,8 +69,13 @@ public enum DICOMStructureSetReader {
             }
         }
 
-        func notes(about name: String) -> [String] {
-            counts.map { "\(name): \($0.count) contour\($0.count == 1 ? "" : "s") omitted, \($0.reason)" }
+        func notes(about name: String) -> [Note] {
+            counts.map {
+                Note(
+                    "structureSet.contoursOmitted",
+                    "\(name): \($0.count) contour\(own: $0.count == 1 ? "" : "s") omitted, \(own: $0.reason)"
+                )
+            }
         }
     }
 }
@@ -83,15 +91,12 @@ struct StructureFile: ~Copyable {
         var facts = cdcmtk_structure_facts()
         var error = cdicom_error()
         let (numbers, overflow) = limits.points.multipliedReportingOverflow(by: 3)
-        let code = cdcmtk_structure_open(
-            path,
-            limits.segments,
-            limits.contours,
-            overflow ? Int.max : numbers,
-            &opened,
-            &facts,
-            &error
+        var most = cdcmtk_structure_limits(
+            regions: limits.segments,
+            contours: limits.contours,
+            numbers: overflow ? Int.max : numbers
         )
+        let code = cdcmtk_structure_open(path, &most, &opened, &facts, &error)
         guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
         file = opened
         self.path = path
@@ -116,12 +121,12 @@ struct StructureFile: ~Copyable {
         let color = facts.color
         let region = DICOMStructureSet.Region(
             number: Int(facts.number),
-            name: shimText(facts.name),
-            description: shimText(facts.description),
-            color: facts.has_color == 0 ? nil : DICOMDisplayColor(red: color.0, green: color.1, blue: color.2),
-            code: DICOMCode(facts.code),
-            interpretedType: shimText(facts.interpreted_type),
-            frameOfReferenceUID: shimText(facts.frame_of_reference_uid),
+            name: text(facts.name),
+            description: text(facts.description),
+            color: facts.has_color == 0 ? nil : LabelColor(red: color.0, green: color.1, blue: color.2),
+            code: CodedConcept(facts.code),
+            interpretedType: text(facts.interpreted_type),
+            frameOfReferenceUID: text(facts.frame_of_reference_uid),
             contours: []
         )
         return (region, facts.contours)
@@ -137,7 +142,7 @@ struct StructureFile: ~Copyable {
         var error = cdicom_error()
         let code = cdcmtk_structure_contour(file, region, index, &facts, &error)
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
-        let type = shimText(facts.geometric_type)
+        let type = text(facts.geometric_type)
         guard type == "CLOSED_PLANAR" || type == "CLOSEDPLANAR_XOR" else {
             omitted.add(type.isEmpty ? "of no type" : "of type \(type)")
             return nil
@@ -162,6 +167,6 @@ struct StructureFile: ~Copyable {
             omitted.add("of fewer than three points")
             return nil
         }
-        return DICOMStructureSet.Contour(points: points, imageUID: shimText(facts.referenced_image_uid))
+        return DICOMStructureSet.Contour(points: points, imageUID: text(facts.referenced_image_uid))
     }
 }

@@ -8,6 +8,7 @@ public import NocturneSystem
 public struct DICOMContouredRegion: Sendable {
     /// A closed polygon on slice `slice`; the last point is connected to the first.
     public struct Contour: Sendable {
+        /// The index k of the grid.
         public var slice: Int
         /// In indices: (column, row), pixel centres at whole numbers.
         public var points: [SIMD2<Double>]
@@ -18,14 +19,17 @@ public struct DICOMContouredRegion: Sendable {
         }
     }
 
+    /// The name of the region.
     public var name: String
-    public var color: DICOMDisplayColor
-    public var code: DICOMCode?
+    /// The display colour of the region.
+    public var color: LabelColor
+    /// What the region is; nil for none.
+    public var code: CodedConcept?
     /// Holes are connected to the surrounding contour by a channel of zero width, as the standard specifies for
     /// CLOSED_PLANAR.
     public var contours: [Contour]
 
-    public init(name: String, color: DICOMDisplayColor, code: DICOMCode? = nil, contours: [Contour]) {
+    public init(name: String, color: LabelColor, code: CodedConcept? = nil, contours: [Contour]) {
         self.name = name
         self.color = color
         self.code = code
@@ -43,8 +47,7 @@ public enum DICOMStructureSetWriter {
     ///
     /// - Parameters:
     ///   - geometry: the grid of the sources: i = column, j = row, k = slice, RAS+ mm.
-    ///   - sources: one for each k.
-    ///   - fingerprint: of source, model and options: the UIDs are derived from it.
+    ///   - origin: with one source for each k.
     ///   - path: replaced if it exists.
     /// - Returns: whether there was a region with contours; otherwise no file was written.
     /// - Throws: ``DICOMWriteError``.
@@ -53,22 +56,14 @@ public enum DICOMStructureSetWriter {
     public static func write(
         _ regions: [DICOMContouredRegion],
         geometry: VolumeGeometry,
-        sources: [DICOMSourceSlice],
-        maker: DICOMObjectMaker,
-        fingerprint: ContentDigest,
+        from origin: DICOMObjectOrigin,
         to path: String,
         flag: CancellationFlag
     ) throws -> Bool {
         let kept = regions.filter { !$0.contours.isEmpty }
         guard !kept.isEmpty else { return false }
-        let builder = try ObjectBuilder(
-            .structureSet,
-            geometry: geometry,
-            maker: maker,
-            fingerprint: fingerprint,
-            path: path
-        )
-        try builder.add(sources, of: geometry, flag: flag)
+        let builder = try ObjectBuilder(.structureSet, geometry: geometry, origin: origin, path: path)
+        try builder.add(origin.sources, of: geometry, flag: flag)
         let lps = geometry.affine.flippedBetweenRASAndLPS
         for region in kept {
             try add(region, to: builder)
@@ -102,10 +97,10 @@ public enum DICOMStructureSetWriter {
         _ region: DICOMContouredRegion,
         to builder: borrowing ObjectBuilder
     ) throws(DICOMWriteError) {
-        var texts = [asciiText(region.name, limit: 64)]
+        var texts = [dicomText(region.name, limit: 64)]
         if let code = region.code {
             texts += [
-                asciiText(code.scheme, limit: 16), asciiText(code.value, limit: 64), asciiText(code.meaning, limit: 64),
+                dicomText(code.scheme, limit: 16), dicomText(code.value, limit: 64), dicomText(code.meaning, limit: 64),
             ]
         }
         let color = [region.color.red, region.color.green, region.color.blue]

@@ -40,7 +40,7 @@ struct FrameGrid {
             throw DICOMReadError(
                 .missingElement,
                 path: path,
-                detail: "no PixelSpacing (0028,0030) in the pixel measures"
+                detail: "no usable PixelSpacing (0028,0030) in the pixel measures"
             )
         }
         let pixels = Pixels(
@@ -72,7 +72,7 @@ struct FrameGrid {
                 throw DICOMReadError(
                     .missingElement,
                     path: path,
-                    detail: "frame \(index + 1) has no ImagePositionPatient (0020,0032)"
+                    detail: "frame \(index + 1) has no usable ImagePositionPatient (0020,0032)"
                 )
             }
             guard isAlike(frame, frames[0]) else {
@@ -97,6 +97,13 @@ struct FrameGrid {
         let normal = cross(pixels.row, pixels.column)
         let positions = pixels.positions
         let heights = positions.map { dot($0, normal) }
+        guard first.slice_spacing.isFinite, first.slice_thickness.isFinite else {
+            throw DICOMReadError(
+                .unusableValue,
+                path: path,
+                detail: "SpacingBetweenSlices (0018,0088) or SliceThickness (0018,0050) of the frames is not a number"
+            )
+        }
         let stated = max(first.slice_spacing, 0)
         let planes = try planes(at: heights, stated: stated, thickness: first.slice_thickness, path)
         let (columns, rows) = (pixels.columns, pixels.rows)
@@ -136,7 +143,7 @@ struct FrameGrid {
         path: String
     ) throws(DICOMReadError) -> (row: SIMD3<Double>, column: SIMD3<Double>) {
         guard frame.has_orientation != 0 else {
-            throw DICOMReadError(.missingElement, path: path, detail: "no ImageOrientationPatient (0020,0037)")
+            throw DICOMReadError(.missingElement, path: path, detail: "no usable ImageOrientationPatient (0020,0037)")
         }
         let values = frame.orientation
         let row = SIMD3(values.0, values.1, values.2)

@@ -2,7 +2,53 @@ internal import CDCMTK
 internal import CDICOMParser
 internal import NocturneConcurrency
 internal import NocturneCore
-import NocturneSystem
+public import NocturneSystem
+
+/// Why a segmentation or a structure set was not written. The path is that of the source image that caused the error,
+/// or else that of the file to be written.
+public typealias DICOMWriteError = FileFormatError<DICOMWriteErrorCode>
+
+/// The kind of a ``DICOMWriteError``. New kinds may be added.
+public struct DICOMWriteErrorCode: FormatErrorCode, CustomStringConvertible {
+    public static let domain = "dicomObject"
+    /// The name of the kind.
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    /// A source image cannot be read again.
+    public static let sourceNotReadable = DICOMWriteErrorCode(rawValue: "sourceNotReadable")
+    /// A source image has no UID to refer to.
+    public static let missingElement = DICOMWriteErrorCode(rawValue: "missingElement")
+    /// The source images do not all belong to one study and one frame of reference.
+    public static let sourcesDiffer = DICOMWriteErrorCode(rawValue: "sourcesDiffer")
+    /// The voxels are not on the grid of the source images.
+    public static let gridDiffers = DICOMWriteErrorCode(rawValue: "gridDiffers")
+    /// The data exceeds the capacity of one object.
+    public static let tooLarge = DICOMWriteErrorCode(rawValue: "tooLarge")
+    /// The system cannot write the file.
+    public static let notWritten = DICOMWriteErrorCode(rawValue: "notWritten")
+    /// An error of the writer itself.
+    public static let internalFault = DICOMWriteErrorCode(rawValue: "internalFault")
+}
+
+extension DICOMWriteError {
+    /// Creates an error from the shim's code and message.
+    init(_ code: Int32, _ error: cdicom_error, path: String) {
+        let kind: DICOMWriteErrorCode =
+            switch Int(code) {
+            case Int(CDCMTK_MISSING_ELEMENT): .missingElement
+            case Int(CDCMTK_SOURCES_DIFFER): .sourcesDiffer
+            case Int(CDCMTK_GRID_DIFFERS): .gridDiffers
+            case Int(CDCMTK_TOO_MANY), Int(CDICOM_NO_MEMORY.rawValue): .tooLarge
+            case Int(CDCMTK_NOT_WRITTEN): .notWritten
+            case Int(CDICOM_INTERNAL.rawValue): .internalFault
+            default: .sourceNotReadable
+            }
+        let systemCode = kind == .notWritten && error.condition != 0 ? Int32(clamping: error.condition) : nil
+        self.init(kind, path: path, text(error.text), systemCode: systemCode)
+    }
+}
 
 /// An object that the shim is building. Freed at the end of its lifetime.
 struct ObjectBuilder: ~Copyable {
@@ -15,10 +61,10 @@ struct ObjectBuilder: ~Copyable {
     init(
         _ kind: Kind,
         geometry: VolumeGeometry,
-        maker: DICOMObjectMaker,
-        fingerprint: ContentDigest,
+        origin: DICOMObjectOrigin,
         path: String
     ) throws(DICOMWriteError) {
+        let (maker, fingerprint) = (origin.maker, origin.fingerprint)
         let shape = geometry.shape
         guard shape.x <= 65535, shape.y <= 65535 else {
             throw DICOMWriteError(.tooLarge, path: path, "\(shape) voxels exceed the limit of an object")
@@ -46,9 +92,9 @@ struct ObjectBuilder: ~Copyable {
             DICOMUID.derived(from: fingerprint, role: "dimensions"),
             DICOMUID.derived(from: fingerprint, role: "frame of reference"),
             "Nocturne",
-            asciiText(maker.software, limit: 64),
-            asciiText(maker.algorithm, limit: 64),
-            asciiText(maker.description, limit: 64),
+            dicomText(maker.software, limit: 64),
+            dicomText(maker.algorithm, limit: 64),
+            dicomText(maker.description, limit: 64),
             maker.isEdited ? "SEMIAUTOMATIC" : "AUTOMATIC",
         ]
         var made: OpaquePointer?

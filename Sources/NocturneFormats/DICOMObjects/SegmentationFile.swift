@@ -45,14 +45,14 @@ struct SegmentationFile: ~Copyable {
         guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
         return DICOMSegmentation.Segment(
             number: UInt16(truncatingIfNeeded: facts.number),
-            label: shimText(facts.label),
-            description: shimText(facts.description),
-            algorithmType: shimText(facts.algorithm_type),
-            algorithmName: shimText(facts.algorithm_name),
-            category: DICOMCode(facts.category),
-            type: DICOMCode(facts.type),
+            label: text(facts.label),
+            description: text(facts.description),
+            algorithmType: text(facts.algorithm_type),
+            algorithmName: text(facts.algorithm_name),
+            category: CodedConcept(facts.category),
+            type: CodedConcept(facts.type),
             color: facts.has_color == 0
-                ? nil : DICOMDisplayColor(cieLab: SIMD3(facts.lab.0, facts.lab.1, facts.lab.2)),
+                ? nil : LabelColor(cieLab: SIMD3(facts.lab.0, facts.lab.1, facts.lab.2)),
             volume: 0,
             voxelCount: 0
         )
@@ -66,12 +66,12 @@ struct SegmentationFile: ~Copyable {
     }
 }
 
-extension DICOMCode {
+extension CodedConcept {
     /// Nil when there is no value.
     init?(_ code: cdcmtk_coded_text) {
-        let value = shimText(code.value)
+        let value = text(code.value)
         guard !value.isEmpty else { return nil }
-        self.init(scheme: shimText(code.scheme), value: value, meaning: shimText(code.meaning))
+        self.init(scheme: text(code.scheme), value: value, meaning: text(code.meaning))
     }
 }
 
@@ -95,7 +95,7 @@ extension DICOMReadError {
         default: kind = nil
         }
         if let kind {
-            self.init(kind, path: path, detail: shimText(error.text))
+            self.init(kind, path: path, detail: text(error.text))
         } else {
             self.init(cdicom_code(rawValue: UInt32(bitPattern: code)), error, path: path)
         }

@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// A file format for surfaces. To add one, add one file with a conforming type and one line in ``MeshFormats/all``.
 public protocol MeshFormat: Sendable {
@@ -41,6 +42,10 @@ public struct LabelSurface: Sendable {
     /// In RAS+ mm.
     public let mesh: SurfaceMesh
 
+    /// - Parameters:
+    ///   - name: of the label, which is written into the file.
+    ///   - color: red, green and blue.
+    ///   - mesh: in RAS+ mm.
     public init(name: String, color: SIMD3<UInt8>, mesh: SurfaceMesh) {
         self.name = name
         self.color = color
@@ -57,6 +62,10 @@ public struct MeshFileContents: Sendable {
     /// Nil where the file has none.
     public let color: SIMD3<UInt8>?
 
+    /// - Parameters:
+    ///   - frame: as the file states it; nil where it does not.
+    ///   - mesh: in that frame, as stored.
+    ///   - color: nil in formats without colours.
     public init(frame: PatientFrame?, mesh: SurfaceMesh, color: SIMD3<UInt8>? = nil) {
         self.frame = frame
         self.mesh = mesh
@@ -66,6 +75,7 @@ public struct MeshFileContents: Sendable {
 
 /// The formats for `--meshes`.
 public enum MeshFormats {
+    /// The only list of formats: help, `verify`, tests and fuzzing follow it.
     public static let all: [any MeshFormat] = [
         STLFormat(),
         OBJFormat(),
@@ -80,4 +90,58 @@ public enum MeshFormats {
     public static func format(of file: String) -> (any MeshFormat)? {
         all.first { file.hasSuffix("." + $0.fileExtension) }
     }
+}
+
+/// The value of `--meshes`: a format, or none.
+public struct MeshSelection: RawRepresentable, Hashable, Sendable, Codable, CaseIterable, CustomStringConvertible {
+    /// The name of a format, or "none".
+    public let rawValue: String
+
+    /// Nil if the value is neither a format's name nor "none".
+    public init?(rawValue: String) {
+        guard rawValue == Self.none.rawValue || MeshFormats.named(rawValue) != nil else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// Surfaces in a format.
+    public init(_ format: some MeshFormat) { rawValue = format.name }
+
+    private init() { rawValue = "none" }
+
+    /// No surfaces are written.
+    public static let none = MeshSelection()
+
+    /// In the order of ``MeshFormats/all``, then ``none``.
+    public static var allCases: [MeshSelection] { MeshFormats.all.map { MeshSelection($0) } + [.none] }
+
+    /// Nil for ``none``.
+    public var format: (any MeshFormat)? { MeshFormats.named(rawValue) }
+
+    public var description: String { rawValue }
+
+    /// All values, for help and messages: "stl, obj or none".
+    public static var list: String {
+        MeshFormats.all.map(\.name).joined(separator: ", ") + " or none"
+    }
+}
+
+/// Why a mesh file could not be read or written.
+public typealias MeshFileError = FileFormatError<MeshFileErrorCode>
+
+/// The kind of a ``MeshFileError``, with a description.
+public enum MeshFileErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "mesh"
+
+    /// The content is another format, or an unsupported variant of this format.
+    case wrongFormat
+    /// The file ends before its header or its triangles do.
+    case truncated
+    /// The file is longer than its triangles require.
+    case wrongTriangleCount
+    /// A triangle refers to a missing vertex, a corner is not finite, or a scene lacks the surface.
+    case invalidMesh
+    /// The system could not open or read the file.
+    case unreadable
+    /// The system could not open or write the file.
+    case cannotWrite
 }

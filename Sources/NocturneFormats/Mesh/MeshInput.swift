@@ -10,13 +10,10 @@ struct MeshInput: ~Copyable {
     /// - Throws: ``MeshFileErrorCode/unreadable``, also for anything that is not a regular file.
     init(_ path: String) throws(MeshFileError) {
         let file = try Self.open(path)
-        let status: FileDescriptor.Status
-        do { status = try file.status() } catch { throw MeshFileError(.unreadable, reading: error) }
-        guard status.kind == .file else {
-            throw MeshFileError(.unreadable, path: path, "is not a regular file")
-        }
+        let byteCount: Int
+        do { byteCount = try file.status().byteCount } catch { throw MeshFileError(.unreadable, reading: error) }
         self.path = path
-        byteCount = status.byteCount
+        self.byteCount = byteCount
         self.file = file
     }
 

@@ -7,6 +7,7 @@ import NocturneSystem
 /// Positions are float32 millimetres; the comments `SPACE=LPS` (or `SPACE=RAS`) and `UNIT=mm` state coordinate system
 /// and unit.
 public struct PLYFormat: LabelMeshFormat {
+    /// The format has no settings.
     public init() {}
 
     public var name: String { "ply" }
@@ -93,6 +94,7 @@ public struct PLYFormat: LabelMeshFormat {
 }
 
 extension MeshSelection {
+    /// One coloured file for each label.
     public static let ply = MeshSelection(PLYFormat())
 }
 
@@ -109,12 +111,6 @@ private struct PLYHeader {
 
     private static let largest = 1024
     private static let end = "end_header\n"
-
-    init(frame: PatientFrame?, vertexCount: Int, faceCount: Int) {
-        self.frame = frame
-        self.vertexCount = vertexCount
-        self.faceCount = faceCount
-    }
 
     var text: String {
         let comments = frame.map { "comment \($0.meshTag)\ncomment UNIT=mm\n" } ?? ""

@@ -143,13 +143,7 @@ final class NIfTIByteSource {
     }
 
     private static func byteCount(of file: borrowing FileDescriptor) throws(NIfTIError) -> Int {
-        let status: FileDescriptor.Status
-        do { status = try file.status() } catch { throw NIfTIError(.unreadable, reading: error) }
-        switch status.kind {
-        case .file: return status.byteCount
-        case .folder: throw NIfTIError(.unreadable, path: file.path, "is a folder, not a file")
-        default: throw NIfTIError(.unreadable, path: file.path, "is not a regular file")
-        }
+        do { return try file.status().byteCount } catch { throw NIfTIError(.unreadable, reading: error) }
     }
 
     /// Appends more of the file to the remaining input; the input stays unchanged at the end of the file.

@@ -1,5 +1,5 @@
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// The voxel types that Nocturne reads, with NIfTI's codes.
 public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
@@ -14,6 +14,7 @@ public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
     case int64 = 1024
     case uint64 = 1280
 
+    /// The size of a stored voxel: 1, 2, 4 or 8.
     public var bytesPerVoxel: Int {
         switch self {
         case .uint8, .int8: 1
@@ -40,11 +41,13 @@ public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
     }
 }
 
+/// The version of the header: 348 bytes in NIfTI-1, 540 in NIfTI-2.
 public enum NIfTIVersion: Int, Hashable, Sendable, CaseIterable {
     case nifti1 = 1
     case nifti2 = 2
 }
 
+/// The byte order of header and voxels.
 public enum NIfTIByteOrder: String, Hashable, Sendable, CaseIterable {
     case little
     case big
@@ -57,6 +60,7 @@ public struct NIfTIExtension: Hashable, Sendable {
     /// The content, including the zeros that pad it to a multiple of 16.
     public let bytes: [UInt8]
 
+    /// - Parameter code: as registered for NIfTI, such as 30 for Connectome Workbench.
     public init(code: Int, bytes: [UInt8]) {
         self.code = code
         self.bytes = bytes
@@ -66,16 +70,20 @@ public struct NIfTIExtension: Hashable, Sendable {
 /// The checked header of a NIfTI file with one volume or a time series: its shape, spacing, affine and type are usable.
 ///
 /// **Geometry** is determined as in nibabel: from the s-form when its code is above 0, else from the q-form when its
-/// code is above 0, else from the spacing alone: i towards the left of the patient, j forwards, k upwards, with the origin
+/// code is above 0 (where one of them is singular or not finite, from the other one, as ITK does), else from the spacing alone: i towards the left of the patient, j forwards, k upwards, with the origin
 /// in the middle of the volume (``hasAssumedOrientation``). ITK prefers the q-form in some files that have both;
 /// ``formsDisagree`` is true when that matters. Metres and micrometres are converted to millimetres, also in ``qform``
 /// and ``sform``.
 public struct NIfTIHeader: Hashable, Sendable {
+    /// The version of the header.
     public let version: NIfTIVersion
+    /// The byte order of header and voxels.
     public let byteOrder: NIfTIByteOrder
+    /// The type of the stored voxels.
     public let dataType: NIfTIDataType
     /// A value is `stored * scalingSlope + scalingIntercept`. 1 and 0 when the file specifies no scaling.
     public let scalingSlope: Double
+    /// See ``scalingSlope``.
     public let scalingIntercept: Double
     /// Shape (i fastest) and the map from voxel indices to RAS+ millimetres.
     public let geometry: VolumeGeometry
@@ -86,18 +94,25 @@ public struct NIfTIHeader: Hashable, Sendable {
     public let pixelSpacing: SIMD3<Double>
     /// The fields `cal_min` and `cal_max`: the values displayed as black and white; nil if they are not set.
     public let displayRange: DisplayRange?
+    /// The field `qform_code`: 0 for no q-form, 1 for scanner coordinates.
     public let qformCode: Int
+    /// The field `sform_code`: 0 for no s-form.
     public let sformCode: Int
-    /// The q-form in millimetres; nil when its code is 0.
+    /// The q-form in millimetres; nil when its code is 0, or it cannot be used.
     public let qform: Affine?
-    /// The s-form in millimetres; nil when its code is 0.
+    /// The s-form in millimetres; nil when its code is 0, or it cannot be used.
     public let sform: Affine?
+    /// Why one of two forms cannot be used; the other one is.
+    let unusableForm: String?
+    /// The field `intent_code`; 1002 is a label map.
     public let intentCode: Int
+    /// The field `intent_name`.
     public let intentName: String
     /// The unit byte as stored: space in the lower three bits, time above.
     public let unitsCode: Int
     /// The free text of the header.
     public let summary: String
+    /// Blocks after the header, in the order of the file.
     public let extensions: [NIfTIExtension]
     /// The offset of the voxels in ``dataPath``, counted after decompression.
     public let dataOffset: Int
@@ -106,10 +121,13 @@ public struct NIfTIHeader: Hashable, Sendable {
 
     /// The values displayed as black and white; `upper` is the larger one.
     public struct DisplayRange: Hashable, Sendable {
+        /// The value that is displayed black.
         public let lower: Double
+        /// The value that is displayed white.
         public let upper: Double
     }
 
+    /// The number of voxels along i, j and k.
     public var shape: VolumeShape { geometry.shape }
 
     /// The size of the voxels of one volume in the file, before compression.
@@ -133,13 +151,84 @@ public struct NIfTIHeader: Hashable, Sendable {
     public var hasAssumedOrientation: Bool { qformCode <= 0 && sformCode <= 0 }
 
     /// Remarks about the header for the result.
-    public var notes: [String] {
+    public var notes: [Note] {
         if hasAssumedOrientation {
             return [
-                "neither a q-form nor an s-form: the orientation is assumed as in nibabel (first axis to the left, origin "
-                    + "in the middle)"
+                Note(
+                    "nifti.orientationAssumed",
+                    "neither a q-form nor an s-form: the orientation is assumed as in nibabel (first axis to the left, origin "
+                        + "in the middle)"
+                )
             ]
         }
-        return formsDisagree ? ["q-form and s-form disagree; the s-form is used"] : []
+        if let unusableForm {
+            let used = sform == nil ? "q" : "s"
+            return [Note("nifti.unusableForm", "\(own: unusableForm); the \(own: used)-form is used")]
+        }
+        return formsDisagree ? [Note("nifti.formsDisagree", "q-form and s-form disagree; the s-form is used")] : []
     }
+}
+
+/// The forms of the image from which a file is made.
+public struct NIfTIForms: Hashable, Sendable {
+    /// The meaning of the q-form, 0 for none.
+    public var qformCode: Int
+    /// The meaning of the s-form, 0 for none.
+    public var sformCode: Int
+    /// The q-form of the image. It is kept where the grid is sheared, which no q-form can represent: ITK reads such an
+    /// image by its q-form, and then finds the new file in the same place.
+    public var qform: Affine?
+
+    public init(qformCode: Int, sformCode: Int, qform: Affine? = nil) {
+        self.qformCode = qformCode
+        self.sformCode = sformCode
+        self.qform = qform
+    }
+
+    /// The forms of a file that was read.
+    public init(of header: NIfTIHeader) {
+        self.init(qformCode: header.qformCode, sformCode: header.sformCode, qform: header.qform)
+    }
+
+    /// Both in scanner coordinates.
+    static let scanner = NIfTIForms(qformCode: 1, sformCode: 1)
+}
+
+/// Why a NIfTI file could not be read or written.
+public typealias NIfTIError = FileFormatError<NIfTIErrorCode>
+
+/// The kind of a ``NIfTIError``, with a description.
+public enum NIfTIErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "nifti"
+
+    /// The content is not NIfTI.
+    case notNIfTI
+    /// The file ends before its header, its voxels or its checksum do.
+    case truncated
+    /// Complex, RGB, 128-bit and unknown voxel types are not supported.
+    case unsupportedDataType
+    /// A single axis, more than four dimensions, vectors or spectra; or a time series where one volume is expected.
+    case notThreeDimensional
+    /// A spacing that is zero or not finite.
+    case invalidSpacing
+    /// Sizes below one, or more voxels than any volume has.
+    case invalidDimensions
+    /// A voxel-to-patient map that is singular or not finite.
+    case invalidAffine
+    /// Neither a q-form nor an s-form: the patient orientation is not stated.
+    case missingOrientation
+    /// A scaling is stated whose intercept is not finite.
+    case invalidScaling
+    /// The stated start of the voxels is inside the header or is not a valid offset.
+    case invalidDataOffset
+    /// The gzip stream is damaged, or its checksum disagrees.
+    case corruptCompression
+    /// A voxel of a label map is not within 0.001 of an integer in 0...65535.
+    case notLabels
+    /// The system could not open or read the file.
+    case unreadable
+    /// The system could not open or write the file.
+    case cannotWrite
+    /// There is not enough memory for the voxels.
+    case outOfMemory
 }

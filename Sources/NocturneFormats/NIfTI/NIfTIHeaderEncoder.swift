@@ -52,7 +52,7 @@ struct NIfTIHeaderEncoder {
 
     private func putForms(_ bytes: inout HeaderBytes, _ layout: NIfTILayout) {
         let affine = geometry.affine
-        var quaternion = NIfTIQuaternion(of: affine)
+        var quaternion = NIfTIQuaternion(of: leansSlightly ? Self.squared(affine) : affine)
         if layout.version == .nifti1 { quaternion.roundToFloat() }
         let spacing = geometry.spacing
         // A q-form cannot represent shear, and in float32 not every angle near a half turn: it is omitted unless it
@@ -64,10 +64,13 @@ struct NIfTIHeaderEncoder {
         var (qformCode, sformCode) = (forms.qformCode, forms.sformCode)
         if qformCode <= 0, sformCode <= 0 { (qformCode, sformCode) = (1, 1) }
         var written: NIfTIQuaternion? = quaternion
+        if leansSlightly { qformCode = max(qformCode, 1) }
         if !fits {
             if sformCode <= 0 { sformCode = qformCode }
-            written = isSheared && qformCode > 0 ? forms.qform.map(NIfTIQuaternion.init) : nil
-            if written == nil { qformCode = 0 }
+            if !leansSlightly {
+                written = isSheared && qformCode > 0 ? forms.qform.map(NIfTIQuaternion.init) : nil
+                if written == nil { qformCode = 0 }
+            }
         }
         let sizes = written?.spacing ?? spacing
         let handedness = (written ?? quaternion).handedness
@@ -88,6 +91,35 @@ struct NIfTIHeaderEncoder {
             }
         }
     }
+
+    /// Whether the axes are nearly, and not exactly, at right angles, as of slices whose positions are rounded.
+    ///
+    /// ITK refuses a file without q-form whose axes are more than 1e-4 away from right angles. It takes the q-form if there is
+    /// one: the closest grid with right angles, which is then written in addition to the exact s-form that all others use. Grids that lean
+    /// by more than DICOM volumes may have no such grid: what ITK would show lies too far away.
+    private var leansSlightly: Bool {
+        let affine = geometry.affine
+        let axes = [affine.columnI, affine.columnJ, affine.columnK].map { $0 / length($0) }
+        let most = max(abs(dot(axes[0], axes[1])), abs(dot(axes[0], axes[2])), abs(dot(axes[1], axes[2])))
+        return most > 5e-5 && most <= Self.slightLean
+    }
+
+    /// The same first axis and first plane, with right angles: the third axis, to which positions of slices belong, is turned.
+    private static func squared(_ affine: Affine) -> Affine {
+        let i = affine.columnI / length(affine.columnI)
+        let across = affine.columnJ - i * dot(affine.columnJ, i)
+        let j = across / length(across)
+        let k = cross(i, j) * (affine.determinant < 0 ? -1 : 1)
+        return Affine(
+            columnI: affine.columnI,
+            columnJ: j * length(affine.columnJ),
+            columnK: k * length(affine.columnK),
+            translation: affine.translation
+        )
+    }
+
+    /// The sine of 0.1°, which the stacks of DICOM volumes may be tilted by.
+    private static let slightLean = 0.001746
 
     /// Whether no q-form of any precision holds the grid.
     private var isSheared: Bool {

@@ -25,7 +25,7 @@ struct NIfTIHeaderParser {
         switch (little, little.byteSwapped) {
         case (348, _), (_, 348): layout = .nifti1
         case (540, _), (_, 540): layout = .nifti2
-        default: throw NIfTIHeaderParser.foreign(bytes + (try source.read(count: 12)), path)
+        default: throw NIfTIHeaderParser.foreign(bytes, path)
         }
         bytes += try source.read(count: layout.headerSize - 4)
         guard bytes.count == layout.headerSize else {
@@ -61,13 +61,13 @@ struct NIfTIHeaderParser {
         }
     }
 
+    /// Nothing of the content is shown: it may be that of another file, where somebody swaps the name for a link.
     private static func foreign(_ bytes: [UInt8], _ path: String) -> NIfTIError {
-        let printable = bytes.allSatisfy { (32..<127).contains($0) || [9, 10, 13].contains($0) }
-        let shown =
-            printable
-            ? "the text " + String(decoding: bytes, as: UTF8.self).debugDescription
-            : "bytes " + bytes.map { String($0, radix: 16).leftPadded }.joined(separator: " ")
-        return NIfTIError(.notNIfTI, path: path, "not a NIfTI file: \(shown) instead of the magic value")
+        let fact =
+            bytes.first == UInt8(ascii: "<")
+            ? "it begins as HTML or XML does"
+            : bytes.starts(with: "PK".utf8) ? "it begins as a ZIP archive does" : "it does not have the magic value"
+        return NIfTIError(.notNIfTI, path: path, "not a NIfTI file: \(fact)")
     }
 
     /// The offset of the voxels in their file.
@@ -118,6 +118,7 @@ struct NIfTIHeaderParser {
             sformCode: fields.code(at: layout.sformCode),
             qform: forms.qform,
             sform: forms.sform,
+            unusableForm: forms.unusable,
             intentCode: fields.code(at: layout.intentCode),
             intentName: fields.text(at: layout.intentName, length: NIfTILayout.intentNameLength),
             unitsCode: fields.units,
@@ -151,12 +152,8 @@ struct NIfTIHeaderParser {
         guard sizes.allSatisfy({ $0 > 0 }) else {
             throw NIfTIError(.invalidDimensions, path: path, "the dimensions \(text) are not all positive")
         }
-        guard count >= 3 else {
-            throw NIfTIError(
-                .notThreeDimensional,
-                path: path,
-                "2-D image (\(text)), a volume needs at least 2 slices"
-            )
+        guard count >= 2 else {
+            throw NIfTIError(.notThreeDimensional, path: path, "\(text) voxels along a single axis, not an image")
         }
         let intent = fields.code(at: layout.intentCode)
         guard !NIfTIHeaderParser.ciftiIntents.contains(intent) else {
@@ -174,18 +171,12 @@ struct NIfTIHeaderParser {
             )
         }
         let time = try time(sizes, text)
-        guard let shape = VolumeShape(validating: sizes[0], y: sizes[1], z: sizes[2]) else {
+        // An image with two axes is one slice, as the cases of networks for slices.
+        guard let shape = VolumeShape(validating: sizes[0], y: sizes[1], z: count > 2 ? sizes[2] : 1) else {
             throw NIfTIError(
                 .invalidDimensions,
                 path: path,
                 "the dimensions \(text) are more than any volume has"
-            )
-        }
-        guard min(shape.x, shape.y, shape.z) > 1 else {
-            throw NIfTIError(
-                .notThreeDimensional,
-                path: path,
-                "2-D image (\(text)), a volume needs at least 2 slices"
             )
         }
         return (shape, time)
@@ -212,9 +203,18 @@ struct NIfTIHeaderParser {
         return NIfTIHeader.DisplayRange(lower: lower, upper: upper)
     }
 
-    private func forms(
-        _ shape: VolumeShape
-    ) throws(NIfTIError) -> (chosen: Affine, qform: Affine?, sform: Affine?, spacing: SIMD3<Double>) {
+    /// What the header states about the place of the voxels.
+    private struct Forms {
+        let chosen: Affine
+        let qform: Affine?
+        let sform: Affine?
+        /// What is wrong with the form that is not used.
+        let unusable: String?
+        let spacing: SIMD3<Double>
+    }
+
+    /// Takes the s-form if it is usable, else the q-form.
+    private func forms(_ shape: VolumeShape) throws(NIfTIError) -> Forms {
         let millimetres = millimetresPerUnit
         func real(_ offset: Int, _ index: Int) -> Double { fields.real(at: offset, index: index) * millimetres }
         let stored = (1...3).map { real(layout.pixelDimensions, $0) }
@@ -246,16 +246,25 @@ struct NIfTIHeaderParser {
                     )
                 ).affine
         }
-        let chosen = sform ?? qform ?? NIfTIHeaderParser.centred(shape, spacing)
-        let name = sform != nil ? "s-form" : "q-form"
-        guard chosen.isFinite else {
-            throw NIfTIError(.invalidAffine, path: path, "the \(name) affine holds numbers that are not finite")
+        let faults = (s: sform.flatMap { Self.fault($0, "s-form") }, q: qform.flatMap { Self.fault($0, "q-form") })
+        if faults.s != nil { sform = nil }
+        if faults.q != nil { qform = nil }
+        let fault = faults.s ?? faults.q
+        guard let chosen = sform ?? qform ?? (fault == nil ? Self.centred(shape, spacing) : nil) else {
+            let both = [faults.s, faults.q].compactMap(\.self).joined(separator: "; ")
+            throw NIfTIError(.invalidAffine, path: path, both)
         }
-        let product = length(chosen.columnI) * length(chosen.columnJ) * length(chosen.columnK)
-        guard chosen.inverse != nil, product.isFinite, abs(chosen.determinant) > 1e-6 * product else {
-            throw NIfTIError(.invalidAffine, path: path, "the \(name) affine is singular: its axes lie in one plane")
+        return Forms(chosen: chosen, qform: qform, sform: sform, unusable: fault, spacing: spacing)
+    }
+
+    /// Why a form cannot be used; nil if it can. Tools that know one form leave zeros in the other, with its code.
+    private static func fault(_ form: Affine, _ name: String) -> String? {
+        guard form.isFinite else { return "the \(name) affine holds numbers that are not finite" }
+        let product = length(form.columnI) * length(form.columnJ) * length(form.columnK)
+        guard form.inverse != nil, product.isFinite, abs(form.determinant) > 1e-6 * product else {
+            return "the \(name) affine is singular: its axes lie in one plane"
         }
-        return (chosen, qform.flatMap { $0.isFinite ? $0 : nil }, sform, spacing)
+        return nil
     }
 
     /// nibabel's reading of a header without forms, which is that of SPM's Analyze files.
@@ -277,8 +286,4 @@ struct NIfTIHeaderParser {
         default: 1
         }
     }
-}
-
-extension String {
-    fileprivate var leftPadded: String { count < 2 ? "0" + self : self }
 }

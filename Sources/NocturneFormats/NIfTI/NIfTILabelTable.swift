@@ -2,8 +2,11 @@ import NocturneSystem
 
 /// A label's value, name and colour, as written to the header of a label map.
 public struct NIfTILabel: Hashable, Sendable {
+    /// The value in the label map.
     public var value: UInt16
+    /// The name of the label.
     public var name: String
+    /// 0 to 255; the table stores it as 0 to 1.
     public var red: UInt8
     public var green: UInt8
     public var blue: UInt8

@@ -83,10 +83,6 @@ struct NIfTILayout {
 
     static func of(_ version: NIfTIVersion) -> NIfTILayout { version == .nifti1 ? .nifti1 : .nifti2 }
 
-    /// Bytes of one real.
-    var realSize: Int { version == .nifti1 ? 4 : 8 }
-    /// Bytes of one dimension.
-    var dimensionSize: Int { version == .nifti1 ? 2 : 8 }
     /// The smallest offset of the voxels in a single file.
     var firstDataOffset: Int { headerSize + NIfTILayout.extensionFlagLength }
 }

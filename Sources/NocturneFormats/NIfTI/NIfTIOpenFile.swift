@@ -13,8 +13,13 @@ struct NIfTIOpenFile {
     /// The maximum size of all extensions that are kept.
     private static let maximumExtensionBytes = 1 << 20
 
-    /// - Parameter acceptsTimeSeries: whether the file may hold several volumes.
-    init(path: String, assumesOrientation: Bool = false, acceptsTimeSeries: Bool = false) throws(NIfTIError) {
+    /// - Parameters:
+    ///   - acceptsTimeSeries: whether the file may hold several volumes.
+    init(
+        path: String,
+        assumesOrientation: Bool = false,
+        acceptsTimeSeries: Bool = false
+    ) throws(NIfTIError) {
         let headerPath = try NIfTIOpenFile.headerPath(of: path)
         let first = try NIfTIByteSource(path: headerPath)
         let parser = try NIfTIHeaderParser(reading: first)

@@ -4,6 +4,7 @@ public import NocturneSystem
 
 /// A volume read from a NIfTI file.
 public struct NIfTIVolume: Sendable {
+    /// The checked header.
     public let header: NIfTIHeader
     /// Values after scaling.
     public let volume: Volume
@@ -77,21 +78,35 @@ public enum NIfTIReader {
         )
     }
 
-    /// Reads a label map: any stored type, as long as every value (after scaling) is an integer in 0...65535.
+    /// Reads a label map: any stored type, as long as every value (after scaling) is within 0.001 of an integer in 0...65535.
     ///
+    /// - Parameter note: called when some values are not exactly integers, with a sentence.
     /// - Throws: ``NIfTIError``, with code `notLabels` naming the first voxel that is not a label; `CancelledError`.
     /// - Complexity: one pass on the calling thread; 2 bytes per voxel, and less than 1 MiB besides.
     public static func readLabels(
         at path: String,
         assumesOrientation: Bool = false,
-        scope: ComputeScope
+        scope: ComputeScope,
+        note: (Note) -> Void = { _ in }
     ) throws -> (header: NIfTIHeader, labels: LabelVolume) {
         let file = try NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation)
         let header = file.header
         let convert = NIfTIVoxelConversion.toLabels(header)
+        var isRounded = false
         let voxels: FrozenVoxels<UInt16> = try fill(file, scope) { (chunk, range, target) throws(NIfTIError) in
-            guard let (index, value) = convert(chunk, range.count, target + range.lowerBound) else { return }
-            throw noLabel(value, at: range.lowerBound + index, header.shape, path)
+            let run = convert(chunk, range.count, target + range.lowerBound)
+            if let (index, value) = run.fault {
+                throw noLabel(value, at: range.lowerBound + index, header.shape, path)
+            }
+            isRounded = isRounded || run.isRounded
+        }
+        if isRounded {
+            note(
+                Note(
+                    "nifti.labelsRounded",
+                    "values that are not exactly whole (within 0.001) were rounded to the nearest label"
+                )
+            )
         }
         return (header, LabelVolume(geometry: header.geometry, voxels: voxels))
     }
@@ -99,7 +114,7 @@ public enum NIfTIReader {
     /// Reads a label map without holding it in memory: `body` is called with runs of labels in the order of the file,
     /// each with the index of its first voxel.
     ///
-    /// - Throws: ``NIfTIError`` and `CancelledError`, as ``readLabels(at:assumesOrientation:scope:)`` does; the content of a gzip file is
+    /// - Throws: ``NIfTIError`` and `CancelledError`, as ``readLabels(at:assumesOrientation:scope:note:)`` does; the content of a gzip file is
     ///   compared with its checksum.
     /// - Complexity: one pass on the calling thread; less than 1 MiB.
     public static func scanLabels(
@@ -114,7 +129,7 @@ public enum NIfTIReader {
         defer { labels.deallocate() }
         try stream(file, scope) { (chunk, range) throws(NIfTIError) in
             guard let base = labels.baseAddress else { return }
-            if let (index, value) = convert(chunk, range.count, base) {
+            if let (index, value) = convert(chunk, range.count, base).fault {
                 throw noLabel(value, at: range.lowerBound + index, header.shape, path)
             }
             body(header, range.lowerBound, UnsafeBufferPointer(rebasing: labels[..<range.count]))
@@ -127,7 +142,7 @@ public enum NIfTIReader {
         return NIfTIError(
             .notLabels,
             path: path,
-            "not a label map: voxel (\(i), \(j), \(k)) is \(value), not an integer in 0...65535"
+            "not a label map: voxel (\(i), \(j), \(k)) is \(value), not within 0.001 of an integer in 0...65535"
         )
     }
 

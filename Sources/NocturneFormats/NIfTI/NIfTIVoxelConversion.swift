@@ -35,8 +35,22 @@ extension Double: NIfTIStoredVoxel {
 enum NIfTIVoxelConversion {
     /// Converts a run of stored numbers and returns how many results are NaN or infinite.
     typealias ToFloats = (UnsafeRawPointer, Int, UnsafeMutablePointer<Float>) -> Int
-    /// Converts a run of stored numbers and returns the first that is not a label.
-    typealias ToLabels = (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt16>) -> (index: Int, value: Double)?
+    /// Converts a run of stored numbers.
+    typealias ToLabels = (UnsafeRawPointer, Int, UnsafeMutablePointer<UInt16>) -> LabelRun
+
+    /// What a run of numbers is as labels.
+    struct LabelRun {
+        /// The first that is not a label.
+        var fault: (index: Int, value: Double)?
+        /// Whether some are only nearly whole, and were rounded.
+        var isRounded = false
+    }
+
+    /// A number is a label if it is at most this far from an integer in 0...65535.
+    ///
+    /// Tools that compute in floating point, or store labels with a slope as other images, write 0.9999999997671694 or 1.0000152587890625
+    /// for 1. Probabilities and interpolated labels are further away.
+    static let labelTolerance = 1e-3
 
     /// How a stored number is converted to a value.
     struct Rule {
@@ -128,30 +142,31 @@ enum NIfTIVoxelConversion {
         _ bytes: UnsafeRawPointer,
         _ count: Int,
         _ target: UnsafeMutablePointer<UInt16>
-    ) -> (index: Int, value: Double)? {
+    ) -> LabelRun {
         let stored = bytes.assumingMemoryBound(to: Stored.self)
-        var wrong: UInt64 = 0
+        var flags: UInt64 = 0
         switch (rule.swapped, rule.scaled) {
-        case (false, false): for i in 0..<count { wrong |= label(stored[i].storedAsDouble, target + i) }
-        case (true, false): for i in 0..<count { wrong |= label(stored[i].byteSwapped.storedAsDouble, target + i) }
+        case (false, false): for i in 0..<count { flags |= label(stored[i].storedAsDouble, target + i) }
+        case (true, false): for i in 0..<count { flags |= label(stored[i].byteSwapped.storedAsDouble, target + i) }
         case (false, true):
-            for i in 0..<count { wrong |= label(stored[i].storedAsDouble * rule.slope + rule.intercept, target + i) }
+            for i in 0..<count { flags |= label(stored[i].storedAsDouble * rule.slope + rule.intercept, target + i) }
         case (true, true):
             for i in 0..<count {
-                wrong |= label(stored[i].byteSwapped.storedAsDouble * rule.slope + rule.intercept, target + i)
+                flags |= label(stored[i].byteSwapped.storedAsDouble * rule.slope + rule.intercept, target + i)
             }
         }
-        if wrong == 0 { return nil }
+        if flags & 2 == 0 { return LabelRun(isRounded: flags != 0) }
         // The loops above do not stop, so that they are vectorised; the first invalid voxel is searched afterwards.
         for i in 0..<count {
             let plain = (rule.swapped ? stored[i].byteSwapped : stored[i]).storedAsDouble
             let value = rule.scaled ? plain * rule.slope + rule.intercept : plain
-            if label(value, target + i) != 0 { return (i, value) }
+            if label(value, target + i) & 2 != 0 { return LabelRun(fault: (i, value)) }
         }
-        return nil
+        return LabelRun()
     }
 
-    /// Stores `value` and returns 0, or returns 1 when it is not an integer in 0...65535.
+    /// Stores the integer in 0...65535 nearest to `value`.
+    /// - Returns: 0 if that is the value itself, 1 if it is within ``labelTolerance``, 3 if not.
     ///
     /// Adding 2⁵² leaves the integer in the low bits of a double, without a conversion that could trap.
     @inline(__always)
@@ -160,7 +175,8 @@ enum NIfTIVoxelConversion {
         let held = value > 0 ? (value < 65535 ? value : 65535) : 0
         let shifted = held + shift
         target.pointee = UInt16(truncatingIfNeeded: shifted.bitPattern)
-        // NaN does not equal anything.
-        return shifted - shift == value ? 0 : 1
+        let distance = abs(shifted - shift - value)
+        // NaN is not less than anything.
+        return (distance == 0 ? 0 : 1) | (distance <= labelTolerance ? 0 : 2)
     }
 }

@@ -178,8 +178,7 @@ public enum NIfTIWriter {
                 try ParallelGzip.write(
                     prefix: encoder.encoded(),
                     count: count,
-                    width: width,
-                    row: encoder.geometry.shape.x,
+                    rows: .init(width: Int32(width), bytes: encoder.geometry.shape.x * width),
                     to: &output,
                     scope: scope,
                     fill: fillBytes

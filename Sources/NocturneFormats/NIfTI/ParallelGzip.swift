@@ -13,6 +13,16 @@ struct ParallelGzip {
     /// The compressor could not be allocated.
     struct NoMemory: Error {}
 
+    /// The layout of the voxels in the content.
+    struct VoxelRows: Sendable {
+        /// Bytes per voxel: 1, 2 or 4.
+        let width: Int32
+        /// Bytes from a voxel to its neighbour in the next row, or 0.
+        let bytes: Int
+
+        static let none = VoxelRows(width: 1, bytes: 0)
+    }
+
     /// Content bytes of a chunk: a few milliseconds of work, and under 0.5 % larger output because of the chunk ends.
     static let chunkBytes = 1 << 20
     /// Number of chunks that are deflated while as many are being written.
@@ -24,15 +34,13 @@ struct ParallelGzip {
     /// Writes `prefix` and then `count` bytes, which are requested chunk by chunk.
     ///
     /// - Parameters:
-    ///   - width: bytes per voxel: 1, 2 or 4.
-    ///   - row: voxels per row.
+    ///   - rows: how voxels lie in the content.
     ///   - fill: writes the bytes of a range of the content to the address; called on several threads.
     /// - Throws: `FileSystemError`, `CancelledError`, ``NoMemory``.
     static func write(
         prefix: [UInt8],
         count: Int,
-        width: Int,
-        row: Int,
+        rows: VoxelRows,
         to output: inout FileDescriptor,
         scope: ComputeScope,
         fill: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void
@@ -47,7 +55,6 @@ struct ParallelGzip {
             for _ in 0..<size { wave.append(try DeflateSlot(capacity: capacity)) }
             waves.append(wave)
         }
-        let shape = DeflateSlot.VoxelRows(width: Int32(width), bytes: row * width)
         var checksum = crc32(0, nil, 0)
         try output.write([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])
         var fault: FileSystemError?
@@ -72,7 +79,7 @@ struct ParallelGzip {
                             let range = start..<min(count, start + chunkBytes)
                             wave[index - 1].contentCount = range.count
                             fill(range, wave[index - 1].content)
-                            wave[index - 1].deflate(shape, isLast: isLastWave && index == wave.count)
+                            wave[index - 1].deflate(rows, isLast: isLastWave && index == wave.count)
                         }
                     }
                 }
@@ -87,8 +94,6 @@ struct ParallelGzip {
         try output.write(bytes(of: UInt32(truncatingIfNeeded: checksum)) + bytes(of: total))
     }
 
-    private typealias VoxelRows = DeflateSlot.VoxelRows
-
     private static func write(_ slots: ArraySlice<DeflateSlot>, to output: inout FileDescriptor) -> FileSystemError? {
         for slot in slots {
             do { try output.write(slot.packed) } catch { return error }
@@ -101,14 +106,6 @@ struct ParallelGzip {
 
 /// The buffers and the compressor of one chunk that is being processed.
 private final class DeflateSlot: @unchecked Sendable {
-    /// The layout of the voxels in the content.
-    struct VoxelRows: Sendable {
-        var width: Int32
-        var bytes: Int
-
-        static let none = VoxelRows(width: 1, bytes: 0)
-    }
-
     // Unchecked: in each group, only one index uses a slot, and it is read by another one after the group is complete.
     let content: UnsafeMutableRawPointer
     var contentCount = 0
@@ -137,13 +134,12 @@ private final class DeflateSlot: @unchecked Sendable {
         contentCount = bytes.count
     }
 
-    func deflate(_ rows: VoxelRows, isLast: Bool) {
+    func deflate(_ rows: ParallelGzip.VoxelRows, isLast: Bool) {
         compressedCount = nocturne_deflate(
             compressor,
             content,
             contentCount,
-            rows.width,
-            rows.bytes,
+            nocturne_voxels(width: rows.width, row: rows.bytes),
             isLast ? 1 : 0,
             compressed
         )

@@ -10,44 +10,22 @@ public import NocturneSystem
 /// Lengths are points from the upper left corner. The bytes depend only on what was drawn: no time stamp and no system
 /// fonts. To be used by one thread. The current page is held in memory, and the whole file unless it is written on the way.
 public final class PDFPage {
+    /// In points.
     public let width: Double
+    /// In points.
     public let height: Double
     /// All lines of text that were drawn, in order, for code that needs the text of a page.
     public private(set) var texts: [String] = []
     private let surface: OpaquePointer?
     private let context: OpaquePointer?
-    private let output: Output
+    private let output: PDFOutput
     /// The texts in place of the figures, in the order of drawing.
     private var alternatives: [String] = []
-
-    /// What cairo has written so far; cairo may access it until the surface is destroyed.
-    private final class Output {
-        var bytes: [UInt8] = []
-        /// How many bytes were written before.
-        private(set) var flushedByteCount = 0
-        /// Takes the bytes at the end of each page; nil until the whole file is written.
-        var file: FileDescriptor?
-        let path: String?
-
-        init() { path = nil }
-
-        init(path: String) throws(FileSystemError) {
-            self.path = path
-            file = try FileDescriptor(creating: path)
-        }
-
-        func flush() throws(FileSystemError) {
-            guard file != nil else { return }
-            try file?.write(bytes)
-            flushedByteCount += bytes.count
-            bytes.removeAll(keepingCapacity: true)
-        }
-    }
 
     /// An empty page, A4 by default.
     /// - Parameter title: of the document, as PDF readers show it.
     public convenience init(width: Double = 595, height: Double = 842, title: String) {
-        self.init(width: width, height: height, title: title, Output())
+        self.init(width: width, height: height, title: title, PDFOutput())
     }
 
     /// The same for a file of many pages, which is written page by page.
@@ -58,19 +36,19 @@ public final class PDFPage {
         title: String,
         writingTo path: String
     ) throws(PDFError) {
-        let output: Output
-        do { output = try Output(path: path) } catch { throw PDFError(.cannotWrite, writing: error) }
+        let output: PDFOutput
+        do { output = try PDFOutput(path: path) } catch { throw PDFError(.cannotWrite, writing: error) }
         self.init(width: width, height: height, title: title, output)
     }
 
-    private init(width: Double, height: Double, title: String, _ output: Output) {
+    private init(width: Double, height: Double, title: String, _ output: PDFOutput) {
         self.width = width
         self.height = height
         self.output = output
         surface = cairo_pdf_surface_create_for_stream(
             { closure, data, count in
                 guard let closure, let data else { return CAIRO_STATUS_SUCCESS }
-                Unmanaged<Output>.fromOpaque(closure).takeUnretainedValue()
+                Unmanaged<PDFOutput>.fromOpaque(closure).takeUnretainedValue()
                     .bytes.append(contentsOf: UnsafeBufferPointer(start: data, count: Int(count)))
                 return CAIRO_STATUS_SUCCESS
             },
@@ -191,12 +169,14 @@ public final class PDFPage {
 
     // MARK: Areas, lines, images
 
+    /// Fills a rectangle.
     public func fill(_ rectangle: PDFRectangle, _ color: PDFColor) {
         set(color)
         cairo_rectangle(context, rectangle.x, rectangle.y, rectangle.width, rectangle.height)
         cairo_fill(context)
     }
 
+    /// Draws the border of a rectangle, half of the line width on either side.
     public func outline(_ rectangle: PDFRectangle, _ color: PDFColor, lineWidth: Double = 0.7) {
         set(color)
         cairo_set_line_width(context, lineWidth)
@@ -204,6 +184,7 @@ public final class PDFPage {
         cairo_stroke(context)
     }
 
+    /// Draws a straight line.
     public func line(from start: SIMD2<Double>, to end: SIMD2<Double>, _ color: PDFColor, lineWidth: Double = 0.7) {
         set(color)
         cairo_set_line_width(context, lineWidth)
@@ -222,6 +203,7 @@ public final class PDFPage {
         cairo_fill(context)
     }
 
+    /// Fills a circle; `radius` in points.
     public func fillCircle(center: SIMD2<Double>, radius: Double, _ color: PDFColor) {
         set(color)
         cairo_arc(context, center.x, center.y, radius, 0, 2 * Double.pi)

@@ -29,7 +29,7 @@ public struct AnimatedPNGWriter: Sendable {
     private var bytesPerPixel: Int { palette == nil ? 3 : 1 }
     private var frameBytes: Int { width * height * bytesPerPixel }
 
-    /// The peak memory in bytes while writing frames of this number of pixels, beside the memory for drawing a frame.
+    /// The peak memory in bytes while writing frames of this number of pixels, in addition to the memory for drawing a frame.
     public static func predictedBytes(pixels: Int, hasPalette: Bool = true) -> Int {
         framesAtOnce * (4 * pixels * (hasPalette ? 1 : 3) + nocturne_deflater_bytes() + (1 << 12))
     }
@@ -129,7 +129,8 @@ public struct AnimatedPNGWriter: Sendable {
         }
         defer { nocturne_deflater_free(deflater) }
         let body = [UInt8](unsafeUninitializedCapacity: nocturne_deflate_bound(rows.count)) { target, count in
-            count = nocturne_deflate(deflater, rows, rows.count, 1, rowBytes + 1, 1, target.baseAddress!)
+            let voxels = nocturne_voxels(width: 1, row: rowBytes + 1)
+            count = nocturne_deflate(deflater, rows, rows.count, voxels, 1, target.baseAddress!)
         }
         return [0x78, 0x01] + body + PNGFile.bigEndian(Int(adler32(1, rows, uInt(rows.count))))
     }

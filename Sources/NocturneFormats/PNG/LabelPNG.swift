@@ -70,8 +70,11 @@ public enum LabelPNG {
 
     /// A label map that was read.
     public struct Map: Sendable {
+        /// In pixels.
         public let width: Int
+        /// In pixels.
         public let height: Int
+        /// Of a sample: 8 or 16.
         public let bits: Int
         /// `[y][x]`.
         public let labels: [UInt16]

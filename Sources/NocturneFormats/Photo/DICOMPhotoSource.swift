@@ -18,7 +18,7 @@ final class DICOMPhotoSource: PhotoSource {
     private(set) var header = cphoto_header()
     private(set) var message = ""
     private(set) var systemCode: Int32 = 0
-    private(set) var notes: [PhotoNote] = []
+    private(set) var notes: [Note] = []
     private let decoder: OpaquePointer
     private let picture: cdcmtk_picture
     private var samples: [UInt8] = []

@@ -1,9 +1,11 @@
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// A decoded picture, upright, on a white background, in 8-bit RGB.
 public struct Photo: Sendable {
+    /// The pixels.
     public let image: RGBImage
+    /// What the header and decoding have shown.
     public let facts: PhotoFacts
 }
 
@@ -31,18 +33,23 @@ public enum PhotoColourModel: String, Hashable, Sendable, CaseIterable {
 ///
 /// Contains nothing of what a camera stores about people, places or times.
 public struct PhotoFacts: Hashable, Sendable {
+    /// The file type.
     public let format: PhotoFormat
     /// In pixels, as stored in the file.
     public let storedWidth: Int
+    /// In pixels, as stored in the file.
     public let storedHeight: Int
     /// From the orientation tag of Exif or TIFF, 1 to 8; 1 if there is no valid value. It has been applied.
     public let orientation: Int
     /// In pixels, of the picture that ``PhotoReader/read(at:limits:flag:)`` returns.
     public let uprightWidth: Int
+    /// In pixels, after the orientation was applied.
     public let uprightHeight: Int
     /// Bits of a stored sample, or of a palette index.
     public let bitDepth: Int
+    /// How the file stores its colours.
     public let colourModel: PhotoColourModel
+    /// Whether the file has transparency, which is placed on white.
     public let hasAlpha: Bool
     /// 1, or n where each pixel of the result stands for n × n stored ones.
     public let scaleDenominator: Int
@@ -50,7 +57,8 @@ public struct PhotoFacts: Hashable, Sendable {
     public let pageCount: Int
     /// The peak memory in bytes while decoding, including the result.
     public let predictedBytes: Int
-    public internal(set) var notes: [PhotoNote]
+    /// Remarks for the result, in the order of decoding.
+    public internal(set) var notes: [Note]
 
     /// The peak memory in bytes of ``PhotoReader/readBands(at:limits:flag:part:_:)``: without the whole picture, unless
     /// it must be rotated or reduced.
@@ -60,29 +68,28 @@ public struct PhotoFacts: Hashable, Sendable {
     }
 }
 
-/// A remark about a picture for its result.
-public enum PhotoNote: Hashable, Sendable, CustomStringConvertible {
+/// Remarks about a picture for its result.
+extension Note {
     /// A side is shorter than 100 pixels.
-    case small(width: Int, height: Int)
-    case reduced(denominator: Int)
-    case firstOfPages(Int)
-    /// The end marker is missing; all pixels are present.
-    case noEndMarker
-    /// Bytes were skipped that belong to no part of the format.
-    case strayBytes
-    /// Something in the file was invalid but could be handled.
-    case odd(String)
-
-    public var description: String {
-        switch self {
-        case .small(let width, let height): "the picture is small: \(width)×\(height) pixels"
-        case .reduced(let denominator): "the picture was read at 1/\(denominator) of its size"
-        case .firstOfPages(let count): "the first of \(count) pages was read"
-        case .noEndMarker: "the end marker is missing, but all pixels are present"
-        case .strayBytes: "unexpected bytes in the file were skipped"
-        case .odd(let text): text
-        }
+    public static func small(width: Int, height: Int) -> Note {
+        Note("photo.small", "the picture is small: \(width)×\(height) pixels")
     }
+
+    public static func reduced(denominator: Int) -> Note {
+        Note("photo.reduced", "the picture was read at 1/\(denominator) of its size")
+    }
+
+    public static func firstOfPages(_ count: Int) -> Note {
+        Note("photo.firstOfPages", "the first of \(count) pages was read")
+    }
+
+    /// The end marker is missing; all pixels are present.
+    public static let noEndMarker = Note("photo.noEndMarker", "the end marker is missing, but all pixels are present")
+    /// Bytes were skipped that belong to no part of the format.
+    public static let strayBytes = Note("photo.strayBytes", "unexpected bytes in the file were skipped")
+
+    /// Something in the file was invalid but could be handled.
+    static func odd(_ text: String) -> Note { Note("photo.repaired", "\(text)") }
 }
 
 /// The limits for a picture.
@@ -99,4 +106,26 @@ public struct PhotoLimits: Hashable, Sendable {
         self.side = side
         self.bytes = bytes
     }
+}
+
+/// Why a picture could not be read; the detail is the decoder's message where it gave one.
+public typealias PhotoError = FileFormatError<PhotoErrorCode>
+
+/// The kind of a ``PhotoError``, with a description.
+public enum PhotoErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "photo"
+
+    /// The system could not open or read the file.
+    case cannotOpen
+    /// A read error occurred in the middle of the file.
+    case cannotRead
+    /// The content is neither JPEG nor PNG nor TIFF, whatever the file name.
+    case notAPicture
+    /// Refused before anything was allocated: more pixels or bytes than the limits allow.
+    case tooLarge
+    /// Damaged or truncated.
+    case corrupt
+    /// A type of picture that is not supported.
+    case unsupported
+    case outOfMemory
 }

@@ -5,7 +5,9 @@ public import NocturneSystem
 
 /// Columns and rows of an upright picture, in pixels from the left and the top.
 public struct PhotoPart: Hashable, Sendable {
+    /// From the left.
     public var columns: Range<Int>
+    /// From the top.
     public var rows: Range<Int>
 
     public init(columns: Range<Int>, rows: Range<Int>) {

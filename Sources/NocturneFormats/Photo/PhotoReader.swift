@@ -61,17 +61,12 @@ public enum PhotoReader {
 
     /// The format, recognised by the first bytes.
     private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
-        let kind: FileSystem.Kind
         let head: [UInt8]
         do throws(FileSystemError) {
-            let file = try FileDescriptor(reading: path, points: .init(open: .inputOpen))
-            kind = try file.status().kind
-            head = kind == .file ? try file.read(count: 8, at: 0) : []
+            head = try FileDescriptor(reading: path, points: .init(open: .inputOpen)).read(count: 8, at: 0)
         } catch {
-            let detail = "cannot be opened: \(errnoText(error.code)) (errno \(error.code))"
-            throw PhotoError(.cannotOpen, path: path, detail, systemCode: error.code)
+            throw PhotoError(.cannotOpen, reading: error)
         }
-        guard kind == .file else { throw PhotoError(.cannotOpen, path: path, "is not a regular file") }
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
         if head.elementsEqual([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
         // Both byte orders, the classic form and the form with offsets of eight bytes.
@@ -133,7 +128,7 @@ extension PhotoFacts {
         let working = source.workingBytes(denominator: denominator)
         let result = upright.width * upright.height * 3 + RowPlan.bytes(width: width)
         let (bytes, isTooMuch) = working.addingReportingOverflow(result)
-        var notes: [PhotoNote] = []
+        var notes: [Note] = []
         if min(width, height) < 100 { notes.append(.small(width: width, height: height)) }
         if denominator > 1 { notes.append(.reduced(denominator: denominator)) }
         if source.pageCount > 1 { notes.append(.firstOfPages(source.pageCount)) }

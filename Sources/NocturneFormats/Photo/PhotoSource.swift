@@ -1,4 +1,5 @@
 internal import CPhoto
+internal import CTIFF
 internal import NocturneConcurrency
 import NocturneSystem
 
@@ -24,12 +25,12 @@ protocol PhotoSource: AnyObject {
     /// The system's error number of a failed call; 0 otherwise.
     var systemCode: Int32 { get }
     /// Irregularities of the file, once all rows are read.
-    var notes: [PhotoNote] { get }
+    var notes: [Note] { get }
 }
 
 extension PhotoSource {
     var pageCount: Int { 1 }
-    var notes: [PhotoNote] { [] }
+    var notes: [Note] { [] }
     func ownDenominator(of wanted: Int) -> Int { 1 }
     func keepColumns(_ columns: Range<Int>) -> Range<Int> { 0..<Int(header.width) }
 }
@@ -90,7 +91,7 @@ final class JPEGSource: PhotoSource {
         cphoto_jpeg_rows(decoder, rows, count)
     }
 
-    var notes: [PhotoNote] {
+    var notes: [Note] {
         let irregularities = Int(cphoto_jpeg_irregularities(decoder))
         return (irregularities & CPHOTO_NO_END_MARKER != 0 ? [.noEndMarker] : [])
             + (irregularities & CPHOTO_STRAY_BYTES != 0 ? [.strayBytes] : [])
@@ -135,5 +136,42 @@ final class PNGSource: PhotoSource {
 
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
         cphoto_png_rows(decoder, rows, count)
+    }
+}
+
+/// The first picture of a TIFF.
+final class TIFFSource: PhotoSource {
+    let format = PhotoFormat.tiff
+    private let decoder: OpaquePointer?
+    private(set) var header = cphoto_header()
+    private var facts = ctiff_facts()
+    private var flag: CancellationFlag?
+
+    init(path: String, limits: PhotoLimits) throws(PhotoError) {
+        var decoder: OpaquePointer?
+        let code = ctiff_open(path, limits.bytes, &decoder, &header, &facts)
+        self.decoder = decoder
+        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
+    }
+
+    deinit { ctiff_close(decoder) }
+
+    var orientation: Int { Int(facts.orientation) }
+    var pageCount: Int { Int(facts.page_count) }
+    var message: String { String(cString: ctiff_message(decoder)) }
+    var systemCode: Int32 { ctiff_system_code(decoder) }
+
+    func workingBytes(denominator: Int) -> Int {
+        let (bytes, isTooLarge) = Int(facts.working_bytes).addingReportingOverflow(1 << 20)
+        return isTooLarge ? .max : bytes
+    }
+
+    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
+        self.flag = flag
+        return ctiff_start(decoder, photoStop, photoStopContext(flag))
+    }
+
+    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
+        ctiff_rows(decoder, rows, count)
     }
 }

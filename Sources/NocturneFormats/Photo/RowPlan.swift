@@ -38,6 +38,7 @@ struct RowPlan {
             return CPHOTO_CORRUPT
         }
         if factor > 1 { return decodeReduced(source, upright, flag) }
+        let stored = cphoto_stored(width: width, height: height, orientation: Int32(orientation))
         var block = [UInt8](repeating: 0, count: orientation == 1 ? 0 : width * 3 * Self.blockRows)
         for row in stride(from: 0, to: height, by: Self.blockRows) {
             if flag.isCancelled { return CPHOTO_STOPPED }
@@ -49,7 +50,7 @@ struct RowPlan {
             } else {
                 let code = block.withUnsafeMutableBufferPointer { source.read(count, into: $0.baseAddress!) }
                 if code != CPHOTO_OK { return code }
-                cphoto_place_rows(block, row, count, width, height, Int32(orientation), upright)
+                cphoto_place_rows(block, row, count, stored, upright)
             }
         }
         return CPHOTO_OK
@@ -60,6 +61,7 @@ struct RowPlan {
         _ upright: UnsafeMutablePointer<UInt8>,
         _ flag: CancellationFlag
     ) -> cphoto_code {
+        let stored = cphoto_stored(width: reducedWidth, height: reducedHeight, orientation: Int32(orientation))
         var line = [UInt8](repeating: 0, count: width * 3)
         var mean = [UInt8](repeating: 0, count: reducedWidth * 3)
         var sums = [UInt64](repeating: 0, count: reducedWidth * 3)
@@ -72,7 +74,7 @@ struct RowPlan {
                 cphoto_add_row(line, width, factor, &sums)
             }
             cphoto_mean_row(&sums, width, factor, count, &mean)
-            cphoto_place_rows(mean, row, 1, reducedWidth, reducedHeight, Int32(orientation), upright)
+            cphoto_place_rows(mean, row, 1, stored, upright)
         }
         return CPHOTO_OK
     }

@@ -1,6 +1,6 @@
 import Foundation
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// A file of regions of interest: the JSON of `Samples/Schemas/regions.schema.json`.
 ///
@@ -9,6 +9,7 @@ import NocturneSystem
 public struct RegionFile: Hashable, Sendable {
     /// A region, and the items to which it applies.
     public struct Entry: Hashable, Sendable {
+        /// What is measured.
         public var region: RegionOfInterest
         /// Shell patterns for names of items, or for paths below the input; nil for every item.
         public var items: [String]?
@@ -19,9 +20,13 @@ public struct RegionFile: Hashable, Sendable {
         }
     }
 
+    /// The largest file that is read.
     public static let maximumBytes = 4 << 20
+    /// The most regions in a file.
     public static let maximumRegionCount = 10_000
+    /// The most points of a region.
     public static let maximumPointCount = 4096
+    /// The deepest nesting of JSON values, which are read recursively.
     public static let maximumNesting = 8
 
     /// In the order of the file.
@@ -130,5 +135,32 @@ enum JSONTree: Decodable {
         } else {
             self = .truth(try container.decode(Bool.self))
         }
+    }
+}
+
+/// Why a file of regions cannot be used. The description names the file, the region and the field.
+public struct RegionFileError: CodedError, Hashable, Sendable, CustomStringConvertible {
+    /// The file of regions.
+    public let path: String
+    /// For example `regions[2].radiusMm`; empty for the file as a whole.
+    public let field: String
+    /// The name of the region, where it has one.
+    public let region: String?
+    /// What is wrong with the field.
+    public let detail: String
+
+    public init(path: String, field: String = "", region: String? = nil, _ detail: String) {
+        self.path = path
+        self.field = field
+        self.region = region
+        self.detail = detail
+    }
+
+    /// A file of regions cannot be read, or breaks its schema.
+    public var faultCode: FaultCode { FaultCode("regions", "unusable") }
+
+    public var description: String {
+        let name = region.map { " (\"\($0)\")" } ?? ""
+        return field.isEmpty ? "\(path): \(detail)" : "\(path): \(field)\(name): \(detail)"
     }
 }

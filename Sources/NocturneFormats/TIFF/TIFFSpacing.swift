@@ -1,7 +1,7 @@
 import Foundation
 public import NocturneSystem
 
-/// The spacing of a TIFF, which has no field for it: nnU-Net's convention is a JSON file beside the images of a case,
+/// The spacing of a TIFF, which has no field for it: nnU-Net's convention is a JSON file next to the images of a case,
 /// `<case>.json` for `<case>_0000.tif`, with the member `spacing`.
 public enum TIFFSpacing {
     /// More than any such file has.
@@ -9,7 +9,7 @@ public enum TIFFSpacing {
 
     private struct Document: Decodable { let spacing: [Double] }
 
-    /// The path of the file beside an image: without the channel number and the extension, and with `.json`.
+    /// The path of the file next to an image: without the channel number and the extension, and with `.json`.
     public static func sideFile(of image: String) -> String {
         let folder = image.lastIndex(of: "/").map { image[...$0] } ?? ""
         var name = image.dropFirst(folder.count)
@@ -31,8 +31,8 @@ public enum TIFFSpacing {
             throw TIFFStackError(
                 .invalidSpacing,
                 path: path,
-                "the file with the spacing cannot be read: \(error.detail)",
-                systemCode: error.code
+                "the file with the spacing \(error.detail)",
+                systemCode: error.isNotRegularFile ? nil : error.code
             )
         }
         guard let document = try? JSONDecoder().decode(Document.self, from: Data(bytes)) else {

@@ -1,4 +1,6 @@
+internal import CPhoto
 public import NocturneCore
+public import NocturneSystem
 
 /// The values of a TIFF whose pages are the slices of a volume.
 public struct TIFFStackHeader: Hashable, Sendable {
@@ -30,14 +32,14 @@ public struct TIFFStackHeader: Hashable, Sendable {
     }
 }
 
-/// What the ImageDescription of a TIFF says about its pages, which may be more than the slices of one volume.
+/// The axes of the pages of a TIFF by its ImageDescription; they may be more than the slices of one volume.
 ///
 /// tifffile, ImageJ and OME store the axes there. nnU-Net takes files of which tifffile makes an array of three axes.
 struct TIFFStackDescription {
     /// The number of pages along each axis.
     let axes: [Int]
 
-    /// Nil for a description that says nothing about axes.
+    /// Nil for a description without axes.
     init?(_ text: String) {
         let text = text.prefix(64 << 10)
         if text.hasPrefix("ImageJ=") {
@@ -73,5 +75,53 @@ struct TIFFStackDescription {
             return "its description states \(stated) slices, it has \(pages) pages"
         }
         return nil
+    }
+}
+
+/// Why a TIFF could not be read as a volume, or written.
+public typealias TIFFStackError = FileFormatError<TIFFStackErrorCode>
+
+/// The kind of a ``TIFFStackError``, with a description.
+public enum TIFFStackErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "tiff"
+
+    /// The content is not TIFF.
+    case notTIFF
+    /// The system could not open or read the file.
+    case unreadable
+    /// Damaged or truncated, or a header that the file cannot fulfil.
+    case corrupt
+    /// Colours or channels within a page, pages of different sizes or types, other types of samples, or a compression that
+    /// is not supported.
+    case unsupported
+    /// A single page, or pages along more than one axis, such as channels and slices.
+    case notThreeDimensional
+    /// The file with the spacing cannot be read, or does not have three numbers above 0.
+    case invalidSpacing
+    /// The system could not create or write the file.
+    case cannotWrite
+    /// There is not enough memory.
+    case outOfMemory
+}
+
+extension FileFormatError<TIFFStackErrorCode> {
+    /// - Throws: the error of a decoder's code, with its message; nothing for `CPHOTO_OK`.
+    static func check(
+        _ code: cphoto_code,
+        path: String,
+        place: String = "",
+        message: String,
+        systemCode: Int32
+    ) throws(TIFFStackError) {
+        switch code {
+        case CPHOTO_OK: return
+        case CPHOTO_NOT_OPENED:
+            throw TIFFStackError(.unreadable, path: path, "cannot be opened: \(message)", systemCode: systemCode)
+        case CPHOTO_NOT_READ:
+            throw TIFFStackError(.unreadable, path: path, "\(place)cannot be read: \(message)", systemCode: systemCode)
+        case CPHOTO_UNSUPPORTED: throw TIFFStackError(.unsupported, path: path, place + message)
+        case CPHOTO_NO_MEMORY: throw TIFFStackError(.outOfMemory, path: path, "no memory to read a page")
+        default: throw TIFFStackError(.corrupt, path: path, "\(place)is damaged: \(message)")
+        }
     }
 }

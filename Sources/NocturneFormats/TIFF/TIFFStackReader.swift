@@ -6,6 +6,7 @@ public import NocturneSystem
 
 /// A volume read from a TIFF.
 public struct TIFFStackVolume: Sendable {
+    /// The size and type of the pages.
     public let header: TIFFStackHeader
     /// As stored, in single precision; column, row and page are i, j and k.
     public let voxels: FrozenVoxels<Float>
@@ -135,14 +136,12 @@ public enum TIFFStackReader {
 
     /// Nothing but a regular file that begins like a TIFF is given to the library.
     private static func checkKind(_ path: String) throws(TIFFStackError) {
-        let head: [UInt8]?
+        let head: [UInt8]
         do throws(FileSystemError) {
-            let file = try FileDescriptor(reading: path, points: .init(open: .inputOpen))
-            head = try file.status().kind == .file ? try file.read(count: 8, at: 0) : nil
+            head = try FileDescriptor(reading: path, points: .init(open: .inputOpen)).read(count: 8, at: 0)
         } catch {
-            throw TIFFStackError(.unreadable, path: path, "cannot be opened: \(error.detail)", systemCode: error.code)
+            throw TIFFStackError(.unreadable, reading: error)
         }
-        guard let head else { throw TIFFStackError(.unreadable, path: path, "is not a regular file") }
         guard heads.contains(where: head.starts(with:)) else {
             throw TIFFStackError(.notTIFF, path: path, head.isEmpty ? "is empty" : "is not a TIFF, whatever its name")
         }

@@ -11,8 +11,18 @@ public struct BuiltinEngine: InferenceEngine {
         limit = InstructionSetLimit(environment: environment)
     }
 
-    public var name: String { "builtin" }
+    /// In the registry.
+    public static let kind = InferenceEngineKind(
+        name: "builtin",
+        title: "Nocturne's own kernels",
+        needsInstallation: false,
+        make: { BuiltinEngine(environment: $0) }
+    )
 
+    /// `builtin`
+    public var name: String { Self.kind.name }
+
+    /// The engine with another limit of packed weights.
     public func sharing(_ weights: PackedWeights) -> any InferenceEngine {
         var engine = self
         engine.weights = weights
@@ -23,8 +33,10 @@ public struct BuiltinEngine: InferenceEngine {
     public static let precisions: [InferencePrecision] = [.exact, .float32, .bfloat16]
 
     public var precisions: [InferencePrecision] { Self.precisions }
+    /// `float32` may use minimal filtering, `exact` does not.
     public var distinguishesExact: Bool { true }
 
+    /// The operators that the engine lacks. Reads the file once.
     public func missingFeature(for network: String) throws -> String? {
         do {
             let missing = GraphBinder.unsupportedOperators(try ONNXReader.read(network))
@@ -44,9 +56,7 @@ public struct BuiltinEngine: InferenceEngine {
     ///   bfloat16 products multiplies the rounded operands as float32, which ``LoadedNetwork/instructionSet`` states.
     ///   All operators other than convolutions are computed in float32 in each case.
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
-        guard Self.precisions.contains(precision) else {
-            throw ModelFormatError.unsupportedPrecision(asked: precision, offered: Self.precisions)
-        }
+        try check(precision)
         let graph = try ONNXReader.read(path)
         let missing = GraphBinder.unsupportedOperators(graph)
         guard missing.isEmpty else { throw ModelFormatError.unsupportedOperators(missing) }

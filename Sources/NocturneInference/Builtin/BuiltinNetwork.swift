@@ -3,18 +3,12 @@ internal import Synchronization
 
 /// A network of the builtin engine. One plan is made per shape and shared by its sessions.
 final class BuiltinNetwork: LoadedNetwork {
-    /// Each plan holds a packed copy of the weights, so only the most recent ones are kept.
-    private static let rememberedPlans = 3
-
     private let graph: NetworkGraph
     let arithmetic: ConvolutionArithmetic
-    private struct Plans {
-        /// Oldest first.
-        var kept: [(shapes: [String: [Int]], plan: ExecutionPlan)] = []
-        /// Of the plans when the last one was made.
-        var packedBytes: Int?
-    }
-    private let plans = Mutex(Plans())
+    /// Each holds a packed copy of the weights.
+    private let plans = PlanCache<ExecutionPlan>()
+    /// Of the plans when the last one was used; nil before the first.
+    private let packed = Mutex<Int?>(nil)
     let instructionSet: String
     private let weights: PackedWeights
 
@@ -32,7 +26,7 @@ final class BuiltinNetwork: LoadedNetwork {
     /// an estimate for one plan.
     var weightBytes: Int { graph.constantBytes + packedBytes }
 
-    var packedBytes: Int { plans.withLock { $0.packedBytes } ?? graph.constantBytes }
+    var packedBytes: Int { packed.withLock { $0 } ?? graph.constantBytes }
 
     var packedLimit: Int { weights.limit }
 
@@ -41,7 +35,7 @@ final class BuiltinNetwork: LoadedNetwork {
     }
 
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]] {
-        TensorBinding.shapes(try plan(inputShapes).outputs)
+        NetworkSession.shapes(try plan(inputShapes).outputs)
     }
 
     func threadScaling(inputShapes: [String: [Int]]) throws -> ThreadScaling? {
@@ -50,25 +44,23 @@ final class BuiltinNetwork: LoadedNetwork {
 
     var sharesMemory: Bool { true }
 
-    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession {
-        try BuiltinSession(plan: try plan(inputShapes), width: width, path: graph.path, memory: memory)
+    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> NetworkSession {
+        let plan = try plan(inputShapes)
+        let path = graph.path
+        return try NetworkSession(network: path, inputs: plan.inputs, outputs: plan.outputs, width: width) {
+            try BuiltinRunner(plan: plan, width: $0, path: path, memory: memory)
+        }
     }
 
-    func dropPlans() { plans.withLock { $0.kept = [] } }
+    func dropPlans() { plans.removeAll() }
 
     private func plan(_ shapes: [String: [Int]]) throws -> ExecutionPlan {
-        // Computed under the lock, so that two callers do not pack the same weights.
-        let (plan, bytes) = try plans.withLock { plans in
-            if let known = plans.kept.first(where: { $0.shapes == shapes }) {
-                return (known.plan, plans.packedBytes ?? 0)
-            }
-            let plan = try ExecutionPlan(graph, inputShapes: shapes, arithmetic: arithmetic)
-            if plans.kept.count >= Self.rememberedPlans { plans.kept.removeFirst() }
-            plans.kept.append((shapes, plan))
-            let bytes = plans.kept.reduce(0) { $0 + $1.plan.packedBytes }
-            plans.packedBytes = bytes
-            return (plan, bytes)
+        // A plan serves any number of threads.
+        let (plan, kept) = try plans.plan(shapes, width: 0) {
+            try ExecutionPlan(graph, inputShapes: shapes, arithmetic: arithmetic)
         }
+        let bytes = kept.reduce(0) { $0 + $1.packedBytes }
+        packed.withLock { $0 = bytes }
         weights.used(self, bytes: bytes)
         return plan
     }

@@ -14,7 +14,7 @@ struct ConvolutionArithmetic: Sendable {
             self.precision = Int32(NK_CONV_FLOAT32)
         case .float32:
             instructions = limit.instructions
-            self.precision = limit.splitsFloat32 ? Int32(NK_CONV_SPLIT) : Int32(NK_CONV_FLOAT32)
+            self.precision = Int32(NK_CONV_SPLIT)
         case .bfloat16:
             instructions = limit.instructions
             self.precision = Int32(NK_CONV_BFLOAT16)
@@ -31,14 +31,37 @@ struct ConvolutionArithmetic: Sendable {
 struct InstructionSetLimit: Sendable {
     /// One of NK_CONV_ISA_*.
     let instructions: Int32
-    /// Whether float32 operands are split into two of bfloat16 where matrix tiles are faster.
-    let splitsFloat32: Bool
 
-    /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`; the last
-    /// two also with `-split`. Without it, or with another value, there is no limit.
-    init(environment: [String: String]) {
-        let name = environment["NOCTURNE_ISA"] ?? ""
-        instructions = nk_conv_isa_limited(name)
-        splitsFloat32 = name.hasSuffix("-split") && name != "-split"
+    /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`. Without it, or
+    /// with another value, there is no limit.
+    init(environment: [String: String]) { instructions = nk_conv_isa_limited(environment["NOCTURNE_ISA"] ?? "") }
+}
+
+/// The instruction sets of the builtin engine. Each gives the same bits on every machine that has it.
+public enum InstructionSets {
+    /// The environment variable that limits the instruction set.
+    public static let variable = "NOCTURNE_ISA"
+
+    /// All that can be asked for, from the most common one to the fastest.
+    public static let names = ["baseline", "avx2", "avx512", "avx512-bf16", "amx"]
+
+    /// Those with products of bfloat16.
+    public static let multiplyBfloat16 = ["avx512-bf16", "amx"]
+
+    /// The best one of this machine, within the limit that the environment states.
+    public static func best(environment: [String: String]) -> String {
+        let limit = environment[variable] ?? ""
+        let instructions = InstructionSetLimit(environment: environment).instructions
+        if names.contains(limit), isAvailable(limit) { return limit }
+        // Limits above what the machine has give the same.
+        return names.first { nk_conv_isa_limited($0) == instructions } ?? names[0]
+    }
+
+    /// Whether this machine has the instruction set, and the environment does not forbid it.
+    public static func isAvailable(_ name: String, environment: [String: String] = [:]) -> Bool {
+        guard let place = names.firstIndex(of: name) else { return false }
+        if let limit = environment[variable].flatMap(names.firstIndex), limit < place { return false }
+        // A limit that the machine does not reach gives the next lower set.
+        return place == 0 || nk_conv_isa_limited(name) != nk_conv_isa_limited(names[place - 1])
     }
 }

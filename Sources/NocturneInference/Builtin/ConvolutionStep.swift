@@ -10,17 +10,23 @@ final class ConvolutionPlan: @unchecked Sendable {
     let chunkCount: Int
     let scratchBytes: Int
     let packedBytes: Int
+    /// Whether the output may be bfloat16, where there is no residual.
+    let storesBfloat16: Bool
 
+    /// Whether a layer can read bfloat16, with the instructions and the precision that store it.
+    static func readsBfloat16(_ parameters: ConvolutionParameters) -> Bool {
+        nk_conv_reads_bfloat16(Int32(clamping: parameters.inputChannels), Int32(clamping: parameters.groups)) != 0
+    }
+
+    /// Nil for a layer that the kernels cannot run.
     /// - Parameter kind: what the layer is called; nil for the kind of convolution that the parameters describe.
-    init(
+    init?(
         _ parameters: ConvolutionParameters,
-        kind: StepKind? = nil,
+        kind: StepKind?,
         input: [Int],
         output: [Int],
-        arithmetic: ConvolutionArithmetic,
-        title: String,
-        path: String
-    ) throws(ModelFormatError) {
+        arithmetic: ConvolutionArithmetic
+    ) {
         let i = Lowering.three(input, filler: 1)
         let o = Lowering.three(output, filler: 1)
         let kernel = Lowering.three(parameters.kernel, filler: 1)
@@ -59,17 +65,13 @@ final class ConvolutionPlan: @unchecked Sendable {
             } else {
                 nk_conv_plan_create(&desc, parameters.weights, nil)
             }
-        guard let handle else {
-            throw .shapeMismatch(
-                network: path,
-                reason: "\(title): the kernels cannot run a layer of \(input) to \(output)"
-            )
-        }
+        guard let handle else { return nil }
         self.handle = handle
         self.kind = kind ?? Self.kind(of: parameters)
         chunkCount = Int(nk_conv_chunk_count(handle))
         scratchBytes = nk_conv_scratch_bytes(handle)
         packedBytes = nk_conv_plan_bytes(handle)
+        storesBfloat16 = nk_conv_plan_stores_bfloat16(handle) != 0
     }
 
     deinit { nk_conv_plan_destroy(handle) }
@@ -113,7 +115,7 @@ struct ConvolutionStep: Step {
     let plan: ConvolutionPlan
     let sources: [Lowering.Piece]
     let residual: Int?
-    let output: Int
+    let output: Lowering.Stored
     let slope: Float
     let statistics: Statistics?
     let inputShape: [Int]
@@ -123,7 +125,7 @@ struct ConvolutionStep: Step {
     var reads: [Int] {
         sources.flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } + (residual.map { [$0] } ?? [])
     }
-    var writes: [Int] { [output] + (statistics.map { [$0.chunks, $0.merged] } ?? []) }
+    var writes: [Int] { [output.buffer] + (statistics.map { [$0.chunks, $0.merged] } ?? []) }
     // Slots start on a cache line boundary.
     var scratchBytes: Int { (plan.scratchBytes + 63) / 64 * 64 }
     var packedBytes: Int { plan.packedBytes }
@@ -135,7 +137,15 @@ struct ConvolutionStep: Step {
             hasResidual: residual != nil,
             packedBytes: packedBytes
         )
+        // What is stored as bfloat16 takes half of the bytes.
+        let input = inputShape[0] * inputShape[2...].reduce(1, *)
+        for piece in sources where piece.stored.isBfloat16 { work.bytes -= Double(2 * input * piece.channels) }
+        if output.isBfloat16 { work.bytes -= Double(2 * outputShape.reduce(1, *)) }
         return work
+    }
+
+    private func address(_ stored: Lowering.Stored, element: Int, _ run: PlanRun) -> UnsafeMutableRawPointer {
+        run.buffers[stored.buffer] + element * (stored.isBfloat16 ? 2 : 4)
     }
 
     func run(_ run: PlanRun) throws(CancelledError) {
@@ -145,34 +155,37 @@ struct ConvolutionStep: Step {
             let list = sources.map { piece in
                 let affine = piece.affine.map { run.floats($0) + item * 2 * piece.channels }
                 return nk_conv_source(
-                    data: run.floats(piece.stored.buffer) + item * inputVoxels * piece.channels,
+                    data: address(piece.stored, element: item * inputVoxels * piece.channels, run),
                     channels: Int32(piece.channels),
+                    bfloat16: piece.stored.isBfloat16 ? 1 : 0,
                     scale: affine.map { UnsafePointer($0) },
                     shift: affine.map { UnsafePointer($0 + piece.channels) },
                     slope: piece.slope
                 )
             }
-            let sources = ParallelValue(list)
-            let added = residual.map { ParallelReader(UnsafePointer(run.floats($0) + item * outputCount)) }
-            let out = ParallelBuffer(run.floats(output) + item * outputCount)
-            let rows = statistics.map { ParallelBuffer(run.doubles($0.chunks)) }
-            try run.scope.forEach(plan.chunkCount) { chunk in
-                run.scratch.withSlot { scratch in
-                    nk_conv_run_chunk(
-                        plan.handle,
-                        sources.value,
-                        Int32(sources.value.count),
-                        added?.base,
-                        out.base,
-                        slope,
-                        rows?.base,
-                        Int32(chunk),
-                        scratch
+            let rows = statistics.map { run.doubles($0.chunks) }
+            try list.withUnsafeBufferPointer { sources throws(CancelledError) in
+                let memory = ParallelValue(
+                    nk_conv_run(
+                        sources: sources.baseAddress!,
+                        source_count: Int32(sources.count),
+                        residual: residual.map { UnsafePointer(run.floats($0) + item * outputCount) },
+                        out: address(output, element: item * outputCount, run),
+                        out_bfloat16: output.isBfloat16 ? 1 : 0,
+                        out_slope: slope,
+                        stats: rows
                     )
+                )
+                try run.scope.forEach(plan.chunkCount) { chunk in
+                    run.scratch.withSlot { scratch in
+                        withUnsafePointer(to: memory.value) {
+                            nk_conv_run_chunk(plan.handle, $0, Int32(chunk), scratch)
+                        }
+                    }
                 }
             }
             if let statistics, let rows {
-                nk_conv_merge_stats(plan.handle, rows.base, run.doubles(statistics.merged) + item * 2 * outputShape[1])
+                nk_conv_merge_stats(plan.handle, rows, run.doubles(statistics.merged) + item * 2 * outputShape[1])
             }
         }
     }

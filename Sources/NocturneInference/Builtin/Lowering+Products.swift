@@ -68,22 +68,14 @@ extension Lowering {
             transposed: false,
             slope: parameters.slope
         )
-        let plan = try ConvolutionPlan(
-            convolution,
-            kind: .linearLayer,
-            input: tokens,
-            output: tokens,
-            arithmetic: arithmetic,
-            title: operation.title,
-            path: path
-        )
+        let plan = try plan(convolution, kind: .linearLayer, of: operation, input: tokens, output: tokens)
         let target = Stored(buffer: workspace(floatsOf: shape), strides: Extents.strides(shape))
         append(
             ConvolutionStep(
                 plan: plan,
                 sources: [Piece(stored: source, channels: parameters.inputCount)],
                 residual: residual,
-                output: target.buffer,
+                output: target,
                 slope: parameters.slope,
                 statistics: nil,
                 inputShape: [1, parameters.inputCount] + tokens,

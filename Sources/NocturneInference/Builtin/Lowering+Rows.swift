@@ -46,7 +46,7 @@ extension Lowering {
         )
     }
 
-    /// A value as rows along ascending axes; moved where no layout has them beside each other. With `innermost`, the
+    /// A value as rows along ascending axes; moved where no layout has them next to each other. With `innermost`, the
     /// axes are the fastest ones.
     mutating func rows(_ value: Int, along axes: [Int], innermost: Bool = false, title: String) throws -> Rows {
         let shape = graph.shapes[value]
@@ -103,7 +103,7 @@ extension Lowering {
         appendInPlace(operation, .normalise(parameters), rows)
     }
 
-    /// Adds a step whose result has the layout of its input, over which it is written if that is not needed any more.
+    /// Adds a step whose result has the layout of its input, over which it is written if that is no longer needed.
     private mutating func appendInPlace(_ operation: Operation, _ function: RowsStep.Function, _ rows: Rows) {
         let inPlace = canOverwrite(rows.stored.buffer, by: operation)
         let buffer = inPlace ? rows.stored.buffer : workspace(floatsOf: graph.shapes[operation.output])

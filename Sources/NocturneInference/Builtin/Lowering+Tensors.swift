@@ -76,7 +76,6 @@ extension Lowering {
             MoveStep(
                 parameters,
                 source: source,
-                sourceShape: input,
                 target: target,
                 targetOffset: 0,
                 shape: output,

@@ -7,19 +7,40 @@ extension Lowering {
         ([Number](repeating: filler, count: 3 - list.count) + list).map { Int32(clamping: $0) }
     }
 
+    /// - Parameter kind: see ``ConvolutionPlan``.
+    func plan(
+        _ parameters: ConvolutionParameters,
+        kind: StepKind? = nil,
+        of operation: Operation,
+        input: [Int],
+        output: [Int]
+    ) throws(ModelFormatError) -> ConvolutionPlan {
+        let made = ConvolutionPlan(parameters, kind: kind, input: input, output: output, arithmetic: arithmetic)
+        guard let made else {
+            throw .shapeMismatch(
+                network: path,
+                reason: "\(operation.title): the kernels cannot run a layer of \(input) to \(output)"
+            )
+        }
+        return made
+    }
+
     mutating func lowerConvolution(_ operation: Operation, _ parameters: ConvolutionParameters) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let sources = try pieces(operation.inputs[0])
         let residual = operation.inputs.count > 1 ? try channelsLast(operation.inputs[1]).buffer : nil
-        let plan = try ConvolutionPlan(
+        let plan = try plan(
             parameters,
+            of: operation,
             input: Array(input.dropFirst(2)),
-            output: Array(output.dropFirst(2)),
-            arithmetic: arithmetic,
-            title: operation.title,
-            path: path
+            output: Array(output.dropFirst(2))
         )
-        let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
+        let isBfloat16 = plan.storesBfloat16 && residual == nil && canBeBfloat16(operation.output)
+        let target = Stored(
+            buffer: workspace(bytes: output.reduce(isBfloat16 ? 2 : 4, *)),
+            strides: Self.channelsLastStrides(output),
+            isBfloat16: isBfloat16
+        )
         var statistics: ConvolutionStep.Statistics?
         if isNormalised(operation.output) {
             let merged = workspace(bytes: output[0] * 2 * output[1] * 8)
@@ -31,7 +52,7 @@ extension Lowering {
                 plan: plan,
                 sources: sources,
                 residual: residual,
-                output: target.buffer,
+                output: target,
                 slope: parameters.slope,
                 statistics: statistics,
                 inputShape: input,
@@ -172,7 +193,6 @@ extension Lowering {
                 MoveStep(
                     MoveParameters.identity(part.count),
                     source: source,
-                    sourceShape: part,
                     target: target,
                     targetOffset: first * strides[axis],
                     shape: part,

@@ -20,6 +20,8 @@ struct Lowering {
     struct Stored {
         var buffer: Int
         var strides: [Int]
+        /// Whether it is bfloat16, not float32: only where convolutions alone read it.
+        var isBfloat16 = false
     }
 
     /// Channels of a channels-last tensor, with the function that readers must apply: leaky(x * scale[c] + shift[c],
@@ -192,7 +194,9 @@ struct Lowering {
     private mutating func layout(_ value: Int, strides: [Int]) throws -> Stored {
         let stored = try stored(value)
         let shape = graph.shapes[value]
-        if Self.same(stored.strides, strides, shape) { return Stored(buffer: stored.buffer, strides: strides) }
+        if Self.same(stored.strides, strides, shape) {
+            return Stored(buffer: stored.buffer, strides: strides, isBfloat16: stored.isBfloat16)
+        }
         if let copy = copies[value], Self.same(copy.strides, strides, shape) { return copy }
         let copy = Stored(buffer: workspace(floatsOf: shape), strides: strides)
         append(copyStep(from: stored, to: copy, shape: shape, title: "layout"))
@@ -215,6 +219,23 @@ struct Lowering {
             case .concatenate(let axis):
                 return single && axis == 1 && graph.shapes[operation.output].count <= 5
                     && canStayLazy(operation.output, single: false)
+            default: return false
+            }
+        }
+    }
+
+    /// Whether only convolutions read a value, directly or in pieces of what they read, and can read it as bfloat16.
+    func canBeBfloat16(_ value: Int) -> Bool {
+        guard !graph.outputs.contains(where: { $0.value == value }), !readers[value].isEmpty else { return false }
+        return readers[value].allSatisfy { reader in
+            let operation = graph.operations[reader.operation]
+            switch operation.kind {
+            case .convolution(let parameters): return reader.input == 0 && ConvolutionPlan.readsBfloat16(parameters)
+            case .normalise, .channelAffine:
+                return canStayLazy(operation.output, single: true) && canBeBfloat16(operation.output)
+            case .concatenate(let axis):
+                return axis == 1 && (3...5).contains(graph.shapes[operation.output].count)
+                    && canStayLazy(operation.output, single: false) && canBeBfloat16(operation.output)
             default: return false
             }
         }
@@ -249,7 +270,6 @@ struct Lowering {
                 MoveStep(
                     MoveParameters.identity(part.count),
                     source: source,
-                    sourceShape: part,
                     target: target,
                     targetOffset: first,
                     shape: part,
@@ -276,7 +296,6 @@ struct Lowering {
         return MoveStep(
             MoveParameters.identity(shape.count),
             source: source,
-            sourceShape: shape,
             target: target,
             targetOffset: 0,
             shape: shape,

@@ -1,18 +1,24 @@
 import NocturneConcurrency
 internal import NocturneCore
-public import NocturneSystem
+import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc
 #endif
 
 /// Measures how fast the builtin engine runs a network on this machine.
-public enum NetworkBenchmark {
+public struct NetworkBenchmark: Sendable {
+    /// What was measured. Seconds are those of a clock on the wall, unless stated otherwise.
     public struct Timings: Sendable, Codable {
+        /// Its name.
         public var engine: String
+        /// The one that was asked for.
         public var precision: InferencePrecision
+        /// That of the kernels.
         public var instructionSet: String
+        /// That shared each run.
         public var threads: Int
+        /// Spatial extents of the input, as given.
         public var patch: [Int]
         /// Time for reading the file, planning, and packing weights.
         public var loadSeconds: Double
@@ -20,11 +26,15 @@ public enum NetworkBenchmark {
         public var seconds: [Double]
         /// Processor time of all threads of the process for each run; other work on the machine hardly affects it.
         public var processorSeconds: [Double]
+        /// The smallest of ``seconds``.
         public var bestSeconds: Double
         /// Floating-point operations of the convolutions; a multiply-add counts as two.
         public var convolutionOperations: Double
+        /// ``convolutionOperations`` by ``bestSeconds``, in 1e9 per second.
         public var gigaflopsPerSecond: Double
+        /// Mapped for activations and scratch.
         public var workspaceBytes: Int
+        /// As read and as packed.
         public var weightBytes: Int
         /// The fastest time of every step, in execution order; titles are those of the graph.
         public var steps: [Step]
@@ -32,49 +42,48 @@ public enum NetworkBenchmark {
         public var profile: NetworkProfile?
     }
 
+    /// A step of the plan.
     public struct Step: Sendable, Codable {
+        /// What it computes, such as "convolution 3x3x3 32>64".
         public var title: String
+        /// Of its fastest run.
         public var seconds: Double
     }
 
-    /// Runs a network on noise (from a fixed seed).
-    ///
+    private let path: String
+    private let patch: [Int]
+    private let threads: Int
+    private let repeats: Int
+    /// The precision requested from the engine.
+    public var precision = InferencePrecision.float32
+    /// Whether to measure the peak of the machine after the runs, for ``Timings/profile``: takes about three seconds, and 512
+    /// MiB of memory at most.
+    public var profiles = false
+    /// The engine's configuration; see ``BuiltinEngine/init(environment:)``. `NOCTURNE_BENCH_OUTPUT` is a file to which the
+    /// values of the first output are written, as float32 in the machine's byte order.
+    public var environment: [String: String] = [:]
+
     /// - Parameters:
     ///   - patch: spatial extents of the first input; its channels are taken from the file, the batch is 1.
-    ///   - precision: the precision requested from the engine.
     ///   - threads: width of the pool that is created for it.
     ///   - repeats: number of runs; at least one is made.
-    ///   - profiles: whether to measure the peak of the machine after the runs, for ``Timings/profile``: takes about
-    ///     three seconds, and 512 MiB of memory at most.
-    ///   - environment: the engine's configuration; see ``BuiltinEngine/init(environment:)``. `NOCTURNE_BENCH_OUTPUT`
-    ///     is a file to which the values of the first output are written, as float32 in the machine's byte order.
-    /// - Throws: ``ModelFormatError``, `CancelledError`, `AllocationError`.
-    public static func run(
-        onnx path: String,
-        patch: [Int],
-        precision: InferencePrecision = .float32,
-        threads: Int,
-        repeats: Int,
-        profiles: Bool = false,
-        environment: [String: String] = [:],
-        flag: CancellationFlag = CancellationFlag()
-    ) async throws -> Timings {
+    public init(onnx path: String, patch: [Int], threads: Int, repeats: Int) {
+        self.path = path
+        self.patch = patch
+        self.threads = threads
+        self.repeats = max(repeats, 1)
+    }
+
+    /// Runs the network on noise (from a fixed seed).
+    /// - Throws: ``ModelFormatError``, `AllocationError`.
+    public func run() async throws -> Timings {
         let pool = try ComputePool(width: max(threads, 1))
         defer { pool.shutdown() }
-        let scope = ComputeScope(pool: pool, flag: flag)
+        let scope = ComputeScope(pool: pool, flag: CancellationFlag())
         return try await pool.run { () throws -> Timings in
-            let engine = BuiltinEngine(environment: environment)
-            let result = try measure(
-                engine,
-                path,
-                patch: patch,
-                precision: precision,
-                repeats: max(repeats, 1),
-                profiles: profiles,
-                scope: scope
-            )
+            let result = try measure(scope)
             if let file = environment["NOCTURNE_BENCH_OUTPUT"] {
-                try result.output?.withUnsafeBufferPointer { try write($0, to: file) }
+                try result.output?.withUnsafeBufferPointer { try Self.write($0, to: file) }
             }
             return result.timings
         }
@@ -90,15 +99,8 @@ public enum NetworkBenchmark {
         .unreadable(path: path, reason: "the output cannot be written")
     }
 
-    private static func measure(
-        _ engine: BuiltinEngine,
-        _ path: String,
-        patch: [Int],
-        precision: InferencePrecision,
-        repeats: Int,
-        profiles: Bool,
-        scope: ComputeScope
-    ) throws -> (timings: Timings, output: FrozenVoxels<Float>?) {
+    private func measure(_ scope: ComputeScope) throws -> (timings: Timings, output: FrozenVoxels<Float>?) {
+        let engine = BuiltinEngine(environment: environment)
         let clock = ContinuousClock()
         let start = clock.now
         let network = try engine.load(onnx: path, precision: precision)
@@ -111,12 +113,12 @@ public enum NetworkBenchmark {
         }
         let shape = [1, channels] + patch
         let session = try network.makeSession(inputShape: shape, width: scope.width)
-        guard let builtin = session as? BuiltinSession, let result = session.outputShapes[network.outputs[0].name]
+        guard let builtin = session.runner as? BuiltinRunner, let result = session.outputShapes[network.outputs[0].name]
         else {
             throw ModelFormatError.shapeMismatch(network: path, reason: "there is no output")
         }
         let loaded = clock.now
-        let runs = try Runs(of: builtin, shape, result, repeats: repeats, scope: scope)
+        let runs = try Runs(of: session, builtin, input: shape, output: result, repeats: repeats, scope: scope)
         let best = runs.seconds.min() ?? 0
         let timings = Timings(
             engine: engine.name,
@@ -133,13 +135,13 @@ public enum NetworkBenchmark {
             workspaceBytes: session.workspaceBytes,
             weightBytes: network.weightBytes,
             steps: runs.steps,
-            profile: profiles ? try profile(of: builtin, runs.steps, network, scope) : nil
+            profile: profiles ? try Self.profile(of: builtin, runs.steps, network, scope) : nil
         )
         return (timings, runs.output)
     }
 
     private static func profile(
-        of session: BuiltinSession,
+        of session: BuiltinRunner,
         _ steps: [Step],
         _ network: any LoadedNetwork,
         _ scope: ComputeScope
@@ -163,12 +165,19 @@ public enum NetworkBenchmark {
         private(set) var output: FrozenVoxels<Float>?
 
         /// Runs a session on noise of the input's shape.
-        init(of session: BuiltinSession, _ input: [Int], _ output: [Int], repeats: Int, scope: ComputeScope) throws {
+        init(
+            of session: NetworkSession,
+            _ runner: BuiltinRunner,
+            input: [Int],
+            output: [Int],
+            repeats: Int,
+            scope: ComputeScope
+        ) throws {
             let noise = try NetworkBenchmark.noise(count: input.reduce(1, *))
             var result = try VoxelBuffer<Float>(count: output.reduce(1, *))
             let clock = ContinuousClock()
             for _ in 0..<repeats {
-                session.stepSeconds = []
+                runner.stepSeconds = []
                 let begin = clock.now
                 let processorBegin = processorTime()
                 try noise.withUnsafeBufferPointer { input in
@@ -178,7 +187,7 @@ public enum NetworkBenchmark {
                 }
                 seconds.append(begin.duration(to: clock.now) / .seconds(1))
                 processorSeconds.append(processorTime() - processorBegin)
-                recordFastest(of: session.stepTitles, session.stepSeconds ?? [])
+                recordFastest(of: runner.stepTitles, runner.stepSeconds ?? [])
             }
             self.output = result.frozen()
         }

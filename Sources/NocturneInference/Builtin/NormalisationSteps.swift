@@ -135,15 +135,13 @@ struct AffineStep: Step {
             let from = ParallelBuffer(run.floats(piece.stored.buffer) + item * voxels * channels)
             let to = ParallelBuffer(run.floats(output) + item * voxels * channels)
             try run.forEachPart(of: voxels, cost: channels) { begin, end in
-                nk_affine_rows(
-                    from.base + begin * channels,
-                    affine?.base,
-                    affine.map { $0.base + channels },
-                    piece.slope,
-                    to.base + begin * channels,
-                    end - begin,
-                    channels
+                var voxels = nk_affine_operand(
+                    data: from.base + begin * channels,
+                    scale: affine.map { UnsafePointer($0.base) },
+                    shift: affine.map { UnsafePointer($0.base + channels) },
+                    slope: piece.slope
                 )
+                nk_affine_rows(&voxels, to.base + begin * channels, end - begin, channels)
             }
         }
     }
@@ -173,19 +171,17 @@ struct SumStep: Step {
 
     func run(_ run: PlanRun) throws(CancelledError) {
         if a.affine == nil, b.affine == nil, a.slope == 1, b.slope == 1 {
-            try add(run, a, b, from: 0, rows: shape.reduce(1, *), channels: 1, item: 0)
+            try add(run, from: 0, rows: shape.reduce(1, *), channels: 1, item: 0)
             return
         }
         let voxels = shape[2...].reduce(1, *)
         for item in 0..<shape[0] {
-            try add(run, a, b, from: item * voxels * shape[1], rows: voxels, channels: shape[1], item: item)
+            try add(run, from: item * voxels * shape[1], rows: voxels, channels: shape[1], item: item)
         }
     }
 
     private func add(
         _ run: PlanRun,
-        _ a: Lowering.Piece,
-        _ b: Lowering.Piece,
         from: Int,
         rows: Int,
         channels: Int,

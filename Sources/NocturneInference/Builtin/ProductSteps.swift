@@ -109,21 +109,26 @@ struct ProductStep: Step {
             for index in range {
                 let (start, block) = (starts[index / (rows * columns)], index % (rows * columns))
                 let (row, column) = (block / columns * blockM, block % columns * blockN)
-                nk_matrix_product(
-                    a.isTransposed ? 1 : 0,
-                    b.isTransposed ? 1 : 0,
-                    min(blockM, m - row),
-                    min(blockN, n - column),
-                    k,
-                    alpha,
-                    left.base + start.a + a.offset(row: row),
-                    a.stride,
-                    right.base + start.b + b.offset(column: column),
-                    b.stride,
-                    0,
-                    to.base + start.result + row * resultStride + column,
-                    resultStride
+                var product = nk_product(
+                    a: nk_matrix(
+                        data: left.base + start.a + a.offset(row: row),
+                        stride: a.stride,
+                        transposed: a.isTransposed ? 1 : 0
+                    ),
+                    b: nk_matrix(
+                        data: right.base + start.b + b.offset(column: column),
+                        stride: b.stride,
+                        transposed: b.isTransposed ? 1 : 0
+                    ),
+                    c: to.base + start.result + row * resultStride + column,
+                    c_stride: resultStride,
+                    m: min(blockM, m - row),
+                    n: min(blockN, n - column),
+                    k: k,
+                    alpha: alpha,
+                    adds: 0
                 )
+                nk_matrix_product(&product)
             }
         }
     }

@@ -52,21 +52,22 @@ struct RowsStep: Step {
         let to = ParallelBuffer(run.floats(target))
         let (n, inner) = (rows.n, rows.inner)
         try run.forEachPart(of: rows.positions, cost: 4 * n) { begin, end in
+            var rows = nk_axis_rows(in: from.base, n: n, inner: inner, begin: begin, end: end)
             switch function {
-            case .reduce(let kind): nk_reduce(kind, from.base, to.base, n, inner, begin, end)
-            case .softmax(let logarithm): nk_softmax(from.base, to.base, n, inner, logarithm ? 1 : 0, begin, end)
+            case .reduce(let kind): nk_reduce(kind, &rows, to.base)
+            case .softmax(let logarithm): nk_softmax(&rows, logarithm ? 1 : 0, to.base)
             case .normalise(let p):
                 // Rows of which n is not the innermost axis have one element.
-                nk_normalise_rows(from.base, p.scale, p.shift, p.epsilon, to.base, n, begin, end)
+                nk_normalise_rows(&rows, p.scale, p.shift, p.epsilon, to.base)
             case .argument(let p):
-                nk_arg_extreme(p.smallest ? 1 : 0, p.last ? 1 : 0, from.base, to.base, n, inner, begin, end)
+                nk_arg_extreme(p.smallest ? 1 : 0, p.last ? 1 : 0, &rows, to.base)
             case .topK(let p):
                 run.scratch.withSlot { scratch in
                     let (values, indices) = p.indices ? (nil, to.base) : (to.base, nil)
-                    nk_top_k(p.smallest ? 1 : 0, from.base, values, indices, n, p.count, inner, begin, end, scratch)
+                    nk_top_k(p.smallest ? 1 : 0, &rows, p.count, values, indices, scratch)
                 }
             case .runningSum(let p):
-                nk_running_sum(p.exclusive ? 1 : 0, p.reversed ? 1 : 0, from.base, to.base, n, inner, begin, end)
+                nk_running_sum(p.exclusive ? 1 : 0, p.reversed ? 1 : 0, &rows, to.base)
             }
         }
     }

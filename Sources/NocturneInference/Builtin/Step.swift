@@ -47,13 +47,10 @@ struct PlanRun: @unchecked Sendable {
 
     func doubles(_ buffer: Int) -> UnsafeMutablePointer<Double> { buffers[buffer].assumingMemoryBound(to: Double.self) }
 
-    /// What a part of a loop reads and writes, in floats.
-    static let elementsOfPart = 1 << 16
-
     /// Divides a loop over `count` elements, each with about `cost` floats of memory traffic, into parts large enough
     /// to be worth passing to another thread.
     func forEachPart(of count: Int, cost: Int, _ body: @Sendable (Int, Int) -> Void) throws(CancelledError) {
-        let stride = max(1, Self.elementsOfPart / max(cost, 1))
+        let stride = max(1, StepWork.elementsOfPart / max(cost, 1))
         try scope.forEachRange(of: count, by: stride) { body($0.lowerBound, $0.upperBound) }
     }
 }
@@ -65,4 +62,27 @@ final class RunFailure: Sendable {
     var reason: String? { stored.withLock { $0 } }
 
     func record(_ reason: String) { stored.withLock { $0 = $0 ?? reason } }
+}
+
+/// Scratch memory, one slot for each thread that works on a run. A thread takes a slot for a chunk and returns it.
+final class ScratchSlots: @unchecked Sendable {
+    // Unchecked: the slots are disjoint, and each is held by one thread at a time.
+    private let base: UnsafeMutableRawPointer
+    private let stride: Int
+    private let free: Mutex<[Int]>
+
+    /// - Parameter base: `count * stride` bytes that must stay allocated longer than this object.
+    init(base: UnsafeMutableRawPointer, stride: Int, count: Int) {
+        self.base = base
+        self.stride = stride
+        free = Mutex(Array(0..<count))
+    }
+
+    func withSlot(_ body: (UnsafeMutableRawPointer) -> Void) {
+        let slot = free.withLock { $0.popLast() }
+        // A scope never runs more bodies at once than its width, and the session created that many slots.
+        guard let slot else { preconditionFailure("more threads than the scope's width") }
+        body(base + slot * stride)
+        free.withLock { $0.append(slot) }
+    }
 }

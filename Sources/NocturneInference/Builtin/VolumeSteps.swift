@@ -18,7 +18,6 @@ struct MoveStep: Step {
     init(
         _ parameters: MoveParameters,
         source: Lowering.Stored,
-        sourceShape: [Int],
         target: Lowering.Stored,
         targetOffset: Int,
         shape: [Int],

@@ -3,8 +3,11 @@
 package enum WorkspacePlanner {
     /// A buffer, with the first and last step that uses it.
     package struct Span {
+        /// Its size; 0 for one that needs no memory.
         package var bytes: Int
+        /// The index of the first step that uses it.
         package var first: Int
+        /// The index of the last step that uses it.
         package var last: Int
 
         package init(bytes: Int, first: Int, last: Int) {
@@ -14,11 +17,15 @@ package enum WorkspacePlanner {
         }
     }
 
+    /// Where the buffers are.
     package struct Layout: Sendable {
+        /// Of each buffer, in bytes, multiples of ``alignment``.
         package var offsets: [Int]
+        /// The size of the workspace.
         package var bytes: Int
     }
 
+    /// In bytes: a cache line, and the widest vector.
     package static let alignment = 64
 
     /// Largest first, each at the lowest offset that is free during its whole time of use.

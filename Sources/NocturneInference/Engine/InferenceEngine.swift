@@ -1,6 +1,3 @@
-public import NocturneConcurrency
-import NocturneSystem
-
 /// An engine that can run ONNX networks.
 public protocol InferenceEngine: Sendable {
     /// The name used for `--engine` and in result files.
@@ -8,6 +5,16 @@ public protocol InferenceEngine: Sendable {
 
     /// For example `2026.4.1`; nil for an engine that is part of Nocturne.
     var version: String? { get }
+
+    /// Where networks run: `cpu`, or a device such as `cuda:0`.
+    var device: String { get }
+
+    /// What results of other engines, or of this one elsewhere, differ by: the name, and for a device the library's
+    /// version and the device.
+    var identity: String { get }
+
+    /// What is known of the engine's installation, for display.
+    var facts: String { get }
 
     /// The precisions that ``load(onnx:precision:)`` accepts on this machine.
     var precisions: [InferencePrecision] { get }
@@ -29,7 +36,15 @@ public protocol InferenceEngine: Sendable {
 }
 
 extension InferenceEngine {
+    /// By default the engine is a part of Nocturne.
     public var version: String? { nil }
+    /// By default the processor.
+    public var device: String { "cpu" }
+    /// By default results depend on the engine alone.
+    public var identity: String { name }
+    /// By default the version.
+    public var facts: String { version ?? "available" }
+    /// By default both are the same.
     public var distinguishesExact: Bool { false }
 
     /// By default nothing is limited: an engine that packs no weights itself.
@@ -37,6 +52,47 @@ extension InferenceEngine {
 
     /// By default nothing is known before loading.
     public func missingFeature(for network: String) throws -> String? { nil }
+
+    /// - Throws: ``ModelFormatError/unsupportedPrecision(asked:offered:)`` for a precision that is not one of ``precisions``.
+    func check(_ precision: InferencePrecision) throws(ModelFormatError) {
+        guard precisions.contains(precision) else {
+            throw .unsupportedPrecision(asked: precision, offered: precisions)
+        }
+    }
+}
+
+/// An entry of the engine registry: what is known of an engine before it is started.
+///
+/// To add an engine, add one folder with an ``InferenceEngine`` and its kind, and one line in ``InferenceEngines/all``.
+public struct InferenceEngineKind: Sendable {
+    /// The value of `--engine` that selects it; also the name stored in results.
+    public let name: String
+    /// The display name, such as "OpenVINO".
+    public let title: String
+    /// Whether it uses software that may not be installed.
+    public let needsInstallation: Bool
+    /// Whether the engine may use a device other than the processor here. `auto` asks such engines first.
+    public let mayUseDevice: @Sendable (_ environment: [String: String]) -> Bool
+    /// Starts the engine. The environment is that of the process; engines use it to find their libraries. Throws the reason why
+    /// the engine is not available on this machine.
+    public let make: @Sendable (_ environment: [String: String]) throws -> any InferenceEngine
+
+    /// - Parameters:
+    ///   - mayUseDevice: by default, only the processor.
+    ///   - make: throws the reason why the engine is not available on this machine.
+    public init(
+        name: String,
+        title: String,
+        needsInstallation: Bool,
+        mayUseDevice: @escaping @Sendable (_ environment: [String: String]) -> Bool = { _ in false },
+        make: @escaping @Sendable (_ environment: [String: String]) throws -> any InferenceEngine
+    ) {
+        self.name = name
+        self.title = title
+        self.needsInstallation = needsInstallation
+        self.mayUseDevice = mayUseDevice
+        self.make = make
+    }
 }
 
 /// A network in memory, ready to be bound to a shape. Any number of sessions share its weights.
@@ -53,8 +109,14 @@ public protocol LoadedNetwork: Sendable {
     /// How many bytes of packed weights this network and others keep together, but for those of the networks in use.
     var packedLimit: Int { get }
 
-    /// The instruction set for which the kernels were chosen, such as `avx512`; results depend on it.
+    /// The instruction set for which the kernels were chosen, such as `avx512`, or the device; results depend on it.
     var instructionSet: String { get }
+
+    /// The name of the engine that runs the network instead of the device that was chosen, and why; nil while the device does.
+    var substitute: (engine: String, fault: DeviceFault)? { get }
+
+    /// The inference of an item, which ran this network, has ended.
+    func ended(_ item: String)
 
     /// The number of bytes that a session of this shape maps: planned activations, and scratch for `width` threads.
     ///
@@ -68,8 +130,8 @@ public protocol LoadedNetwork: Sendable {
     /// ``workspaceBytes(inputShapes:width:)``.
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]]
 
-    /// How the time of a session of this shape falls with the number of threads; nil where the engine does not say. Plans the
-    /// shape in the same way as ``workspaceBytes(inputShapes:width:)``.
+    /// How the time of a session of this shape falls with the number of threads; nil where the engine does not report it. Plans
+    /// the shape in the same way as ``workspaceBytes(inputShapes:width:)``.
     func threadScaling(inputShapes: [String: [Int]]) throws -> ThreadScaling?
 
     /// Whether sessions use the memory that is passed to them. An engine that manages its own memory does not.
@@ -81,16 +143,23 @@ public protocol LoadedNetwork: Sendable {
     ///   - memory: the memory for activations; it may be shared by several sessions, of any networks, that never run at
     ///     the same time.
     /// - Throws: ``ModelFormatError``; `AllocationError` when the system has not enough memory.
-    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession
+    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> NetworkSession
 
     /// Frees plans and packed weights that no session uses; they are created again when needed.
     func dropPlans()
 }
 
 extension LoadedNetwork {
+    /// By default the engine does not report it.
     public func threadScaling(inputShapes: [String: [Int]]) throws -> ThreadScaling? { nil }
 
+    /// By default nothing takes its place.
+    public var substitute: (engine: String, fault: DeviceFault)? { nil }
+    /// By default nothing is recorded.
+    public func ended(_ item: String) {}
+    /// By default nothing is packed.
     public var packedBytes: Int { 0 }
+    /// By default there is no limit.
     public var packedLimit: Int { .max }
 
     /// ``workspaceBytes(inputShapes:width:)`` with the shape of the first input.
@@ -110,43 +179,20 @@ extension LoadedNetwork {
     }
 
     /// A session with its own memory.
-    public func makeSession(inputShapes: [String: [Int]], width: Int) throws -> any NetworkSession {
+    public func makeSession(inputShapes: [String: [Int]], width: Int) throws -> NetworkSession {
         try makeSession(inputShapes: inputShapes, width: width, memory: SessionMemory())
     }
 
     /// A session for a shape of the first input.
-    public func makeSession(inputShape: [Int], width: Int, memory: SessionMemory = SessionMemory()) throws
-        -> any NetworkSession
-    {
+    public func makeSession(
+        inputShape: [Int],
+        width: Int,
+        memory: SessionMemory = SessionMemory()
+    ) throws -> NetworkSession {
         try makeSession(inputShapes: firstInput(inputShape), width: width, memory: memory)
     }
 
     private func firstInput(_ shape: [Int]) -> [String: [Int]] {
         inputs.first.map { [$0.name: shape] } ?? [:]
     }
-}
-
-/// A network bound to shapes, with a workspace that is reused from run to run. To be used by one caller at a time.
-///
-/// Tensors are in ONNX order (N, C, D, H, W), C order, float32. A run checks the scope's flag between layers and
-/// between chunks of a layer. For a given instruction set the result is bit-identical for any number of threads.
-public protocol NetworkSession: AnyObject {
-    /// Extents by input name.
-    var inputShapes: [String: [Int]] { get }
-    /// Extents by output name.
-    var outputShapes: [String: [Int]] { get }
-    /// The number of bytes that this session has mapped.
-    var workspaceBytes: Int { get }
-
-    /// Runs a network that has one input, and writes its first output.
-    /// - Throws: `CancelledError`; ``ModelFormatError`` when the buffers do not have the shapes' sizes or the network
-    ///   has more inputs.
-    func run(
-        input: UnsafeBufferPointer<Float>,
-        output: UnsafeMutableBufferPointer<Float>,
-        scope: ComputeScope
-    ) throws
-
-    /// Runs a network with any number of inputs and outputs, by name.
-    func run(_ inputs: [String: Tensor], scope: ComputeScope) throws -> [String: Tensor]
 }

@@ -7,8 +7,11 @@ import NocturneSystem
 public enum EngineComparison {
     /// One engine with one precision.
     public struct Row: Sendable, Codable {
+        /// Its name.
         public var engine: String
+        /// The one that was asked for.
         public var precision: InferencePrecision
+        /// What the kernels or the library used, with the version of the library.
         public var instructionSet: String
         /// Largest difference from the reference, divided by the reference's largest value.
         public var maximumRelativeDifference: Double
@@ -26,18 +29,26 @@ public enum EngineComparison {
 
     /// A configuration that could not be run, and the reason.
     public struct Unavailable: Sendable, Codable {
+        /// Its name.
         public var engine: String
+        /// Nil if the engine is not available at all.
         public var precision: InferencePrecision?
+        /// The error as text.
         public var reason: String
     }
 
+    /// What was measured for one network.
     public struct Report: Sendable, Codable {
+        /// The path of the ONNX file, or its name in a package.
         public var network: String
+        /// Of the first input (N, C, …).
         public var inputShape: [Int]
+        /// That shared each run.
         public var threads: Int
         /// The first is the reference: the builtin engine's `exact`, or the first engine that runs if the builtin
         /// engine lacks an operator.
         public var rows: [Row]
+        /// What did not run.
         public var absent: [Unavailable]
     }
 
@@ -63,7 +74,7 @@ public enum EngineComparison {
         var engines: [any InferenceEngine] = []
         for kind in InferenceEngines.all.kinds {
             do {
-                engines.append(try kind.make(environment: environment))
+                engines.append(try kind.make(environment))
             } catch {
                 absent.append(Unavailable(engine: kind.name, precision: nil, reason: "\(error)"))
             }
@@ -80,7 +91,7 @@ public enum EngineComparison {
                     let result = try timed(network, patch, shape, more, max(repeats, 1), scope)
                     let base = reference ?? (result.values, result.shape, result.seconds)
                     reference = base
-                    let difference = relativeDifferences(result.values, base.values)
+                    let difference = Tensor.relativeDifferences(result.values, base.values)
                     rows.append(
                         Row(
                             engine: engine.name,
@@ -141,25 +152,6 @@ public enum EngineComparison {
         }
         let sorted = seconds.dropFirst().sorted()
         return (values, outputShape, sorted[sorted.count / 2], network.weightBytes + session.workspaceBytes)
-    }
-
-    /// Uses sums in double precision, so that small differences are not lost in a large patch.
-    static func relativeDifferences(_ found: [Float], _ expected: [Float]) -> (maximum: Double, rms: Double) {
-        var largest = 0.0
-        var largestDifference = 0.0
-        var squares = 0.0
-        var differenceSquares = 0.0
-        for (one, other) in zip(found, expected) {
-            let difference = Double(one) - Double(other)
-            // If a value is NaN, the difference is infinite.
-            guard difference.isFinite else { return (.infinity, .infinity) }
-            largest = max(largest, abs(Double(other)))
-            largestDifference = max(largestDifference, abs(difference))
-            squares += Double(other) * Double(other)
-            differenceSquares += difference * difference
-        }
-        func ratio(_ part: Double, _ whole: Double) -> Double { part == 0 ? 0 : whole == 0 ? .infinity : part / whole }
-        return (ratio(largestDifference, largest), ratio(differenceSquares, squares).squareRoot())
     }
 
     /// The fraction of positions whose largest class (axis 1, the lower one on a tie) is the same.

@@ -51,7 +51,7 @@ extension GraphBinder {
             if let output = node.outputs.first, case .runtime(let index)? = values[output],
                 integerValues.contains(index)
             {
-                // A value of its own, because divisions of integers are others than those of floats.
+                // A separate value, because divisions of integers differ from those of floats.
                 let function = UnaryFunction(kind: Int32(NK_UNARY_LEAKY), first: 1)
                 let copy = try append(.unary(function), [index], shape: bound.shapes[index], node: node)
                 integerValues.remove(copy)

@@ -79,7 +79,7 @@ extension GraphBinder {
         }
     }
 
-    /// Checks constant indices, each for an axis of its own extent; those computed at run time are checked there.
+    /// Checks constant indices, each for an axis with its own extent; those computed at run time are checked there.
     private func check(
         _ indices: Value,
         extents: [Int],

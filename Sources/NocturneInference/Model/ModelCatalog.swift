@@ -35,7 +35,9 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
 public struct ModelCatalog: Sendable {
     /// A folder with a `model.json`, and the result of loading it.
     public struct Entry: Sendable {
+        /// The path of the package folder.
         public let folder: String
+        /// The package, or why it cannot be used.
         public let package: Result<ModelPackage, ModelPackageError>
 
         /// The last component of the folder's path.
@@ -145,14 +147,22 @@ public struct ModelCatalog: Sendable {
 
     /// What can be done about a path that people take for a package; nil for all others.
     private static func adviceAbout(_ path: String) -> String? {
-        func holds(_ name: String) -> Bool { FileSystem.kind(path + "/" + name) == .file }
-        if !isPackage(path), holds("plans.json"), holds("dataset.json") {
-            return
-                "a trained nnU-Net folder; `nocturne-export nnunet` (Tools/export/export_nnunet.py) makes a package of it"
+        func isTrained(_ folder: String) -> Bool {
+            ["plans.json", "dataset.json"].allSatisfy { FileSystem.kind(folder + "/" + $0) == .file }
+        }
+        let command = "`nocturne-export nnunet` (Tools/export/export_nnunet.py) makes a package of"
+        if !isPackage(path), isTrained(path) { return "a trained nnU-Net folder; \(command) it" }
+        if !isPackage(path), FileSystem.kind(path) == .folder {
+            let trained = FileSystem.entries(path).sorted().filter { isTrained(path + "/" + $0) }
+            if let first = trained.first {
+                let more = trained.count > 1 ? ", and \(trained.count - 1) more" : ""
+                return "a folder with trained nnU-Net folders (\(first)\(more)); \(command) one of them"
+            }
         }
         if FileSystem.kind(path) == .file, path.lowercased().hasSuffix(".onnx") {
             return "a network alone; a model package is a folder with it and a model.json that describes its use"
         }
+        if FileSystem.kind(path) == .file { return "a file; a model package is a folder with a model.json" }
         return nil
     }
 

@@ -9,7 +9,19 @@ package struct ModelDocument: Decodable {
 
     struct Channel: Decodable {
         let name: String
-        let normalization: Normalization
+        let normalization: Normalizations
+    }
+
+    /// One normalisation, or a list of them in a row.
+    package struct Normalizations: Decodable {
+        let steps: [Normalization]
+        let isList: Bool
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            isList = (try? decoder.unkeyedContainer()) != nil
+            steps = isList ? try container.decode([Normalization].self) : [try container.decode(Normalization.self)]
+        }
     }
 
     package struct Normalization: Decodable {
@@ -23,12 +35,14 @@ package struct ModelDocument: Decodable {
         let lower: Double?
         let upper: Double?
         let countPadding: Bool?
+        let clip: Bool?
     }
 
     struct Label: Decodable {
         let value: WholeNumber
         let name: String
         let color: String
+        let title: String?
         let code: Code?
     }
 

@@ -26,14 +26,18 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case cancelled
     }
 
+    /// `model.packageUnusable`
     public var faultCode: FaultCode { FaultCode("model", "packageUnusable") }
 
+    /// The kind of error.
     public let code: Code
     /// The path of the file that caused the error.
     public let file: String
     /// The key in `model.json`, for instance `labels[2].value`; nil when the error does not concern a key.
     public let key: String?
+    /// What a package must have there.
     public let expected: String
+    /// What it has, shortened to 80 characters where it comes from the file.
     public let found: String
 
     public init(code: Code, file: String, key: String? = nil, expected: String, found: String) {
@@ -44,7 +48,23 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         self.found = found
     }
 
+    /// The file, the key, and what was expected and found.
     public var description: String {
         "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found)"
+    }
+}
+
+/// Why a package, valid as such, cannot be used by a recipe.
+public struct UnusablePackageError: Error, Sendable, CustomStringConvertible {
+    /// The id of the package.
+    public let package: String
+    /// The fact, without the package's name.
+    public let detail: String
+
+    public var description: String { "model \(package): \(detail)" }
+
+    package init(package: String, detail: String) {
+        self.package = package
+        self.detail = detail
     }
 }

@@ -1,3 +1,4 @@
+package import NocturneCore
 import NocturneSystem
 
 /// Converts the content of `model.json` to checked values, and throws at the first error.
@@ -78,21 +79,44 @@ package struct ModelValidation {
             if channels.contains(where: { $0.name == channel.name }) {
                 throw refuse(.duplicate, "\(key).name", expected: "every channel once", found: "\(channel.name) twice")
             }
-            let normalization = try normalization(channel.normalization, key: "\(key).normalization")
-            channels.append(ModelChannel(name: channel.name, normalization: normalization))
+            let normalizations = try normalizations(channel.normalization, key: "\(key).normalization")
+            channels.append(ModelChannel(name: channel.name, normalizations: normalizations))
         }
         return channels
     }
 
-    package func normalization(
+    /// The normalisations of one channel, in a row.
+    package func normalizations(
+        _ raw: ModelDocument.Normalizations,
+        key: String
+    ) throws(ModelPackageError) -> [Normalization] {
+        try checkLength(raw.steps.count, key: key)
+        if raw.steps.isEmpty { throw refuse(key, expected: "at least one normalisation", found: "none") }
+        var steps: [Normalization] = []
+        for (index, step) in raw.steps.enumerated() {
+            let key = raw.isList ? "\(key)[\(index)]" : key
+            // The mask belongs to the volume as it is read.
+            if step.useMask == true, raw.steps.count > 1 {
+                throw refuse("\(key).useMask", expected: "a mask for a single normalisation only", found: "several")
+            }
+            steps.append(try normalization(step, key: key))
+        }
+        return steps
+    }
+
+    private func normalization(
         _ raw: ModelDocument.Normalization,
         key: String
-    ) throws(ModelPackageError) -> IntensityNormalization {
+    ) throws(ModelPackageError) -> Normalization {
         if raw.useMask == true, raw.scheme != "zScore" {
             throw refuse("\(key).useMask", expected: "a mask with zScore only", found: raw.scheme)
         }
         if raw.nonzero == true, raw.scheme != "zScore" || raw.useMask == true {
             throw refuse("\(key).nonzero", expected: "nonzero with zScore only, and without useMask", found: raw.scheme)
+        }
+        for (name, isGiven) in [("clip", raw.clip), ("countPadding", raw.countPadding)]
+        where isGiven == true && raw.scheme != "quantiles" {
+            throw refuse("\(key).\(name)", expected: "\(name) with quantiles only", found: raw.scheme)
         }
         switch raw.scheme {
         case "zScore": return raw.nonzero == true ? .zScoreOfNonzero : .zScore(usesMask: raw.useMask ?? false)
@@ -102,14 +126,14 @@ package struct ModelValidation {
         case "quantiles": return try quantiles(raw, key: key)
         case "rescale":
             let (lower, upper) = try bounds(raw, key: key)
-            return .rescale(lowerBound: lower, upperBound: upper)
+            return .rescale(lower: lower, upper: upper)
         case "linear":
             let (mean, deviation) = try moments(raw, key: key)
-            return .linear(mean: mean, standardDeviation: deviation)
+            return .linear(mean: mean, deviation: deviation)
         case "ct":
             let (lower, upper) = try bounds(raw, key: key)
             let (mean, deviation) = try moments(raw, key: key)
-            return .ct(lowerBound: lower, upperBound: upper, mean: mean, standardDeviation: deviation)
+            return .ct(lower: lower, upper: upper, mean: mean, deviation: deviation)
         default:
             throw refuse(
                 "\(key).scheme",
@@ -146,7 +170,7 @@ package struct ModelValidation {
     private func quantiles(
         _ raw: ModelDocument.Normalization,
         key: String
-    ) throws(ModelPackageError) -> IntensityNormalization {
+    ) throws(ModelPackageError) -> Normalization {
         let lower = try number(raw.lower, key: "\(key).lower")
         let upper = try number(raw.upper, key: "\(key).upper")
         guard lower >= 0, upper <= 1, lower < upper else {
@@ -155,7 +179,8 @@ package struct ModelValidation {
         return .quantiles(
             lower: raw.lower ?? 0,
             upper: raw.upper ?? 1,
-            countsPadding: raw.countPadding ?? false
+            countsPadding: raw.countPadding ?? false,
+            clips: raw.clip ?? false
         )
     }
 
@@ -188,10 +213,20 @@ package struct ModelValidation {
             guard let color = LabelColor(label.color) else {
                 throw refuse("\(key).color", expected: "#rrggbb", found: label.color)
             }
-            let code = label.code.map { LabelCode(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) }
-            labels.append(ModelLabel(value: value, name: label.name, color: color, code: code))
+            let code = label.code.map { CodedConcept(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) }
+            let title = try checkedTitle(label.title, key: "\(key).title")
+            labels.append(ModelLabel(value: value, name: label.name, title: title, color: color, code: code))
         }
         return labels
+    }
+
+    private func checkedTitle(_ title: String?, key: String) throws(ModelPackageError) -> String? {
+        guard let title else { return nil }
+        let isOneLine = title.unicodeScalars.allSatisfy { $0.value >= 32 && !(127..<160).contains($0.value) }
+        guard isOneLine, (1...1000).contains(title.utf8.count) else {
+            throw refuse(key, expected: "one line of 1 to 1000 bytes", found: title)
+        }
+        return title
     }
 
     private func checkName(_ name: String, key: String) throws(ModelPackageError) {

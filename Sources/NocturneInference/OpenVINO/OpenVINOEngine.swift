@@ -1,5 +1,4 @@
 internal import COpenVINO
-internal import Foundation
 
 /// Runs networks with OpenVINO, for graphs with operators that ``BuiltinEngine`` does not support.
 ///
@@ -17,12 +16,21 @@ public struct OpenVINOEngine: InferenceEngine {
     /// `nocturne/openvino` in the user's data folder, the packages of python3 on the `PATH`, and the system's folders.
     ///
     /// The first call in a process takes about 20 ms and 10 MB.
-    /// - Throws: ``OpenVINOError``
-    public init(environment: [String: String]) throws(OpenVINOError) {
-        library = try OpenVINOLibrary.shared(try OpenVINOLocator(environment: environment).find())
+    /// - Throws: ``EngineError``
+    public init(environment: [String: String]) throws(EngineError) {
+        library = try OpenVINOLibrary.shared(environment)
     }
 
-    public var name: String { "openvino" }
+    /// In the registry.
+    public static let kind = InferenceEngineKind(
+        name: "openvino",
+        title: "OpenVINO",
+        needsInstallation: true,
+        make: { try OpenVINOEngine(environment: $0) }
+    )
+
+    /// `openvino`
+    public var name: String { Self.kind.name }
 
     /// For example `2026.4.1`.
     public var version: String? { library.version }
@@ -40,23 +48,22 @@ public struct OpenVINOEngine: InferenceEngine {
     /// Weights in other files are supported. Temporarily needs twice the file's size in memory.
     /// - Throws: ``ModelFormatError``
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
-        guard precisions.contains(precision) else {
-            throw ModelFormatError.unsupportedPrecision(asked: precision, offered: precisions)
+        try check(precision)
+        return try LibraryNetwork(path: path, instructionSet: instructionSet(precision)) { graph in
+            let wrong = graph?.openVINODifferences ?? []
+            guard wrong.isEmpty else {
+                throw EngineError(
+                    .differs,
+                    of: OpenVINOLibrary.library,
+                    "\(path): OpenVINO returns other values than ONNX specifies for \(wrong.joined(separator: ", "))"
+                )
+            }
+            return try OpenVINOModel(library, path: path, precision: precision)
         }
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
-            throw ModelFormatError.unreadable(path: path, reason: isFolder.boolValue ? "a folder" : "no such file")
-        }
-        let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
-        guard let size, FileManager.default.isReadableFile(atPath: path) else {
-            throw ModelFormatError.unreadable(path: path, reason: "no permission")
-        }
-        guard size > 0 else { throw ModelFormatError.malformed(path: path, reason: "the file is empty") }
-        return try OpenVINONetwork(library, path: path, precision: precision, fileBytes: size)
     }
 
     /// The engine's version and the processor's instruction set for the precision: results depend on both.
-    static func instructionSet(_ library: OpenVINOLibrary, _ precision: InferencePrecision) -> String {
+    private func instructionSet(_ precision: InferencePrecision) -> String {
         let vectors =
             switch (covino_processor(), precision) {
             case (3, .bfloat16): "amx_bf16"
@@ -66,5 +73,43 @@ public struct OpenVINOEngine: InferenceEngine {
             default: "baseline"
             }
         return "openvino \(library.version) \(vectors)"
+    }
+}
+
+/// Forms of operators for which OpenVINO was observed to return other values than ONNX Runtime, the builtin engine and
+/// the standard (2024.6 and 2026.4). A network that contains one is refused: a wrong label map is worse than none.
+extension NetworkGraph {
+    var openVINODifferences: [String] {
+        var found: Set<String> = []
+        for node in nodes {
+            switch node.op {
+            case "ConvTranspose":
+                // The padding implied by the shape is added on the other side.
+                if let shape = node.integers("output_shape"), !shape.isEmpty {
+                    found.insert("ConvTranspose (output_shape)")
+                }
+            case "Softmax", "LogSoftmax", "Hardmax":
+                // Before operator set 13 all axes from this one on are treated as one; only for the last axis alone is
+                // the meaning unchanged.
+                if opset < 13, node.integer("axis", 1) != -1 {
+                    found.insert("\(node.op) (operator set \(opset), axis \(node.integer("axis", 1)))")
+                }
+            default: break
+            }
+        }
+        if outputsAnInput { found.insert("an output that is an input unchanged") }
+        return found.sorted()
+    }
+
+    /// OpenVINO leaves the caller's buffer of such an output unchanged.
+    private var outputsAnInput: Bool {
+        // In execution order, so that chains are followed.
+        var unchanged = Set(inputs.map(\.name))
+        for node in nodes where ["Identity", "Dropout"].contains(node.op) {
+            if let input = node.inputs.first, unchanged.contains(input), let output = node.outputs.first {
+                unchanged.insert(output)
+            }
+        }
+        return outputs.contains { unchanged.contains($0.name) }
     }
 }

@@ -15,79 +15,72 @@ final class OpenVINOLibrary: @unchecked Sendable {
     let table: OpaquePointer
     let core: UnsafeMutableRawPointer
 
-    private static let loaded = Mutex<[String: OpenVINOLibrary]>([:])
-    /// Held while a network is compiled, so that the growth of memory is caused by that network only.
-    static let compiling = Mutex<Void>(())
+    static let library = EngineLibrary(
+        engine: "openvino",
+        title: "OpenVINO",
+        installer: "Tools/install-openvino",
+        faultCode: .openVINO,
+        file: "libopenvino_c.so",
+        packageFolder: "openvino/libs",
+        namedFolders: ["libs", "runtime/lib/intel64"],
+        systemFolders: EngineLibrary.names(in: "/opt/intel").filter { $0.hasPrefix("openvino") }
+            .sorted(by: EngineLibrary.isNewer)
+            .flatMap { ["/opt/intel/\($0)/runtime/lib/intel64", "/opt/intel/\($0)/runtime/lib/aarch64"] }
+    )
 
-    static func shared(_ path: String) throws(OpenVINOError) -> OpenVINOLibrary {
-        let result = loaded.withLock { loaded -> Result<OpenVINOLibrary, OpenVINOError> in
-            if let known = loaded[path] { return .success(known) }
-            return Result { () throws(OpenVINOError) in
-                let library = try OpenVINOLibrary(path)
-                loaded[path] = library
-                return library
-            }
+    private static let loaded = Mutex<[String: OpenVINOLibrary]>([:])
+
+    /// The library that ``EngineLibrary/find(_:)`` finds.
+    static func shared(_ environment: [String: String]) throws(EngineError) -> OpenVINOLibrary {
+        let path = try library.find(environment)
+        return try loaded.withLock { (loaded) throws(EngineError) in
+            if let known = loaded[path] { return known }
+            let library = try OpenVINOLibrary(path)
+            loaded[path] = library
+            return library
         }
-        return try result.get()
     }
 
-    private init(_ path: String) throws(OpenVINOError) {
-        var reason = [CChar](repeating: 0, count: 1024)
-        guard let table = covino_open(path, &reason, reason.count) else {
-            throw .unusableLibrary(path: path, reason: Self.text(reason))
+    private init(_ path: String) throws(EngineError) {
+        var reason = MessageBuffer()
+        guard let table = reason.fill({ covino_open(path, $0, $1) }) else {
+            throw Self.library.unusable(path, reason.text)
         }
         var core: UnsafeMutableRawPointer?
         let status = covino_core(table, &core)
-        guard status == 0, let core else {
-            throw .unusableLibrary(path: path, reason: Self.message(table, status))
-        }
+        guard status == 0, let core else { throw Self.library.unusable(path, Self.message(table, status)) }
         self.path = path
         self.table = table
         self.core = core
-        version = Self.versionNumber(table)
+        var number = MessageBuffer()
+        // The release without the build number: complete for display, and sufficient to distinguish results.
+        version =
+            number.fill { covino_version(table, $0, $1) } == 0
+            ? number.text.split(separator: "-").first.map(String.init) ?? "unknown" : "unknown"
         capabilities = Self.values(of: "OPTIMIZATION_CAPABILITIES", table, core)
         properties = Self.values(of: "SUPPORTED_PROPERTIES", table, core)
         guard !capabilities.isEmpty else {
-            throw .unusableLibrary(path: path, reason: "its plugin for the processor (CPU) cannot be loaded")
+            throw Self.library.unusable(path, "its plugin for the processor (CPU) cannot be loaded")
         }
     }
 
-    /// OpenVINO's message for the error that just occurred.
-    func message(_ status: Int32) -> String { Self.message(table, status) }
+    /// OpenVINO's message for the error that just occurred, as the reason why a network is refused.
+    func says(_ status: Int32) -> String { "OpenVINO \(version): \(Self.message(table, status))" }
 
-    private static func message(_ table: OpaquePointer, _ status: Int32) -> String {
-        var buffer = [CChar](repeating: 0, count: 8192)
-        covino_last_message(table, status, &buffer, buffer.count)
-        return OpenVINOError.condensed(text(buffer))
+    /// The error of a step with a network that just failed.
+    func failed(_ network: String, _ step: String, _ status: Int32) -> EngineError {
+        Self.library.failed(network, step, Self.message(table, status))
     }
 
-    /// The release without the build number: complete for display, and sufficient to distinguish results.
-    private static func versionNumber(_ table: OpaquePointer) -> String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard covino_version(table, &buffer, buffer.count) == 0 else { return "unknown" }
-        return text(buffer).split(separator: "-").first.map(String.init) ?? "unknown"
+    private static func message(_ table: OpaquePointer, _ status: Int32) -> String {
+        var buffer = MessageBuffer(count: 8192)
+        buffer.fill { covino_last_message(table, status, $0, $1) }
+        return EngineError.condensed(buffer.text)
     }
 
     private static func values(of key: String, _ table: OpaquePointer, _ core: UnsafeMutableRawPointer) -> Set<String> {
-        var buffer = [CChar](repeating: 0, count: 16384)
-        guard covino_core_property(table, core, key, &buffer, buffer.count) == 0 else { return [] }
-        return Set(text(buffer).split { $0 == " " || $0 == "," }.map(String.init))
-    }
-
-    static func text(_ buffer: [CChar]) -> String {
-        String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-}
-
-/// Calls `body` with C strings that are valid for the duration of the call.
-func withCStrings<R>(_ strings: [String], _ body: ([UnsafePointer<CChar>?]) throws -> R) rethrows -> R {
-    var bytes: [CChar] = []
-    var starts: [Int] = []
-    for string in strings {
-        starts.append(bytes.count)
-        bytes += string.utf8CString
-    }
-    return try bytes.withUnsafeBufferPointer { buffer in
-        try body(starts.map { start in buffer.baseAddress.map { $0 + start } })
+        var buffer = MessageBuffer(count: 16384)
+        guard buffer.fill({ covino_core_property(table, core, key, $0, $1) }) == 0 else { return [] }
+        return Set(buffer.text.split { $0 == " " || $0 == "," }.map(String.init))
     }
 }

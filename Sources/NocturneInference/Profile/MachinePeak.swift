@@ -8,6 +8,7 @@ internal import NocturneSystem
 ///
 /// Other work on the machine lowers them. Steps whose tensors fit in the caches can exceed the rate of memory.
 public struct MachinePeak: Sendable, Codable, Equatable {
+    /// That measured at the same time.
     public var threads: Int
     /// The instructions of the float32 products. Matrix products and attention use the processor's best ones,
     /// whatever the limit of the instruction set.
@@ -38,6 +39,7 @@ public struct MachinePeak: Sendable, Codable, Equatable {
     package struct Effort: Sendable {
         /// Seconds of one test, of which ``repeats`` are made.
         package var seconds: Double
+        /// The fastest one counts.
         package var repeats: Int
         /// Bytes of each of the two buffers.
         package var copiedBytes: Int

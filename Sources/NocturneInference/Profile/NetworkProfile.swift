@@ -1,17 +1,21 @@
 /// Where the time of a network goes: its steps, and the kinds of steps, against the peak of the machine.
 public struct NetworkProfile: Sendable, Codable {
+    /// What the machine can do at most.
     public var peak: MachinePeak
     /// In execution order.
-    public var steps: [Step]
+    public var steps: [StepEntry]
     /// Those that the network has, in the order of ``StepKind``.
     public var kinds: [Kind]
+    /// Of all steps.
     public var total: Figures
     /// What other numbers of threads would take, without what threads share.
     public var scaling: [Scaling]
 
     /// A number of threads.
     public struct Scaling: Sendable, Codable, Equatable {
+        /// 1 to 64.
         public var threads: Int
+        /// Of a run.
         public var seconds: Double
         /// The share of the threads' time in which they compute, from 0 to 1.
         public var efficiency: Double
@@ -19,18 +23,25 @@ public struct NetworkProfile: Sendable, Codable {
         public var gigabytesPerSecond: Double
     }
 
-    public struct Step: Sendable, Codable {
+    /// A step of the plan.
+    public struct StepEntry: Sendable, Codable {
+        /// As in the timings.
         public var title: String
+        /// What it computes.
         public var kind: StepKind
         /// How a convolution is computed, such as "direct" or "minimal 4x4".
         public var method: String?
+        /// Of its fastest run.
         public var figures: Figures
     }
 
+    /// All steps of one kind.
     public struct Kind: Sendable, Codable {
+        /// Of these steps.
         public var kind: StepKind
         /// The number of steps.
         public var steps: Int
+        /// Added up.
         public var figures: Figures
     }
 
@@ -45,10 +56,13 @@ public struct NetworkProfile: Sendable, Codable {
         /// Operations that are computed: products, with channels padded to whole vectors, and the transforms of
         /// minimal filtering.
         public var realOperations: Double
+        /// ``effectiveOperations`` in 1e9 per second.
         public var effectiveGigaflopsPerSecond: Double
+        /// ``realOperations`` in 1e9 per second.
         public var realGigaflopsPerSecond: Double
         /// The bytes of inputs, outputs and packed weights, once each.
         public var bytes: Double
+        /// ``bytes`` in 1e9 per second.
         public var gigabytesPerSecond: Double
         /// The time that the real operations need at the peak of their operands, relative to the time taken: 1 is the
         /// peak. nil without operations, and where the peak of some was not measured.
@@ -64,7 +78,7 @@ public struct NetworkProfile: Sendable, Codable {
         let all = Array(zip(works, seconds))
         self.peak = peak
         steps = zip(titles, all).map { title, step in
-            Step(
+            StepEntry(
                 title: title,
                 kind: step.0.kind,
                 method: step.0.method,

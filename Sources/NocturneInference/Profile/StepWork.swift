@@ -18,6 +18,7 @@ public enum StepKind: String, Sendable, Codable, CaseIterable, CustomStringConve
     /// Reading and writing at indices computed at run time.
     case indexing
 
+    /// For people.
     public var description: String {
         switch self {
         case .depthwiseConvolution: "depthwise convolution"
@@ -51,6 +52,7 @@ package struct StepWork: Sendable, Equatable {
         case tiles
     }
 
+    /// Where a profile adds it.
     package var kind: StepKind
     /// The method of a convolution, such as "minimal 4x4".
     package var method: String?
@@ -60,21 +62,27 @@ package struct StepWork: Sendable, Equatable {
     package var products = 0.0
     /// Operations of the transforms of minimal filtering, in float32.
     package var transforms = 0.0
+    /// Of the products.
     package var operands = Operands.float32
+    /// Read and written, once each.
     package var bytes = 0.0
     /// The parts that threads take one by one.
     package var parts = 1
 
+    /// What a part of a loop over elements reads and writes, in floats.
+    package static let elementsOfPart = 1 << 16
+
+    /// Without operations and bytes at first.
     package init(_ kind: StepKind, method: String? = nil) {
         self.kind = kind
         self.method = method
     }
 
-    /// A step without products that reads and writes so many elements of 4 bytes.
+    /// A step without products that reads and writes `elements` elements of 4 bytes.
     package static func traffic(_ kind: StepKind, elements: Int) -> StepWork {
         var work = StepWork(kind)
         work.bytes = 4 * Double(elements)
-        work.parts = max(1, elements / PlanRun.elementsOfPart)
+        work.parts = max(1, elements / elementsOfPart)
         return work
     }
 

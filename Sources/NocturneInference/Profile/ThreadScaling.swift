@@ -2,14 +2,16 @@
 ///
 /// A step is a loop over equal parts that any thread takes one by one, and the next step begins when all parts have ended. With
 /// n threads a step of p parts therefore takes ⌈p / n⌉ times the time of a part. What threads share (memory bandwidth,
-/// caches, the frequency of the processor) is left out, so that a machine with many cores is at most as fast as this says.
+/// caches, the frequency of the processor) is left out, so that a machine with many cores is at most as fast as predicted here.
 public struct ThreadScaling: Sendable, Equatable {
-    public struct Step: Sendable, Equatable {
+    /// A step.
+    public struct Loop: Sendable, Equatable {
         /// On one thread, in any unit that all steps share.
         public var time: Double
         /// At least 1.
         public var parts: Int
 
+        /// - Parameter parts: at least 1; less counts as 1.
         public init(time: Double, parts: Int) {
             self.time = time
             self.parts = max(parts, 1)
@@ -20,9 +22,11 @@ public struct ThreadScaling: Sendable, Equatable {
         }
     }
 
-    public var steps: [Step]
+    /// In any order.
+    public var steps: [Loop]
 
-    public init(_ steps: [Step]) { self.steps = steps }
+    /// Of loops that run one after the other.
+    public init(_ steps: [Loop]) { self.steps = steps }
 
     /// The time of a run, in the unit of the steps.
     public func time(threads: Int) -> Double { steps.reduce(0) { $0 + $1.time(threads: max(threads, 1)) } }
@@ -34,7 +38,7 @@ public struct ThreadScaling: Sendable, Equatable {
     }
 
     /// The number of threads for each of several equal processes that together use all cores: as few processes as have an
-    /// efficiency of `least`, since each of them has the memory of its own networks.
+    /// efficiency of `least`, since each of them has its own networks in memory.
     ///
     /// - Returns: a whole fraction of `cores`, rounded down; `cores` itself where no fraction is efficient enough.
     public func threadsOfProcess(cores: Int, efficiency least: Double = 0.9) -> Int {
@@ -59,7 +63,7 @@ extension ThreadScaling {
                     case .tiles: 8
                     }
                 let operations = work.products / perCycle + work.transforms
-                return Step(time: max(operations, 9 * work.bytes), parts: work.parts)
+                return Loop(time: max(operations, 9 * work.bytes), parts: work.parts)
             }
         )
     }
@@ -68,8 +72,8 @@ extension ThreadScaling {
     package init(_ works: [StepWork], seconds: [Double], threads: Int) {
         self.init(
             zip(works, seconds).map { work, seconds in
-                let unit = Step(time: 1, parts: work.parts)
-                return Step(time: seconds / unit.time(threads: max(threads, 1)), parts: work.parts)
+                let unit = Loop(time: 1, parts: work.parts)
+                return Loop(time: seconds / unit.time(threads: max(threads, 1)), parts: work.parts)
             }
         )
     }

@@ -19,6 +19,7 @@ public struct ImportanceMap: Sendable {
         case half
     }
 
+    /// How weights fall from the centre to the border.
     public enum Profile: String, Hashable, Sendable, Codable {
         /// nnU-Net's.
         case gaussian
@@ -28,8 +29,11 @@ public struct ImportanceMap: Sendable {
         case constant
     }
 
+    /// The shape of a tile.
     public let patch: GridZYX
+    /// How weights fall to the border.
     public let profile: Profile
+    /// How weights are rounded.
     public let precision: Precision
     /// `[z][y][x]`, x fastest.
     public let weights: FrozenVoxels<Float>

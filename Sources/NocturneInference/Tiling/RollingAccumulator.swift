@@ -18,8 +18,11 @@ public import NocturneSystem
 /// for comparisons with it. At the borders of the image, where only one tile contributes and with little weight, that
 /// can round logits to whole numbers, so float32 is the better choice for everything else.
 public struct RollingAccumulator: ~Copyable {
+    /// The positions of the tiles.
     public let plan: TilePlan
+    /// Channels of a tile.
     public let classes: Int
+    /// The weights of a tile.
     public let map: ImportanceMap
     /// The tile that must be added next; `plan.tileCount` after the last one.
     public private(set) var nextTile: Int

@@ -8,6 +8,7 @@ public enum TilePlanError: CodedError, Hashable, Sendable, CustomStringConvertib
     case step(Double)
     case tooManyTiles
 
+    /// `volume.notTiled`
     public var faultCode: FaultCode { FaultCode("volume", "notTiled") }
 
     public var description: String {
@@ -24,6 +25,7 @@ public enum TilePlanError: CodedError, Hashable, Sendable, CustomStringConvertib
 
 /// Where the tiles of a sliding window are, and what is beyond the image.
 public struct TilingRule: Hashable, Sendable {
+    /// Where tiles begin along an axis.
     public enum Positions: String, Hashable, Sendable, Codable {
         /// From the first voxel to the last, at distances that are as equal as whole voxels allow: nnU-Net's.
         case even
@@ -31,15 +33,19 @@ public struct TilingRule: Hashable, Sendable {
         case interval
     }
 
+    /// What is beyond the image.
     public enum Padding: String, Hashable, Sendable, Codable {
         case zero
         /// The border of the image continues.
         case edge
     }
 
+    /// Where tiles begin.
     public var positions: Positions
+    /// What is beyond the image.
     public var padding: Padding
 
+    /// By default nnU-Net's rule.
     public init(positions: Positions = .even, padding: Padding = .zero) {
         self.positions = positions
         self.padding = padding
@@ -52,19 +58,27 @@ public struct TilingRule: Hashable, Sendable {
 /// 0 on. Plane numbers refer to the **image**; starts of tiles refer to the **padded** image, whose content begins at
 /// ``padding``.
 public struct TilePlan: Hashable, Sendable {
+    /// As given.
     public let imageShape: GridZYX
+    /// The shape of a tile.
     public let patch: GridZYX
     /// Distance between neighbouring tiles as a fraction of the patch.
     public let step: Double
+    /// As given.
     public let rule: TilingRule
     /// The image, widened to the patch along axes that are shorter; content in the centre, an odd voxel at the end.
     public let paddedShape: GridZYX
     /// Voxels before the content along each axis.
     public let padding: GridZYX
+    /// First planes of the tiles in the padded image, ascending.
     public let zStarts: [Int]
+    /// First rows of the tiles in the padded image, ascending.
     public let yStarts: [Int]
+    /// First columns of the tiles in the padded image, ascending.
     public let xStarts: [Int]
 
+    /// - Parameter step: above 0, at most 1.
+    /// - Throws: ``TilePlanError``
     public init(
         imageShape: GridZYX,
         patch: GridZYX,
@@ -132,7 +146,9 @@ public struct TilePlan: Hashable, Sendable {
         return (0..<count).map { min($0 * interval, n - t) }
     }
 
+    /// Tiles that begin at the same plane.
     public var tilesInRow: Int { yStarts.count * xStarts.count }
+    /// At most a hundred million.
     public var tileCount: Int { zStarts.count * tilesInRow }
     /// A row consists of the tiles with one z start.
     public var rowCount: Int { zStarts.count }

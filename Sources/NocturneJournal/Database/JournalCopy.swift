@@ -1,4 +1,5 @@
 import Foundation
+internal import GRDB
 import NocturneSystem
 
 #if canImport(Glibc)
@@ -7,7 +8,7 @@ import NocturneSystem
 
 /// A copy of a journal for somebody who only reads it.
 ///
-/// SQLite creates files beside a database that it reads. That is impossible in a folder that cannot be written, such as an
+/// SQLite creates files next to a database that it reads. That is impossible in a folder that cannot be written, such as an
 /// archive or another user's results. And it would destroy the journal of a run on another machine, whose locks and shared
 /// memory this machine does not see: whoever closes a database alone moves its log into it and removes the log.
 struct JournalCopy {
@@ -52,4 +53,41 @@ struct JournalCopy {
 
     /// Removes the files. A process that has them open can still read them.
     func remove() { FileSystem.remove(folder) }
+
+    /// Does the work of ``Journal/replaceFile(at:)``.
+    static func replace(_ path: String) throws(JournalError) {
+        guard FileSystem.exists(path) else { return }
+        let copy = path + ".taken"
+        do {
+            for suffix in logSuffixes + [""] { FileSystem.remove(copy + suffix) }
+            for suffix in ["", "-wal"] where FileSystem.exists(path + suffix) {
+                try FileSystem.copy(path + suffix, to: copy + suffix)
+            }
+            try mergeLog(of: copy)
+            // The old log holds nothing that the copy does not have, if this ends between the two steps.
+            try FileSystem.move(copy, to: path)
+            for suffix in logSuffixes {
+                if let left = FileSystem.remove(path + suffix) { throw left }
+            }
+            try FileSystem.flush((path as NSString).deletingLastPathComponent)
+        } catch {
+            throw JournalError(error, opening: path)
+        }
+    }
+
+    private static let logSuffixes = ["-wal", "-shm"]
+
+    private static func mergeLog(of copy: String) throws {
+        let queue = try DatabaseQueue(path: copy)
+        defer { try? queue.close() }
+        try queue.writeWithoutTransaction { db in
+            let answer = try String.fetchOne(db, sql: "PRAGMA integrity_check")
+            guard answer == "ok" else {
+                throw JournalError(.failed, detail: "the journal is damaged: \(answer ?? "no answer")")
+            }
+            _ = try Row.fetchAll(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try queue.close()
+        try FileSystem.flush(copy)
+    }
 }

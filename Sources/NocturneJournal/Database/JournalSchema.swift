@@ -1,7 +1,7 @@
+import Foundation
 import GRDB
 
-/// The tables of the journal as a list of named migrations. A migration that has been released is never changed: a new
-/// version adds one.
+/// The tables of the journal. A migration that has been released is never changed: a new version adds one.
 enum JournalSchema {
     /// Brings a journal up to date. One that is up to date is not written.
     /// - Throws: ``JournalError`` with `newerSchema` when it holds migrations that this version does not know.
@@ -13,7 +13,7 @@ enum JournalSchema {
         guard unknown.isEmpty else {
             throw JournalError(
                 .newerSchema,
-                detail: "\(path): this batch was made by a newer version of Nocturne (its journal has the changes "
+                detail: "\(path): this batch was made by another version of Nocturne (its journal has the changes "
                     + unknown.joined(separator: ", ") + "); use that version or a newer one"
             )
         }
@@ -32,92 +32,210 @@ enum JournalSchema {
 
     private static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        // Version 0.1.0 had the same tables and did not list its migrations, so the first ones accept what is there.
-        migrator.registerMigration("items and settings") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE IF NOT EXISTS setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-                    CREATE TABLE IF NOT EXISTS item (
-                        id INTEGER PRIMARY KEY,
-                        key TEXT NOT NULL UNIQUE,
-                        name TEXT NOT NULL UNIQUE,
-                        source TEXT NOT NULL,
-                        path TEXT NOT NULL,
-                        fingerprint TEXT NOT NULL,
-                        state TEXT NOT NULL,
-                        reason TEXT,
-                        deaths INTEGER NOT NULL DEFAULT 0,
-                        notes TEXT NOT NULL DEFAULT '[]',
-                        statistics TEXT NOT NULL DEFAULT '[]',
-                        files TEXT NOT NULL DEFAULT '[]',
-                        changed TEXT
-                    );
-                    """
-            )
-        }
-        migrator.registerMigration("parts of items") { db in
-            guard try !db.columns(in: "item").contains(where: { $0.name == "parts" }) else { return }
-            try db.execute(sql: "ALTER TABLE item ADD COLUMN parts TEXT NOT NULL DEFAULT '[]'")
-        }
-        migrator.registerMigration("models of items") { db in
-            try db.execute(sql: "ALTER TABLE item ADD COLUMN model TEXT NOT NULL DEFAULT ''")
-        }
-        migrator.registerMigration("marks of reviewers") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE mark (
-                        item TEXT NOT NULL,
-                        object TEXT NOT NULL DEFAULT '',
-                        rater TEXT NOT NULL,
-                        fingerprint TEXT NOT NULL,
-                        verdict TEXT NOT NULL,
-                        comment TEXT NOT NULL DEFAULT '',
-                        time TEXT NOT NULL,
-                        PRIMARY KEY (item, object, rater)
-                    )
-                    """
-            )
-        }
-        migrator.registerMigration("edited labels") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE edit (
-                        item TEXT PRIMARY KEY,
-                        base TEXT NOT NULL,
-                        file TEXT NOT NULL,
-                        sha256 TEXT NOT NULL,
-                        time TEXT NOT NULL
-                    )
-                    """
-            )
-        }
-        // A reason of an earlier version has neither.
-        migrator.registerMigration("codes of reasons") { db in
-            try db.execute(sql: "ALTER TABLE item ADD COLUMN code TEXT")
-            try db.execute(sql: "ALTER TABLE item ADD COLUMN stage TEXT")
-        }
-        // Only items of a batch that is divided into shards have them.
-        migrator.registerMigration("inputs of planned items") { db in
-            try db.execute(sql: "ALTER TABLE item ADD COLUMN inputs TEXT NOT NULL DEFAULT ''")
-        }
-        // Of letters and digits, separated by spaces.
-        migrator.registerMigration("words of patients in paths") { db in
-            try db.execute(sql: "ALTER TABLE item ADD COLUMN words TEXT NOT NULL DEFAULT ''")
-        }
-        migrator.registerMigration("texts of objects") { db in
-            try db.execute(
-                sql: """
-                    CREATE TABLE text (
-                        item TEXT NOT NULL,
-                        object INTEGER NOT NULL,
-                        fingerprint TEXT NOT NULL,
-                        title TEXT,
-                        author TEXT,
-                        PRIMARY KEY (item, object)
-                    )
-                    """
-            )
-        }
+        migrator.registerMigration("first release") { db in try db.execute(sql: firstRelease) }
         return migrator
+    }
+
+    /// `foldedName` is ``fold(_:)`` of the name: no two items have folders that differ only in case. `words` are of letters and
+    /// digits, separated by spaces. `resultFile`, `measure`, `note` and `part` have what the result of an item holds; the words and values
+    /// of a note are lists in JSON. `mark`, `edit` and `text` belong to the name of an item.
+    private static let firstRelease = """
+        CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE item (
+            id INTEGER PRIMARY KEY,
+            key TEXT NOT NULL UNIQUE,
+            name TEXT NOT NULL UNIQUE,
+            foldedName TEXT NOT NULL UNIQUE,
+            recipe INTEGER NOT NULL,
+            model TEXT NOT NULL,
+            source TEXT NOT NULL,
+            path TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            words TEXT NOT NULL,
+            state TEXT NOT NULL,
+            reason TEXT,
+            code TEXT,
+            stage TEXT,
+            crashes INTEGER NOT NULL,
+            changed TEXT
+        );
+        CREATE TABLE input (
+            item INTEGER NOT NULL REFERENCES item ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            path TEXT NOT NULL,
+            size INTEGER,
+            seconds INTEGER,
+            nanoseconds INTEGER,
+            touched INTEGER,
+            PRIMARY KEY (item, number)
+        ) WITHOUT ROWID;
+        CREATE TABLE resultFile (
+            item INTEGER NOT NULL REFERENCES item ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            path TEXT NOT NULL,
+            bytes INTEGER NOT NULL,
+            sha256 TEXT NOT NULL,
+            PRIMARY KEY (item, number)
+        ) WITHOUT ROWID;
+        CREATE TABLE measure (
+            item INTEGER NOT NULL REFERENCES item ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            label TEXT NOT NULL,
+            measure TEXT NOT NULL,
+            value REAL,
+            unit TEXT NOT NULL,
+            PRIMARY KEY (item, number)
+        ) WITHOUT ROWID;
+        CREATE TABLE note (
+            item INTEGER NOT NULL REFERENCES item ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            code TEXT NOT NULL,
+            words TEXT NOT NULL,
+            "values" TEXT,
+            PRIMARY KEY (item, number)
+        ) WITHOUT ROWID;
+        CREATE TABLE part (
+            item INTEGER NOT NULL REFERENCES item ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            id INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            state TEXT NOT NULL,
+            thumbnail TEXT,
+            reason TEXT,
+            texts TEXT,
+            PRIMARY KEY (item, number)
+        ) WITHOUT ROWID;
+        CREATE TABLE mark (
+            item TEXT NOT NULL,
+            object TEXT,
+            rater TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            verdict TEXT NOT NULL,
+            comment TEXT NOT NULL,
+            time TEXT NOT NULL
+        );
+        CREATE UNIQUE INDEX markOfRater ON mark (item, ifnull(object, ''), rater);
+        CREATE TABLE edit (
+            item TEXT PRIMARY KEY,
+            baseFingerprint TEXT NOT NULL,
+            file TEXT NOT NULL,
+            sha256 TEXT NOT NULL,
+            time TEXT NOT NULL
+        );
+        CREATE TABLE text (
+            item TEXT NOT NULL,
+            object INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            fingerprint TEXT NOT NULL,
+            field TEXT NOT NULL,
+            value TEXT NOT NULL,
+            PRIMARY KEY (item, object, number)
+        ) WITHOUT ROWID;
+        """
+
+    /// What the search of the inputs finds, in the connection's own temporary database: nothing of it is flushed, and SQLite
+    /// moves it to a temporary file when it outgrows the cache.
+    ///
+    /// - `file`: one row for each file. `sort` is its path in one Unicode form; device and inode are missing where only another
+    ///   file lists it.
+    /// - `claim`: which recipe makes items of which file, and of which others together; without a family for a file that
+    ///   belongs to another one.
+    /// - `unclaimed`: the files that no recipe has a use for, and why.
+    /// - `found`: one row for each item of each recipe, in any order. `objection` states why its model must not process it.
+    /// - `foundInput`: the source files of each.
+    /// - `work`: what is done about each found item, in the order of discovery. `action` is 0 for nothing, 1 for processing, 2
+    ///   for processing it alone; `isNews` is 1 where the state is reported although nothing is done.
+    /// - `planned`: what a plan shows of each.
+    /// - `naming`: the names that the found items are to have, while names are given.
+    /// - `repeated`: the stems of names that several items would have.
+    /// - `member`: the items of which one part of the name is equal, with their folders.
+    /// - `seen`: the texts that were met while it is found out whether all are different.
+    static let temporaryTables = """
+        CREATE TEMP TABLE file (
+            number INTEGER PRIMARY KEY,
+            path TEXT NOT NULL,
+            name TEXT NOT NULL,
+            root TEXT NOT NULL,
+            sort TEXT NOT NULL UNIQUE,
+            device INTEGER,
+            inode INTEGER
+        );
+        CREATE TEMP TABLE claim (
+            recipe INTEGER NOT NULL,
+            family TEXT,
+            file INTEGER NOT NULL,
+            isUnresponsive INTEGER NOT NULL
+        );
+        CREATE TEMP TABLE unclaimed (file INTEGER PRIMARY KEY, code TEXT NOT NULL, reason TEXT NOT NULL);
+        CREATE TEMP TABLE found (
+            number INTEGER PRIMARY KEY,
+            recipe INTEGER NOT NULL,
+            rank INTEGER NOT NULL,
+            sort TEXT NOT NULL,
+            key TEXT NOT NULL,
+            name TEXT NOT NULL,
+            suffix TEXT NOT NULL,
+            model TEXT NOT NULL,
+            source TEXT NOT NULL,
+            path TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            words TEXT NOT NULL,
+            problem TEXT,
+            code TEXT,
+            reason TEXT,
+            stage TEXT,
+            objection TEXT
+        );
+        CREATE TEMP TABLE foundInput (
+            found INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            path TEXT NOT NULL,
+            size INTEGER,
+            seconds INTEGER,
+            nanoseconds INTEGER,
+            touched INTEGER,
+            PRIMARY KEY (found, number)
+        ) WITHOUT ROWID;
+        CREATE TEMP TABLE work (
+            place INTEGER PRIMARY KEY,
+            found INTEGER NOT NULL,
+            item INTEGER,
+            action INTEGER NOT NULL DEFAULT 0,
+            isEdited INTEGER NOT NULL DEFAULT 0,
+            isNews INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE TEMP TABLE naming (
+            place INTEGER PRIMARY KEY,
+            key TEXT NOT NULL,
+            name TEXT NOT NULL,
+            folded TEXT NOT NULL,
+            stem TEXT NOT NULL,
+            isQualified INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE TEMP TABLE planned (
+            place INTEGER PRIMARY KEY,
+            key TEXT NOT NULL,
+            name TEXT NOT NULL,
+            path TEXT NOT NULL,
+            recipe INTEGER NOT NULL,
+            isGood INTEGER NOT NULL,
+            state TEXT NOT NULL,
+            peakBytes INTEGER,
+            steps INTEGER,
+            isLean INTEGER NOT NULL,
+            otherSeconds REAL,
+            problem TEXT
+        );
+        CREATE TEMP TABLE repeated (stem TEXT PRIMARY KEY) WITHOUT ROWID;
+        CREATE TEMP TABLE member (place INTEGER PRIMARY KEY, folders TEXT NOT NULL);
+        CREATE TEMP TABLE seen (text TEXT PRIMARY KEY) WITHOUT ROWID;
+        """
+
+    /// A text as names are compared: upper and lower case are the same, as are the Unicode forms of a letter.
+    static func fold(_ text: String) -> String { canonical(text.lowercased()) }
+
+    /// One Unicode form of a text: what is equal as Swift's strings is equal to SQLite, too.
+    static func canonical(_ text: String) -> String {
+        text.utf8.allSatisfy { $0 < 128 } ? text : text.precomposedStringWithCanonicalMapping
     }
 }

@@ -1,7 +1,10 @@
+public import NocturneSystem
+
 /// A file of a committed item, relative to the item's folder.
 public struct ItemFile: Sendable, Hashable, Codable {
     public var path: String
     public var bytes: Int
+    /// Hexadecimal digits.
     public var sha256: String
 
     public init(path: String, bytes: Int, sha256: String) {
@@ -27,22 +30,74 @@ public struct Statistic: Sendable, Hashable, Codable {
     }
 }
 
-/// What the journal keeps of a finished item.
+/// A part of an item that is a separate entry in a review queue: one object on a photo.
+public struct ItemPart: Sendable, Hashable, Codable {
+    public enum State: String, Sendable, Hashable, Codable {
+        /// Found; its files do not exist yet.
+        case processing
+        /// Its files exist; another tool is to give its texts.
+        case enriching
+        case ready
+        /// Its files could not be written; the reason is given. The item's other parts are not affected.
+        case failed
+    }
+
+    /// From 1, in the item's own order.
+    public var id: Int
+    /// Its class.
+    public var kind: String
+    public var state: State
+    /// Relative to the item's folder; nil unless it was written.
+    public var thumbnail: String?
+    public var reason: String?
+    /// What another tool has read on it; nil before. Kept apart from the result.
+    public var texts: [ObjectText.Field]?
+
+    public init(id: Int, kind: String, state: State, thumbnail: String?, reason: String? = nil) {
+        self.id = id
+        self.kind = kind
+        self.state = state
+        self.thumbnail = thumbnail
+        self.reason = reason
+    }
+}
+
+/// What the journal keeps of the result of an item: its files, measures, notes and parts, each a row of a table.
 public struct ItemProduct: Sendable, Hashable {
     public var files: [ItemFile]
     public var statistics: [Statistic]
     /// Remarks for the reader of the report: an empty label, a remark of the file reader.
-    public var notes: [String]
-    /// Entries of their own in a review queue.
+    public var notes: [Note]
+    /// Separate entries in a review queue.
     public var parts: [ItemPart]
 
     /// What the files take on the disk.
     public var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 
-    public init(files: [ItemFile], statistics: [Statistic], notes: [String], parts: [ItemPart] = []) {
+    public init(
+        files: [ItemFile] = [],
+        statistics: [Statistic] = [],
+        notes: [Note] = [],
+        parts: [ItemPart] = []
+    ) {
         self.files = files
         self.statistics = statistics
         self.notes = notes
         self.parts = parts
     }
+}
+
+/// An item with what the journal keeps of its result.
+public struct ItemRecord: Sendable, Hashable {
+    public var item: JournalItem
+    /// Of the result that the item had when it was last completed, whatever its state is now.
+    public var written: ItemProduct
+
+    public init(_ item: JournalItem, written: ItemProduct = ItemProduct()) {
+        self.item = item
+        self.written = written
+    }
+
+    /// Empty unless the item is completed.
+    public var product: ItemProduct { item.state == .completed ? written : ItemProduct() }
 }

@@ -6,13 +6,13 @@ public struct LearnedPace: Codable, Sendable, Equatable {
         var count: Int
     }
 
-    /// From so many results on, the share that they took is believed.
+    /// From this number of results on, the share that they took is used.
     private static let believedCount = 3
     /// Results differ: twice the largest share so far is planned.
     private static let margin = 2.0
 
     private var secondsPerStep: [String: Double] = [:]
-    /// Optional: journals of earlier versions have none.
+    /// Nil until a result was measured.
     private var diskUse: [String: DiskUse]?
 
     public init() {}

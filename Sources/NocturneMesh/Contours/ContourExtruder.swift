@@ -16,6 +16,7 @@ public enum ContourExtruder {
         /// In mm³: areas by the even-odd rule times thicknesses; overlapping parts of crossed planes count several times.
         public var volume: Double
 
+        /// By default the result of no contours.
         public init(
             mesh: SurfaceMesh = SurfaceMesh(),
             omitted: Int = 0,
@@ -36,6 +37,9 @@ public enum ContourExtruder {
     /// usual step. The slabs become layers of a grid whose pixels are as small as the contours' edges, and the surface is
     /// extracted and smoothed as that of a label map (``SurfaceExtractor``), with the volume of the pixels. Planes may be
     /// oblique.
+    ///
+    /// Closing each slab alone was rejected: it left walls between neighbours, edges with four triangles, and up to eight
+    /// times the area of the surface of a label map.
     /// - Parameters:
     ///   - contours: closed polygons, RAS+ mm.
     ///   - thickness: in mm, for contours that all lie in one plane.
@@ -109,6 +113,7 @@ public enum ContourExtruder {
             }
         }
         var slab = Slab(outline: ContourLayers.Slab(bottom: bottom, top: top, contours: flat))
+        // Counted as omitted until the plane turns out to be within the limits.
         slab.omitted = plane.contours.count
         guard flat.reduce(0, { $0 + $1.count }) <= maximumCornerCount else { return slab }
         let loops = LoopSet(of: flat, flag: flag)
@@ -117,6 +122,7 @@ public enum ContourExtruder {
         let cap = PolygonCap.triangulate(loops, flag: flag)
         slab.area = cap.area
         slab.isCrossed = cap.isCrossed
+        // Unknown for crossed outlines: triangles count overlaps several times, pixels follow the even-odd rule.
         slab.outline.area = cap.isCrossed ? nil : cap.area
         return slab
     }

@@ -8,7 +8,7 @@ import NocturneSystem
 /// tested for 64 cells of a row at a time. The lines between an inside and an outside node, with one point each, are
 /// numbered row by row: first along i, then j, then k. One pass counts the points and triangles of every slice, and a
 /// second one, in which slices are independent, writes them to their positions. In the second pass the number of a
-/// point comes from counters that advance with the cells of a row, because every cell beside a cut line is processed:
+/// point comes from counters that advance with the cells of a row, because every cell next to a cut line is processed:
 /// no cell depends on another one. Source of the idea to count first: Schroeder, Maynard and Geveci, "Flying edges: a
 /// high-performance scalable isocontouring algorithm", LDAV 2015.
 ///

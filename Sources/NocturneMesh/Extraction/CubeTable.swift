@@ -78,12 +78,16 @@ struct CubeTable: Sendable {
 }
 
 /// Step 1: the closed loops where the surface intersects the faces of the cube.
-private struct LoopFinder {
+struct LoopFinder {
     private let numberOfEdge: [Int: Int]
     /// The corners of each face, counter-clockwise seen from outside the cube.
-    private let faces: [[Int]]
+    let faces: [[Int]]
 
-    init(edges: [CubeTable.Edge]) {
+    /// Whether inside corners that are diagonal neighbours on a face are joined instead of separated.
+    private let joinsDiagonals: Bool
+
+    init(edges: [CubeTable.Edge], joinsDiagonals: Bool = false) {
+        self.joinsDiagonals = joinsDiagonals
         numberOfEdge = Dictionary(
             uniqueKeysWithValues: edges.enumerated().map { ($1.corner << 4 | ($1.corner | 1 << $1.axis), $0) }
         )
@@ -100,15 +104,7 @@ private struct LoopFinder {
     func loops(of inside: Int) -> [[Int]] {
         var next = [Int?](repeating: nil, count: 12)
         for face in faces {
-            let isInside = face.map { inside >> $0 & 1 == 1 }
-            for position in 0..<4 where isInside[position] && !isInside[(position + 1) % 4] {
-                // A run of inside corners ends here; go back to its start.
-                var first = position
-                while isInside[(first + 3) % 4] { first = (first + 3) % 4 }
-                let leaving = edge(face[position], face[(position + 1) % 4])
-                let entering = edge(face[(first + 3) % 4], face[first])
-                next[entering] = leaving
-            }
+            for segment in segments(of: face, inside) { next[segment.from] = segment.to }
         }
         var loops: [[Int]] = []
         var seen = Set<Int>()
@@ -124,6 +120,24 @@ private struct LoopFinder {
         return loops
     }
 
+    /// The directed segments that separate the inside corners of a face: one for each run of inside corners, or for each run
+    /// of outside corners where diagonal corners are joined.
+    private func segments(of face: [Int], _ inside: Int) -> [(from: Int, to: Int)] {
+        let isInside = face.map { inside >> $0 & 1 == 1 }
+        return (0..<4).filter { isInside[$0] && !isInside[($0 + 1) % 4] }.map { position in
+            // A run of inside corners ends here. Go back to its start, or on to the end of the run of outside corners.
+            let leaving = edge(face[position], face[(position + 1) % 4])
+            if joinsDiagonals {
+                var last = (position + 1) % 4
+                while !isInside[(last + 1) % 4] { last = (last + 1) % 4 }
+                return (edge(face[last], face[(last + 1) % 4]), leaving)
+            }
+            var first = position
+            while isInside[(first + 3) % 4] { first = (first + 3) % 4 }
+            return (edge(face[(first + 3) % 4], face[first]), leaving)
+        }
+    }
+
     private func edge(_ a: Int, _ b: Int) -> Int {
         guard let number = numberOfEdge[min(a, b) << 4 | max(a, b)] else {
             preconditionFailure("corners \(a) and \(b) of a cube are not neighbours")
@@ -133,8 +147,9 @@ private struct LoopFinder {
 }
 
 /// Step 2: triangles that fill a loop.
-private struct LoopFiller {
-    private let middles: [SIMD3<Double>]
+struct LoopFiller {
+    /// The points of the edges in a cube with sides of 1.
+    let middles: [SIMD3<Double>]
     /// The faces (of six) that contain each edge, as bits.
     private let facesOfEdge: [Int]
 

@@ -13,7 +13,7 @@ public enum IsosurfaceExtractor {
     ///
     /// Every edge is shared by exactly two triangles in opposite directions. What is outside the volume counts as below
     /// the value: the surface is closed at the border, half a voxel beyond the outermost voxel centres. NaN counts as
-    /// below the value too; beside it, and beside infinite values, the surface runs half-way between the voxels. Voxels
+    /// below the value too; next to it, and next to infinite values, the surface runs half-way between the voxels. Voxels
     /// that touch only through an edge or a corner stay separate. Oblique, sheared, anisotropic and left-handed grids are
     /// handled exactly.
     ///
@@ -99,13 +99,16 @@ public enum IsosurfaceExtractor {
 
 /// A surface that cannot be made.
 public struct IsosurfaceError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A reason that programs can distinguish.
     public enum Code: String, Sendable {
         case tooManyTriangles
     }
 
+    /// The reason.
     public let code: Code
     /// The exact number that the surface would have.
     public let triangles: Int
+    /// The most triangles that were allowed.
     public let limit: Int
 
     init(_ code: Code, triangles: Int, limit: Int) {

@@ -9,8 +9,11 @@ public struct MeshMeasures: Hashable, Sendable {
     public let signedVolume: Double
     /// The area in mm².
     public let area: Double
+    /// Vertices that a triangle uses.
     public let vertexCount: Int
+    /// Edges, each counted once however many triangles share it.
     public let edgeCount: Int
+    /// Triangles whose vertices exist.
     public let triangleCount: Int
     /// Vertices that a triangle uses, minus edges, plus triangles: 2 for each sphere, 0 for each torus.
     public let eulerCharacteristic: Int
@@ -18,6 +21,7 @@ public struct MeshMeasures: Hashable, Sendable {
     /// not a surface: false.
     public let isClosedManifold: Bool
 
+    /// Measures a mesh from any file; it need not be closed or consistent.
     public init(of mesh: SurfaceMesh) {
         let count = UInt32(clamping: mesh.vertices.count)
         let triangles = mesh.triangles.filter { $0.x < count && $0.y < count && $0.z < count }

@@ -43,7 +43,7 @@ public enum BilinearResize {
         return result
     }
 
-    /// The two pixels beside a position on one axis, and their weights in units of 2⁻¹¹.
+    /// The two pixels next to a position on one axis, and their weights in units of 2⁻¹¹.
     private struct Taps {
         let first: Int
         let second: Int

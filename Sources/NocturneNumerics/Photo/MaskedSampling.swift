@@ -3,8 +3,21 @@ public import NocturneCore
 
 /// Samples a picture with a mask along lines, at any angle.
 public enum MaskedSampling {
-    /// Samples a rectangle of `target`'s size: the pixel in column x of row y is at `start` + x · `across` + y · `down`, in
-    /// pixels of `source`, whose centres are whole numbers.
+    /// Where the pixels of a picture are sampled: that in column x of row y at ``start`` + x · ``across`` + y · ``down``, in
+    /// pixels of the source, whose centres are whole numbers.
+    public struct Grid: Sendable {
+        let start: SIMD2<Double>
+        let across: SIMD2<Double>
+        let down: SIMD2<Double>
+
+        public init(start: SIMD2<Double>, across: SIMD2<Double>, down: SIMD2<Double>) {
+            self.start = start
+            self.across = across
+            self.down = down
+        }
+    }
+
+    /// Samples a rectangle of `target`'s size.
     ///
     /// Each value is the mean of the four pixels around its position, weighted by distance; those outside the mask are
     /// replaced by the nearest pixel, so that nothing from outside blends in. Where the nearest pixel is outside, the target
@@ -15,9 +28,7 @@ public enum MaskedSampling {
     public static func sample(
         _ source: RGBImage,
         opacity: [UInt8],
-        start: SIMD2<Double>,
-        across: SIMD2<Double>,
-        down: SIMD2<Double>,
+        at grid: Grid,
         into target: inout RGBImage,
         alpha: inout [UInt8]
     ) {
@@ -38,18 +49,16 @@ public enum MaskedSampling {
                             height: source.height
                         )
                         for y in 0..<height {
-                            let row = start + down * Double(y)
+                            let row = grid.start + grid.down * Double(y)
                             let first = y * width
-                            photo_sample_line(
-                                &masked,
-                                row.x,
-                                row.y,
-                                across.x,
-                                across.y,
-                                width,
-                                out + 3 * first,
-                                alpha + first
+                            let line = photo_line(
+                                x: row.x,
+                                y: row.y,
+                                dx: grid.across.x,
+                                dy: grid.across.y,
+                                count: width
                             )
+                            photo_sample_line(&masked, line, out + 3 * first, alpha + first)
                         }
                     }
                 }

@@ -10,11 +10,14 @@ public import NocturneSystem
 public struct PhotoPreprocessing: Hashable, Sendable {
     /// Side of the picture that the model takes, in pixels.
     public let size: Int
+    /// Whether colours are corrected by ``ShadesOfGray``, as in the training of the model.
     public let usesColourConstancy: Bool
     /// Of red, green and blue in 0…1. Defaults to those of ImageNet.
     public let mean: SIMD3<Double>
+    /// Of red, green and blue in 0…1, above 0. Defaults to those of ImageNet.
     public let deviation: SIMD3<Double>
 
+    /// Any values; ``prepare(_:flag:)`` checks them, because they come from `model.json`.
     public init(
         size: Int = 380,
         usesColourConstancy: Bool = true,
@@ -31,9 +34,10 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     public struct Prepared: Sendable {
         /// Red, green and blue planes one after the other ([3][size][size]), rows from the top, pixels from the left.
         public let values: [Float]
+        /// Side of the square, in pixels.
         public let size: Int
         /// The part of the upright picture that `values` contain.
-        public let part: PixelRectangle
+        public let part: PixelBox
         /// The same part in the model's size, before the colours were changed.
         public let picture: RGBImage
         /// nil where colour constancy was not requested.
@@ -48,14 +52,14 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     ///   `CancelledError`.
     public func prepare(_ image: RGBImage, flag: CancellationFlag = CancellationFlag()) throws -> Prepared {
         try check()
-        let part = PixelRectangle.centreSquare(width: image.width, height: image.height)
+        let part = PixelBox.centreSquare(width: image.width, height: image.height)
         let picture = try PillowResize.bilinear(image, part: part, width: size, height: size, flag: flag)
         return try prepare(resized: picture, part: part)
     }
 
     /// The resizing of ``prepare(_:flag:)`` for the centre square of a picture that is delivered some rows at a time.
     /// - Throws: ``NumericsError``
-    public func rowResize(part: PixelRectangle) throws -> PillowRowResize {
+    public func rowResize(part: PixelBox) throws -> PillowRowResize {
         try check()
         return try PillowRowResize(sourceWidth: part.width, sourceHeight: part.height, width: size, height: size)
     }
@@ -73,7 +77,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     ///   - picture: `size` × `size` pixels.
     ///   - part: the part of the upright picture that it shows.
     /// - Throws: ``NumericsError``
-    public func prepare(resized picture: RGBImage, part: PixelRectangle) throws -> Prepared {
+    public func prepare(resized picture: RGBImage, part: PixelBox) throws -> Prepared {
         try check()
         guard picture.width == size, picture.height == size else {
             throw NumericsError.shape("\(picture.width)×\(picture.height) pixels; expected \(size)×\(size)")
@@ -90,7 +94,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         return Prepared(values: values, size: size, part: part, picture: picture, colourConstancy: constancy)
     }
 
-    /// The peak memory in bytes of ``prepare(_:flag:)`` beside the picture of that size, including the result.
+    /// The peak memory in bytes of ``prepare(_:flag:)`` in addition to the picture of that size, including the result.
     public func predictedBytes(width: Int, height: Int) -> Int {
         let side = min(width, height)
         let taps = 2 * max(side / max(size, 1), 1) + 16

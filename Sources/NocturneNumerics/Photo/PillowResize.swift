@@ -11,16 +11,16 @@ public import NocturneSystem
 public enum PillowResize {
     /// Resizes the picture, or a part of it as if it had been cropped first.
     ///
-    /// Takes about a nanosecond per source pixel, and needs 3 bytes × `width` × source rows beside the result.
+    /// Takes about a nanosecond per source pixel, and needs 3 bytes × `width` × source rows in addition to the result.
     /// - Throws: ``NumericsError`` for a size without pixels or a part outside; `CancelledError`.
     public static func bilinear(
         _ image: RGBImage,
-        part: PixelRectangle? = nil,
+        part: PixelBox? = nil,
         width: Int,
         height: Int,
         flag: CancellationFlag = CancellationFlag()
     ) throws -> RGBImage {
-        let part = part ?? PixelRectangle(x: 0, y: 0, width: image.width, height: image.height)
+        let part = part ?? PixelBox(x: 0, y: 0, width: image.width, height: image.height)
         guard part.fits(width: image.width, height: image.height), width > 0, height > 0,
             max(width, height, image.width, image.height) < 1 << 20
         else {
@@ -39,7 +39,7 @@ public enum PillowResize {
 
     private static func resizeRows(
         of image: RGBImage,
-        part: PixelRectangle,
+        part: PixelBox,
         into middle: inout RGBImage,
         flag: CancellationFlag
     ) throws {

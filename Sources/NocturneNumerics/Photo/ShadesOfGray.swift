@@ -21,6 +21,7 @@ public struct ShadesOfGray: Hashable, Sendable {
 
     /// The factors of red, green and blue; 1 for a picture that is left unchanged.
     public let gains: SIMD3<Double>
+    /// Why the gains are all 1; nil where the picture is corrected.
     public let exemption: Exemption?
 
     /// Measures a picture in one pass that counts samples, about a nanosecond per pixel.

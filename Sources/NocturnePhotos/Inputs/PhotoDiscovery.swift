@@ -3,30 +3,35 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneInference
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
 /// Finds the pictures in the inputs by their first bytes, and gives the reason for every file that is not one.
-struct PhotoDiscovery {
+final class PhotoDiscovery: Sendable {
     /// A model that takes the pictures, with everything its results depend on besides the picture.
-    struct Reader {
+    struct Reader: Sendable {
         let id: String
         /// Package digest, engine, precision, options.
         let fingerprintParts: [String]
         /// The minimum length of a picture's shorter side, in pixels.
         let minimumSide: Int
+
+        init(_ model: some PhotoModel, _ options: some RecipeOptions) {
+            id = model.package.id
+            fingerprintParts =
+                [model.package.digest.hex, model.engineIdentity, model.precision.rawValue] + options.fingerprintTexts()
+            minimumSide = model.minimumSide
+        }
     }
 
     /// A file whose header was read.
     struct ScannedFile: Sendable {
         let file: FoundFile
         let facts: Result<PhotoFacts, PhotoError>
-        /// Identifies the file's version.
-        let stamp: String
-        /// Of a DICOM photo.
-        let patient: PatientIdentity?
         /// Words of its path by which its patient can be identified.
         var words: [String] = []
 
@@ -40,60 +45,67 @@ struct PhotoDiscovery {
     /// Whether an item with this key is a photo.
     static func isPhoto(key: String) -> Bool { key.hasPrefix(keyPrefix) }
 
-    /// The ids of the models.
-    let models: [String]
-    let limits: PhotoLimits
+    let request: DiscoveryRequest
     let scope: ComputeScope
+    private let limits: PhotoLimits
+    private let kept = KeptHeaders<Result<PhotoFacts, PhotoError>>()
+    private let sought = Mutex<[String: SoughtWords]>([:])
 
-    /// - Returns: the files read, and notes, with items for unusable paths.
-    /// - Parameter isInput: false for files that belong to the inputs but are not inputs.
-    func scannedFiles(
-        _ request: DiscoveryRequest,
-        where isInput: ([FoundFile]) -> (FoundFile) -> Bool = { _ in { _ in true } }
-    ) throws -> (files: [ScannedFile], rest: Discovery) {
-        var walk = FileWalk(request: request, flag: scope.flag)
-        try walk.run()
-        let files = walk.files.filter(isInput(walk.files))
-        let found = Mutex([Int: ScannedFile]())
-        let limits = limits
-        try scope.forEach(files.count) { index in
-            let facts: Result<PhotoFacts, PhotoError>
-            request.trace.willRead([files[index].path])
-            do throws(PhotoError) {
-                let header = try retryingTransientErrors(scope) { () throws(PhotoError) in
-                    try PhotoReader.readHeader(at: files[index].path, limits: limits)
+    init(_ request: DiscoveryRequest, limits: PhotoLimits, scope: ComputeScope) {
+        (self.request, self.limits, self.scope) = (request, limits, scope)
+    }
+
+    // MARK: Claims
+
+    /// - Parameter family: of pictures, and of damaged ones.
+    func claim(_ file: FoundFile, family: String? = nil) -> FileClaim {
+        guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
+        let facts = facts(of: file)
+        switch facts {
+        case .failure(let error) where error.code == .notAPicture:
+            return .none(.discovered(error.faultCode, text: error.detail))
+        case .success(let photo) where photo.format == .dicom:
+            if let words = (try? DICOMObject.readHeader(path: file.path))?.patient?.sought {
+                sought.withLock { sought in
+                    if sought[file.folderPath]?.formUnion(words) == nil { sought[file.folderPath] = words }
                 }
-                facts = .success(header)
-            } catch {
-                facts = .failure(error)
             }
-            let isDICOM = (try? facts.get())?.format == .dicom
-            let patient = isDICOM ? (try? DICOMObject.readHeader(path: files[index].path))?.patient : nil
-            let scanned = ScannedFile(file: files[index], facts: facts, stamp: files[index].stamp, patient: patient)
+        default: break
+        }
+        kept.keep(facts, of: file.path)
+        return .member(family: family)
+    }
+
+    private func facts(of file: FoundFile) -> Result<PhotoFacts, PhotoError> {
+        request.trace.willRead([file.path])
+        do throws(PhotoError) {
+            return .success(
+                try retryingTransientErrors(scope) { () throws(PhotoError) in
+                    try PhotoReader.readHeader(at: file.path, limits: limits)
+                }
+            )
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// What headers state of patients, by the folders of their files.
+    func soughtWords() -> [String: SoughtWords] { sought.withLock { $0 } }
+
+    /// The headers of claimed files.
+    func scanned(_ files: [FoundFile], _ patients: PatientFolders) throws -> [ScannedFile] {
+        let found = Mutex([ScannedFile?](repeating: nil, count: files.count))
+        try scope.forEach(files.count) { index in
+            let file = files[index]
+            let facts = kept.take(file.path) ?? facts(of: file)
+            let scanned = ScannedFile(file: file, facts: facts, words: patients.words(of: file.path))
             found.withLock { $0[index] = scanned }
         }
         request.trace.end()
-        var scanned = found.withLock { found in files.indices.compactMap { found[$0] } }
-        let patients = Self.patients(scanned, walk.paths, request)
-        for index in scanned.indices { scanned[index].words = patients.words(of: scanned[index].file.path) }
-        let rest = Discovery(items: models.flatMap(walk.unusable), notes: walk.notes, patients: patients)
-        return (scanned, rest)
+        return found.withLock { $0.compactMap(\.self) }
     }
 
-    /// What identifies the patients of DICOM photos in paths.
-    private static func patients(
-        _ scanned: [ScannedFile],
-        _ paths: some Sequence<String>,
-        _ request: DiscoveryRequest
-    ) -> PatientFolders {
-        guard request.identifiers == .hash else { return PatientFolders() }
-        var sought: [String: SoughtWords] = [:]
-        for file in scanned {
-            guard let own = file.patient?.sought else { continue }
-            if sought[file.file.folderPath]?.formUnion(own) == nil { sought[file.file.folderPath] = own }
-        }
-        return sought.isEmpty ? PatientFolders() : PatientFolders(sought, paths: paths)
-    }
+    // MARK: Items
 
     /// The item of one file for one model.
     /// - Parameters:
@@ -107,35 +119,53 @@ struct PhotoDiscovery {
         source: (PhotoFacts) throws -> String
     ) throws -> DiscoveredItem {
         let names = scanned.names(identifiers)
-        let all = ["nocturne 1", names.fingerprint] + reader.fingerprintParts + fingerprintParts + [scanned.stamp]
+        let all = ["nocturne 1", names.fingerprint] + reader.fingerprintParts + fingerprintParts + [scanned.file.stamp]
         let baseName = (scanned.file.fileName as NSString).deletingPathExtension
         var item = DiscoveredItem(
             key: keyPrefix + scanned.file.path,
             name: names.itemName(baseName, key: scanned.file.path),
             model: reader.id,
-            source: "{}",
             path: scanned.file.path,
             fingerprint: ContentDigest.of(all.joined(separator: "\n")),
             inputs: [InputStamp(scanned.file.path)]
         )
-        item.words = scanned.words
+        (item.words, item.order) = (scanned.words, scanned.file.path)
         switch scanned.facts {
         case .failure(let error):
             item.name = names.itemName(scanned.file.fileName, key: scanned.file.path)
-            if error.code == .notAPicture {
-                item.key = DiscoveredItem.fileKeyPrefix + scanned.file.path
-                item.problem = .unknown(.discovered(error.faultCode, error.detail))
-            } else {
-                item.problem = .refused(.discovered(error.faultCode, error.detail))
-            }
+            item.problem = .refused(.discovered(error.faultCode, text: error.detail))
         case .success(let facts):
             item.source = try source(facts)
             guard min(facts.storedWidth, facts.storedHeight) < reader.minimumSide else { return item }
-            let text =
-                "\(facts.storedWidth)×\(facts.storedHeight) pixels; \(reader.id) needs at least "
+            let text: Sentence =
+                "\(facts.storedWidth)×\(facts.storedHeight) pixels; \(own: reader.id) needs at least "
                 + "\(reader.minimumSide) on the shorter side"
             item.problem = .refused(.discovered(.tooSmall, text))
         }
         return item
+    }
+}
+
+/// Makes an item of every picture for every reader, each with a ``PhotoRecord``.
+struct PhotoClaims: InputClaims {
+    let readers: [PhotoDiscovery.Reader]
+    let discovery: PhotoDiscovery
+
+    func claim(_ file: FoundFile) -> FileClaim { discovery.claim(file) }
+
+    func soughtWords() -> [String: SoughtWords] { discovery.soughtWords() }
+
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+        let identifiers = discovery.request.identifiers
+        let files = try discovery.scanned(families.flatMap(\.self), patients)
+        for (rank, reader) in readers.enumerated() {
+            for scanned in files {
+                var item = try PhotoDiscovery.item(scanned, reader, identifiers) { facts in
+                    try PhotoRecord(model: reader.id, scanned, facts: facts, identifiers: identifiers).encoded
+                }
+                item.rank = rank
+                try items.add(item)
+            }
+        }
     }
 }

@@ -1,11 +1,13 @@
-package import NocturneBatch
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
-public import NocturneRecipeSupport
+import NocturneJournal
+package import NocturneOutput
+import NocturneRecipeSupport
 import NocturneSystem
 
 /// What a photo recipe stores in the journal to locate a picture again and to plan for it without decoding it.
-public struct PhotoRecord: ItemSource {
+package struct PhotoRecord: ItemSource {
     /// The id of the model package.
     var model: String
     var path: String
@@ -16,7 +18,9 @@ public struct PhotoRecord: ItemSource {
     var height: Int
     /// Peak memory of decoding, including the picture if it is decoded as a whole.
     var decodingBytes: Int
+    /// How results show names of inputs.
     package var identifiers: IdentifierPolicy?
+    /// Words of its path that identify its patient; nil for none.
     package var words: [String]?
 
     package var namedFiles: [String] { [path] }
@@ -49,8 +53,14 @@ public struct PhotoRecord: ItemSource {
         return photo
     }
 
-    /// Decoded, upright, 3 bytes per pixel.
-    var pictureBytes: Int { width * height * 3 }
+    /// The picture, upright, 3 bytes per pixel, and what decoding takes besides.
+    var buffers: [PlannedBuffer] {
+        let picture = width * height * 3
+        return [
+            PlannedBuffer("picture", bytes: picture, from: .load, through: .write),
+            PlannedBuffer("decoder", bytes: max(decodingBytes - picture, 0), from: .load, through: .load),
+        ]
+    }
 
     /// The file name without its extension, in portable characters.
     var stem: String {
@@ -66,7 +76,7 @@ public struct PhotoRecord: ItemSource {
 }
 
 /// A decoded picture, upright.
-public struct LoadedPhoto: Sendable {
+package struct LoadedPhoto: Sendable {
     let record: PhotoRecord
     let photo: Photo
 }

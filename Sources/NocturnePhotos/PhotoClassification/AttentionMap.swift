@@ -2,8 +2,11 @@
 package struct AttentionMap: Hashable, Sendable {
     /// Index of the class in the package.
     package let index: Int
+    /// Columns of the map.
     package let width: Int
+    /// Rows of the map.
     package let height: Int
+    /// Row by row, from the upper left.
     package let values: [Float]
 
     /// - Parameter shape: the last two are rows and columns.
@@ -22,7 +25,9 @@ package struct AttentionMap: Hashable, Sendable {
         self.values = values.map { $0 == 0 ? 0 : $0 }
     }
 
+    /// The smallest value.
     package var minimum: Float { values.min() ?? 0 }
+    /// The largest value.
     package var maximum: Float { values.max() ?? 0 }
 
     /// Whether no place stands out: the spread is below a thousandth of the largest value, or no value is above 0. The

@@ -23,7 +23,7 @@ package enum AttentionOverlay {
         return result
     }
 
-    /// `heatmap.png`: the overlay with a colour bar beside it, 0 at the bottom and 1 at the top.
+    /// `heatmap.png`: the overlay with a colour bar on its right, 0 at the bottom and 1 at the top.
     package static func picture(_ map: AttentionMap, on picture: RGBImage) -> RGBImage {
         let overlay = overlay(map, on: picture)
         let side = picture.width

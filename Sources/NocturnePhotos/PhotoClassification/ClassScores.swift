@@ -1,30 +1,33 @@
 import Foundation
 import NocturneRecipeSupport
-public import NocturneSystem
+import NocturneReport
+package import NocturneSystem
 
 /// A classifier's output cannot be used as a result.
-public struct ClassScoreError: CodedError, Hashable, Sendable, CustomStringConvertible {
-    public let detail: String
-    public var faultCode: FaultCode { .networkOutput }
-    public var description: String { detail }
+package struct ClassScoreError: CodedError, Hashable, Sendable, CustomStringConvertible {
+    /// The fact, for a person.
+    package let detail: String
+    package var faultCode: FaultCode { .networkOutput }
+    package var description: String { detail }
 }
 
 /// Probabilities of the classes from a network's output.
-public struct ClassScores: Hashable, Sendable {
+package struct ClassScores: Hashable, Sendable {
     /// In the order of classes, rounded to six decimal places: decisions use the written values.
-    public let probabilities: [Double]
+    package let probabilities: [Double]
     /// Indices of the classes, the highest score first; equal ones in the order of classes.
-    public let ranking: [Int]
+    package let ranking: [Int]
     /// Whether no class reaches the package's threshold, or the best class does not lead by the required margin.
-    public let isUncertain: Bool
-    public let notes: [String]
+    package let isUncertain: Bool
+    /// Remarks for the result, such as on scores that do not add up to 1.
+    package let notes: [Note]
 
     /// A larger sum is neither a rounding error of 1 nor a missing division in the network.
     private static let largestSum = 1e6
 
     /// - Parameter values: the classifier's output, one value per class.
     /// - Throws: ``ClassScoreError`` for values that are not finite, or not probabilities where those are expected.
-    public init(values: [Float], settings: PhotoClassificationSettings) throws {
+    package init(values: [Float], settings: PhotoClassificationSettings) throws {
         guard values.count == settings.classes.count else {
             let classes = settings.classes.count
             throw ClassScoreError(detail: "the model returned \(values.count) values for \(classes) classes")
@@ -33,7 +36,7 @@ public struct ClassScores: Hashable, Sendable {
             let names = zip(settings.classes, values).filter { !$0.1.isFinite }.map(\.0.name).joined(separator: ", ")
             throw ClassScoreError(detail: "the model returned NaN or infinite values for \(names)")
         }
-        var notes: [String] = []
+        var notes: [Note] = []
         let exact: [Double]
         switch settings.output {
         case .logits: exact = ClassScores.softmax(values)
@@ -82,5 +85,56 @@ public struct ClassScores: Hashable, Sendable {
         let thousandths = Int((value * 1000).rounded())
         let digits = String(thousandths % 1000)
         return "\(thousandths / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+}
+
+/// The urgency of a result, in ascending order.
+package enum RiskLevel: String, Sendable, Codable, CaseIterable, Comparable {
+    case low, moderate, high
+
+    private var rank: Int {
+        switch self {
+        case .low: 0
+        case .moderate: 1
+        case .high: 2
+        }
+    }
+
+    package static func < (left: RiskLevel, right: RiskLevel) -> Bool { left.rank < right.rank }
+}
+
+/// A class whose score reached a threshold of the package.
+package struct RiskReason: Hashable, Sendable {
+    /// Index of the class in the package.
+    package let index: Int
+    /// The threshold that was reached, 0...1.
+    package let threshold: Double
+}
+
+/// The level with its reasons.
+package struct RiskAssessment: Hashable, Sendable {
+    /// The highest level that a class reaches.
+    package let level: RiskLevel
+    /// In the order of classes; empty for a low risk.
+    package let reasons: [RiskReason]
+
+    /// The highest level that any class reaches. A score equal to a threshold reaches it.
+    /// - Parameter probabilities: one per class.
+    package init(probabilities: [Double], classes: [PhotoClass], settings: PhotoRiskSettings) {
+        let pairs = Array(zip(classes, probabilities).enumerated())
+        let high = pairs.filter {
+            settings.highClasses.contains($0.element.0.name) && $0.element.1 >= settings.highThreshold
+        }
+        let moderate = pairs.filter { $0.element.0.isMalignant && $0.element.1 >= settings.moderateThreshold }
+        if !high.isEmpty {
+            level = .high
+            reasons = high.map { RiskReason(index: $0.offset, threshold: settings.highThreshold) }
+        } else if !moderate.isEmpty {
+            level = .moderate
+            reasons = moderate.map { RiskReason(index: $0.offset, threshold: settings.moderateThreshold) }
+        } else {
+            level = .low
+            reasons = []
+        }
     }
 }

@@ -7,6 +7,7 @@ import NocturneInference
 import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// Writes the result files of a classified photo.
@@ -41,17 +42,15 @@ struct ClassificationWriter {
             try FileSystem.write(folder + "/attention.json", try StableJSON.encodeLine(values(of: map)))
             written += ["heatmap.png", "attention.json"]
         }
-        if options.writesReports {
-            let page = try ClassificationReport(
-                result: result(files: []),
-                picture: photo.square.picture,
-                overlay: illustrated.overlay
-            ).page(flag: scope.flag)
-            try page.write(to: folder + "/report.pdf")
-            written.append("report.pdf")
-        }
+        let page = try ClassificationReport(
+            result: result(files: []),
+            picture: photo.square.picture,
+            overlay: illustrated.overlay
+        ).page(flag: scope.flag)
+        try page.write(to: folder + "/report.pdf")
+        written.append("report.pdf")
         let files = try written.sorted().map { try ItemFile($0, in: folder) }
-        return try result(files: files).write(into: folder, of: photo.source)
+        return try result(files: files).write(into: folder, notes)
     }
 
     private func values(of map: AttentionMap) -> AttentionValues {
@@ -65,6 +64,8 @@ struct ClassificationWriter {
 
     // MARK: The result
 
+    private var notes: [Note] { photo.source.shown(photo.notes) }
+
     private func result(files: [ItemFile]) -> PhotoClassificationResult {
         let (settings, scores) = (model.settings, photo.scores)
         let leading = scores.ranking[0]
@@ -76,12 +77,8 @@ struct ClassificationWriter {
             fingerprint: item.fingerprint,
             source: source(),
             model: ResultModel(model.package),
-            engine: ResultEngine(
-                name: model.engineName,
-                precision: model.precision,
-                instructionSet: model.instructionSet
-            ),
-            options: options.shownInResults,
+            engine: photo.engine,
+            options: options.inResults,
             summary: ReportText.summary(
                 title: settings.classes[leading].title,
                 probability: ClassScores.text(scores.probabilities[leading]),
@@ -103,7 +100,8 @@ struct ClassificationWriter {
             preparation: preparation(),
             attention: photo.attention.map(attention),
             files: files,
-            notes: photo.notes
+            notes: notes.texts,
+            noteCodes: notes.codes
         )
     }
 

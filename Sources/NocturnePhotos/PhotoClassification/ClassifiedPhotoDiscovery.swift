@@ -5,41 +5,67 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+package import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
+import Synchronization
 
 /// Finds the photos in the inputs, and the metadata of the people in them.
-struct ClassifiedPhotoDiscovery {
-    let models: [PhotoClassificationModel]
-    let options: PhotoClassificationOptions
-    let scope: ComputeScope
+final class ClassifiedPhotoDiscovery: InputClaims {
+    private let models: [PhotoClassificationModel]
+    private let options: PhotoClassificationOptions
+    private let files: InputFiles
+    private let discovery: PhotoDiscovery
+    private let scanned = Mutex<[PhotoDiscovery.ScannedFile]>([])
 
-    func run(_ request: DiscoveryRequest) throws -> Discovery {
-        let discovery = PhotoDiscovery(models: models.map(\.package.id), limits: PhotoLimits(), scope: scope)
-        let (files, rest) = try discovery.scannedFiles(request, where: isNotMetadata)
-        let table = try options.metadataPath.map { try MetadataTable(path: $0) }
-        var items = FileBackedList<DiscoveredItem>()
-        for model in models {
-            let known = metadata(for: files, table, model)
-            for (scanned, metadata) in zip(files, known) {
-                items.append(try item(scanned, metadata, table != nil, model, request.identifiers))
-            }
-        }
-        let takesMetadata = models.contains { $0.settings.metadata != nil }
-        let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
-        let remarks = takesMetadata ? (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self) : []
-        items.append(contentsOf: rest.items)
-        return Discovery(items: items, notes: rest.notes + remarks, patients: rest.patients)
+    init(
+        _ models: [PhotoClassificationModel],
+        _ options: PhotoClassificationOptions,
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) {
+        (self.models, self.options, self.files) = (models, options, files)
+        discovery = PhotoDiscovery(request, limits: PhotoLimits(), scope: scope)
     }
 
-    /// Excludes the metadata table and the sidecar files of pictures, which are not inputs.
-    private func isNotMetadata(_ files: [FoundFile]) -> (FoundFile) -> Bool {
-        let pictures = files.lazy.map(\.path).filter { !$0.hasSuffix(".json") }
-        let stems = Set(pictures.map { ($0 as NSString).deletingPathExtension })
-        return { file in
-            if file.path == options.metadataPath { return false }
-            return !file.path.hasSuffix(".json") || !stems.contains((file.path as NSString).deletingPathExtension)
+    /// A row of the table is assigned with regard to all photos: they are one family.
+    func claim(_ file: FoundFile) -> FileClaim {
+        isMetadata(file.path) ? .companion : discovery.claim(file, family: "photos")
+    }
+
+    /// Whether it is the metadata table or the sidecar file of a picture.
+    private func isMetadata(_ path: String) -> Bool {
+        if path == options.metadataPath { return true }
+        guard path.hasSuffix(".json") else { return false }
+        let stem = (path as NSString).deletingPathExtension
+        return files.contains(stem)
+            || files.contains(beginning: stem + ".") {
+                !$0.hasSuffix(".json") && ($0 as NSString).deletingPathExtension == stem
+            }
+    }
+
+    func soughtWords() -> [String: SoughtWords] { discovery.soughtWords() }
+
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+        let found = try discovery.scanned(families.flatMap(\.self), patients)
+        scanned.withLock { $0 += found }
+    }
+
+    func finish(_ items: FoundItems) throws -> [String] {
+        let files = scanned.withLock { $0 }
+        let table = try options.metadataPath.map { try MetadataTable(path: $0) }
+        for (rank, model) in models.enumerated() {
+            let known = metadata(for: files, table, model)
+            for (scanned, metadata) in zip(files, known) {
+                var item = try item(scanned, metadata, table != nil, model, discovery.request.identifiers)
+                item.rank = rank
+                try items.add(item)
+            }
         }
+        guard models.contains(where: { $0.settings.metadata != nil }) else { return [] }
+        let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
+        return (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self)
     }
 
     /// From a row of the table, else from the sidecar file.
@@ -79,17 +105,12 @@ struct ClassifiedPhotoDiscovery {
     ) throws -> DiscoveredItem {
         let reading = try? metadata.get()
         let known = reading?.metadata
-        let options = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let reader = PhotoDiscovery.Reader(
-            id: model.package.id,
-            fingerprintParts: [model.package.digest.hex, model.engineName, model.precision.rawValue] + options,
-            minimumSide: model.settings.minimumSide
-        )
+        let reader = PhotoDiscovery.Reader(model, options)
         let parts =
             [
                 known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
                 hasTable ? "table" : "no table",
-            ] + (reading?.notes ?? [])
+            ] + (reading?.notes.texts ?? [])
         var item = try PhotoDiscovery.item(scanned, reader, identifiers, fingerprintParts: parts) { facts in
             try ClassifiedPhotoSource(
                 photo: PhotoRecord(
@@ -104,8 +125,30 @@ struct ClassifiedPhotoDiscovery {
             ).encoded
         }
         if item.problem == nil, case .failure(let fault) = metadata {
-            item.problem = .refused(.discovered(fault.faultCode, fault.detail))
+            item.problem = .refused(.discovered(fault.faultCode, text: fault.detail))
         }
         return item
+    }
+}
+
+/// What the recipe stores in the journal to locate a photo again and to plan for it without reading pixels.
+package struct ClassifiedPhotoSource: ItemSource {
+    var photo: PhotoRecord
+    /// Nil if none was given.
+    var metadata: ClinicalMetadata?
+    /// On values that were not understood; nil if all were, and in journals of earlier versions.
+    var metadataNotes: [Note]?
+    /// Whether the run had any metadata.
+    var expectsMetadata: Bool
+
+    package var identifiers: IdentifierPolicy? { photo.identifiers }
+    package var words: [String]? { photo.words }
+    package var namedFiles: [String] { photo.namedFiles }
+
+    init(photo: PhotoRecord, metadata reading: ClinicalMetadataReading?, expectsMetadata: Bool) {
+        self.photo = photo
+        metadata = reading?.metadata
+        metadataNotes = reading.flatMap { $0.notes.isEmpty ? nil : $0.notes }
+        self.expectsMetadata = expectsMetadata
     }
 }

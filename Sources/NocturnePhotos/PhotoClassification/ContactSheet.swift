@@ -4,11 +4,12 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
-public import NocturneSystem
+package import NocturneReport
+package import NocturneSystem
 
 /// `contact-sheet.pdf`: thumbnails of all photos of a batch with their leading class, their risk and the reason for it, the
 /// highest risk first; as many pages as that takes.
-public enum ContactSheet {
+package enum ContactSheet {
     /// Draws the sheet of finished photos and writes it.
     ///
     /// Reads every `result.json` (a few KB) and every thumbnail, and holds the pictures of one page. The same folders give the same bytes, in
@@ -17,18 +18,18 @@ public enum ContactSheet {
     /// - Returns: the number of photos; nothing is written if there are none.
     /// - Throws: `PDFError`, `FileSystemError`, `CancelledError`; for a thumbnail only transient errors.
     @discardableResult
-    public static func write(
-        folders: FileBackedList<String>,
+    package static func write(
+        folders: CompletedFolders,
         to path: String,
         flag: CancellationFlag = CancellationFlag()
     ) throws -> Int {
         var entries: [Entry] = []
-        for folder in folders {
+        try folders { folder in
             try flag.check()
-            guard FileSystem.exists(folder + "/result.json") else { continue }
+            guard FileSystem.exists(folder + "/result.json") else { return }
             let bytes = try FileSystem.read(folder + "/result.json")
             guard let result = try? JSONDecoder().decode(PhotoClassificationResult.self, from: Data(bytes))
-            else { continue }
+            else { return }
             entries.append(Entry(folder: folder, result: result))
         }
         guard !entries.isEmpty else { return 0 }

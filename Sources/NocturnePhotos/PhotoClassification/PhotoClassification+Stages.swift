@@ -6,22 +6,23 @@ import NocturneInference
 import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// The stages that process a photo.
 extension PhotoClassification {
     /// The central square of a photo, in the model's input size.
-    public struct LoadedPhoto: Sendable {
+    package struct LoadedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
-        let part: PixelRectangle
+        let part: PixelBox
         let picture: RGBImage
     }
 
     /// Decodes and resizes row by row: a large photo is never held as a whole, unless it must be rotated.
     func load(_ source: ClassifiedPhotoSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
-        let part = PixelRectangle.centreSquare(width: source.photo.width, height: source.photo.height)
+        let part = PixelBox.centreSquare(width: source.photo.width, height: source.photo.height)
         var resize = try preprocessing.rowResize(part: part)
         let facts = try PhotoReader.readBands(
             at: source.photo.path,
@@ -42,19 +43,19 @@ extension PhotoClassification {
     }
 
     /// The classifier's input, and how it was prepared.
-    public struct PreparedPhoto: Sendable {
+    package struct PreparedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
         let values: [Float]
         let vector: [Float]
         let square: PreparedSquare
-        let notes: [String]
+        let notes: [Note]
     }
 
     /// The square given to the model, and how it was cropped and corrected.
     struct PreparedSquare: Sendable {
         let picture: RGBImage
-        let part: PixelRectangle
+        let part: PixelBox
         let gains: SIMD3<Double>?
         let exemption: ShadesOfGray.Exemption?
     }
@@ -67,7 +68,7 @@ extension PhotoClassification {
         let source = loaded.source
         let settings = try model(source.photo.model).settings
         let prepared = try PhotoPreprocessing(settings).prepare(resized: loaded.picture, part: loaded.part)
-        var notes = loaded.facts.notes.map { "\($0)" }
+        var notes = loaded.facts.notes
         switch prepared.colourConstancy?.exemption {
         case .flat: notes.append(ReportText.flat)
         case .nearBlack: notes.append(ReportText.nearBlack)
@@ -97,17 +98,87 @@ extension PhotoClassification {
         )
     }
 
+    /// A photo with its scores.
+    package struct ScoredPhoto: Sendable {
+        let prepared: PreparedPhoto
+        let scores: ClassScores
+        let attention: AttentionMap?
+        let engine: ResultEngine
+        let notes: [Note]
+    }
+
     func startInference(
-        _ sessions: ClassificationSessions,
+        _ sessions: PhotoSessions,
         _ prepared: consuming PreparedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
-    ) throws -> ClassificationRun {
-        ClassificationRun(model: try model(prepared.source.photo.model), sessions: sessions, prepared: prepared)
+    ) throws -> SingleStep<ScoredPhoto> {
+        let model = try model(prepared.source.photo.model)
+        return SingleStep { [prepared] context in
+            let used = model.engineInUse
+            let scored = try score(prepared, model, used, in: sessions, scope: context.scope)
+            try used.end(item.name)
+            return scored
+        }
+    }
+
+    /// Runs the classifier on one photo, and the attention graph for the class with the highest score.
+    private func score(
+        _ prepared: PreparedPhoto,
+        _ model: PhotoClassificationModel,
+        _ used: EngineInUse,
+        in sessions: PhotoSessions,
+        scope: ComputeScope
+    ) throws -> ScoredPhoto {
+        let (values, features) = try model.classify(
+            picture: prepared.values,
+            vector: prepared.vector,
+            in: sessions,
+            scope: scope
+        )
+        let scores: ClassScores
+        do {
+            scores = try ClassScores(values: values, settings: model.settings)
+        } catch let fault as ClassScoreError {
+            throw PhotoSourceError(path: prepared.source.photo.path, detail: fault.detail)
+        }
+        let (attention, notes) = try Self.withoutFailure {
+            try features.flatMap {
+                try model.attention(
+                    features: $0,
+                    vector: prepared.vector,
+                    index: scores.ranking[0],
+                    in: sessions,
+                    scope: scope
+                )
+            }
+        }
+        return ScoredPhoto(
+            prepared: prepared,
+            scores: scores,
+            attention: attention,
+            engine: used.engine,
+            notes: notes + used.notes
+        )
+    }
+
+    /// A map that fails becomes a note: the scores do not depend on it.
+    private static func withoutFailure(_ map: () throws -> AttentionMap?) throws -> (AttentionMap?, [Note]) {
+        do {
+            let map = try map()
+            return (map, map?.isUniform == true ? [ReportText.uniformAttention] : [])
+        } catch let error as CancelledError {
+            throw error
+        } catch let fault as ClassScoreError {
+            return (nil, [ReportText.attentionFailed(fault.detail)])
+        } catch {
+            // An engine's message may contain local paths.
+            return (nil, [ReportText.attentionFailed(ReportText.attentionNotRun)])
+        }
     }
 
     /// The scores and the values derived from them.
-    public struct ClassifiedPhoto: Sendable {
+    package struct ClassifiedPhoto: Sendable {
         let source: ClassifiedPhotoSource
         let facts: PhotoFacts
         let vector: [Float]
@@ -115,11 +186,12 @@ extension PhotoClassification {
         let scores: ClassScores
         let risk: RiskAssessment?
         let attention: AttentionMap?
-        let notes: [String]
+        let engine: ResultEngine
+        let notes: [Note]
     }
 
     func finish(
-        _ inferred: consuming ClassificationRun.Scored,
+        _ inferred: consuming ScoredPhoto,
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> ClassifiedPhoto {
@@ -135,12 +207,13 @@ extension PhotoClassification {
                 RiskAssessment(probabilities: scores.probabilities, classes: settings.classes, settings: $0)
             },
             attention: inferred.attention,
+            engine: inferred.engine,
             notes: prepared.notes + scores.notes + inferred.notes
         )
     }
 
     /// With the attention map drawn over the picture.
-    public struct IllustratedPhoto: Sendable {
+    package struct IllustratedPhoto: Sendable {
         let classified: ClassifiedPhoto
         let overlay: RGBImage?
         let heatmap: RGBImage?

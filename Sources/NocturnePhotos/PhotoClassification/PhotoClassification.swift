@@ -1,44 +1,41 @@
-public import NocturneBatch
-public import NocturneConcurrency
+package import NocturneBatch
+package import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
+package import NocturneFormats
 import NocturneInference
-public import NocturneJournal
+package import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
-public import NocturneSystem
+package import NocturneReport
+package import NocturneSystem
 
 /// Classifies photos and writes class scores, a risk, an attention map and a report.
 ///
 /// Results never state a diagnosis: see ``ReportText``.
-public struct PhotoClassification: Recipe {
-    let models: [PhotoClassificationModel]
-    let options: PhotoClassificationOptions
+package struct PhotoClassification: PhotoRecipe {
+    package let models: [PhotoClassificationModel]
+    package let options: PhotoClassificationOptions
+    package let limits = PhotoLimits()
 
-    public init(models: [PhotoClassificationModel], options: PhotoClassificationOptions) {
+    /// - Parameter models: of packages for classification, with different ids.
+    package init(models: [PhotoClassificationModel], options: PhotoClassificationOptions) {
         self.models = models
         self.options = options
     }
 
-    func model(_ id: String) throws -> PhotoClassificationModel {
-        guard let model = models.first(where: { $0.package.id == id }) else {
-            throw PhotoClassificationModelError(package: id, detail: "is not among the models of this run")
-        }
-        return model
-    }
-
     // MARK: Discovery and planning
 
-    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        try ClassifiedPhotoDiscovery(models: models, options: options, scope: scope).run(request)
-    }
-
-    public func sharedBytes(threads: Int) throws -> Int {
-        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
+    /// Photos as one family, and files with metadata as companions.
+    package func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims {
+        ClassifiedPhotoDiscovery(models, options, request, files, scope: scope)
     }
 
     /// There is no lean plan: a picture is small compared with a volume.
-    public func plan(_ source: ClassifiedPhotoSource, threads: Int, lean: Bool) throws -> ItemPlan {
+    package func plan(_ source: ClassifiedPhotoSource, threads: Int, lean: Bool) throws -> ItemPlan {
         let settings = try model(source.photo.model).settings
         let preprocessing = PhotoPreprocessing(settings)
         let side = settings.inputSize
@@ -62,9 +59,9 @@ public struct PhotoClassification: Recipe {
     }
 
     /// Runs a picture through each classifier. The first run of a session also creates it, so the second is timed.
-    public func secondsPerStep(scope: ComputeScope) throws -> Double {
+    package func secondsPerStep(scope: ComputeScope) throws -> Double {
         var total = 0.0
-        let sessions = ClassificationSessions()
+        let sessions = PhotoSessions()
         for model in models {
             let side = model.settings.inputSize
             let picture = [Float](repeating: 0, count: 3 * side * side)
@@ -77,22 +74,20 @@ public struct PhotoClassification: Recipe {
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
-    public func threadsOfProcess(cores: Int) throws -> Int {
-        try models.compactMap { try $0.threadScaling()?.threadsOfProcess(cores: cores) }.min() ?? cores
-    }
-
-    public func stages(_ start: StageBuilder<ClassifiedPhotoSource>) -> RecipeStages<ClassifiedPhotoSource> {
-        start.load(load).prepare(prepare).infer(ClassificationSessions.init, startInference).finish(finish)
+    package func stages(_ start: StageBuilder<ClassifiedPhotoSource>) -> RecipeStages<ClassifiedPhotoSource> {
+        start.load(load).prepare(prepare).infer(PhotoSessions.init, startInference).finish(finish)
             .render(render).write(write)
     }
 
     // MARK: Recognizing results, batch files
 
-    public func summarize(folders: FileBackedList<String>, into output: String, flag: CancellationFlag) throws {
+    /// Writes the contact sheet.
+    package func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws {
         try PhotoClassificationKind.summarize(options, folders: folders, into: output, flag: flag)
     }
 
-    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+    /// By `result.json`, and the digests of the files that it lists.
+    package func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoClassificationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }

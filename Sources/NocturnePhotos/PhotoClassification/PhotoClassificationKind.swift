@@ -5,6 +5,7 @@ import NocturneFormats
 package import NocturneInference
 package import NocturneJournal
 package import NocturneRecipeSupport
+package import NocturneReport
 package import NocturneSystem
 
 /// Classification of photos: the entry in the registry.
@@ -12,21 +13,9 @@ package enum PhotoClassificationKind: RecipeKind {
     package static let task = "photo-classification"
     package static let purpose = "classify photos"
     package static let settings: (any ModelSettings.Type)? = PhotoClassificationSettings.self
-    package static let arguments: [any RecipeArguments.Type] = [PhotoClassificationArguments.self]
     package static var resultSchema: JSONSchema { PhotoSchemas.classification }
 
-    package static func options(
-        from arguments: ParsedRecipeArguments,
-        hasModels: Bool
-    ) throws -> PhotoClassificationOptions? {
-        guard hasModels else { return nil }
-        let arguments = arguments[PhotoClassificationArguments.self]
-        return PhotoClassificationOptions(
-            metadataPath: arguments.metadata.map(absolutePath),
-            requiresKnownMetadata: arguments.strictMetadata
-        )
-    }
-
+    /// One recipe for all packages, whose photos are discovered once.
     package static func make(_ models: [ChosenModel], options: PhotoClassificationOptions) throws -> any Recipe {
         let models = try load(models) {
             try PhotoClassificationModel(package: $0.package, engine: $0.engine, precision: $0.precision)
@@ -34,16 +23,17 @@ package enum PhotoClassificationKind: RecipeKind {
         return PhotoClassification(models: models, options: options)
     }
 
+    /// Writes `contact-sheet.pdf`.
     package static func summarize(
         _ options: PhotoClassificationOptions,
-        folders: FileBackedList<String>,
+        folders: CompletedFolders,
         into output: String,
         flag: CancellationFlag
     ) throws {
-        guard options.writesReports else { return }
         try ContactSheet.write(folders: folders, to: output + "/contact-sheet.pdf", flag: flag)
     }
 
+    /// The classifier, and the attention graph with its other inputs.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         let model = try PhotoClassificationModel(
             package: model.package,
@@ -55,6 +45,7 @@ package enum PhotoClassificationKind: RecipeKind {
         }
     }
 
+    /// The part of the photo that the model saw, the attention map, and the classes as objects.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(PhotoClassificationResult.self, from: Data(result))
         // Results of earlier versions have no picture but the thumbnail.
@@ -71,6 +62,7 @@ package enum PhotoClassificationKind: RecipeKind {
         return parts
     }
 
+    /// Checks scores, pictures, the report and the values of the attention map.
     package static func inspect(
         _ item: CommittedItem,
         _ document: JSONValue,
@@ -84,28 +76,34 @@ package enum PhotoClassificationKind: RecipeKind {
         path.hasSuffix(".pdf") ? PDFCheck.fault(at: path) : nil
     }
 
+    /// Every photo is one.
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
-/// Options for the classification of photos.
-package struct PhotoClassificationArguments: RecipeArguments {
+/// The options of a batch that change the classification of photos.
+package struct PhotoClassificationOptions: OptionSection, RecipeOptions {
     package static let title = "Classification of photos"
 
-    @Option(
-        help: ArgumentHelp(
-            "CSV file with metadata of the people in photos, as of HAM10000 or ISIC: image, age, sex, site.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var metadata: String?
+    /// A CSV file with metadata of the people; see ``MetadataTable``.
+    package var metadataPath: String?
+    /// Whether a photo fails whose metadata have a value that is not understood.
+    package var requiresKnownMetadata = false
 
-    @Flag(help: "Fail photos whose metadata have a value that is not understood. Default: it counts as unknown.")
-    var strictMetadata = false
+    package static let options: [Entry] = [
+        Entry(
+            path: "metadata",
+            \.metadataPath,
+            ArgumentHelp(
+                "CSV file with metadata of the people in photos, as of HAM10000 or ISIC: image, age, sex, site.",
+                valueName: "file"
+            )
+        ).main,
+        Entry(
+            "strict-metadata",
+            \.requiresKnownMetadata,
+            "Fail photos whose metadata have a value that is not understood. Default: it counts as unknown."
+        ).absentFromResults,
+    ]
 
     package init() {}
-
-    package var given: [String] {
-        (metadata == nil ? [] : ["--metadata"]) + (strictMetadata ? ["--strict-metadata"] : [])
-    }
 }

@@ -1,14 +1,7 @@
 import NocturneConcurrency
-public import NocturneInference
+package import NocturneInference
 import NocturneRecipeSupport
 import NocturneSystem
-
-/// Why a package cannot be used to classify photos.
-public struct PhotoClassificationModelError: Error, Sendable, CustomStringConvertible {
-    public let package: String
-    public let detail: String
-    public var description: String { "model \(package): \(detail)" }
-}
 
 /// A package that classifies photos, with its networks in memory.
 ///
@@ -17,12 +10,15 @@ public struct PhotoClassificationModelError: Error, Sendable, CustomStringConver
 /// With an attention graph, the output named `features`, else the second, is passed to that graph's input of this name,
 /// together with `target` (1, classes), 1 for the class to explain, and `metadata` if the graph has such an input; the
 /// graph returns a map (1, h, w).
-public final class PhotoClassificationModel: Sendable {
-    public let package: ModelPackage
-    public let settings: PhotoClassificationSettings
-    public let engineName: String
-    public let precision: InferencePrecision
-    public let instructionSet: String
+package final class PhotoClassificationModel: PhotoModel {
+    package let package: ModelPackage
+    /// The checked section of the package.
+    package let settings: PhotoClassificationSettings
+    package let engineIdentity: String
+    /// Of the engine that loaded the networks.
+    package let engineName: String
+    /// The arithmetic of the networks.
+    package let precision: InferencePrecision
     let image: String
     let metadata: String?
     let logits: String
@@ -31,30 +27,21 @@ public final class PhotoClassificationModel: Sendable {
     private let attention: (any LoadedNetwork)?
 
     /// Loads the networks and checks that their inputs and outputs match the package.
-    /// - Throws: ``PhotoClassificationModelError``, `ModelFormatError`.
-    public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        func modelError(_ detail: String) -> PhotoClassificationModelError {
-            PhotoClassificationModelError(package: package.id, detail: detail)
-        }
-        guard package.task == PhotoClassificationKind.task else {
-            throw modelError("is for \(package.task), not for classification of photos")
-        }
-        let settings = try PhotoClassificationSettings(package)
-        for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
-            if let claim = DiagnosticClaims.found(in: text) {
-                throw modelError("its text \"\(text.prefix(80))\" contains \"\(claim)\", which no result may say")
-            }
-        }
+    /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
+    package init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         self.package = package
-        self.settings = settings
+        settings = try Self.checkedSettings(of: package)
         self.precision = precision
+        engineIdentity = engine.identity
         engineName = engine.name
         classifier = try engine.load(onnx: package.path(of: settings.classifier), precision: precision)
-        instructionSet = classifier.instructionSet
         let inputs = classifier.inputs.map(\.name)
         let wanted = settings.metadata == nil ? 1 : 2
         guard inputs.count == wanted else {
-            throw modelError("the classifier has \(inputs.count) inputs; expected \(wanted)")
+            throw UnusablePackageError(
+                package: package.id,
+                detail: "the classifier has \(inputs.count) inputs; expected \(wanted)"
+            )
         }
         let metadata = wanted == 1 ? nil : inputs.first { $0 == "metadata" } ?? inputs[1]
         self.metadata = metadata
@@ -64,34 +51,47 @@ public final class PhotoClassificationModel: Sendable {
         self.logits = logits
         features =
             settings.attention == nil ? nil : outputs.first { $0 == "features" } ?? outputs.first { $0 != logits }
-        var shapes = [image: [1, 3, settings.inputSize, settings.inputSize]]
-        if let metadata { shapes[metadata] = [1, 4] }
-        let given = try classifier.outputShapes(inputShapes: shapes)
-        guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
-            throw modelError(
-                "the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes"
+        attention = try settings.attention.map { try engine.load(onnx: package.path(of: $0), precision: precision) }
+        try checkOutputs()
+    }
+
+    private static func checkedSettings(of package: ModelPackage) throws -> PhotoClassificationSettings {
+        guard package.task == PhotoClassificationKind.task else {
+            throw UnusablePackageError(
+                package: package.id,
+                detail: "is for \(package.task), not for classification of photos"
             )
         }
-        guard let file = settings.attention else {
-            attention = nil
-            return
+        let settings = try PhotoClassificationSettings(package)
+        for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
+            guard let claim = DiagnosticClaims.found(in: text) else { continue }
+            throw UnusablePackageError(
+                package: package.id,
+                detail: "its text \"\(text.prefix(80))\" contains \"\(claim)\", which results must not contain"
+            )
         }
+        return settings
+    }
+
+    private func checkOutputs() throws {
+        func modelError(_ detail: String) -> UnusablePackageError {
+            UnusablePackageError(package: package.id, detail: detail)
+        }
+        let given = try classifier.outputShapes(inputShapes: classifierShapes)
+        guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
+            throw modelError("the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes")
+        }
+        guard let attention else { return }
         guard let features, let shape = given[features], shape.count == 4 else {
             throw modelError("the attention graph needs an output of the classifier named features, with four axes")
         }
-        let graph = try engine.load(onnx: package.path(of: file), precision: precision)
-        attention = graph
-        let availableInputs: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
-        let graphInputs = graph.inputs.map(\.name)
-        guard availableInputs.isSuperset(of: graphInputs), graphInputs.contains("features"),
-            graphInputs.contains("target")
-        else {
-            throw modelError(
-                "the attention graph has the inputs \(graphInputs); expected some of \(availableInputs.sorted())"
-            )
+        let available: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
+        let inputs = attention.inputs.map(\.name)
+        guard available.isSuperset(of: inputs), inputs.contains("features"), inputs.contains("target") else {
+            throw modelError("the attention graph has the inputs \(inputs); expected some of \(available.sorted())")
         }
-        let map = try graph.outputShapes(inputShapes: attentionShapes(graph, features: shape))
-        guard let output = graph.outputs.first, let extents = map[output.name], extents.count >= 2,
+        let map = try attention.outputShapes(inputShapes: attentionShapes(attention, features: shape))
+        guard let output = attention.outputs.first, let extents = map[output.name], extents.count >= 2,
             extents.dropLast(2).allSatisfy({ $0 == 1 })
         else { throw modelError("the attention graph returns \(map), not one map") }
     }
@@ -110,7 +110,7 @@ public final class PhotoClassificationModel: Sendable {
     }
 
     /// The package's networks with the shapes of all inputs, the picture or the feature maps first.
-    public func networks() throws -> [(file: String, input: String, shapes: [String: [Int]])] {
+    package func networks() throws -> [(file: String, input: String, shapes: [String: [Int]])] {
         var networks = [(settings.classifier, image, classifierShapes)]
         if let file = settings.attention, let attention, let features {
             let maps = try classifier.outputShapes(inputShapes: classifierShapes)[features] ?? []
@@ -125,28 +125,37 @@ public final class PhotoClassificationModel: Sendable {
         return shapes
     }
 
-    /// Bytes held while the model is in use.
-    func residentBytes(threads: Int) throws -> Int {
+    package var minimumSide: Int { settings.minimumSide }
+
+    /// Weights, a workspace of the classifier, and 1 MiB.
+    package func residentBytes(threads: Int) throws -> Int {
         let workspace = try classifier.workspaceBytes(inputShapes: classifierShapes, width: threads)
         return workspace + classifier.weightBytes + (attention?.weightBytes ?? 0) + (1 << 20)
     }
 
-    func threadScaling() throws -> ThreadScaling? { try classifier.threadScaling(inputShapes: classifierShapes) }
+    /// By how the classifier scales.
+    package func threadsOfProcess(cores: Int) throws -> Int {
+        try classifier.threadScaling(inputShapes: classifierShapes)?.threadsOfProcess(cores: cores) ?? cores
+    }
 
     // MARK: Running
+
+    /// What runs the networks from now on.
+    var engineInUse: EngineInUse { EngineInUse(classifier, name: engineName, precision: precision) }
 
     /// The classifier's outputs for a prepared picture: one value per class, and the feature maps for
     /// ``attention(_:)``.
     func classify(
         picture: [Float],
         vector: [Float],
-        in sessions: ClassificationSessions,
+        in sessions: PhotoSessions,
         scope: ComputeScope
     ) throws -> (values: [Float], features: Tensor?) {
         let side = settings.inputSize
         var inputs = [image: Tensor(shape: [1, 3, side, side], values: picture)]
         if let metadata { inputs[metadata] = Tensor(shape: [1, 4], values: vector) }
-        let session = try sessions.session(of: package.id, .classifier) {
+        let shape = [1, 3, side, side]
+        let session = try sessions.session(of: package.id + " classifier", shape: shape, width: scope.width) {
             try classifier.makeSession(inputShapes: classifierShapes, width: scope.width)
         }
         let outputs = try session.run(inputs, scope: scope)
@@ -158,11 +167,12 @@ public final class PhotoClassificationModel: Sendable {
         features: Tensor,
         vector: [Float],
         index: Int,
-        in sessions: ClassificationSessions,
+        in sessions: PhotoSessions,
         scope: ComputeScope
     ) throws -> AttentionMap? {
         guard let attention else { return nil }
-        let session = try sessions.session(of: package.id, .attention) {
+        let network = package.id + " attention"
+        let session = try sessions.session(of: network, shape: features.shape, width: scope.width) {
             let shapes = attentionShapes(attention, features: features.shape)
             return try attention.makeSession(inputShapes: shapes, width: scope.width)
         }

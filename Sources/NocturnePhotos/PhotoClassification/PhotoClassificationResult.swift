@@ -7,57 +7,87 @@ package import NocturneSystem
 /// `result.json` of a classified photo: a function of input, model and options only. It contains no times and no
 /// locations, and about the people only the metadata given to the model.
 package struct PhotoClassificationResult: ItemResult, Sendable {
+    /// The photo, as its header describes it.
     package struct Source: Codable, Sendable {
+        /// The name of the format, such as `jpeg`.
         package let format: String
+        /// The path relative to the input as given, as the identifier policy allows.
         package let name: String
         /// As stored in the file.
         package let widthPx: Int
+        /// Rows, as stored in the file.
         package let heightPx: Int
         /// The Exif tag, 1 to 8; already applied.
         package let orientation: Int
+        /// The name of the colour model, such as `rgb`.
         package let colorModel: String
+        /// Bits a sample, as stored.
         package let bitDepth: Int
         /// Each processed pixel stands for n × n stored ones.
         package let scaleDenominator: Int
     }
 
+    /// A class of the model with its score.
     package struct Class: Codable, Sendable {
+        /// The name in the package.
         package let name: String
+        /// For display.
         package let title: String
+        /// `#rrggbb`.
         package let color: String
+        /// Whether the package marks the class as malignant.
         package let malignant: Bool
+        /// 0...1, rounded to six decimal places.
         package let probability: Double
     }
 
+    /// The level of urgency, and why.
     package struct Risk: Codable, Sendable {
+        /// A class whose score reached a threshold.
         package struct Reason: Codable, Sendable {
+            /// The name of the class.
             package let name: String
+            /// 0...1.
             package let probability: Double
+            /// That of the package, 0...1.
             package let threshold: Double
         }
 
+        /// The highest level that a class reaches.
         package let level: RiskLevel
+        /// The level in words, without a diagnosis.
         package let words: String
+        /// In the order of classes; empty for a low level.
         package let reasons: [Reason]
     }
 
+    /// The metadata of the person that the model was given.
     package struct Metadata: Codable, Sendable {
+        /// In years; null if unknown.
         @Nullable package var ageYears: Double?
+        /// `male`, `female` or `unknown`.
         package let sex: String
+        /// One of the sites of the package.
         package let site: String
         /// The classifier's metadata input.
         package let vector: [Float]
     }
 
+    /// How the photo became the input of the model.
     package struct Preparation: Codable, Sendable {
+        /// A square of pixels of the upright picture.
         package struct Square: Codable, Sendable {
+            /// The left column.
             package let x: Int
+            /// The upper row.
             package let y: Int
+            /// In pixels.
             package let side: Int
         }
 
         /// The part of the upright picture that was given to the model.
         package let squarePx: Square
+        /// The side of the input of the model, in pixels.
         package let inputSizePx: Int
         /// "applied", "notAsked", or why the colours were not corrected: "flat", "nearBlack".
         package let colorConstancy: String
@@ -65,40 +95,65 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
         @Nullable package var gains: [Double]?
     }
 
+    /// The attention map of the class with the highest score.
     package struct Attention: Codable, Sendable {
         /// The class that the map explains.
         package let name: String
+        /// Columns of the map.
         package let width: Int
+        /// Rows of the map.
         package let height: Int
+        /// The smallest value.
         package let minimum: Float
+        /// The largest value.
         package let maximum: Float
+        /// Whether no place stands out.
         package let isUniform: Bool
         /// The overlay and the values.
         package let overlayFile: String
+        /// `attention.json`.
         package let valuesFile: String
     }
 
+    /// 1.
     package let schemaVersion: Int
+    /// The task of the package.
     package let task: String
+    /// What every result for a person begins with.
     package let disclaimer: String
+    /// The name of the item.
     package let item: String
+    /// What the result was made from and how.
     package let fingerprint: String
+    /// The photo.
     package let source: Source
+    /// The package.
     package let model: ResultModel
+    /// What ran the networks.
     package let engine: ResultEngine
+    /// By name; options with their defaults are left out.
     package let options: [String: String]
+    /// One sentence about the leading class.
     package let summary: String
     /// The name of the class with the highest score.
     package let leading: String
+    /// Whether no class reaches the threshold of the package, or leads by the required margin.
     package let isUncertain: Bool
     /// In the model's order.
     package let classes: [Class]
+    /// Null for a package without risks.
     @Nullable package var risk: Risk?
+    /// Null for a package without metadata.
     @Nullable package var metadata: Metadata?
+    /// How the photo was prepared.
     package let preparation: Preparation
+    /// Null for a package without an attention graph, and for a map that failed.
     @Nullable package var attention: Attention?
+    /// All files of the item but `result.json` and `run.json`.
     package let files: [ItemFile]
+    /// Remarks for a person.
     package var notes: [String]
+    package var noteCodes: [Note.Code]?
 
     /// The highest score first; equal ones in the model's order.
     package var ranked: [Class] {
@@ -124,8 +179,11 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
 
 /// `attention.json`: the map's own values.
 package struct AttentionValues: Codable, Sendable {
+    /// The class that the map explains.
     package let name: String
+    /// Columns.
     package let width: Int
+    /// Rows.
     package let height: Int
     /// Rows from the top of the square picture.
     package let rows: [[Float]]

@@ -1,6 +1,8 @@
+import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// Common parts of the report and the contact sheet: the disclaimer on top, and risk signs that differ in shape and

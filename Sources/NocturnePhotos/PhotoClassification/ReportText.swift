@@ -1,3 +1,4 @@
+import NocturneReport
 import NocturneSystem
 
 /// All phrases in the results of a classified photo. None states a diagnosis: a picture "suggests" or is "consistent
@@ -37,29 +38,51 @@ package enum ReportText {
 
     // MARK: Notes
 
-    static func lowConfidence(_ threshold: String) -> String {
-        "low confidence: no class reaches a score of \(threshold)"
+    static func lowConfidence(_ threshold: String) -> Note {
+        Note("classification.lowConfidence", "low confidence: no class reaches a score of \(own: threshold)")
     }
 
-    static func noLead(_ first: String, _ second: String) -> String {
-        "low confidence: \(first) and \(second) have nearly the same score"
+    static func noLead(_ first: String, _ second: String) -> Note {
+        Note(
+            "classification.noLead",
+            "low confidence: \(own: first) and \(own: second) have nearly the same score"
+        )
     }
 
-    static func renormalised(_ sum: String) -> String {
-        "the model's probabilities added up to \(sum) and were divided by it"
+    static func renormalised(_ sum: String) -> Note {
+        Note(
+            "classification.renormalised",
+            "the model's probabilities added up to \(own: sum) and were divided by it"
+        )
     }
 
-    static let flat = "the picture has hardly any contrast; its colours were not corrected"
-    static let nearBlack = "the picture is nearly black; its colours were not corrected"
-    static let noMetadata = "no metadata was given for this picture; age, sex and site are treated as unknown"
+    static let flat = Note(
+        "classification.flat",
+        "the picture has hardly any contrast; its colours were not corrected"
+    )
+    static let nearBlack = Note(
+        "classification.nearBlack",
+        "the picture is nearly black; its colours were not corrected"
+    )
+    static let noMetadata = Note(
+        "classification.noMetadata",
+        "no metadata was given for this picture; age, sex and site are treated as unknown"
+    )
 
-    static func clampedAge(_ age: String) -> String { "an age of \(age) is outside 0 to 100 and was clamped" }
+    static func clampedAge(_ age: String) -> Note {
+        Note("classification.ageClamped", "an age of \(own: age) is outside 0 to 100 and was clamped")
+    }
 
-    static let uniformAttention = "low activation: the attention map is uniform and highlights no place"
+    static let uniformAttention = Note(
+        "classification.uniformAttention",
+        "low activation: the attention map is uniform and highlights no place"
+    )
 
     static let attentionNotRun = "its graph could not be run"
 
-    static func attentionFailed(_ reason: String) -> String { "there is no attention map: \(reason)" }
+    static func attentionFailed(_ reason: String) -> Note {
+        Note("classification.noAttention", "there is no attention map: \(reason)")
+    }
 
     // MARK: The report and the contact sheet
 
@@ -85,7 +108,6 @@ package enum ReportText {
     static let noFacts = "None, only the picture"
     static let notes = "Notes and warnings"
     static let noNotes = "None"
-    static let madeBy = "Model and preparation"
     static let disclaimerTitle = "Please read first"
 
     static func picture(_ item: String, _ width: Int, _ height: Int) -> String {

@@ -3,10 +3,6 @@ import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Crops single instances out of a photo.
 enum CropDrawing {
     struct Crop {
@@ -73,9 +69,7 @@ enum CropDrawing {
         MaskedSampling.sample(
             plain.image,
             opacity: plain.alpha,
-            start: start,
-            across: across,
-            down: down,
+            at: MaskedSampling.Grid(start: start, across: across, down: down),
             into: &crop.image,
             alpha: &crop.alpha
         )
@@ -105,9 +99,4 @@ enum CropDrawing {
         func scaled(_ side: Int) -> Int { max(side * thumbnailSide / longest, 1) }
         return try PillowResize.bilinear(image, width: scaled(image.width), height: scaled(image.height))
     }
-}
-
-/// The logistic function.
-enum Logistic {
-    static func probability(of logit: Float) -> Float { 1 / (1 + exp(-logit)) }
 }

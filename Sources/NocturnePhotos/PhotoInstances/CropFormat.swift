@@ -1,9 +1,9 @@
+package import ArgumentParser
 import NocturneCore
 import NocturneFormats
-import NocturneRecipeSupport
 
 /// In which format crops of instances are written, and the overlay and thumbnails with them.
-public enum CropFormat: Sendable, Hashable {
+package enum CropFormat: Sendable, Hashable {
     /// On white, since JPEG has no transparency.
     /// - Parameter quality: 1 to 100, as libjpeg counts it.
     case jpeg(quality: Int)
@@ -13,11 +13,12 @@ public enum CropFormat: Sendable, Hashable {
     case none
 
     /// Beyond it, files grow and pictures do not get visibly better.
-    public static let defaultQuality = 80
-    public static let standard = CropFormat.jpeg(quality: defaultQuality)
+    package static let defaultQuality = 80
+    /// JPEG with ``defaultQuality``.
+    package static let standard = CropFormat.jpeg(quality: defaultQuality)
 
     /// The text of the option: `jpeg`, `jpeg:90`, `png` or `none`.
-    public var text: String {
+    package var text: String {
         switch self {
         case .jpeg(let quality): quality == Self.defaultQuality ? "jpeg" : "jpeg:\(quality)"
         case .png: "png"
@@ -25,7 +26,8 @@ public enum CropFormat: Sendable, Hashable {
         }
     }
 
-    public init?(_ text: String) {
+    /// Nil for another text than ``text`` gives.
+    package init?(_ text: String) {
         switch text {
         case "jpeg": self = .standard
         case "png": self = .png
@@ -44,19 +46,11 @@ public enum CropFormat: Sendable, Hashable {
     var fileExtension: String { if case .jpeg = self { "jpg" } else { "png" } }
 }
 
-extension CropFormat: Codable {
-    public init(from decoder: any Decoder) throws {
-        let text = try decoder.singleValueContainer().decode(String.self)
-        guard let format = CropFormat(text) else {
-            throw OptionValueError(option: "crops", value: text, allowed: "jpeg, jpeg:QUALITY, png, none")
-        }
-        self = format
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
+extension CropFormat: ExpressibleByArgument {
+    package init?(argument: String) { self.init(argument) }
+    package var defaultValueDescription: String { text }
+    package static var allValueStrings: [String] { ["jpeg", "jpeg:QUALITY", "png", "none"] }
+    package static var defaultCompletionKind: CompletionKind { .list(["jpeg", "png", "none"]) }
 }
 
 extension CropFormat {

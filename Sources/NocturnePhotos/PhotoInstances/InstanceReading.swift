@@ -1,8 +1,13 @@
 import NocturneConcurrency
+import NocturneCore
 import NocturneInference
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 /// Converts a network's outputs to instances by the package's rules.
 struct InstanceReading {
@@ -21,19 +26,31 @@ struct InstanceReading {
         var refusal: OutlineRefusal?
 
         /// What a user should know about instances that were found and are not in the result.
-        var notes: [String] {
-            var notes: [String] = []
-            if dropped > 0 { notes.append("\(dropped) more were found; the \(instances.count) largest are kept") }
+        var notes: [Note] {
+            var notes: [Note] = []
+            if dropped > 0 {
+                notes.append(
+                    Note("instances.dropped", "\(dropped) more were found; the \(instances.count) largest are kept")
+                )
+            }
             let fates = [(slivers.merged, "merged with a neighbour"), (slivers.dropped, "dropped")]
                 .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
             if !fates.isEmpty {
-                notes.append("pieces much smaller than the others: \(fates.joined(separator: ", "))")
+                notes.append(
+                    Note(
+                        "instances.slivers",
+                        "pieces much smaller than the others: \(own: fates.joined(separator: ", "))"
+                    )
+                )
             }
             if let refusal {
                 let (share, least) = (refusal.clearShare * 100, (refusal.leastShare * 100).rounded())
                 notes.append(
-                    "what was found (\(refusal.count)) is not kept: \(Int(share)) % of its area has clear outlines, less than "
-                        + "\(Int(least)) %, as in pictures of other things"
+                    Note(
+                        "instances.unclear",
+                        "what was found (\(refusal.count)) is not kept: \(Int(share)) % of its area has clear outlines, less "
+                            + "than \(Int(least)) %, as in pictures of other things"
+                    )
                 )
             }
             return notes
@@ -45,29 +62,33 @@ struct InstanceReading {
     func instances(_ outputs: [String: Tensor]) throws -> Found {
         switch settings.output {
         case .maps(let splitting): return try split(try output(model.firstOutput, outputs), splitting)
-        case .prototypes(let candidates, let prototypes, let thresholds):
+        case .prototypes(let candidates, let prototypes, let rules):
             let planes = try output(prototypes, outputs, axes: 4)
-            let found = try decoder(thresholds).prototypes(
+            let found = try DetectionDecoder(frame: frame, rules: rules).prototypes(
                 candidates: try output(candidates, outputs, axes: 3).values,
                 classes: settings.classes.count,
-                planes: planes.values,
-                planeCount: planes.shape[1],
-                planeWidth: planes.shape[3],
-                planeHeight: planes.shape[2],
+                planes: MaskPlanes(
+                    planes.values,
+                    count: planes.shape[1],
+                    width: planes.shape[3],
+                    height: planes.shape[2]
+                ),
                 flag: scope.flag
             )
             return Found(instances: found)
-        case .masks(let boxes, let scores, let classes, let masks, let firstClass, let thresholds):
+        case .masks(let boxes, let scores, let classes, let masks, let firstClass, let rules):
             let planes = try output(masks, outputs, axes: 4)
-            let found = try decoder(thresholds).masks(
+            let found = try DetectionDecoder(frame: frame, rules: rules).masks(
                 boxes: try output(boxes, outputs).values,
                 scores: try output(scores, outputs).values,
                 kinds: try output(classes, outputs).values,
-                classes: settings.classes.count,
-                firstClass: firstClass,
-                planes: planes.values,
-                planeWidth: planes.shape[3],
-                planeHeight: planes.shape[2],
+                classes: firstClass..<firstClass + settings.classes.count,
+                planes: MaskPlanes(
+                    planes.values,
+                    count: planes.shape[0] * planes.shape[1],
+                    width: planes.shape[3],
+                    height: planes.shape[2]
+                ),
                 flag: scope.flag
             )
             return Found(instances: found)
@@ -87,31 +108,19 @@ struct InstanceReading {
     // MARK: Maps
 
     private func split(_ tensor: Tensor, _ splitting: MapSplitting) throws -> Found {
-        let planes = splitting.hasCentre ? 3 : 2
+        let planes = splitting.mapCount
         guard tensor.shape == [1, planes, frame.inputHeight, frame.inputWidth] else {
             throw InstanceError(.wrongSize, "maps of the extents \(tensor.shape)")
         }
+        let pixels = frame.content.width * frame.content.height
         let maps = try InstanceMaps(
             width: frame.content.width,
             height: frame.content.height,
             foreground: plane(0, tensor, splitting),
-            boundary: plane(1, tensor, splitting),
-            centre: splitting.hasCentre ? plane(2, tensor, splitting) : nil
+            boundary: splitting.hasBoundary ? plane(1, tensor, splitting) : [Float](repeating: 0, count: pixels),
+            centre: splitting.hasCentre ? plane(planes - 1, tensor, splitting) : nil
         )
-        let rules = SplittingRules(
-            foregroundThreshold: splitting.foregroundThreshold,
-            backgroundThreshold: splitting.backgroundThreshold,
-            seedThreshold: splitting.seedThreshold,
-            boundaryWeight: splitting.boundaryWeight,
-            minimumSeedArea: splitting.minimumSeedArea,
-            minimumArea: splitting.minimumArea,
-            mergeBoundary: splitting.mergeBoundary,
-            minimumContact: splitting.minimumContact,
-            minimumAreaShareOfMedian: splitting.minimumAreaShareOfMedian,
-            minimumClearShare: splitting.minimumClearShare,
-            maximumInstances: settings.maximumInstances
-        )
-        let labels = try InstanceSplitter(rules: rules).split(maps, flag: scope.flag)
+        let labels = try InstanceSplitter(rules: splitting.rules).split(maps, flag: scope.flag)
         let masks = try MaskUpsampling.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
         let found = zip(masks, labels.confidences).map { mask, confidence in
             DetectedInstance(mask: mask, confidence: confidence, classIndex: 0)
@@ -134,20 +143,9 @@ struct InstanceReading {
             let row = start + y * frame.inputWidth + content.x
             values += tensor.values[row..<row + content.width]
         }
-        return splitting.activation == .sigmoid ? values.map(Logistic.probability(of:)) : values
+        return splitting.activation == .sigmoid ? values.map(Self.probability(of:)) : values
     }
 
-    private func decoder(_ thresholds: DetectionThresholds) -> DetectionDecoder {
-        DetectionDecoder(
-            frame: frame,
-            rules: DetectionRules(
-                scoreThreshold: thresholds.score,
-                boxOverlap: thresholds.boxOverlap,
-                maskOverlap: thresholds.maskOverlap,
-                maskThreshold: thresholds.mask,
-                maximumInstances: settings.maximumInstances,
-                minimumArea: thresholds.minimumArea
-            )
-        )
-    }
+    /// The logistic function.
+    private static func probability(of logit: Float) -> Float { 1 / (1 + exp(-logit)) }
 }

@@ -48,7 +48,7 @@ enum OverlayDrawing {
         let color = colors[(instance.id - 1) % colors.count]
         let stepX = Double(image.width) / Double(photo.width)
         let stepY = Double(image.height) / Double(photo.height)
-        // The part of the overlay covered by the instance, as a mask of its own.
+        // The part of the overlay covered by the instance, as a separate mask.
         let left = Int(Double(instance.box.x) * stepX)
         let top = Int(Double(instance.box.y) * stepY)
         let right = min(Int(Double(instance.box.x + instance.box.width) * stepX) + 1, image.width)

@@ -27,23 +27,24 @@ struct FoundInstance: Sendable {
 /// From the network's outputs to instances on the photo's own grid, and to the overlay.
 extension PhotoInstances {
     /// A photo with its instances.
-    public struct FinishedPhoto: Sendable {
+    package struct FinishedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
         let instances: [FoundInstance]
         let rowCount: Int
-        let notes: [String]
+        let engine: ResultEngine
+        let notes: [Note]
     }
 
     func finish(_ inferred: consuming InferredPhoto, _ item: RecipeItem, _ context: StageContext) throws
         -> FinishedPhoto
     {
         let model = try model(inferred.record.model)
-        var notes = inferred.photo.facts.notes.map(\.description)
+        var notes = inferred.photo.facts.notes + inferred.used.notes
         var ordered: [FoundInstance] = []
-        var reason = "nothing was found"
+        var note = Note("instances.none", "nothing was found")
         if let failure = inferred.failure {
-            reason = "the network cannot be run: \(failure)"
+            note = Note("instances.networkFailed", "the network cannot be run: \(failure)")
         } else {
             do {
                 let found = try InstanceReading(model: model, frame: inferred.frame, scope: context.scope)
@@ -51,24 +52,25 @@ extension PhotoInstances {
                 notes += found.notes
                 ordered = PhotoInstances.ordered(found.instances)
             } catch let error as InstanceError {
-                reason = "the network's output cannot be used: \(error)"
+                note = Note("instances.unusableOutput", "the network's output cannot be used: \(error)")
                 guard options.usesSingleItemFallback else {
-                    throw PhotoSourceError(path: inferred.record.path, detail: reason)
+                    throw PhotoSourceError(path: inferred.record.path, detail: note.description)
                 }
             }
         }
         if ordered.isEmpty {
             if options.usesSingleItemFallback {
                 ordered = [PhotoInstances.whole(inferred.photo.image)]
-                reason += "; the whole picture is one item"
+                note = Note(note.code, note.sentence + "; the whole picture is one item")
             }
-            notes.append(reason)
+            notes.append(note)
         }
         return FinishedPhoto(
             record: inferred.record,
             photo: inferred.photo,
             instances: ordered,
             rowCount: ordered.map(\.row).max() ?? 0,
+            engine: inferred.used.engine,
             notes: notes
         )
     }
@@ -115,7 +117,7 @@ extension PhotoInstances {
     }
 
     /// With the overlay, the picture that a reviewer sees first.
-    public struct DrawnPhoto: Sendable {
+    package struct DrawnPhoto: Sendable {
         let finished: FinishedPhoto
         let overlay: RGBImage
     }
@@ -126,7 +128,7 @@ extension PhotoInstances {
         let overlay = try OverlayDrawing.draw(
             finished.instances,
             on: finished.photo.image,
-            longestSide: options.overlaySide,
+            longestSide: options.overlay.side,
             flag: context.scope.flag
         )
         return DrawnPhoto(finished: finished, overlay: overlay)

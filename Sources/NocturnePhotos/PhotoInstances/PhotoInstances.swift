@@ -1,9 +1,9 @@
-public import NocturneBatch
-public import NocturneConcurrency
+package import NocturneBatch
+package import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
+package import NocturneFormats
 import NocturneInference
-public import NocturneJournal
+package import NocturneJournal
 import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
@@ -13,49 +13,55 @@ import NocturneSystem
 ///
 /// Loading and inference are here, decoding of instances in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in
 /// their own files.
-public struct PhotoInstances: Recipe {
-    let models: [PhotoInstancesModel]
-    let options: PhotoInstancesOptions
-    let limits = PhotoLimits()
+package struct PhotoInstances: PhotoRecipe {
+    package let models: [PhotoInstancesModel]
+    package let options: PhotoInstancesOptions
+    package let limits = PhotoLimits()
 
-    public init(models: [PhotoInstancesModel], options: PhotoInstancesOptions) {
+    /// - Parameter models: of packages for instances, with different ids.
+    package init(models: [PhotoInstancesModel], options: PhotoInstancesOptions) {
         self.models = models
         self.options = options
     }
 
-    func model(_ id: String) throws -> PhotoInstancesModel {
-        guard let model = models.first(where: { $0.package.id == id }) else {
-            throw PhotoInstancesModelError(package: id, detail: "is not among the models of this run")
-        }
-        return model
-    }
+    // MARK: Planning
 
-    // MARK: Discovery and planning
-
-    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let readers = models.map { model in
-            PhotoDiscovery.Reader(
-                id: model.package.id,
-                fingerprintParts: [model.package.digest.hex, model.engineName, model.precision.rawValue] + optionTexts,
-                minimumSide: model.settings.input.minimumSide
-            )
-        }
-        return try PhotoDiscovery(models: readers.map(\.id), limits: limits, scope: scope)
-            .records(for: readers, request)
-    }
-
-    public func sharedBytes(threads: Int) throws -> Int {
-        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
-    }
-
-    public func plan(_ record: PhotoRecord, threads: Int, lean: Bool) throws -> ItemPlan {
-        PhotoInstancesMemory(record: record, model: try model(record.model), options: options).plan(lean: lean)
+    /// Plans every large buffer of a photo from its header alone. Photos have no lean plan.
+    package func plan(_ record: PhotoRecord, threads: Int, lean: Bool) throws -> ItemPlan {
+        let frame = try model(record.model).frame(width: record.width, height: record.height)
+        let input = frame.inputWidth * frame.inputHeight
+        let overlay = OverlayDrawing.size(
+            width: record.width,
+            height: record.height,
+            longestSide: options.overlay.side
+        )
+        let splitting = InstanceSplitter.predictedBytes(width: frame.inputWidth, height: frame.inputHeight) + 12 * input
+        let own = [
+            PlannedBuffer(
+                "smaller picture",
+                bytes: 3 * frame.content.width * (record.height + frame.content.height),
+                from: .prepare,
+                through: .prepare
+            ),
+            PlannedBuffer("network input", bytes: 12 * input, from: .prepare, through: .infer),
+            PlannedBuffer("network output", bytes: 2 * 12 * input, from: .infer, through: .finish),
+            PlannedBuffer("splitting", bytes: splitting, from: .finish, through: .finish),
+            PlannedBuffer("masks", bytes: 64 * record.width + (4 << 20), from: .finish, through: .write),
+            PlannedBuffer(
+                "overlay",
+                bytes: overlay.width * overlay.height * 16 + 3 * overlay.width * record.height,
+                from: .render,
+                through: .write
+            ),
+            // Crops drawn and compressed at the same time cover the picture at most once.
+            PlannedBuffer("crops", bytes: 20 * record.width * record.height, from: .write, through: .write),
+        ]
+        return ItemPlan(buffers: record.buffers + own, steps: 1, isLean: lean)
     }
 
     /// Runs one picture of the network's usual input size.
-    public func secondsPerStep(scope: ComputeScope) throws -> Double {
-        let sessions = PhotoInstancesSessions()
+    package func secondsPerStep(scope: ComputeScope) throws -> Double {
+        let sessions = PhotoSessions()
         let total = try models.reduce(0.0) { total, model in
             let side = model.settings.input.longSide
             let shape = model.inputShape(model.frame(width: side, height: side))
@@ -67,23 +73,15 @@ public struct PhotoInstances: Recipe {
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
-    public func threadsOfProcess(cores: Int) throws -> Int {
-        try models.compactMap { try $0.threadScaling()?.threadsOfProcess(cores: cores) }.min() ?? cores
-    }
-
-    public func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
-        start.load(load).prepare(prepare).infer(PhotoInstancesSessions.init, startInference).finish(finish)
+    package func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
+        start.load(load).prepare(prepare).infer(PhotoSessions.init, startInference).finish(finish)
             .render(render).write(write)
     }
 
-    // MARK: Loading and preparation
-
-    func load(_ record: PhotoRecord, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
-        LoadedPhoto(record: record, photo: try record.read(limits, flag: context.scope.flag))
-    }
+    // MARK: Preparation
 
     /// A picture and its network input.
-    public struct PreparedPhoto: Sendable {
+    package struct PreparedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
         let frame: Letterbox
@@ -96,9 +94,23 @@ public struct PhotoInstances: Recipe {
         let model = try model(loaded.record.model)
         let frame = model.frame(width: loaded.photo.image.width, height: loaded.photo.image.height)
         let input = model.settings.input
-        let small = try input.resampling.resize(loaded.photo.image, to: frame.content, flag: context.scope.flag)
+        let small = try resized(loaded.photo.image, to: frame.content, input.resampling, flag: context.scope.flag)
         let tensor = PhotoInstances.tensor(of: small, frame, input)
         return PreparedPhoto(record: loaded.record, photo: loaded.photo, frame: frame, input: tensor)
+    }
+
+    /// The photo in the size of its part of the network's input.
+    private func resized(
+        _ image: RGBImage,
+        to content: PixelBox,
+        _ resampling: PhotoInput.Resampling,
+        flag: CancellationFlag
+    ) throws -> RGBImage {
+        switch resampling {
+        case .antialiased:
+            try PillowResize.bilinear(image, width: content.width, height: content.height, flag: flag)
+        case .bilinear: try BilinearResize.resize(image, width: content.width, height: content.height, flag: flag)
+        }
     }
 
     /// Planes of red, green and blue, minus the mean and divided by the standard deviation; 0 outside the picture.
@@ -123,79 +135,48 @@ public struct PhotoInstances: Recipe {
     // MARK: Inference
 
     /// The network's outputs for a picture.
-    public struct InferredPhoto: Sendable {
+    package struct InferredPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
         let frame: Letterbox
         let outputs: [String: Tensor]
+        let used: EngineInUse
         /// Why there are no outputs; only with the fallback to a single item, otherwise the photo fails.
         let failure: String?
     }
 
     func startInference(
-        _ sessions: PhotoInstancesSessions,
+        _ sessions: PhotoSessions,
         _ prepared: consuming PreparedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
-    ) throws -> PhotoInference {
-        PhotoInference(
-            model: try model(prepared.record.model),
-            sessions: sessions,
-            prepared: prepared,
-            keepsFailure: options.usesSingleItemFallback
-        )
+    ) throws -> SingleStep<InferredPhoto> {
+        let model = try model(prepared.record.model)
+        let used = model.engineInUse
+        return SingleStep { [prepared, keepsFailure = options.usesSingleItemFallback] context in
+            var outputs: [String: Tensor] = [:]
+            var failure: String?
+            do {
+                outputs = try model.run(prepared.input, in: sessions, scope: context.scope)
+            } catch let error as ModelFormatError where keepsFailure {
+                failure = "\(error)"
+            }
+            try used.end(item.name)
+            return InferredPhoto(
+                record: prepared.record,
+                photo: prepared.photo,
+                frame: prepared.frame,
+                outputs: outputs,
+                used: used,
+                failure: failure
+            )
+        }
     }
 
     // MARK: Recognizing results
 
-    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+    /// By `result.json`, and the digests of the files that it lists.
+    package func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoInstancesResult.recognize(folder: folder, fingerprint: fingerprint)
-    }
-}
-
-/// Inference on one photo: a single step, so there is nothing to checkpoint.
-public final class PhotoInference: InferenceRun {
-    private let model: PhotoInstancesModel
-    private let sessions: PhotoInstancesSessions
-    private let prepared: PhotoInstances.PreparedPhoto
-    private let keepsFailure: Bool
-    private var outputs: [String: Tensor]?
-    private var failure: String?
-
-    /// - Parameter keepsFailure: whether a network that cannot be run on the photo is a reason of the photo's result
-    ///   instead of an error.
-    init(
-        model: PhotoInstancesModel,
-        sessions: PhotoInstancesSessions,
-        prepared: PhotoInstances.PreparedPhoto,
-        keepsFailure: Bool
-    ) {
-        self.model = model
-        self.sessions = sessions
-        self.prepared = prepared
-        self.keepsFailure = keepsFailure
-    }
-
-    public var stepCount: Int { 1 }
-    public var stepsDone: Int { outputs == nil && failure == nil ? 0 : 1 }
-
-    public func step(_ context: StageContext) throws {
-        do {
-            outputs = try model.run(prepared.input, in: sessions, scope: context.scope)
-        } catch let error as ModelFormatError where keepsFailure {
-            failure = "\(error)"
-        }
-    }
-
-    public func checkpoint(force: Bool, _ context: StageContext) throws {}
-
-    public func finish(_ context: StageContext) throws -> PhotoInstances.InferredPhoto {
-        PhotoInstances.InferredPhoto(
-            record: prepared.record,
-            photo: prepared.photo,
-            frame: prepared.frame,
-            outputs: outputs ?? [:],
-            failure: failure
-        )
     }
 }

@@ -1,9 +1,11 @@
-public import ArgumentParser
+import ArgumentParser
 import Foundation
 package import NocturneBatch
+import NocturneCore
 package import NocturneInference
 package import NocturneJournal
 package import NocturneRecipeSupport
+package import NocturneReport
 package import NocturneSystem
 
 /// Instance segmentation of photos: the entry in the registry.
@@ -11,24 +13,9 @@ package enum PhotoInstancesKind: RecipeKind {
     package static let task = "photo-instances"
     package static let purpose = "segment instances in photos"
     package static let settings: (any ModelSettings.Type)? = PhotoInstancesSettings.self
-    package static let arguments: [any RecipeArguments.Type] = [
-        PhotoInstancesArguments.self, PhotoOverlayArguments.self,
-    ]
     package static var resultSchema: JSONSchema { PhotoSchemas.instances }
 
-    package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> PhotoInstancesOptions?
-    {
-        guard hasModels else { return nil }
-        let overlaySide = arguments[PhotoOverlayArguments.self].overlaySide
-        let arguments = arguments[PhotoInstancesArguments.self]
-        return PhotoInstancesOptions(
-            usesSingleItemFallback: arguments.singleItemFallback,
-            crops: arguments.crops ?? .standard,
-            overlaySide: overlaySide,
-            awaitsTexts: arguments.enrich
-        )
-    }
-
+    /// One recipe for all packages, whose photos are discovered once.
     package static func make(_ models: [ChosenModel], options: PhotoInstancesOptions) throws -> any Recipe {
         let models = try load(models) {
             try PhotoInstancesModel(package: $0.package, engine: $0.engine, precision: $0.precision)
@@ -36,11 +23,13 @@ package enum PhotoInstancesKind: RecipeKind {
         return PhotoInstances(models: models, options: options)
     }
 
+    /// The network with its usual input: of a photo of 4 : 3.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         let model = try PhotoInstancesModel(package: model.package, engine: model.engine, precision: model.precision)
         return [NetworkInputs(file: model.settings.network, shape: model.usualInputShape)]
     }
 
+    /// The overlay, and every instance with its box and thumbnail.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(PhotoInstancesResult.self, from: Data(result))
         let title = "The photo with the masks of the objects found"
@@ -59,6 +48,7 @@ package enum PhotoInstancesKind: RecipeKind {
         return parts
     }
 
+    /// Checks boxes and masks, the pictures, and `coco.json` against the result.
     package static func inspect(
         _ item: CommittedItem,
         _ document: JSONValue,
@@ -67,40 +57,50 @@ package enum PhotoInstancesKind: RecipeKind {
         try PhotoInstancesResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 
+    /// Those on the spines of books.
+    package static let objectTexts = ["title", "author"]
+
+    /// Every photo is one.
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
-/// Options for the instance segmentation of photos.
-package struct PhotoInstancesArguments: RecipeArguments {
+/// The options of a batch that change the instances of photos.
+package struct PhotoInstancesOptions: OptionSection, RecipeOptions {
     package static let title = "Instance segmentation of photos"
 
-    @Flag(help: "Treat a photo without detected instances, or whose segmentation fails, as a single item.")
-    var singleItemFallback = false
+    /// The size of the overlay.
+    package var overlay = PhotoOverlayOptions()
+    /// Whether a photo without detected instances becomes one item as a whole.
+    package var usesSingleItemFallback = false
+    /// The format of crops, and whether there are any.
+    package var crops = CropFormat.standard
+    /// Whether another tool is to give titles and authors before an instance is ready.
+    package var awaitsTexts = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Format of crops, overlay and thumbnails: jpeg (default), jpeg:QUALITY, png, or none for no crops.",
-            discussion: "Crops as JPEG are on white, as PNG on a transparent ground and without loss.",
-            valueName: "format"
-        )
-    )
-    var crops: CropFormat?
+    /// The options of instances, and those of the overlay.
+    package static let sections = [RecipeSection<Self>(\.self), RecipeSection<Self>(\.overlay)]
 
-    @Flag(
-        help: "Leave instances in the state enriching until 'nocturne enrich' has taken over their titles and authors."
-    )
-    var enrich = false
+    package static let options: [Entry] = [
+        Entry(
+            "single-item-fallback",
+            \.usesSingleItemFallback,
+            "Treat a photo without detected instances, or whose segmentation fails, as a single item."
+        ),
+        Entry(
+            "crops",
+            \.crops,
+            ArgumentHelp(
+                "Format of crops, overlay and thumbnails, or none for no crops.",
+                discussion: "Crops as JPEG are on white, as PNG on a transparent ground and without loss.",
+                valueName: "format"
+            )
+        ).alwaysRecorded.main,
+        Entry(
+            "enrich",
+            \.awaitsTexts,
+            "Leave instances in the state enriching until 'nocturne enrich' has taken over their titles and authors."
+        ),
+    ]
 
     package init() {}
-
-    package var given: [String] {
-        (singleItemFallback ? ["--single-item-fallback"] : []) + (crops == nil ? [] : ["--crops"])
-            + (enrich ? ["--enrich"] : [])
-    }
-}
-
-extension CropFormat: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
-    public var defaultValueDescription: String { text }
-    public static var allValueStrings: [String] { ["jpeg", "png", "none"] }
 }

@@ -1,30 +1,27 @@
 import NocturneConcurrency
-public import NocturneInference
+import NocturneCore
+package import NocturneInference
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Why a package cannot be used for instance segmentation of photos.
-public struct PhotoInstancesModelError: Error, Sendable, CustomStringConvertible {
-    public let package: String
-    public let detail: String
-    public var description: String { "model \(package): \(detail)" }
-}
-
 /// A package for instance segmentation of photos, with its network in memory.
-public final class PhotoInstancesModel: Sendable {
-    public let package: ModelPackage
-    public let settings: PhotoInstancesSettings
-    public let engineName: String
-    public let precision: InferencePrecision
-    public let instructionSet: String
+package final class PhotoInstancesModel: PhotoModel {
+    package let package: ModelPackage
+    /// The checked section of the package.
+    package let settings: PhotoInstancesSettings
+    package let engineIdentity: String
+    /// Of the engine that loaded the network.
+    package let engineName: String
+    /// The arithmetic of the network.
+    package let precision: InferencePrecision
     private let network: any LoadedNetwork
 
     /// Loads the network and checks that its inputs and outputs match the package.
-    /// - Throws: ``PhotoInstancesModelError``, `ModelFormatError`.
-    public init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
+    /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
+    package init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         guard package.task == PhotoInstancesKind.task else {
-            throw PhotoInstancesModelError(
+            throw UnusablePackageError(
                 package: package.id,
                 detail: "is for \(package.task), not for instance segmentation of photos"
             )
@@ -33,15 +30,15 @@ public final class PhotoInstancesModel: Sendable {
         self.package = package
         self.settings = settings
         self.precision = precision
+        engineIdentity = engine.identity
         engineName = engine.name
         network = try engine.load(onnx: package.path(of: settings.network), precision: precision)
-        instructionSet = network.instructionSet
         try check()
     }
 
     private func check() throws {
-        func modelError(_ detail: String) -> PhotoInstancesModelError {
-            PhotoInstancesModelError(package: package.id, detail: detail)
+        func modelError(_ detail: String) -> UnusablePackageError {
+            UnusablePackageError(package: package.id, detail: detail)
         }
         guard network.inputs.count == 1 else {
             throw modelError("the network has \(network.inputs.count) inputs, not one")
@@ -50,7 +47,7 @@ public final class PhotoInstancesModel: Sendable {
         let outputs = try network.outputShapes(inputShapes: [network.inputs[0].name: shape])
         switch settings.output {
         case .maps(let splitting):
-            let expected = [1, splitting.hasCentre ? 3 : 2] + shape[2...]
+            let expected = [1, splitting.mapCount] + shape[2...]
             guard let first = network.outputs.first, outputs[first.name] == expected else {
                 let found = network.outputs.first.flatMap { outputs[$0.name] } ?? []
                 throw modelError("the network returns \(found) for an input of \(shape); expected \(expected)")
@@ -102,23 +99,30 @@ public final class PhotoInstancesModel: Sendable {
     func inputShape(_ frame: Letterbox) -> [Int] { [1, 3, frame.inputHeight, frame.inputWidth] }
 
     /// The network's input shape for a photo of 4 : 3.
-    public var usualInputShape: [Int] {
+    package var usualInputShape: [Int] {
         inputShape(frame(width: settings.input.longSide, height: settings.input.longSide * 3 / 4))
     }
 
-    /// Bytes held while the model is in use: weights, and a workspace for the largest input.
-    func residentBytes(threads: Int) throws -> Int {
+    package var minimumSide: Int { settings.input.minimumSide }
+
+    package func residentBytes(threads: Int) throws -> Int {
         let largest = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
         return network.weightBytes + (try network.workspaceBytes(inputShape: largest, width: threads))
     }
 
-    func threadScaling() throws -> ThreadScaling? { try network.threadScaling(inputShape: usualInputShape) }
+    /// By how the network scales with its usual input.
+    package func threadsOfProcess(cores: Int) throws -> Int {
+        try network.threadScaling(inputShape: usualInputShape)?.threadsOfProcess(cores: cores) ?? cores
+    }
 
     // MARK: Running
 
+    /// What runs the network from now on.
+    var engineInUse: EngineInUse { EngineInUse(network, name: engineName, precision: precision) }
+
     /// Runs the network and returns all outputs by name.
     /// - Throws: `CancelledError`, `ModelFormatError`, `AllocationError`.
-    func run(_ input: Tensor, in sessions: PhotoInstancesSessions, scope: ComputeScope) throws -> [String: Tensor] {
+    func run(_ input: Tensor, in sessions: PhotoSessions, scope: ComputeScope) throws -> [String: Tensor] {
         let name = network.inputs[0].name
         let session = try sessions.session(of: package.id, shape: input.shape, width: scope.width) {
             try network.makeSession(inputShapes: [name: input.shape], width: scope.width)

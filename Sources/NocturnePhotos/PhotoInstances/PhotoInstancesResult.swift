@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneRecipeSupport
@@ -40,13 +41,6 @@ struct PhotoInstancesResult: ItemResult {
         }
     }
 
-    struct Box: Codable {
-        let x: Int
-        let y: Int
-        let width: Int
-        let height: Int
-    }
-
     /// As fractions of the picture's width and height.
     struct NormalizedBox: Codable {
         let x: Double
@@ -79,7 +73,7 @@ struct PhotoInstancesResult: ItemResult {
         let `class`: String
         /// 0...1; null for a whole picture without detected instances.
         @Nullable var confidence: Double?
-        let box: Box
+        let box: PixelBox
         let boxNormalized: NormalizedBox
         let rotatedBox: RotatedBox
         let areaPixels: Int
@@ -104,6 +98,7 @@ struct PhotoInstancesResult: ItemResult {
     let instances: [Instance]
     let files: [ItemFile]
     var notes: [String]
+    var noteCodes: [Note.Code]?
 
     /// Rows for the batch's statistics table: number and confidence of each class.
     var statistics: [Statistic] {

@@ -48,6 +48,7 @@ struct PhotoInstancesWriter {
         }
         try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
         let files = try written.sorted().map { try ItemFile($0, in: folder) }
+        let notes = finished.record.shown(finished.notes)
         let result = PhotoInstancesResult(
             schemaVersion: 1,
             task: model.package.task,
@@ -55,18 +56,15 @@ struct PhotoInstancesWriter {
             fingerprint: item.fingerprint,
             source: .init(finished.photo.facts, name: finished.record.name),
             model: ResultModel(model.package),
-            engine: ResultEngine(
-                name: model.engineName,
-                precision: model.precision,
-                instructionSet: model.instructionSet
-            ),
-            options: options.shown,
+            engine: finished.engine,
+            options: options.inResults,
             rowCount: finished.rowCount,
             instances: zip(finished.instances, outcomes).map { entry(for: $0, $1, photo) },
             files: files,
-            notes: finished.notes
+            notes: notes.texts,
+            noteCodes: notes.codes
         )
-        return try result.write(into: folder, of: finished.record)
+        return try result.write(into: folder, notes)
     }
 
     // MARK: Crops
@@ -124,9 +122,7 @@ struct PhotoInstancesWriter {
         } catch let error as PictureError where error.code != .invalidImage {
             return .failed(error)
         } catch {
-            for path in names.all {
-                try? FileManager.default.removeItem(atPath: folder + "/" + path)
-            }
+            for path in names.all { FileSystem.remove(folder + "/" + path) }
             return .refused((error as? PictureError)?.detail ?? "\(error)")
         }
     }
@@ -150,7 +146,7 @@ struct PhotoInstancesWriter {
             row: instance.row,
             class: name(of: instance),
             confidence: instance.confidence.map { Rounded.value(Double($0)) },
-            box: .init(x: box.x, y: box.y, width: box.width, height: box.height),
+            box: box,
             boxNormalized: .init(
                 x: Rounded.value(Double(box.x) / width),
                 y: Rounded.value(Double(box.y) / height),

@@ -15,15 +15,10 @@ struct LabelOverlay {
     /// The width of an outline on each side of a boundary, in pixels of the overlay.
     private static let outline = 2
 
-    /// The size of the photo in the overlay.
-    static func size(width: Int, height: Int, longestSide: Int) -> (width: Int, height: Int) {
-        OverlayDrawing.size(width: width, height: height, longestSide: longestSide)
-    }
-
     /// - Parameter labels: `[y][x]` on the pixels of the photo.
     /// - Throws: `NumericsError`, `CancelledError`.
     func draw(_ map: FrozenVoxels<UInt16>, on photo: RGBImage, flag: CancellationFlag) throws -> RGBImage {
-        let size = Self.size(width: photo.width, height: photo.height, longestSide: longestSide)
+        let size = OverlayDrawing.size(width: photo.width, height: photo.height, longestSide: longestSide)
         var picture =
             size == (photo.width, photo.height)
             ? photo : try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
@@ -73,7 +68,7 @@ struct LabelOverlay {
     }
 
     /// Blends a third of a label's colour into its pixels, and draws its outline in the colour itself. The border of the photo is
-    /// no outline.
+    /// not an outline.
     private func tint(_ picture: inout RGBImage, _ map: [UInt16], flag: CancellationFlag) throws {
         let (width, height) = (picture.width, picture.height)
         var colors = [SIMD3<UInt8>](repeating: SIMD3(repeating: 0), count: 1 << 16)

@@ -41,19 +41,38 @@ enum PhotoChannels {
     }
 
     /// What was done to the photo that other readers may not do.
-    static func notes(_ facts: PhotoFacts, _ input: PhotoSegmentationSettings.Input) -> [String] {
-        var notes: [String] = []
+    static func notes(_ facts: PhotoFacts, _ input: PhotoSegmentationSettings.Input) -> [Note] {
+        var notes: [Note] = []
         let isGrey = facts.colourModel == .grey || facts.colourModel == .greyAlpha
         if input == .grey, !isGrey {
-            notes.append("the photo is in colour, the networks take grey: 0.299 red + 0.587 green + 0.114 blue")
+            notes.append(
+                Note(
+                    "photo.madeGrey",
+                    "the photo is in colour, the networks take grey: 0.299 red + 0.587 green + 0.114 blue"
+                )
+            )
         }
         if input == .colors, isGrey {
-            notes.append("the photo is grey, the networks take colours: red, green and blue are equal")
+            notes.append(
+                Note(
+                    "photo.madeColour",
+                    "the photo is grey, the networks take colours: red, green and blue are equal"
+                )
+            )
         }
         if facts.bitDepth > 8 {
-            notes.append("the photo has \(facts.bitDepth) bits a sample, of which the highest 8 were used")
+            notes.append(
+                Note(
+                    "photo.deep",
+                    "the photo has \(facts.bitDepth) bits a sample, of which the highest 8 were used"
+                )
+            )
         }
-        if facts.hasAlpha { notes.append("the photo has transparent pixels, which were placed on white") }
+        if facts.hasAlpha {
+            notes.append(
+                Note("photo.transparent", "the photo has transparent pixels, which were placed on white")
+            )
+        }
         return notes
     }
 }

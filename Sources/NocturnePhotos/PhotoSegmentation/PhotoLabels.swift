@@ -2,12 +2,6 @@ import NocturneCore
 import NocturnePostprocess
 import NocturneSystem
 
-/// The masks of the labels of a photo.
-enum LabelMasks {
-    /// Far more than pictures have: a run of 16 bytes for every 16 pixels.
-    static func plannedBytes(pixels: Int) -> Int { pixels + (4 << 20) }
-}
-
 /// What is measured of a label on the pixels of its photo.
 struct PhotoLabel: Sendable {
     let value: UInt16

@@ -13,7 +13,7 @@ import NocturneVolumes
 /// The last three stages: clean and measure labels, draw the overlay, write files.
 extension PhotoSegmentation {
     /// A photo with its cleaned labels and what was measured on them.
-    public struct FinishedPhoto: Sendable {
+    package struct FinishedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
         let labels: LabelVolume
@@ -21,7 +21,8 @@ extension PhotoSegmentation {
         let measured: [PhotoLabel]
         let cleaning: [LabelCleaning]
         let confidence: [UInt16: LabelConfidence]
-        let notes: [String]
+        let engine: ResultEngine
+        let notes: [Note]
     }
 
     func finish(
@@ -50,13 +51,14 @@ extension PhotoSegmentation {
             },
             cleaning: cleaning,
             confidence: inferred.confidence,
-            notes: inferred.photo.facts.notes.map(\.description)
+            engine: inferred.used.engine,
+            notes: inferred.used.notes + inferred.photo.facts.notes
                 + PhotoChannels.notes(inferred.photo.facts, model.settings.input)
         )
     }
 
     /// With the overlay, the picture that a reviewer sees first.
-    public struct DrawnPhoto: Sendable {
+    package struct DrawnPhoto: Sendable {
         let finished: FinishedPhoto
         let overlay: RGBImage
     }
@@ -70,7 +72,7 @@ extension PhotoSegmentation {
         let overlay = LabelOverlay(
             labels: model.package.labels,
             measured: finished.measured,
-            longestSide: options.overlaySide
+            longestSide: options.overlay.side
         )
         let picture = try overlay.draw(finished.labels.voxels, on: finished.photo.image, flag: context.scope.flag)
         return DrawnPhoto(finished: finished, overlay: picture)

@@ -1,9 +1,9 @@
-public import NocturneBatch
-public import NocturneConcurrency
+package import NocturneBatch
+package import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
+package import NocturneFormats
 import NocturneInference
-public import NocturneJournal
+package import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
@@ -12,72 +12,70 @@ import NocturneVolumes
 /// Gives photos a label map, in the way of nnU-Net: a photo is a plane for the networks of volumes, see `PlaneModel`.
 ///
 /// Planning, loading and inference are here, measuring, drawing and writing in their own files.
-public struct PhotoSegmentation: Recipe {
-    let models: [PhotoSegmentationModel]
-    let options: PhotoSegmentationOptions
+package struct PhotoSegmentation: PhotoRecipe {
+    package let models: [PhotoSegmentationModel]
+    package let options: PhotoSegmentationOptions
     /// Photos are never reduced: networks know objects by their size in pixels. Large ones need memory instead.
-    let limits = PhotoLimits(side: 1 << 16)
+    package let limits = PhotoLimits(side: 1 << 16)
 
-    public init(models: [PhotoSegmentationModel], options: PhotoSegmentationOptions) {
+    /// - Parameter models: of packages for label maps of photos, with different ids.
+    package init(models: [PhotoSegmentationModel], options: PhotoSegmentationOptions) {
         self.models = models
         self.options = options
     }
 
-    func model(_ id: String) throws -> PhotoSegmentationModel {
-        guard let model = models.first(where: { $0.package.id == id }) else {
-            throw PhotoSegmentationModelError(package: id, detail: "is not among the models of this run")
-        }
-        return model
-    }
+    // MARK: Planning
 
-    // MARK: Discovery and planning
-
-    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        let optionTexts = options.shown.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        let readers = models.map { model in
-            PhotoDiscovery.Reader(
-                id: model.package.id,
-                fingerprintParts: [model.package.digest.hex, model.plane.engineName, model.plane.precision.rawValue]
-                    + optionTexts,
-                minimumSide: 1
-            )
-        }
-        return try PhotoDiscovery(models: readers.map(\.id), limits: limits, scope: scope)
-            .records(for: readers, request)
-    }
-
-    public func sharedBytes(threads: Int) throws -> Int {
-        try models.reduce(0) { $0 + (try $1.plane.residentBytes(threads: threads)) }
-    }
-
-    public func plan(_ record: PhotoRecord, threads: Int, lean: Bool) throws -> ItemPlan {
-        try PhotoSegmentationMemory(record: record, model: try model(record.model), options: options)
-            .plan(threads: threads, lean: lean)
+    /// Plans every large buffer of a photo from its header alone. Photos have no lean plan.
+    package func plan(_ record: PhotoRecord, threads: Int, lean: Bool) throws -> ItemPlan {
+        let model = try model(record.model)
+        let networks = try model.plane.plan(width: record.width, height: record.height, threads: threads)
+        let pixels = record.width * record.height
+        let overlay = OverlayDrawing.size(
+            width: record.width,
+            height: record.height,
+            longestSide: options.overlay.side
+        )
+        let bits = LabelPNG.bits(for: model.package.labels.map(\.value).max() ?? 0)
+        let own = [
+            PlannedBuffer(
+                "overlay",
+                bytes: overlay.width * overlay.height * 8 + 3 * overlay.width * record.height + (8 << 20),
+                from: .render,
+                through: .write
+            ),
+            PlannedBuffer(
+                "label map as PNG",
+                bytes: LabelPNG.writingBytes(width: record.width, height: record.height, bits: bits),
+                from: .write,
+                through: .write
+            ),
+            // Far more than pictures have: a run of 16 bytes for every 16 pixels.
+            PlannedBuffer("masks", bytes: pixels + (4 << 20), from: .write, through: .write),
+        ]
+        return ItemPlan(
+            buffers: record.buffers + own + networks.buffers,
+            steps: networks.steps,
+            isLean: lean,
+            diskBytes: pixels * bits / 8 + overlay.width * overlay.height * 3 + (1 << 20)
+        )
     }
 
     /// Runs and times one tile of every model.
-    public func secondsPerStep(scope: ComputeScope) throws -> Double {
+    package func secondsPerStep(scope: ComputeScope) throws -> Double {
         let total = try models.reduce(0.0) { $0 + (try $1.plane.secondsPerTile(scope: scope)) }
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
-    public func threadsOfProcess(cores: Int) throws -> Int {
-        try models.map { try $0.plane.threadsOfProcess(cores: cores) }.min() ?? cores
-    }
-
-    public func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
+    package func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
         start.load(load).prepare(prepare).infer(PhotoSegmentationSessions.init, startInference).finish(finish)
             .render(render).write(write)
     }
 
-    // MARK: Loading and preparation
-
-    func load(_ record: PhotoRecord, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
-        LoadedPhoto(record: record, photo: try record.read(limits, flag: context.scope.flag))
-    }
+    // MARK: Preparation
 
     /// A picture and what the networks take of it.
-    public struct PreparedPhoto: Sendable {
+    package struct PreparedPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
         let plane: PreparedPlane
@@ -106,11 +104,12 @@ public struct PhotoSegmentation: Recipe {
     // MARK: Inference
 
     /// The labels of a photo before cleaning.
-    public struct InferredPhoto: Sendable {
+    package struct InferredPhoto: Sendable {
         let record: PhotoRecord
         let photo: Photo
         let labels: LabelVolume
         let confidence: [UInt16: LabelConfidence]
+        let used: EngineInUse
     }
 
     func startInference(
@@ -135,13 +134,14 @@ public struct PhotoSegmentation: Recipe {
 
     // MARK: Recognizing results
 
-    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+    /// By `result.json`, and the digests of the files that it lists.
+    package func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try PhotoSegmentationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 
 /// Inference on one photo, tile by tile.
-public final class PhotoTiles: InferenceRun {
+package final class PhotoTiles: InferenceRun {
     private let record: PhotoRecord
     private let photo: Photo
     private let inference: PlaneInference
@@ -152,16 +152,22 @@ public final class PhotoTiles: InferenceRun {
         self.inference = inference
     }
 
-    public var stepCount: Int { inference.stepCount }
-    public var stepsDone: Int { inference.stepsDone }
+    package var stepCount: Int { inference.stepCount }
+    package var stepsDone: Int { inference.stepsDone }
 
-    public func step(_ context: StageContext) throws { try inference.step(context) }
+    package func step(_ context: StageContext) throws { try inference.step(context) }
 
-    public func checkpoint(force: Bool, _ context: StageContext) throws { try inference.checkpoint(force: force) }
+    package func checkpoint(force: Bool, _ context: StageContext) throws { try inference.checkpoint(force: force) }
 
-    public func finish(_ context: StageContext) throws -> PhotoSegmentation.InferredPhoto {
+    package func finish(_ context: StageContext) throws -> PhotoSegmentation.InferredPhoto {
         let (labels, confidence) = try inference.finish(context)
-        return PhotoSegmentation.InferredPhoto(record: record, photo: photo, labels: labels, confidence: confidence)
+        return PhotoSegmentation.InferredPhoto(
+            record: record,
+            photo: photo,
+            labels: labels,
+            confidence: confidence,
+            used: inference.used
+        )
     }
 }
 

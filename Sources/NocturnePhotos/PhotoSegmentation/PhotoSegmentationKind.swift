@@ -3,31 +3,18 @@ package import NocturneBatch
 package import NocturneInference
 package import NocturneJournal
 package import NocturneRecipeSupport
+package import NocturneReport
 package import NocturneSystem
-import NocturneVolumes
+package import NocturneVolumes
 
 /// Label maps of photos: the entry in the registry.
 package enum PhotoSegmentationKind: RecipeKind {
     package static let task = "photo-segmentation"
     package static let purpose = "segment photos"
     package static let settings: (any ModelSettings.Type)? = PhotoSegmentationSettings.self
-    package static let arguments: [any RecipeArguments.Type] = [TileArguments.self, PhotoOverlayArguments.self]
     package static var resultSchema: JSONSchema { PhotoSchemas.segmentation }
 
-    package static func options(
-        from arguments: ParsedRecipeArguments,
-        hasModels: Bool
-    ) throws -> PhotoSegmentationOptions? {
-        guard hasModels else { return nil }
-        let tiles = arguments[TileArguments.self]
-        return PhotoSegmentationOptions(
-            tileStep: tiles.tileStep,
-            disablesMirroring: tiles.disableTTA,
-            usesReferenceRounding: tiles.referenceRounding,
-            overlaySide: arguments[PhotoOverlayArguments.self].overlaySide
-        )
-    }
-
+    /// One recipe for all packages, whose photos are discovered once.
     package static func make(_ models: [ChosenModel], options: PhotoSegmentationOptions) throws -> any Recipe {
         let models = try load(models) {
             try PhotoSegmentationModel(
@@ -40,6 +27,7 @@ package enum PhotoSegmentationKind: RecipeKind {
         return PhotoSegmentation(models: models, options: options)
     }
 
+    /// The channels, the patch, the step, and how many passes are averaged.
     package static func details(of package: ModelPackage) throws -> [String] {
         let settings = try PhotoSegmentationSettings(package)
         let level = settings.networkSettings.levels[0]
@@ -51,6 +39,7 @@ package enum PhotoSegmentationKind: RecipeKind {
         ]
     }
 
+    /// The networks of all folds, with the shape of a patch.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         try PhotoSegmentationModel(
             package: model.package,
@@ -60,7 +49,7 @@ package enum PhotoSegmentationKind: RecipeKind {
         ).plane.networks.map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
     }
 
-    /// The labels that were found are the objects; the legend of the overlay tells their colours. The label map itself is nearly
+    /// The labels that were found are the objects; the legend of the overlay shows their colours. The label map itself is nearly
     /// black.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(PhotoSegmentationResult.self, from: Data(result))
@@ -81,6 +70,7 @@ package enum PhotoSegmentationKind: RecipeKind {
         return parts
     }
 
+    /// Checks the label map, the overlay, and `coco.json` against the result.
     package static func inspect(
         _ item: CommittedItem,
         _ document: JSONValue,
@@ -89,5 +79,26 @@ package enum PhotoSegmentationKind: RecipeKind {
         try PhotoSegmentationResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 
+    /// Every photo is one.
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
+}
+
+/// The options of a batch that change the label maps of photos.
+package struct PhotoSegmentationOptions: RecipeOptions {
+    /// How tiles are laid and averaged.
+    package var tiles = TileOptions()
+    /// The size of the overlay.
+    package var overlay = PhotoOverlayOptions()
+
+    /// The options of tiles, and those of the overlay.
+    package static let sections = [RecipeSection<Self>(\.tiles), RecipeSection<Self>(\.overlay)]
+
+    package init() {}
+
+    /// For the code that applies networks to planes.
+    var ofNetworks: SegmentationOptions {
+        var options = SegmentationOptions()
+        options.tiles = tiles
+        return options
+    }
 }

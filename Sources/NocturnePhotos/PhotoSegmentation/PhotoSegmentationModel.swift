@@ -1,30 +1,24 @@
-public import NocturneInference
+package import NocturneInference
 import NocturneRecipeSupport
-import NocturneVolumes
-
-/// Why a package cannot be used for label maps of photos.
-public struct PhotoSegmentationModelError: Error, Sendable, CustomStringConvertible {
-    public let package: String
-    public let detail: String
-    public var description: String { "model \(package): \(detail)" }
-}
+package import NocturneVolumes
 
 /// A package for label maps of photos, with its networks in memory.
-public final class PhotoSegmentationModel: Sendable {
-    public let package: ModelPackage
-    public let settings: PhotoSegmentationSettings
+package final class PhotoSegmentationModel: PhotoModel {
+    package let package: ModelPackage
+    /// The checked section of the package.
+    package let settings: PhotoSegmentationSettings
     let plane: PlaneModel
 
     /// Loads the networks and checks that their inputs and outputs match the package.
-    /// - Throws: ``PhotoSegmentationModelError``, `SegmentationModelError`, `ModelPackageError`, `ModelFormatError`.
-    public init(
+    /// - Throws: ``UnusablePackageError``, `UnusablePackageError`, `ModelPackageError`, `ModelFormatError`.
+    package init(
         package: ModelPackage,
         engine: any InferenceEngine,
         precision: InferencePrecision,
         options: PhotoSegmentationOptions
     ) throws {
         guard package.task == PhotoSegmentationKind.task else {
-            throw PhotoSegmentationModelError(
+            throw UnusablePackageError(
                 package: package.id,
                 detail: "is for \(package.task), not for label maps of photos"
             )
@@ -39,4 +33,45 @@ public final class PhotoSegmentationModel: Sendable {
             options: options.ofNetworks
         )
     }
+    package var engineIdentity: String { plane.engineIdentity }
+    package var precision: InferencePrecision { plane.precision }
+    /// Smaller photos than a patch are padded.
+    package var minimumSide: Int { 1 }
+    package func residentBytes(threads: Int) throws -> Int { try plane.residentBytes(threads: threads) }
+    package func threadsOfProcess(cores: Int) throws -> Int { try plane.threadsOfProcess(cores: cores) }
+}
+
+/// How a model that gives photos label maps is applied: the settings of networks for planes.
+package struct PhotoSegmentationSettings: Hashable, Sendable {
+    /// Of one level, without a spacing.
+    package let networkSettings: VolumeSegmentationSettings
+    /// Grey or colours.
+    package let input: Input
+
+    /// What the networks take of a photo.
+    package enum Input: Int, Hashable, Sendable {
+        /// One channel. A photo in colour becomes grey as by Pillow: 0.299 red + 0.587 green + 0.114 blue.
+        case grey = 1
+        /// Red, green and blue. Those of a grey photo are equal.
+        case colors = 3
+    }
+}
+
+extension PhotoSegmentationSettings: ModelSettings {
+    /// The key of the task's section in `model.json`.
+    static let section = "photoSegmentation"
+
+    package init(_ package: ModelPackage) throws(ModelPackageError) {
+        networkSettings = try VolumeSegmentationSettings(plane: package, section: Self.section)
+        guard let input = Input(rawValue: package.channels.count) else {
+            throw package.validation.refuse(
+                "channels",
+                expected: "one channel for grey, or three for red, green and blue",
+                found: package.channels.count
+            )
+        }
+        self.input = input
+    }
+
+    package var networks: [String] { networkSettings.networks }
 }

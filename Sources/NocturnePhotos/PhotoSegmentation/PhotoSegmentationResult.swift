@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneCore
 import NocturneJournal
 import NocturneNumerics
 import NocturnePostprocess
@@ -61,7 +62,7 @@ struct PhotoSegmentationResult: ItemResult {
         let components: Int
         /// Of the label's pixels; null for a label that is absent, as the following.
         @Nullable var largestComponentShare: Double?
-        @Nullable var box: PhotoInstancesResult.Box?
+        @Nullable var box: PixelBox?
         /// Column and row; the centre of the upper left pixel is (0.5, 0.5).
         @Nullable var centroid: [Double]?
         /// Red, green and blue, 0 to 255.
@@ -85,6 +86,7 @@ struct PhotoSegmentationResult: ItemResult {
     let labels: [Label]
     let files: [ItemFile]
     var notes: [String]
+    var noteCodes: [Note.Code]?
 
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] { labels.flatMap(\.statistics) }

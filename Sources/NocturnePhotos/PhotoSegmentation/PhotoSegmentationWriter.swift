@@ -5,6 +5,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -37,6 +38,7 @@ struct PhotoSegmentationWriter {
         try JPEGWriter.write(drawn.overlay, quality: Self.overlayQuality, to: folder + "/" + Self.overlayFile)
         try FileSystem.write(folder + "/" + Self.cocoFile, try StableJSON.encode(coco(scope)))
         let files = try [Self.cocoFile, Self.labelFile, Self.overlayFile].map { try ItemFile($0, in: folder) }
+        let notes = finished.record.shown(allNotes)
         let result = PhotoSegmentationResult(
             schemaVersion: 1,
             task: model.package.task,
@@ -45,18 +47,15 @@ struct PhotoSegmentationWriter {
             fingerprint: item.fingerprint,
             source: .init(finished.photo.facts, name: finished.record.name),
             model: ResultModel(model.package),
-            engine: ResultEngine(
-                name: model.plane.engineName,
-                precision: model.plane.precision,
-                instructionSet: model.plane.instructionSet
-            ),
-            options: options.shown,
+            engine: finished.engine,
+            options: options.inResults,
             labelMap: .init(file: Self.labelFile, bitDepth: bits),
             labels: zip(model.package.labels, finished.measured).map(entry),
             files: files,
-            notes: notes()
+            notes: notes.texts,
+            noteCodes: notes.codes
         )
-        return try result.write(into: folder, of: finished.record)
+        return try result.write(into: folder, notes)
     }
 
     private func entry(for label: ModelLabel, _ measured: PhotoLabel) -> PhotoSegmentationResult.Label {
@@ -72,7 +71,7 @@ struct PhotoSegmentationWriter {
             share: Rounded.value(Double(measured.pixels) / Double(image.width * image.height)),
             components: measured.components,
             largestComponentShare: measured.largestComponentShare.map(Rounded.value),
-            box: measured.box.map { .init(x: $0.x, y: $0.y, width: $0.width, height: $0.height) },
+            box: measured.box,
             centroid: measured.centroid.map { [Rounded.value($0.x), Rounded.value($0.y)] },
             meanColor: measured.meanColor.map { [Rounded.value($0.x), Rounded.value($0.y), Rounded.value($0.z)] },
             confidence: isPresent ? finished.confidence[label.value].map { .init($0) } : nil,
@@ -80,9 +79,9 @@ struct PhotoSegmentationWriter {
         )
     }
 
-    private func notes() -> [String] {
+    private var allNotes: [Note] {
         let absent = zip(model.package.labels, finished.measured).filter { $1.pixels == 0 }.map(\.0.name)
-        return finished.notes + (absent.isEmpty ? [] : ["not found: " + absent.joined(separator: ", ")])
+        return finished.notes + (absent.isEmpty ? [] : [.notFound(absent)])
     }
 
     /// One annotation for every label that is there; categories have the values of the labels.

@@ -6,13 +6,16 @@ import Foundation
 /// Beer and Lambert's law, per mm: a layer of d mm is opaque to the share 1 - exp(-extinction · d), whatever the distance
 /// between samples.
 public struct TransferFunction: Hashable, Sendable {
+    /// A point between which colour and extinction are linear.
     public struct Point: Hashable, Sendable {
+        /// In the unit of the volume: HU for CT.
         public let intensity: Double
         /// Red, green and blue.
         public let color: SIMD3<UInt8>
         /// Per mm, not negative.
         public let extinction: Double
 
+        /// - Parameter extinction: per mm, not negative.
         public init(_ intensity: Double, _ color: SIMD3<UInt8>, extinction: Double) {
             self.intensity = intensity
             self.color = color
@@ -25,6 +28,8 @@ public struct TransferFunction: Hashable, Sendable {
     /// The gradient of intensities per mm at which a place is half shaded as a surface: weaker ones are mostly noise.
     public let surfaceGradient: Double
 
+    /// Traps unless there are two points or more of increasing intensity.
+    /// - Parameter surfaceGradient: in intensity per mm, above 0.
     public init(_ points: [Point], surfaceGradient: Double) {
         precondition(
             points.count > 1 && zip(points, points.dropFirst()).allSatisfy { $0.intensity < $1.intensity }

@@ -24,6 +24,7 @@ extension VolumeRendering {
         package var image: RGBImage
         /// For each pixel, from 0 to 255.
         package var opacities: [UInt8]
+        /// The same for all views of one volume.
         package let millimetresPerPixel: Double
     }
 
@@ -57,18 +58,13 @@ extension VolumeRendering {
         return Picture(image: image, opacities: opacities, millimetresPerPixel: view.pixel)
     }
 
-    /// The views from the front and from the patient's left side, beside each other at one scale, with the letters of the
+    /// The views from the front and from the patient's left side, next to each other at one scale, with the letters of the
     /// directions at their edges.
     /// - Throws: ``CancelledError``; the flag is checked for every row.
-    public func still(
-        scope: ComputeScope,
-        progress: PictureProgress = PictureProgress()
-    ) throws(CancelledError) -> RGBImage {
-        var progress = progress.steps(2)
+    public func still(scope: ComputeScope) throws(CancelledError) -> RGBImage {
         var views: [(letters: String, image: RGBImage)] = []
         for angle in [0.0, 90] {
             views.append((RenderingDirection(angle: angle).letters, try picture(from: angle, scope: scope).image))
-            progress.advance()
         }
         let margin = Self.margin
         var image = RGBImage(

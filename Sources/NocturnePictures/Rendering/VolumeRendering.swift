@@ -1,7 +1,7 @@
 public import NocturneConcurrency
 public import NocturneCore
 
-/// A volume seen as a whole: rays of light pass through it, and are taken up where the transfer function says so.
+/// A rendering of the whole volume: rays of light pass through it and are absorbed as the transfer function states.
 ///
 /// Parallel rays round the patient's long axis, the head on top; the light comes from the viewer. Shown is the part of the volume
 /// in which anything is visible, in mm of the patient's own directions, so an oblique grid is drawn upright. Labels with a
@@ -21,7 +21,7 @@ public struct VolumeRendering: Sendable {
     let spacing: Double
     let extent: VisibleExtent
 
-    /// The peak memory in bytes of drawing, beside the volume and its labels.
+    /// The peak memory in bytes of drawing, in addition to the volume and its labels.
     public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
         // The pictures, and the rows or frames that threads draw.
         RenderedVoxels.predictedBytes(shape, hasLabels: true) + (4 << 20)

@@ -44,7 +44,7 @@ struct VoxelBlocks: Sendable {
         let padded = VolumeShape(x: shape.x + padding, y: shape.y + padding, z: shape.z + padding)
         let rowCount = shape[order[0]]
         let (lower, upper) = (Float(range.lowerBound), Float(range.upperBound))
-        let scale = 65535 / (upper - lower)
+        let limits = nk_voxel_range(lower: lower, upper: upper, scale: 65535 / (upper - lower))
         var means = try VoxelBuffer<UInt16>(count: padded.count)
         try volume.voxels.withParallelReader { voxels in
             try means.withParallelBuffer { means in
@@ -61,9 +61,7 @@ struct VoxelBlocks: Sendable {
                                     count,
                                     phase,
                                     sizes[order[0]],
-                                    lower,
-                                    upper,
-                                    scale,
+                                    limits,
                                     sums.baseAddress!
                                 )
                             }

@@ -38,6 +38,7 @@ enum CavityFilling {
         let background = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
             try ConnectedComponents(voxels, shape, box, .value(0), .faces, scope)
         }
+        // First the border, which excludes most of the background and makes the neighbours below safe to read.
         var around = [EnclosingRegion](repeating: .unseen, count: background.components.count)
         background.forEachRun { component, _, run, row in
             let (j, k) = background.runs.place(ofRow: row)
@@ -53,6 +54,7 @@ enum CavityFilling {
         labels.withUnsafeBufferPointer { voxels in
             background.forEachRun { component, run, _, _ in
                 guard around[component] != .open else { return }
+                // The voxels next to the ends of a run are never background: the run would be longer.
                 around[component].add(voxels[run.lowerBound - 1])
                 around[component].add(voxels[run.upperBound])
                 for step in [-shape.x, shape.x] + (isPlane ? [] : [-shape.sliceCount, shape.sliceCount]) {

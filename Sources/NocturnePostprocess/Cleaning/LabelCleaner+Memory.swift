@@ -44,7 +44,7 @@ extension LabelCleaner {
         }
         if !rules.fillHoles.isEmpty {
             // A row has at most one background run more than label runs, named or not, including those that were
-            // removed; the data about the surroundings of a run takes 4 bytes.
+            // removed; the data about the neighbourhood of a run takes 4 bytes.
             let all = try ConnectedComponents.everyRun(in: labels, shape, scope) + rows
             more = max(more, ConnectedComponents.bytes(runs: all, rows: rows) + 4 * all)
         }

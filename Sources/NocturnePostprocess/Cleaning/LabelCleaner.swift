@@ -1,6 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
-public import NocturneSystem
+import NocturneSystem
 
 /// Cleans label maps in place: shapes, small components, all but the largest component, cavities.
 ///
@@ -77,6 +77,7 @@ public enum LabelCleaner {
             let all = VoxelBox(all: geometry.shape)
             return try ConnectedComponents(voxels, geometry.shape, all, .labels(named), rules.connectivity, scope)
         }
+        // One search serves all rules: removing components creates no new ones, so later rules only change the flags.
         var kept = largeEnough(found.components, rules, voxelVolume: geometry.voxelVolume)
         for group in rules.keepLargest {
             try keepLargest(Set(group).subtracting([0]), &kept, of: found, rules.connectivity, scope)
@@ -99,6 +100,7 @@ public enum LabelCleaner {
         }
         try scope.check()
 
+        // Last, on the cleaned map: a removed component may open a cavity, or leave one.
         let fillable = Set(rules.fillHoles).subtracting([0])
         if !fillable.isEmpty, let box = box(of: fillable, in: found, kept: kept) {
             let filled = try CavityFilling.fill(
@@ -116,49 +118,6 @@ public enum LabelCleaner {
             }
         }
         return report
-    }
-
-    /// Keeps the largest component of each group of labels taken together; on a tie, all of them.
-    @discardableResult
-    public static func keepLargest(
-        _ groups: [[UInt16]],
-        in labels: inout VoxelBuffer<UInt16>,
-        geometry: VolumeGeometry,
-        connectivity: Connectivity = .faces,
-        scope: ComputeScope
-    ) throws(CancelledError) -> [LabelCleaning] {
-        let rules = PostprocessRules(keepLargest: groups, connectivity: connectivity)
-        return try applyToComponents(rules, to: &labels, geometry: geometry, scope: scope)
-    }
-
-    /// Removes the components of each label that are below its minimum, in mm³. A component of exactly the minimum
-    /// stays.
-    @discardableResult
-    public static func removeSmall(
-        below minimumVolumeMm3: [UInt16: Double],
-        in labels: inout VoxelBuffer<UInt16>,
-        geometry: VolumeGeometry,
-        connectivity: Connectivity = .faces,
-        scope: ComputeScope
-    ) throws(CancelledError) -> [LabelCleaning] {
-        let rules = PostprocessRules(minimumVolumeMm3: minimumVolumeMm3, connectivity: connectivity)
-        return try applyToComponents(rules, to: &labels, geometry: geometry, scope: scope)
-    }
-
-    /// Fills the cavities of each label.
-    ///
-    /// A cavity is a component of background voxels connected through faces that does not reach the border of the
-    /// volume and whose face neighbours all have that one label. A cavity that borders on other labels too, or that
-    /// contains another label, stays unchanged: no label is ever overwritten. In a volume one voxel thin every voxel is
-    /// at the border, and nothing is filled, unless ``PostprocessRules/isPlane`` is set.
-    @discardableResult
-    public static func fillHoles(
-        of values: [UInt16],
-        in labels: inout VoxelBuffer<UInt16>,
-        geometry: VolumeGeometry,
-        scope: ComputeScope
-    ) throws(CancelledError) -> [LabelCleaning] {
-        try applyToComponents(PostprocessRules(fillHoles: values), to: &labels, geometry: geometry, scope: scope)
     }
 
     /// The components that are not below the minimum volume of their label.

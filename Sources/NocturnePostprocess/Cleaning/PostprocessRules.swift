@@ -7,14 +7,20 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
     /// keeps one component of each label, and `[[1, 2]]` one component of both together.
     public var keepLargest: [[UInt16]]
     /// Labels whose cavities are filled.
+    ///
+    /// A cavity is a component of background voxels connected through faces that does not reach the border of the
+    /// volume and whose face neighbours all have that one label. A cavity that borders on other labels too, or that
+    /// contains another label, stays unchanged: no label is ever overwritten. In a volume one voxel thin every voxel is
+    /// at the border, and nothing is filled, unless ``isPlane`` is set.
     public var fillHoles: [UInt16]
-    /// Labels of which components below this volume in mm³ are removed.
+    /// Labels of which components below this volume in mm³ are removed. A component of exactly the minimum stays.
     public var minimumVolumeMm3: [UInt16: Double]
     /// The neighbourhood that defines a component. nnU-Net's own postprocessing uses ``Connectivity/corners``.
     public var connectivity: Connectivity
     /// Whether the labels are those of a picture: in a map of one slice, cavities are what is enclosed within the slice.
     public var isPlane = false
 
+    /// Without arguments, rules that change nothing.
     public init(
         keepLargest: [[UInt16]] = [],
         fillHoles: [UInt16] = [],
@@ -29,6 +35,7 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
         self.connectivity = connectivity
     }
 
+    /// Whether no rule concerns a label other than the background.
     public var isEmpty: Bool { labels.isEmpty }
 
     /// The labels that any rule names, ascending, without repetition.
@@ -53,32 +60,34 @@ public struct PostprocessRules: Hashable, Sendable, Codable {
 /// A component here belongs to this label alone, also where a rule treats several labels together: it is then removed
 /// or kept as a whole, with the component of the joint mask that contains it.
 public struct LabelCleaning: Hashable, Sendable, Codable {
+    /// The label.
     public var value: UInt16
     /// Components after ``morphology``, before anything else was removed.
     public var componentsFound: Int
+    /// Components that were too small, or not the largest.
     public var componentsRemoved: Int
+    /// The voxels of these components, which are background now.
     public var voxelsRemoved: Int
-    public var cavitiesFilled: Int
-    public var voxelsFilled: Int
+    /// Enclosed components of background that became the label.
+    public var cavitiesFilled = 0
+    /// The voxels of these cavities.
+    public var voxelsFilled = 0
     /// The sums of all operations on the label's shape; nil when there are none. A voxel that one operation adds and another one
     /// removes counts in both.
     public var morphology: MorphologyChange?
 
+    /// By default nothing was changed.
     public init(
         value: UInt16,
         componentsFound: Int = 0,
         componentsRemoved: Int = 0,
         voxelsRemoved: Int = 0,
-        cavitiesFilled: Int = 0,
-        voxelsFilled: Int = 0,
         morphology: MorphologyChange? = nil
     ) {
         self.value = value
         self.componentsFound = componentsFound
         self.componentsRemoved = componentsRemoved
         self.voxelsRemoved = voxelsRemoved
-        self.cavitiesFilled = cavitiesFilled
-        self.voxelsFilled = voxelsFilled
         self.morphology = morphology
     }
 }

@@ -46,6 +46,7 @@ public enum LabelComparer {
                 sharedVoxelCount: shared[place]
             )
             if let box = own[place].boundingBox, let otherBox = other[place].boundingBox {
+                // The distance transform works axis by axis, which gives Euclidean distances on perpendicular axes only.
                 if isOrthogonal(geometry.affine) {
                     let distances = BoundaryDistances(
                         value: value,
@@ -90,6 +91,7 @@ public enum LabelComparer {
         let wanted = Array(Set(values)).sorted()
         var places = [Int32](repeating: -1, count: 1 << 16)
         for (place, value) in wanted.enumerated() { places[Int(value)] = Int32(place) }
+        // Parts of fixed size with separate counts, because threads must not write to the same element.
         let (table, count) = (places, labels.voxels.count)
         let step = 1 << 20
         var parts = [[Int]](repeating: [], count: (count + step - 1) / step)

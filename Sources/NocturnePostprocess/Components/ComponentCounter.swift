@@ -8,10 +8,14 @@ public import NocturneSystem
 /// Runs of equal voxels are joined by a union-find with path halving (R. E. Tarjan, J. van Leeuwen, "Worst-Case Analysis of Set
 /// Union Algorithms", 1984).
 public struct ComponentCounter {
+    /// The components of one label.
     public struct Count: Hashable, Sendable {
+        /// How many there are.
         public internal(set) var components = 0
+        /// The voxels of the largest one.
         public internal(set) var largestVoxelCount = 0
 
+        /// A label without a voxel.
         public init() {}
     }
 

@@ -12,11 +12,13 @@ public struct ConnectedComponents: Sendable {
     public struct Component: Hashable, Sendable {
         /// The label.
         public let value: UInt16
+        /// The number of its voxels.
         public internal(set) var voxelCount: Int
         /// The storage offset of its first voxel.
         public let firstVoxel: Int
     }
 
+    /// All components in the order of their first voxels.
     public let components: [Component]
     let runs: LabelRuns
     let componentOfRun: [UInt32]
@@ -73,6 +75,7 @@ public struct ConnectedComponents: Sendable {
         )
         let (ofRun, count) = try RunUnion.components(of: runs, connectivity: connectivity, scope: scope)
 
+        // In storage order, so that a component is met first at its first voxel, which gives it its number.
         var components: [Component] = []
         components.reserveCapacity(count)
         for row in 0..<runs.rowCount {

@@ -21,20 +21,28 @@ public enum ContourRasterizer {
         /// Contours omitted because a plane nearer to the slice has contours too.
         public var supersededByNearerPlane = 0
 
+        /// Nothing was filled or omitted.
         public init() {}
 
-        /// Lines for a report, each starting with the name of the region.
-        public func notes(about name: String) -> [String] {
-            func line(_ count: Int, _ reason: String) -> String? {
-                count == 0 ? nil : "\(name): \(count) contour\(count == 1 ? "" : "s") omitted, \(reason)"
+        /// Each starts with the name of the region.
+        public func notes(about name: String) -> [Note] {
+            func note(_ count: Int, _ reason: String) -> Note? {
+                let contours = count == 1 ? "contour" : "contours"
+                return count == 0
+                    ? nil
+                    : Note("contours.omitted", "\(name): \(count) \(own: contours) omitted, \(own: reason)")
             }
-            var lines = [
-                line(tilted, "not parallel to the slices"),
-                line(offSlices, "not on a slice"),
-                line(supersededByNearerPlane, "more planes than slices"),
+            var notes = [
+                note(tilted, "not parallel to the slices"),
+                note(offSlices, "not on a slice"),
+                note(supersededByNearerPlane, "more planes than slices"),
             ].compactMap { $0 }
-            if overwritten > 0 { lines.append("\(name): overwrites \(overwritten) voxels of other regions") }
-            return lines
+            if overwritten > 0 {
+                notes.append(
+                    Note("contours.isChangeConfirmed", "\(name): overwrites \(overwritten) voxels of other regions")
+                )
+            }
+            return notes
         }
     }
 

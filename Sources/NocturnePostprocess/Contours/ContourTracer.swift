@@ -4,6 +4,7 @@ public import NocturneSystem
 
 /// A closed polygon on a slice of constant k.
 public struct SliceContour: Hashable, Sendable {
+    /// The index k.
     public var slice: Int
     /// (i, j) in voxel indices, with voxel centres at integers; the last point is connected to the first.
     public var points: [SIMD2<Double>]
@@ -20,7 +21,7 @@ public enum ContourTracer {
     ///
     /// Each 4-connected part of a slice is one polygon with corners halfway between voxel centres, so that it has
     /// exactly the area of its pixels, and every fill rule reproduces exactly these pixels. Parts that touch only at a
-    /// corner stay separate. A hole is connected to its surroundings by a channel of zero width that is traversed in
+    /// corner stay separate. A hole is connected to the outline around it by a channel of zero width that is traversed in
     /// both directions: this is what DICOM specifies for CLOSED_PLANAR, and it is correct for the even-odd and the
     /// winding rule.
     /// - Parameter values: the requested labels, without repetition; 0 is never traced.

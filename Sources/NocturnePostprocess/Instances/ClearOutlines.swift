@@ -24,7 +24,7 @@ package enum ClearOutlines {
     }
 
     /// Of every instance, its area, and the share of the smallest rectangle around it that it fills times the mean of the boundary map
-    /// along its outline, 0...1: of every pair of pixels beside or above each other of which only one is in the instance, the higher
+    /// along its outline, 0...1: of every pair of horizontal or vertical neighbours of which only one is in the instance, the higher
     /// value. What lies at the picture's edge has no boundary there: it counts as 0.
     /// - Throws: `CancelledError`.
     /// - Complexity: one pass over the picture, and one over the convex hull of every instance for each of its sides.

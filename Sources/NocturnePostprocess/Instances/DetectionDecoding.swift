@@ -1,9 +1,44 @@
 import NocturneConcurrency
 public import NocturneSystem
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Planes of values for masks, such as prototypes or probabilities, as a network returns them.
+public struct MaskPlanes: Sendable {
+    /// `[plane][y][x]`, x fastest.
+    public let values: [Float]
+    /// The number of planes.
+    public let count: Int
+    /// Columns of a plane.
+    public let width: Int
+    /// Rows of a plane.
+    public let height: Int
+
+    /// - Parameter values: of another number than the planes have voxels, they are refused where they are used.
+    public init(_ values: [Float], count: Int, width: Int, height: Int) {
+        self.values = values
+        self.count = count
+        self.width = width
+        self.height = height
+    }
+
+    var area: Int { width * height }
+
+    /// Whether there are as many values as the planes have.
+    var isWhole: Bool { values.count == count * area }
+
+    func plane(_ index: Int) -> MaskPlanes {
+        MaskPlanes(Array(values[index * area..<(index + 1) * area]), count: 1, width: width, height: height)
+    }
+}
+
 /// An instance returned directly by a network, on the picture's own grid.
 public struct DetectedInstance: Sendable {
+    /// Its pixels in the upright picture.
     public let mask: RunLengthMask
+    /// The score of the candidate, 0 to 1.
     public let confidence: Float
     /// Index from 0 among the package's classes.
     public let classIndex: Int
@@ -20,11 +55,14 @@ public struct DetectedInstance: Sendable {
 /// A candidate with values that are not finite is ignored; masks and prototypes with such values cause an error. Only
 /// the ``candidateLimit`` candidates with the highest scores are processed, which bounds the time.
 public struct DetectionDecoder: Sendable {
+    /// Where the picture was in the network's input.
     public let frame: Letterbox
+    /// Which candidates are kept.
     public let rules: DetectionRules
 
     static let candidateLimit = 3000
 
+    /// - Parameter frame: with the input size for which the outputs were computed.
     public init(frame: Letterbox, rules: DetectionRules) {
         self.frame = frame
         self.rules = rules
@@ -37,29 +75,25 @@ public struct DetectionDecoder: Sendable {
     public func prototypes(
         candidates: [Float],
         classes: Int,
-        planes: [Float],
-        planeCount: Int,
-        planeWidth: Int,
-        planeHeight: Int,
+        planes: MaskPlanes,
         flag: CancellationFlag
     ) throws -> [DetectedInstance] {
-        let rows = 4 + classes + planeCount
-        guard classes > 0, planeCount > 0, candidates.count % rows == 0,
-            planes.count == planeCount * planeWidth * planeHeight
-        else {
+        let rows = 4 + classes + planes.count
+        guard classes > 0, planes.count > 0, candidates.count % rows == 0, planes.isWhole else {
             throw InstanceError(
                 .wrongSize,
-                "\(candidates.count) values of candidates and \(planes.count) of prototypes do not match \(classes) "
-                    + "classes and \(planeCount) prototypes of \(planeWidth)×\(planeHeight)"
+                "\(candidates.count) values of candidates and \(planes.values.count) of prototypes do not match "
+                    + "\(classes) classes and \(planes.count) prototypes of \(planes.width)×\(planes.height)"
             )
         }
-        guard planes.allSatisfy(\.isFinite) else {
+        guard planes.values.allSatisfy(\.isFinite) else {
             throw InstanceError(.notANumber, "the prototypes hold values that are not numbers (NaN or infinite)")
         }
         let count = candidates.count / rows
         var found = Candidates()
         for index in 0..<count {
             if index % 4096 == 0 { try flag.check() }
+            // The highest score decides the class; on a tie, the lower one.
             var best = 0
             for kind in 1..<max(classes, 1)
             where candidates[(4 + kind) * count + index] > candidates[(4 + best) * count + index] { best = kind }
@@ -74,58 +108,53 @@ public struct DetectionDecoder: Sendable {
                 above: rules.scoreThreshold
             )
         }
-        let area = planeWidth * planeHeight
+        let (area, values) = (planes.area, planes.values)
         return try instances(found, flag: flag) { candidate, box in
             var logits = [Float](repeating: 0, count: area)
-            for plane in 0..<planeCount {
+            for plane in 0..<planes.count {
                 let weight = candidates[(4 + classes + plane) * count + candidate]
                 guard weight.isFinite else { return nil }
-                for place in 0..<area { logits[place] += weight * planes[plane * area + place] }
+                for place in 0..<area { logits[place] += weight * values[plane * area + place] }
             }
             return mask(
-                of: logits,
-                planeWidth,
-                planeHeight,
-                over: FloatBox(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight)),
+                of: MaskPlanes(logits, count: 1, width: planes.width, height: planes.height),
+                over: wholeInput,
                 // Logits instead of probabilities: the same border without an exponential.
-                threshold: Logit.of(rules.maskThreshold),
+                threshold: log(rules.maskThreshold / (1 - rules.maskThreshold)),
                 clip: box
             )
         }
     }
 
     /// A network like Mask R-CNN: boxes `[n][4]` (left, top, right, bottom in pixels of the input), a score and a class
-    /// for each (torchvision counts classes from 1: `firstClass`), and a plane of probabilities for each, which covers
+    /// for each (torchvision counts classes from 1), and a plane of probabilities for each, which covers
     /// the box, or the whole input if it has the input's size.
     /// - Throws: ``InstanceError`` when the sizes do not match or a mask is not finite; `CancelledError`.
     public func masks(
         boxes: [Float],
         scores: [Float],
         kinds: [Float],
-        classes: Int,
-        firstClass: Int,
-        planes: [Float],
-        planeWidth: Int,
-        planeHeight: Int,
+        classes: Range<Int>,
+        planes: MaskPlanes,
         flag: CancellationFlag
     ) throws -> [DetectedInstance] {
         let count = scores.count
-        guard boxes.count == 4 * count, kinds.count == count, planes.count == count * planeWidth * planeHeight else {
+        guard boxes.count == 4 * count, kinds.count == count, planes.count == count, planes.isWhole else {
             throw InstanceError(
                 .wrongSize,
-                "\(boxes.count) values of boxes, \(kinds.count) classes and \(planes.count) values of masks of "
-                    + "\(planeWidth)×\(planeHeight) do not match \(count) scores"
+                "\(boxes.count) values of boxes, \(kinds.count) classes and \(planes.values.count) values of masks of "
+                    + "\(planes.width)×\(planes.height) do not match \(count) scores"
             )
         }
-        guard planes.allSatisfy(\.isFinite) else {
+        guard planes.values.allSatisfy(\.isFinite) else {
             throw InstanceError(.notANumber, "the masks hold values that are not numbers (NaN or infinite)")
         }
         var found = Candidates()
         for index in 0..<count {
+            // Classes are floats in these outputs; the bound keeps the conversion to an integer from trapping.
             let kind = kinds[index]
             guard kind.isFinite, abs(kind) < 1e6 else { continue }
-            let place = Int(kind.rounded()) - firstClass
-            guard (0..<classes).contains(place) else { continue }
+            guard classes.contains(Int(kind.rounded())) else { continue }
             found.add(
                 FloatBox(
                     left: boxes[4 * index],
@@ -134,20 +163,16 @@ public struct DetectionDecoder: Sendable {
                     bottom: boxes[4 * index + 3]
                 ),
                 score: scores[index],
-                kind: place,
+                kind: Int(kind.rounded()) - classes.lowerBound,
                 index: index,
                 above: rules.scoreThreshold
             )
         }
-        let area = planeWidth * planeHeight
-        let coversAll = planeWidth == frame.inputWidth && planeHeight == frame.inputHeight
-        let all = FloatBox(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight))
+        let coversAll = planes.width == frame.inputWidth && planes.height == frame.inputHeight
         return try instances(found, flag: flag) { candidate, box in
             mask(
-                of: Array(planes[candidate * area..<(candidate + 1) * area]),
-                planeWidth,
-                planeHeight,
-                over: coversAll ? all : box,
+                of: planes.plane(candidate),
+                over: coversAll ? wholeInput : box,
                 threshold: rules.maskThreshold,
                 clip: box
             )
@@ -155,6 +180,10 @@ public struct DetectionDecoder: Sendable {
     }
 
     // MARK: Shared
+
+    private var wholeInput: FloatBox {
+        FloatBox(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight))
+    }
 
     private struct Candidates {
         var boxes: [FloatBox] = []
@@ -198,6 +227,8 @@ public struct DetectionDecoder: Sendable {
             limit: 2 * rules.maximumInstances,
             flag: flag
         )
+        // Boxes first, since they are cheap; masks are made of twice the requested number, because the second suppression
+        // removes some of them.
         var candidates: [DetectedInstance] = []
         let smallest = Double(rules.minimumArea) * frame.scaleX * frame.scaleY
         for index in kept {
@@ -222,25 +253,17 @@ public struct DetectionDecoder: Sendable {
     }
 
     private func mask(
-        of plane: [Float],
-        _ planeWidth: Int,
-        _ planeHeight: Int,
+        of plane: MaskPlanes,
         over area: FloatBox,
         threshold: Float,
         clip: FloatBox
     ) -> RunLengthMask {
         MaskUpsampling.mask(
             of: plane,
-            planeWidth: planeWidth,
-            planeHeight: planeHeight,
-            left: frame.column(area.left),
-            top: frame.row(area.top),
-            right: frame.column(area.right),
-            bottom: frame.row(area.bottom),
+            over: (frame.column(area.left), frame.row(area.top), frame.column(area.right), frame.row(area.bottom)),
             threshold: threshold,
             clip: frame.box(clip),
-            width: frame.width,
-            height: frame.height
+            picture: (frame.width, frame.height)
         )
     }
 }

@@ -3,7 +3,9 @@ public import NocturneSystem
 /// The output of a network for every pixel of a picture: rows from the top, x fastest, values expected in 0...1 (values
 /// outside are clamped).
 public struct InstanceMaps: Sendable {
+    /// In pixels.
     public let width: Int
+    /// In pixels.
     public let height: Int
     /// The probability that the pixel belongs to an instance.
     public let foreground: [Float]
@@ -54,9 +56,12 @@ public struct InstanceError: CodedError, Hashable, Sendable, CustomStringConvert
         case wrongEncoding
     }
 
+    /// The kind of error.
     public let code: Code
+    /// What is wrong with the output of the network.
     public let description: String
 
+    /// Always `networkOutput`.
     public var faultCode: FaultCode { .networkOutput }
     public init(_ code: Code, _ description: String) {
         self.code = code
@@ -66,38 +71,35 @@ public struct InstanceError: CodedError, Hashable, Sendable, CustomStringConvert
 
 /// Instances of a picture that do not overlap: 0 is background, instances count from 1.
 public struct InstanceLabels: Sendable {
+    /// In pixels.
     public let width: Int
+    /// In pixels.
     public let height: Int
     /// Rows from the top, x fastest.
     public let labels: [UInt16]
     /// For every instance, the mean of the foreground map inside it.
     public let confidences: [Float]
     /// The number of instances found beyond the requested maximum; the smallest ones were dropped.
-    public let dropped: Int
-    /// Instances that were too small beside the others, by ``SplittingRules/minimumAreaShareOfMedian``.
-    public let slivers: SliverCounts
+    public var dropped = 0
+    /// Instances that were too small compared with the others, by ``SplittingRules/minimumAreaShareOfMedian``.
+    public var slivers = SliverCounts()
     /// Instances that were not kept, by ``SplittingRules/minimumClearShare``.
-    public let refusal: OutlineRefusal?
+    public var refusal: OutlineRefusal?
 
+    /// The number of instances.
     public var count: Int { confidences.count }
 
     public init(
         width: Int,
         height: Int,
         labels: [UInt16],
-        confidences: [Float],
-        dropped: Int = 0,
-        slivers: SliverCounts = SliverCounts(),
-        refusal: OutlineRefusal? = nil
+        confidences: [Float]
     ) {
         precondition(labels.count == width * height, "one label a pixel")
         self.width = width
         self.height = height
         self.labels = labels
         self.confidences = confidences
-        self.dropped = dropped
-        self.slivers = slivers
-        self.refusal = refusal
     }
 }
 
@@ -105,7 +107,9 @@ extension InstanceLabels {
     /// Without instances.
     static func none(width: Int, height: Int, _ refusal: OutlineRefusal? = nil) -> InstanceLabels {
         let labels = [UInt16](repeating: 0, count: width * height)
-        return InstanceLabels(width: width, height: height, labels: labels, confidences: [], refusal: refusal)
+        var none = InstanceLabels(width: width, height: height, labels: labels, confidences: [])
+        none.refusal = refusal
+        return none
     }
 }
 
@@ -117,21 +121,16 @@ public struct OutlineRefusal: Hashable, Sendable {
     public let clearShare: Float
     /// What was demanded.
     public let leastShare: Float
-
-    public init(count: Int, clearShare: Float, leastShare: Float) {
-        self.count = count
-        self.clearShare = clearShare
-        self.leastShare = leastShare
-    }
 }
 
-/// The instances of a picture that were too small beside the others.
+/// The instances of a picture that were too small compared with the others.
 public struct SliverCounts: Hashable, Sendable {
     /// Those that became part of a neighbour.
     public var merged: Int
     /// Those without a neighbour, which became background.
     public var dropped: Int
 
+    /// By default none.
     public init(merged: Int = 0, dropped: Int = 0) {
         self.merged = merged
         self.dropped = dropped
@@ -141,56 +140,33 @@ public struct SliverCounts: Hashable, Sendable {
 /// How maps are split into instances. Areas and lengths are in pixels of the maps.
 public struct SplittingRules: Hashable, Sendable {
     /// Threshold of the foreground map, 0...1.
-    public var foregroundThreshold: Float
+    public var foregroundThreshold: Float = 0.5
     /// Pixels whose foreground value is below this are certain background and flood as well, so that an instance ends
     /// where the boundary map indicates, even if the foreground is irregular. At most ``foregroundThreshold``; 0
     /// disables it, and then only the foreground map bounds the instances.
-    public var backgroundThreshold: Float
+    public var backgroundThreshold: Float = 0
     /// Threshold of the centre map for a seed, 0...1; without such a map, of foreground minus boundary.
-    public var seedThreshold: Float
+    public var seedThreshold: Float = 0.5
     /// The weight of the boundary map in the flooding heights, relative to 1 for the centre map.
-    public var boundaryWeight: Float
+    public var boundaryWeight: Float = 1
     /// Smaller seeds are ignored.
-    public var minimumSeedArea: Int
+    public var minimumSeedArea = 4
     /// Smaller instances are discarded.
-    public var minimumArea: Int
+    public var minimumArea = 16
     /// Neighbours whose contact has a mean boundary value below this are merged, 0...1; 0 merges none.
-    public var mergeBoundary: Float
+    public var mergeBoundary: Float = 0.2
     /// Neighbours with fewer contacts (pairs of pixels) are never merged.
-    public var minimumContact: Int
+    public var minimumContact = 4
     /// Instances smaller than this share of the median area of all instances of the picture become part of the
     /// neighbour with the longest border, or background without a neighbour, 0...1; 0 keeps all.
-    public var minimumAreaShareOfMedian: Float
+    public var minimumAreaShareOfMedian: Float = 0
     /// A picture in which less of the instances' area is in instances with clear outlines has none, 0...1; 0 keeps all. An outline is
     /// clear where the share of the smallest rectangle around an instance that it fills, times the mean of the boundary map along its
     /// outline, is at least 0.7.
-    public var minimumClearShare: Float
+    public var minimumClearShare: Float = 0
     /// The maximum number of instances, 1...65535; the largest are kept.
     public var maximumInstances: Int
 
-    public init(
-        foregroundThreshold: Float = 0.5,
-        backgroundThreshold: Float = 0,
-        seedThreshold: Float = 0.5,
-        boundaryWeight: Float = 1,
-        minimumSeedArea: Int = 4,
-        minimumArea: Int = 16,
-        mergeBoundary: Float = 0.2,
-        minimumContact: Int = 4,
-        minimumAreaShareOfMedian: Float = 0,
-        minimumClearShare: Float = 0,
-        maximumInstances: Int = 200
-    ) {
-        self.foregroundThreshold = foregroundThreshold
-        self.backgroundThreshold = backgroundThreshold
-        self.seedThreshold = seedThreshold
-        self.boundaryWeight = boundaryWeight
-        self.minimumSeedArea = minimumSeedArea
-        self.minimumArea = minimumArea
-        self.mergeBoundary = mergeBoundary
-        self.minimumContact = minimumContact
-        self.minimumAreaShareOfMedian = minimumAreaShareOfMedian
-        self.minimumClearShare = minimumClearShare
-        self.maximumInstances = maximumInstances
-    }
+    /// By default without merging slivers, and without a demand for clear outlines.
+    public init(maximumInstances: Int = 200) { self.maximumInstances = maximumInstances }
 }

@@ -9,14 +9,16 @@ public import NocturneSystem
 /// mean foreground is below the threshold are discarded. Only holes that are enclosed by one instance become part of
 /// it. Runs on one thread, about 20 ns and 26 bytes per pixel, and checks the flag between steps of a few milliseconds.
 public struct InstanceSplitter: Sendable {
+    /// The thresholds of the package.
     public let rules: SplittingRules
 
+    /// Splits by these rules.
     public init(rules: SplittingRules) { self.rules = rules }
 
     /// More seeds than this indicate noise, not instances: only the largest are used.
     private static let maximumSeedCount = 4096
 
-    /// Bytes beside the maps.
+    /// The peak memory in bytes in addition to the maps.
     public static func predictedBytes(width: Int, height: Int) -> Int { width * height * 26 + (1 << 20) }
 
     /// - Throws: `CancelledError`.
@@ -46,14 +48,15 @@ public struct InstanceSplitter: Sendable {
                 return .none(width: maps.width, height: maps.height, refusal)
             }
         }
-        return InstanceLabels(
+        var found = InstanceLabels(
             width: maps.width,
             height: maps.height,
             labels: tidy.labels,
-            confidences: confidences(tidy.labels, count: tidy.count, maps.foreground),
-            dropped: dropped,
-            slivers: SliverCounts(merged: tidy.merged, dropped: tidy.dropped)
+            confidences: confidences(tidy.labels, count: tidy.count, maps.foreground)
         )
+        found.dropped = dropped
+        found.slivers = SliverCounts(merged: tidy.merged, dropped: tidy.dropped)
+        return found
     }
 
     /// A sliver that became part of a neighbour, or background, may leave a hole.
@@ -135,6 +138,8 @@ public struct InstanceSplitter: Sendable {
         for (index, component) in large.enumerated() { numbers[component] = Int32(index + 1) }
         var labels = found.labels.map { numbers[Int($0)] }
 
+        // Where background floods too, a region without a seed belongs to it. Otherwise it is an instance whose centre is weak,
+        // and gets one seed.
         guard rules.backgroundThreshold <= 0 else { return (labels, large.count) }
         let regions = try PlaneComponents(width: width, height: height, flag: flag) { isInside[$0] }
         var lowest = [Int32](repeating: -1, count: regions.count + 1)

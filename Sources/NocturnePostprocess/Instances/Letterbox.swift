@@ -1,14 +1,19 @@
+public import NocturneCore
+
 /// The mapping from the picture to the network's input: scaled into its upper left part, the rest is padding.
 public struct Letterbox: Hashable, Sendable {
     /// The upright picture.
     public let width: Int
+    /// The upright picture, in pixels.
     public let height: Int
     /// The part of the network's input that contains the picture.
     public let content: PixelBox
     /// The size of the network's input.
     public let inputWidth: Int
+    /// The size of the network's input, in pixels.
     public let inputHeight: Int
 
+    /// - Parameter content: not empty, within the input.
     public init(width: Int, height: Int, content: PixelBox, inputWidth: Int, inputHeight: Int) {
         self.width = width
         self.height = height
@@ -46,6 +51,7 @@ public struct DetectionRules: Hashable, Sendable {
     public var maskOverlap: Float
     /// Threshold of a mask's probability.
     public var maskThreshold: Float
+    /// Candidates beyond this number are dropped, those with the lowest scores first.
     public var maximumInstances: Int
     /// Smaller masks, in pixels of the network's input, are discarded.
     public var minimumArea: Int

@@ -1,5 +1,7 @@
 public import NocturneConcurrency
+public import NocturneCore
 public import NocturneSystem
+import Synchronization
 
 /// Upsamples masks from a small grid to the picture's own grid, with smooth edges between the small grid's pixels.
 public enum MaskUpsampling {
@@ -86,41 +88,41 @@ public enum MaskUpsampling {
     /// The mask of a plane of probabilities that covers a rectangle of the picture, in the picture's pixels: the pixels
     /// where the bilinearly interpolated probability is at least `threshold`, inside `clip`.
     /// - Parameters:
-    ///   - plane: rows from the top, x fastest; `planeWidth * planeHeight` values.
-    ///   - left, top, right, bottom: the rectangle that the plane covers; it may extend beyond the picture.
+    ///   - plane: a single one, rows from the top.
+    ///   - area: the rectangle that the plane covers, in pixels of the picture; it may extend beyond it.
+    ///   - clip: in pixels of the picture.
+    ///   - picture: its width and height.
     public static func mask(
-        of plane: [Float],
-        planeWidth: Int,
-        planeHeight: Int,
-        left: Double,
-        top: Double,
-        right: Double,
-        bottom: Double,
+        of plane: MaskPlanes,
+        over area: (left: Double, top: Double, right: Double, bottom: Double),
         threshold: Float,
         clip: PixelBox,
-        width: Int,
-        height: Int
+        picture: (width: Int, height: Int)
     ) -> RunLengthMask {
-        guard planeWidth > 0, planeHeight > 0, right > left, bottom > top, plane.count == planeWidth * planeHeight
+        let (width, height) = picture
+        let (planeWidth, planeHeight, left, top) = (plane.width, plane.height, area.left, area.top)
+        guard planeWidth > 0, planeHeight > 0, area.right > left, area.bottom > top, plane.count == 1,
+            plane.isWhole
         else {
             return RunLengthMask(width: width, height: height, runs: [])
         }
-        let stepX = Double(planeWidth) / (right - left)
-        let stepY = Double(planeHeight) / (bottom - top)
+        let stepX = Double(planeWidth) / (area.right - left)
+        let stepY = Double(planeHeight) / (area.bottom - top)
+        let values = plane.values
         let rows = max(clip.y, 0)..<max(max(clip.y, 0), min(clip.y + clip.height, height))
         let columns = max(clip.x, 0)..<max(max(clip.x, 0), min(clip.x + clip.width, width))
-        let down = rows.map { AxisSamples.sample(at: (Double($0) + 0.5 - top) * stepY - 0.5, below: planeHeight) }
+        let places = rows.map { AxisSamples.sample(at: (Double($0) + 0.5 - top) * stepY - 0.5, below: planeHeight) }
         var runs: [Range<Int>] = []
         for x in columns {
-            let across = AxisSamples.sample(at: (Double(x) + 0.5 - left) * stepX - 0.5, below: planeWidth)
+            let column = AxisSamples.sample(at: (Double(x) + 0.5 - left) * stepX - 0.5, below: planeWidth)
             var start: Int?
-            for (y, row) in zip(rows, down) {
+            for (y, row) in zip(rows, places) {
                 let above =
-                    plane[row.first * planeWidth + across.first] * (1 - across.weight)
-                    + plane[row.first * planeWidth + across.second] * across.weight
+                    values[row.first * planeWidth + column.first] * (1 - column.weight)
+                    + values[row.first * planeWidth + column.second] * column.weight
                 let below =
-                    plane[row.second * planeWidth + across.first] * (1 - across.weight)
-                    + plane[row.second * planeWidth + across.second] * across.weight
+                    values[row.second * planeWidth + column.first] * (1 - column.weight)
+                    + values[row.second * planeWidth + column.second] * column.weight
                 let inside = above * (1 - row.weight) + below * row.weight >= threshold
                 if inside, start == nil { start = y }
                 if !inside, let begun = start {
@@ -162,4 +164,16 @@ struct AxisSamples {
         let first = Int(held)
         return (first, min(first + 1, count - 1), Float(held - Double(first)))
     }
+}
+
+/// The results of the strips of a parallel loop, read in the order of strips once the loop has ended.
+final class StripResults<Value: Sendable>: Sendable {
+    private let store: Mutex<[Value?]>
+
+    init(count: Int) { store = Mutex(Array(repeating: nil, count: count)) }
+
+    func set(_ index: Int, _ value: Value) { store.withLock { $0[index] = value } }
+
+    /// Of the strips that were completed.
+    var values: [Value] { store.withLock { $0.compactMap(\.self) } }
 }

@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneCore
 public import NocturneSystem
 
 /// Keeps, of several candidates for the same object, only the one with the highest score.
@@ -64,11 +65,16 @@ public enum NonMaximumSuppression {
 
 /// A box of any position and size: upper left and lower right corner.
 public struct FloatBox: Hashable, Sendable {
+    /// The left edge, in pixels.
     public var left: Float
+    /// The upper edge, in pixels from the top.
     public var top: Float
+    /// The right edge; less than ``left`` for a reversed box.
     public var right: Float
+    /// The lower edge; less than ``top`` for a reversed box.
     public var bottom: Float
 
+    /// Edges in pixels, which may lie outside of a picture.
     public init(left: Float, top: Float, right: Float, bottom: Float) {
         self.left = left
         self.top = top
@@ -79,6 +85,7 @@ public struct FloatBox: Hashable, Sendable {
     /// 0 for a box with reversed sides.
     public var area: Float { max(right - left, 0) * max(bottom - top, 0) }
 
+    /// The shared area over that of both together, 0 to 1; 0 for two boxes without an area.
     public func intersectionOverUnion(_ other: FloatBox) -> Float {
         let shared = FloatBox(
             left: max(left, other.left),

@@ -1,3 +1,4 @@
+public import NocturneCore
 import NocturneSystem
 
 /// The order in which a person reads a shelf: row by row from the top, left to right, stacks from top to bottom.
@@ -12,7 +13,7 @@ public struct ReadingOrder: Sendable {
     ///
     /// Two boxes share a row when they overlap by at least half of the lower one's height and are near each other
     /// (within three widths or heights), or when one lies on top of the other: so a row may be tilted, and a stack
-    /// belongs to the books beside it. The time is quadratic in the number of boxes, which is at most some hundreds.
+    /// belongs to the books next to it. The time is quadratic in the number of boxes, which is at most some hundreds.
     public init(_ boxes: [PixelBox]) {
         var parents = Array(boxes.indices)
         func root(_ index: Int) -> Int {

@@ -1,3 +1,9 @@
+public import NocturneCore
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// The smallest rectangle around a mask, at any angle.
 public struct RotatedBox: Hashable, Sendable {
     /// In pixels of the picture; (0, 0) is the corner of the first pixel.
@@ -5,6 +11,7 @@ public struct RotatedBox: Hashable, Sendable {
     /// Extents across and along the spine: `height` is the side that is vertical after rotation to the upright
     /// position.
     public let width: Double
+    /// The extent along the spine, at least ``width``.
     public let height: Double
     /// The clockwise rotation from the upright position, -135...45; an object lying with its top on the left has -90.
     public let degrees: Double
@@ -82,7 +89,7 @@ public struct RotatedBox: Hashable, Sendable {
 
     /// Clockwise from straight up; y is downwards.
     private static func degrees(of up: SIMD2<Double>) -> Double {
-        Angle.degrees(y: up.x, x: -up.y)
+        atan2(up.x, -up.y) * 180 / .pi
     }
 
     /// Rounded to thousandths: the last bits of an angle depend on the library.

@@ -4,7 +4,7 @@ package import NocturneSystem
 /// Removes slivers: instances whose area is below a share of the median area of all instances of the picture.
 ///
 /// The smallest sliver is first. It becomes part of the neighbour with which it has the longest border, counted in
-/// pairs of pixels beside or above each other, or background if it touches no other instance. The neighbour's area and
+/// pairs of horizontal or vertical neighbours, or background if it touches no other instance. The neighbour's area and
 /// borders grow by those of the sliver, so a sliver that others became part of may be large enough to stay; the median
 /// is that of the instances at the start. Equal areas and borders are decided by the lower number.
 package struct SliverMerging {
@@ -14,7 +14,9 @@ package struct SliverMerging {
         package var labels: [UInt16]
         /// The number of instances that are left.
         package var count: Int
+        /// Slivers that became part of a neighbour.
         package var merged = 0
+        /// Slivers without a neighbour, which became background.
         package var dropped = 0
 
         package init(labels: [UInt16], count: Int) {

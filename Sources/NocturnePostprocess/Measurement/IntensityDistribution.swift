@@ -68,6 +68,7 @@ struct IntensityDistribution {
         _ scope: ComputeScope
     ) throws(CancelledError) -> [Found?] {
         let bins = 1 << Int(bits[0])
+        // Two searches for each set, for the lower and the upper middle value; they are the same for an odd count.
         var searches = requests.flatMap { [Search(rank: ($0.count - 1) / 2), Search(rank: $0.count / 2)] }
         var histograms = requests.map { IntensityHistogram($0.histogram, smallest: $0.minimum, largest: $0.maximum) }
         var shift: UInt32 = 32
@@ -89,6 +90,7 @@ struct IntensityDistribution {
                         if isFirst { table.histograms[place].add(Double(value)) }
                         let key = orderedKey(value)
                         let bin = Int(key >> drop & mask)
+                        // A value counts in a search only if it agrees with the bits found so far.
                         let above = known == 32 ? 0 : key >> known
                         if above == low { table.counts[2 * place * bins + bin] += 1 }
                         if above == high { table.counts[(2 * place + 1) * bins + bin] += 1 }
@@ -98,6 +100,7 @@ struct IntensityDistribution {
             for table in tables {
                 for (place, part) in table.histograms.enumerated() { histograms[place].merge(part) }
             }
+            // The bin in which the rank falls has the next bits; the rank continues within that bin.
             for index in searches.indices where requests[index / 2].count > 0 {
                 var bin = 0
                 while bin < bins - 1 {

@@ -7,9 +7,11 @@ public struct IntensityHistogram: Hashable, Sendable, Codable {
     public var lower: Double
     /// The upper edge of the last bin.
     public var upper: Double
+    /// The number of values in each bin.
     public var counts: [Int]
     /// Number of values outside, where the edges were given.
     public var below: Int
+    /// Number of values above the last edge, where the edges were given.
     public var above: Int
 
     /// Bins over a range; a range of one value is extended by half a unit on both sides.

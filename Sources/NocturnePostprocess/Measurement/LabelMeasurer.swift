@@ -108,6 +108,7 @@ public enum LabelMeasurer {
                         let start = (k * shape.y + j) * shape.x
                         let line = reader.base + start
                         var i = columns.lowerBound
+                        // Runs of one label, so that the table of labels is read once per run and not once per voxel.
                         while i < columns.upperBound {
                             let (value, begin) = (line[i], i)
                             i += 1

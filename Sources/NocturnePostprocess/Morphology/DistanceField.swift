@@ -35,7 +35,7 @@ struct DistanceField: ~Copyable {
         return reach
     }
 
-    /// Memory of one thread beside the field.
+    /// The memory in bytes of one thread in addition to the field.
     static func planeBytes(_ shape: VolumeShape) -> Int {
         shape.x * max(shape.y, shape.z) * MemoryLayout<Float>.stride + max(shape.y, shape.z) * 24
     }

@@ -30,7 +30,7 @@ struct LabelMorphology {
         return zip(slots.values, changes).map { ($0, $1) }
     }
 
-    /// The peak memory in bytes beside the labels, whatever they are.
+    /// The peak memory in bytes in addition to the labels, for any labels.
     static func predictedBytes(of step: MorphologyStep, shape: VolumeShape, threads: Int) -> Int {
         let labels = step.values.count
         guard labels > 0 else { return 0 }

@@ -17,6 +17,7 @@ public enum MorphologyOperation: String, Hashable, Sendable, Codable, CaseIterab
 
 /// An operation on some labels of a map, with its size.
 public struct MorphologyStep: Hashable, Sendable, Codable {
+    /// What is done.
     public var operation: MorphologyOperation
     /// Label 0, the background, is ignored.
     public var labels: [UInt16]
@@ -24,6 +25,7 @@ public struct MorphologyStep: Hashable, Sendable, Codable {
     /// ``MorphologyOperation/smooth``.
     public var millimetres: Double
 
+    /// - Parameter millimetres: above 0.
     public init(_ operation: MorphologyOperation, labels: [UInt16], millimetres: Double) {
         self.operation = operation
         self.labels = labels
@@ -36,9 +38,12 @@ public struct MorphologyStep: Hashable, Sendable, Codable {
 
 /// How many voxels operations on its shape have added to a label and removed from it.
 public struct MorphologyChange: Hashable, Sendable, Codable {
+    /// Voxels that have the label only since.
     public var voxelsAdded: Int
+    /// Voxels that had the label before.
     public var voxelsRemoved: Int
 
+    /// By default no change.
     public init(voxelsAdded: Int = 0, voxelsRemoved: Int = 0) {
         self.voxelsAdded = voxelsAdded
         self.voxelsRemoved = voxelsRemoved

@@ -5,7 +5,7 @@ import NocturneCore
     import Glibc
 #endif
 
-/// The share of some labels in the surroundings of each voxel of a box: a mean weighted by a Gaussian function of the distance in
+/// The share of some labels in the neighbourhood of each voxel of a box: a mean weighted by a Gaussian function of the distance in
 /// mm, over the voxels of the volume. Outside the volume nothing counts, so that a border does not change shares.
 ///
 /// Three passes in place, one for each axis. Weights reach 4 standard deviations. Memory is 4 bytes for each voxel of the box and
@@ -45,7 +45,7 @@ struct SharesField: ~Copyable {
         return reach
     }
 
-    /// Memory of one thread beside the field: a copy of a plane, or a row with the reach of the weights on both sides.
+    /// The memory in bytes of one thread in addition to the field: a copy of a plane, or a row with the reach of the weights on both sides.
     static func planeBytes(_ shape: VolumeShape) -> Int {
         shape.x * max(3, shape.y, shape.z) * MemoryLayout<Float>.stride
     }

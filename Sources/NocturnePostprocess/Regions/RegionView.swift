@@ -11,6 +11,7 @@ public struct RegionView: Sendable {
     public let center: SIMD3<Double>
     /// Perpendicular unit vectors: the directions of rows and of columns of an image.
     public let right: SIMD3<Double>
+    /// A unit vector in RAS+ mm that points down in the image.
     public let down: SIMD3<Double>
     /// The larger extent of the region along ``right`` and ``down`` in mm.
     public let extent: Double
@@ -61,7 +62,7 @@ extension RegionOfInterest.Shape {
     }
 }
 
-/// What ``RegionView`` says of a region, by its kind.
+/// What ``RegionView`` shows of a region, by its kind.
 private struct Shown {
     let display: DisplayPlane
     let center: SIMD3<Double>

@@ -1,6 +1,7 @@
 import Foundation
-package import NocturneBatch
-import NocturneSystem
+import NocturneBatch
+package import NocturneOutput
+package import NocturneSystem
 
 /// What a recipe stores in the journal to locate an input again and to plan for it without reading pixels.
 package protocol ItemSource: Codable, Sendable {
@@ -17,6 +18,12 @@ extension ItemSource {
 
     /// How its results show names.
     package var shownNames: ShownNames { ShownNames(identifiers ?? .hash, words: words ?? []) }
+
+    /// Notes as its results show them.
+    package func shown(_ notes: [Note]) -> [Note] {
+        let names = shownNames
+        return notes.map { names.shown($0, of: namedFiles) }
+    }
 
     /// One line of JSON with sorted keys.
     package var encoded: String {

@@ -2,6 +2,8 @@ package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneInference
 package import NocturneJournal
+package import NocturneOutput
+package import NocturneReport
 package import NocturneSystem
 
 /// Everything the program needs to know about one kind of recipe: which packages it runs, which options it takes, and
@@ -24,15 +26,8 @@ package protocol RecipeKind: Sendable {
     /// The section of its packages' `model.json`; nil for a recipe that needs no model.
     static var settings: (any ModelSettings.Type)? { get }
 
-    /// Its groups of command-line options. Kinds may share groups.
-    static var arguments: [any RecipeArguments.Type] { get }
-
-    /// The options of a batch.
-    /// - Parameter hasModels: whether the batch uses this kind whatever its options: packages with its task were given, or an
-    ///   existing batch has it.
-    /// - Returns: nil when the batch does not use this kind.
-    /// - Throws: `BatchError` for files named by options that cannot be used.
-    static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> Options?
+    /// The option that makes a batch use a kind that needs no model; nil for a kind with models.
+    static var enablingOption: String? { get }
 
     /// Creates the recipe with its models loaded.
     /// - Throws: `BatchError` when a package cannot be used or does not match the options.
@@ -41,7 +36,7 @@ package protocol RecipeKind: Sendable {
     /// Writes what is about the whole batch, without a model. See `Recipe.summarize(folders:into:flag:)`.
     static func summarize(
         _ options: Options,
-        folders: FileBackedList<String>,
+        folders: CompletedFolders,
         into output: String,
         flag: CancellationFlag
     ) throws
@@ -80,34 +75,62 @@ package protocol RecipeKind: Sendable {
     /// belongs to another kind.
     static func inspectBatchFile(at path: String) -> String?
 
+    /// The texts that another tool may read on the objects of its results, as names of columns for `nocturne enrich`.
+    static var objectTexts: [String] { get }
+
     /// Whether the item is one entry of the review queue while it has no parts.
     static func isReviewEntry(_ item: JournalItem) -> Bool
 }
 
 extension RecipeKind {
+    /// The kind's own task alone.
     package static var packageTasks: [String] { [task] }
 
+    /// None.
+    package static var enablingOption: String? { nil }
+
+    /// The sections of its options.
+    package static var sections: [any OptionArguments.Type] { Options.sections.map { $0.arguments } }
+
+    /// Whether options enable a kind that needs no model.
+    /// - Parameter given: texts by name.
+    /// - Returns: nil where they do not state it.
+    package static func isEnabled(by given: [String: String]) -> Bool? {
+        enablingOption.flatMap { given[$0] }.map { $0 != FlagText.no.rawValue }
+    }
+
+    /// The kind's own task.
     package static var resultTask: String? { task }
 
+    /// Nothing.
     package static func summarize(
         _ options: Options,
-        folders: FileBackedList<String>,
+        folders: CompletedFolders,
         into output: String,
         flag: CancellationFlag
     ) throws {}
 
+    /// None.
     package static func details(of package: ModelPackage) throws -> [String] { [] }
 
+    /// None.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] { [] }
 
+    /// Every file is valid.
     package static func inspectBatchFile(at path: String) -> String? { nil }
 
+    /// No measures.
     package static func agreement(_ folder: String, _ other: String, scope: ComputeScope) throws -> [Statistic] { [] }
 
+    /// Always throws: the kind has no label maps.
     package static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
         throw LabelMapError(detail: "only label maps of segmented volumes can be replaced; this item has none")
     }
 
+    /// None.
+    package static var objectTexts: [String] { [] }
+
+    /// No.
     package static func isReviewEntry(_ item: JournalItem) -> Bool { false }
 
     /// Loads the packages one after the other; errors name the package.
@@ -130,17 +153,23 @@ extension RecipeKind {
 
 /// A label map cannot take the place of an item's, or be compared with it.
 package struct LabelMapError: Error, Sendable {
+    /// The fact, for a person.
     package let detail: String
 
+    /// - Parameter detail: the fact, for a person.
     package init(detail: String) { self.detail = detail }
 }
 
 /// A model package with the engine that runs its networks.
 package struct ChosenModel: Sendable {
+    /// The package.
     package let package: ModelPackage
+    /// The engine that runs all its networks.
     package let engine: any InferenceEngine
+    /// The arithmetic of its networks.
     package let precision: InferencePrecision
 
+    /// A package with its engine.
     package init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) {
         self.package = package
         self.engine = engine
@@ -157,6 +186,7 @@ package struct NetworkInputs: Sendable {
     /// Shapes of the other inputs, by name.
     package let others: [String: [Int]]
 
+    /// - Parameter others: shapes of the other inputs, by name.
     package init(file: String, shape: [Int], others: [String: [Int]] = [:]) {
         self.file = file
         self.shape = shape

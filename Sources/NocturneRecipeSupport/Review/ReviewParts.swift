@@ -3,26 +3,32 @@ package import NocturneSystem
 
 /// What a page for reviewers shows of one result.
 package struct ReviewParts: Sendable {
+    /// A picture in the item's folder.
     package struct Picture: Sendable, Encodable {
         /// In the item's folder.
         package let path: String
         /// The alternative text.
         package let alt: String
 
+        /// - Parameter alt: the alternative text.
         package init(path: String, alt: String) {
             self.path = path
             self.alt = alt
         }
     }
 
+    /// A label with its colour and surface.
     package struct Label: Sendable, Encodable {
+        /// The value in the label map.
         package let value: Int
+        /// For display.
         package let name: String
         /// `#rrggbb`.
         package let color: String
         /// The file of its surface; nil for none, and for a scene of all labels.
         @Nullable package var mesh: String?
 
+        /// - Parameter mesh: the file of its surface; nil for none.
         package init(value: Int, name: String, color: String, mesh: String?) {
             self.value = value
             self.name = name
@@ -33,7 +39,9 @@ package struct ReviewParts: Sendable {
 
     /// An object in a photo, or a class that the photo may belong to.
     package struct Object: Sendable, Encodable {
+        /// Its number or its class.
         package let name: String
+        /// 0...1; null where there is none.
         @Nullable package var score: Double?
         /// Left, top, width and height in pixels of the upright photo.
         @Nullable package var box: [Int]?
@@ -41,6 +49,7 @@ package struct ReviewParts: Sendable {
         /// Its class, and what else is known of it.
         package var text: String
 
+        /// - Parameter box: left, top, width and height in pixels of the upright photo.
         package init(name: String, score: Double?, box: [Int]? = nil, picture: String? = nil, text: String) {
             self.name = name
             self.text = text
@@ -50,17 +59,22 @@ package struct ReviewParts: Sendable {
         }
     }
 
+    /// How the page shows the result.
     package enum Kind: String, Sendable, Codable {
         case volume
         case classification
         case instances
     }
 
+    /// How the page shows the result.
     package let kind: Kind
     /// Shown in lists; the first picture unless set.
     package var thumbnail: String?
+    /// In the order in which they are shown.
     package var pictures: [Picture]
+    /// Of a label map.
     package var labels: [Label] = []
+    /// Of a photo.
     package var objects: [Object] = []
     /// The file with a volume to look at; nil if none was written.
     package var volume: String?

@@ -1,9 +1,10 @@
 import Foundation
-package import NocturneBatch
+import NocturneBatch
 package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 package import NocturneJournal
+package import NocturneReport
 package import NocturneSystem
 
 /// A result whose files can be checked against it.
@@ -16,6 +17,7 @@ package protocol InspectableResult: ItemResult {
 }
 
 extension InspectableResult {
+    /// None.
     package var batchFiles: Set<String> { [] }
 
     /// Parses the text of a result and returns the faults of the item.
@@ -56,19 +58,25 @@ extension InspectableResult {
 
 /// The files of one item during inspection.
 package struct ItemInspection {
+    /// The item as the journal has it.
     package let item: CommittedItem
+    /// Ends the inspection.
     package let flag: CancellationFlag
     package private(set) var findings = ResultFindings()
 
+    /// Begins with no findings.
     package init(_ item: CommittedItem, _ flag: CancellationFlag) {
         self.item = item
         self.flag = flag
     }
 
+    /// Serial: items are inspected in parallel.
     package var scope: ComputeScope { .serial(flag) }
 
+    /// The path of a file of the item.
     package func path(_ file: String) -> String { item.folder + "/" + file }
 
+    /// Adds a fault of a file.
     package mutating func add(_ file: String, _ detail: String) { findings.add(file, detail) }
 
     /// Inspects a file whose digest matches the journal. A file that differs has already been reported.
@@ -104,6 +112,7 @@ package struct ItemInspection {
         }
     }
 
+    /// Adds what the result states of itself.
     package mutating func finish(_ product: ItemProduct, _ batchFiles: Set<String>) {
         findings.product = product
         findings.batchFiles = batchFiles

@@ -1,15 +1,52 @@
 package import ArgumentParser
 import Foundation
-package import NocturneBatch
+import NocturneBatch
 package import NocturneInference
+package import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 
 /// The inputs, the models, and every option that can change a result.
 package struct BatchArguments: ParsableArguments {
+    /// As on the command line.
     @Argument(help: "Files and folders to process.", completion: .file())
     package var inputs: [String] = []
 
+    /// The option `--model`.
+    @OptionGroup(title: ShortHelp.title) package var models: ModelArguments
+    /// Which files are inputs.
+    @OptionGroup(title: "Inputs") package var selection: InputArguments
+    @OptionGroup(title: InferenceOptions.title) var inference: SectionArguments<InferenceOptions>
+    /// How results name inputs.
+    @OptionGroup(title: "Names in results") package var names: NameArguments
+    /// The options of all kinds of recipes.
+    @OptionGroup package var recipes: RecipeArgumentGroups
+
+    package init() {}
+
+    /// The names of the given options that a batch is described by, besides the inputs.
+    package var given: [String] {
+        let options = texts.keys.sorted().map { "--" + $0 }
+        return options + models.given + selection.given + names.given
+    }
+
+    /// The texts of the given options that are recorded, by name.
+    private var texts: [String: String] { recipes.given.merging(inference.given) { $1 } }
+
+    /// The names of the options that a batch records, and of those about its inputs.
+    static var recordedOptions: Set<String> {
+        Set(RecipeRegistry.current.sections.flatMap { $0.names } + SectionArguments<InferenceOptions>.names)
+            .union(["model", "list", "include", "exclude", "only", "identifiers"])
+    }
+
+    /// The precision of the networks.
+    package var precision: InferencePrecision {
+        get throws { try InferenceOptions(given: texts).precision }
+    }
+}
+
+/// The models of a batch.
+package struct ModelArguments: ParsableArguments {
     @Option(
         name: [.customShort("m"), .long],
         parsing: .singleValue,
@@ -18,6 +55,13 @@ package struct BatchArguments: ParsableArguments {
     )
     package var model: [String] = []
 
+    package init() {}
+
+    var given: [String] { model.isEmpty ? [] : ["--model"] }
+}
+
+/// Which files are inputs, and of which model.
+package struct InputArguments: ParsableArguments {
     @Option(help: "Read inputs from this file, one per line; - for standard input.", completion: .file())
     package var list: String?
 
@@ -34,43 +78,35 @@ package struct BatchArguments: ParsableArguments {
         parsing: .singleValue,
         help: ArgumentHelp(
             "Restrict a model to inputs whose file name or relative path matches the pattern. Repeatable.",
-            valueName: "model=pattern"
+            valueName: "model=pattern",
+            visibility: .more
         )
     )
     package var only: [ModelPattern] = []
 
-    @Option(help: "Engine that runs the networks.")
-    package var engine = EngineChoice.auto
+    package init() {}
 
-    @Option(help: "Arithmetic of the networks.")
-    package var precision = InferencePrecision.float32
+    var given: [String] {
+        (list == nil ? [] : ["--list"]) + (include.isEmpty ? [] : ["--include"])
+            + (exclude.isEmpty ? [] : ["--exclude"]) + (only.isEmpty ? [] : ["--only"])
+    }
+}
 
+/// How results name inputs.
+package struct NameArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "How input names appear in results: as they are (keep), with digests in place of UIDs and of the patient's "
                 + "name, number and birth date (hash), or not (none). "
-                + "DICOM objects name the patient like their source in any case."
+                + "DICOM objects name the patient like their source in any case. Default: hash.",
+            visibility: .more
         )
     )
-    package var identifiers = IdentifierPolicy.hash
-
-    @OptionGroup package var recipes: RecipeArgumentGroups
+    package var identifiers: IdentifierPolicy?
 
     package init() {}
 
-    /// The options on the command line that a batch is described by, besides the inputs.
-    package var given: [String] {
-        var names = RecipeRegistry.current.arguments.flatMap(recipes.parsed.given(in:))
-        if !model.isEmpty { names.append("--model") }
-        if list != nil { names.append("--list") }
-        if !include.isEmpty { names.append("--include") }
-        if !exclude.isEmpty { names.append("--exclude") }
-        if !only.isEmpty { names.append("--only") }
-        if engine != .auto { names.append("--engine") }
-        if precision != .float32 { names.append("--precision") }
-        if identifiers != .hash { names.append("--identifiers") }
-        return names
-    }
+    var given: [String] { identifiers == nil ? [] : ["--identifiers"] }
 }
 
 /// A model with a pattern for the names of its inputs.
@@ -90,7 +126,7 @@ extension BatchArguments {
     /// - Throws: `BatchError` for a list that cannot be read; `ValidationError` without any input.
     package func allInputs() throws -> [String] {
         var all = inputs
-        if let list { all += InputList.paths(in: try text(ofList: list)) }
+        if let list = selection.list { all += InputList.paths(in: try text(ofList: list)) }
         guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
         if let address = all.first(where: Self.isAddress) {
             throw ValidationError("\(address) is an address: download it first, since Nocturne uses no network")
@@ -115,50 +151,63 @@ extension BatchArguments {
 
     /// Reads the files named by options, so that mistakes are reported before processing starts.
     package func check() throws {
-        for kind in RecipeRegistry.current.kinds { _ = try kind.options(from: recipes.parsed, hasModels: true) }
+        _ = try BatchChoices(of: RecipeRegistry.current.kinds, given: texts)
     }
 
     /// The batch described by these arguments; models are given by their folders. Where neither a model is named nor an option
     /// is given that needs none, the only package on the search path is used.
     /// - Parameters:
     ///   - version: the program's version.
-    ///   - say: gets a message that names the package that was chosen so.
-    package func description(version: String, say: (String) -> Void = { _ in }) throws -> BatchDescription {
-        var packages = ModelPackage.distinct(try model.map { try LoadedModels.package($0) })
-        if packages.isEmpty, try !usesKindWithoutModel {
+    ///   - earlier: the batch that the output folder holds: what is not given here stays as it is there, except for the inputs.
+    ///   - report: gets a message that names the package that was chosen so.
+    package func description(
+        version: String,
+        continuing earlier: BatchDescription? = nil,
+        report: (String) -> Void = { _ in }
+    ) throws -> BatchDescription {
+        let enabled = enabledKinds(earlier)
+        var packages = try packages(earlier)
+        if packages.isEmpty, enabled.isEmpty {
             let package = try onlyPackage()
-            say("Using the only model on the search path: \(package.id) in \(package.folder)")
+            report("Using the only model on the search path: \(package.id) in \(package.folder)")
             packages = [package]
         }
-        let choices = try choices(for: packages)
+        let choices = try choices(for: packages, enabled, recorded: earlier?.options ?? [:])
+        let identifiers = names.identifiers ?? earlier?.identifiers ?? .hash
+        var description = BatchDescription(
+            version: version,
+            models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
+            options: choices.recorded.merging(identifiers.shown) { $1 },
+            inputs: try allInputs(),
+            modelPaths: packages.map { absolutePath($0.folder) }
+        )
+        description.identifiers = identifiers
+        description.recipes = choices.recipes.map { $0.kind.task }
+        func kept<Value>(_ given: [Value], _ value: [Value]?) -> [Value] { given.isEmpty ? value ?? [] : given }
+        description.include = kept(selection.include, earlier?.include)
+        description.exclude = kept(selection.exclude, earlier?.exclude)
+        description.only = selection.only.isEmpty ? earlier?.only : try routes(packages, choices)
+        return description
+    }
+
+    /// The packages of the models, those of the earlier batch first.
+    private func packages(_ earlier: BatchDescription?) throws -> [ModelPackage] {
+        let names = models.model.isEmpty ? earlier?.modelPaths ?? [] : models.model
+        let packages = ModelPackage.distinct(try names.map { try LoadedModels.package($0) })
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(
                 "two models have the id \(package.id) and the same version: "
                     + packages.filter { $0.id == package.id }.map(\.folder).joined(separator: ", ")
             )
         }
-        return BatchDescription(
-            version: version,
-            models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
-            options: choices.shown,
-            identifiers: identifiers,
-            values: try choices.values,
-            inputs: try allInputs(),
-            include: include,
-            exclude: exclude,
-            only: try routes(packages, choices),
-            modelPaths: packages.map { absolutePath($0.folder) }
-        )
+        let before = (earlier?.models ?? []).compactMap { model in packages.first { $0.id == model.id } }
+        return before + packages.filter { package in !before.contains { $0.id == package.id } }
     }
 
-    /// Whether an option is given that processes inputs without a model.
-    private var usesKindWithoutModel: Bool {
-        get throws {
-            for kind in RecipeRegistry.current.kinds where kind.settings == nil {
-                if try kind.options(from: recipes.parsed, hasModels: false) != nil { return true }
-            }
-            return false
-        }
+    /// The kinds that process inputs without a model because an option is given.
+    private func enabledKinds(_ earlier: BatchDescription?) -> [any RecipeKind.Type] {
+        let texts = texts.merging(earlier?.options ?? [:]) { given, _ in given }
+        return RecipeRegistry.current.kinds.filter { $0.isEnabled(by: texts) == true }
     }
 
     /// - Throws: `ValidationError` where the search path has none, or several.
@@ -172,21 +221,17 @@ extension BatchArguments {
 
     /// The options of the kinds in use.
     /// - Throws: `ValidationError` for options that no kind in use takes.
-    private func choices(for packages: [ModelPackage]) throws -> BatchChoices {
-        let registry = RecipeRegistry.current
+    private func choices(
+        for packages: [ModelPackage],
+        _ enabled: [any RecipeKind.Type],
+        recorded: [String: String]
+    ) throws -> BatchChoices {
         let tasks = Set(packages.map(\.task))
-        func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> ChosenRecipe? {
-            try kind.options(from: recipes.parsed, hasModels: !tasks.isDisjoint(with: kind.packageTasks)).map {
-                try ChosenRecipe(kind, $0)
-            }
+        let used = RecipeRegistry.current.kinds.filter { kind in
+            !tasks.isDisjoint(with: kind.packageTasks) || enabled.contains { $0 == kind }
         }
-        let used = try registry.kinds.compactMap { try chosen($0) }
-        try recipes.checkTaken(by: used.map(\.kind))
-        return BatchChoices(
-            inference: InferenceOptions(engine: engine, precision: precision),
-            identifiers: identifiers,
-            recipes: used
-        )
+        try recipes.checkTaken(by: used)
+        return try BatchChoices(of: used, recorded: recorded, given: texts)
     }
 
     /// `--only` with the models' ids, each pattern once.
@@ -194,9 +239,9 @@ extension BatchArguments {
         var routes: [String] = []
         let withoutModel = choices.recipes.filter { $0.kind.settings == nil }.map { $0.kind.task }
         let ids = packages.map(\.id) + withoutModel
-        for route in only {
+        for route in selection.only {
             // The id, or the name given to --model.
-            let package = zip(model, packages).first { $0 == route.model || $1.id == route.model }?.1
+            let package = zip(models.model, packages).first { $0 == route.model || $1.id == route.model }?.1
             guard let id = package?.id ?? ids.first(where: { $0 == route.model }) else {
                 throw ValidationError(
                     "--only names the unknown model \(route.model); the models are \(ids.joined(separator: ", "))"
@@ -206,5 +251,45 @@ extension BatchArguments {
             if !routes.contains(text) { routes.append(text) }
         }
         return routes.isEmpty ? nil : routes
+    }
+}
+
+/// Options with which an existing batch is continued: those of `run` about results, without inputs and models. An option that
+/// is not given keeps its value in the batch.
+package struct ChangedOptions: ParsableArguments {
+    @OptionGroup(title: InferenceOptions.title) var inference: SectionArguments<InferenceOptions>
+    @OptionGroup var recipes: RecipeArgumentGroups
+
+    package init() {}
+
+    /// Whether any of these options is given, also with the value that it has in the batch.
+    package var areGiven: Bool { !given.isEmpty }
+
+    private var given: [String: String] { recipes.given.merging(inference.given) { $1 } }
+
+    /// The description of the batch with these options; the same one if none is given, or none differs.
+    /// - Throws: `ValidationError` for options that no recipe of the batch takes; `BatchError` for files named by options that
+    ///   cannot be used.
+    package func applied(to description: BatchDescription) throws -> BatchDescription {
+        guard areGiven else { return description }
+        let kinds = try RecipeRegistry.current.kinds(of: description)
+        try checkKinds(kinds)
+        try recipes.checkTaken(by: kinds)
+        let choices = try BatchChoices(of: kinds, recorded: description.options, given: given)
+        var result = description
+        result.options = choices.recorded.merging(description.identifiers.shown) { $1 }
+        return result
+    }
+
+    /// An option that adds a kind of items to the batch adds inputs, and one that removes it makes items without a recipe.
+    private func checkKinds(_ used: [any RecipeKind.Type]) throws {
+        for kind in RecipeRegistry.current.kinds {
+            let isUsed = used.contains { $0 == kind }
+            guard let isEnabled = kind.isEnabled(by: given), isEnabled != isUsed else { continue }
+            throw ValidationError(
+                "The batch \(isUsed ? "is started" : "does not") \(isUsed ? "to " : "")\(kind.purpose): start a batch in "
+                    + "another folder for that."
+            )
+        }
     }
 }

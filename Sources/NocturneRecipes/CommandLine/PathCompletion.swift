@@ -2,6 +2,7 @@ package import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneInference
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -23,6 +24,7 @@ package enum PathCompletion {
         return names.isEmpty ? folders(prefix).map { $0 + "/" } : Array(Set(names)).sorted()
     }
 
+    /// Folders that hold a batch, or else those on the way to one, with a slash.
     package static func batches(_ prefix: String) -> [String] {
         let batches = batchFolders(prefix)
         return batches.isEmpty ? folders(prefix).map { $0 + "/" } : batches
@@ -33,7 +35,7 @@ package enum PathCompletion {
         folders(prefix).filter { OutputFolder(absolutePath($0)).holdsBatch }
     }
 
-    /// The folders whose paths begin so, as they are typed. Hidden ones only for a prefix that says so.
+    /// The folders whose paths begin with a prefix, as they are typed. Hidden ones only where the name typed begins with a dot.
     private static func folders(_ prefix: String) -> [String] {
         let parent = prefix.lastIndex(of: "/").map { String(prefix[...$0]) } ?? ""
         let start = prefix.dropFirst(parent.count)

@@ -1,54 +1,57 @@
 import ArgumentParser
-package import NocturneRecipeSupport
+import NocturneRecipeSupport
 
-/// The option groups of all kinds of recipes, as one group of a command.
+/// The sections of options of all kinds of recipes, as one group of a command.
 ///
-/// The groups come from the registry, not from stored properties: a command that includes this group has the options of
+/// The sections come from the registry, not from stored properties: a command that includes this group has the options of
 /// every registered kind without naming any.
 package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
-    /// Empty until a command line is parsed.
-    package private(set) var parsed = ParsedRecipeArguments()
+    /// The texts of the options that are given, by name.
+    package private(set) var given: [String: String] = [:]
 
     package init() {}
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
-        for type in RecipeRegistry.current.arguments { try add(type, from: container) }
+        for section in RecipeRegistry.current.sections { try add(section, from: container) }
     }
 
-    private mutating func add<Group: RecipeArguments>(
-        _ type: Group.Type,
+    private mutating func add<Section: OptionArguments>(
+        _ section: Section.Type,
         from container: KeyedDecodingContainer<Key>
     ) throws {
-        let key = Key(stringValue: Self.name(of: type))
-        parsed.add(try container.decode(OptionGroup<Group>.self, forKey: key).wrappedValue)
+        let key = Key(stringValue: Self.name(of: section))
+        given.merge(try container.decode(OptionGroup<Section>.self, forKey: key).wrappedValue.given) { $1 }
     }
 
     /// The argument parser finds options by reflection.
     package var customMirror: Mirror {
-        let types = RecipeRegistry.current.arguments
-        return Mirror(self, children: types.map { (label: "_" + Self.name(of: $0), value: Self.definition(of: $0)) })
+        let sections = RecipeRegistry.current.sections
+        return Mirror(
+            self,
+            children: sections.map { (label: "_" + Self.name(of: $0), value: Self.definition(of: $0)) }
+        )
     }
 
     /// - Throws: `ValidationError` for options that none of the kinds takes.
     func checkTaken(by used: [any RecipeKind.Type]) throws {
         let registry = RecipeRegistry.current
-        for group in registry.arguments {
-            let given = parsed.given(in: group)
-            func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.arguments.contains { $0 == group } }
+        for section in registry.sections {
+            let given = section.names.filter { self.given[$0] != nil }
+            func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.sections.contains { $0 == section } }
             guard !given.isEmpty, !used.contains(where: accepts) else { continue }
             let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
             throw ValidationError(
-                "\(given.joined(separator: ", ")) needs a model to \(purposes.joined(separator: " or to ")); "
-                    + "none is given"
+                "\(given.map { "--" + $0 }.joined(separator: ", ")) needs a model to "
+                    + "\(purposes.joined(separator: " or to ")); none is given"
             )
         }
     }
 
-    private static func name(of type: any RecipeArguments.Type) -> String { String(describing: type) }
+    private static func name(of section: any OptionArguments.Type) -> String { String(describing: section) }
 
-    private static func definition<Group: RecipeArguments>(of type: Group.Type) -> Any {
-        OptionGroup<Group>(title: Group.title)
+    private static func definition<Section: OptionArguments>(of section: Section.Type) -> Any {
+        OptionGroup<Section>(title: Section.title)
     }
 
     private struct Key: CodingKey {

@@ -1,89 +1,106 @@
+import ArgumentParser
 package import NocturneBatch
 package import NocturneInference
+package import NocturneOutput
 package import NocturneRecipeSupport
-package import NocturneSystem
+package import NocturneReport
+import NocturneSystem
 
-/// Which engine runs the networks of a batch, and in which precision.
-package struct InferenceOptions: Codable, Hashable, Sendable {
-    package var engine: EngineChoice
-    package var precision: InferencePrecision
+/// Which engine runs the networks of a batch, where, and in which precision.
+package struct InferenceOptions: OptionSection, RecipeOptions {
+    /// Of the section of the help.
+    package static let title = "Models"
 
-    package init(engine: EngineChoice = .auto, precision: InferencePrecision = .float32) {
-        self.engine = engine
-        self.precision = precision
+    /// Which engine runs the networks.
+    package var engine = EngineChoice.auto
+    /// The CPU, or a GPU.
+    package var device = InferenceDevice.auto
+    /// Of the tiles that a device computes, one in this number is computed on the processor too; 0 for the first one only. Results
+    /// do not depend on it.
+    package var recheck = InferenceDevice.defaultRecheck
+    /// The arithmetic of the networks.
+    package var precision = InferencePrecision.float32
+
+    /// All options of the section.
+    package static let options: [Entry] = [
+        Entry("engine", \.engine, "Engine that runs the networks.").alwaysRecorded.main,
+        Entry(
+            "device",
+            \.device,
+            ArgumentHelp(
+                "Where the networks run: \(InferenceDevice.list). auto takes a GPU where there is one that an engine can use.",
+                valueName: "device"
+            )
+        ).alwaysRecorded.main,
+        Entry(
+            "recheck",
+            \.recheck,
+            ArgumentHelp(
+                "Compute one in N tiles of a GPU on the processor too, and compare them. 0: only the first.",
+                valueName: "tiles"
+            )
+        ).absentFromResults,
+        Entry("precision", \.precision, "Arithmetic of the networks.").alwaysRecorded,
+    ]
+
+    package init() {}
+
+    /// The environment of the engines, which read device and recheck from it.
+    package func applied(to environment: [String: String]) -> [String: String] {
+        environment.merging([
+            InferenceDevice.variable: device.rawValue, InferenceDevice.recheckVariable: "\(max(recheck, 0))",
+        ]) { $1 }
     }
-
-    /// Decodes the format of version 0.1.0.
-    init(_ options: OptionsOfVersion1) throws(OptionValueError) {
-        self.init(
-            engine: try options.value("engine") ?? .auto,
-            precision: try options.value("precision") ?? .float32
-        )
-    }
-
-    /// Values by command-line name.
-    package var shown: [String: String] { ["engine": engine.rawValue, "precision": precision.rawValue] }
 }
 
 /// A kind of recipe with its options in a batch.
 package struct ChosenRecipe: Sendable {
+    /// Its entry in the registry.
     package let kind: any RecipeKind.Type
-    /// Values by command-line name.
-    package let shown: [String: String]
-    package let value: JSONValue
     /// Creates the recipe with its models loaded.
     package let make: @Sendable ([ChosenModel]) throws -> any Recipe
     /// Writes what is about the whole batch.
     package let summary: BatchSummary
+    fileprivate let recorded: [String: String]
 
-    init<Kind: RecipeKind>(_ kind: Kind.Type, _ options: Kind.Options) throws {
+    fileprivate init<Kind: RecipeKind>(_ kind: Kind.Type, _ options: Kind.Options) {
         self.kind = kind
-        shown = options.shown
-        value = try JSONValue(encoding: options)
+        recorded = options.recorded
         make = { try kind.make($0, options: options) }
         summary = { try kind.summarize(options, folders: $0, into: $1, flag: $2) }
     }
 }
 
-/// The typed options of a batch, from the command line or from the journal's description.
+/// The options of a batch, from the command line or from the journal's description.
 package struct BatchChoices: Sendable {
-    package var inference: InferenceOptions
-    package var identifiers: IdentifierPolicy
-    package var recipes: [ChosenRecipe]
+    /// Engine, device and precision.
+    package let inference: InferenceOptions
+    /// In the order of the registry.
+    package let recipes: [ChosenRecipe]
 
-    package init(inference: InferenceOptions, identifiers: IdentifierPolicy, recipes: [ChosenRecipe]) {
-        self.inference = inference
-        self.identifiers = identifiers
-        self.recipes = recipes
-    }
-
-    /// Values by command-line name: for `batch.json` and the comparison with an earlier run.
-    package var shown: [String: String] {
-        recipes.reduce(into: inference.shown.merging(identifiers.shown) { $1 }) { $0.merge($1.shown) { $1 } }
-    }
-
-    /// For the journal.
-    package var values: OptionValues {
-        get throws {
-            OptionValues(
-                inference: try JSONValue(encoding: inference),
-                recipes: Dictionary(uniqueKeysWithValues: recipes.map { ($0.kind.task, $0.value) })
-            )
+    /// - Parameters:
+    ///   - kinds: those that the batch uses.
+    ///   - recorded: texts as in a description.
+    ///   - given: texts by name, from the command line; they rank before what is recorded.
+    /// - Throws: `OptionValueError`; `ValidationError`; `BatchError` for files that cannot be used.
+    package init(
+        of kinds: [any RecipeKind.Type],
+        recorded: [String: String] = [:],
+        given: [String: String] = [:]
+    ) throws {
+        func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> ChosenRecipe {
+            ChosenRecipe(kind, try Kind.Options(recorded: recorded, given: given))
         }
+        inference = try InferenceOptions(recorded: recorded, given: given)
+        recipes = try kinds.map { try chosen($0) }
     }
-}
 
-extension BatchChoices {
-    /// The options in a description, in either format.
-    /// - Parameter tasks: the tasks of the batch's packages.
-    /// - Throws: `BatchError` for a value or task unknown to this version.
-    package init(_ description: BatchDescription, tasks: Set<String>, _ registry: RecipeRegistry) throws {
+    /// The options in a description.
+    /// - Throws: `BatchError` for a value or task that this version does not know.
+    package init(_ description: BatchDescription) throws(BatchError) {
+        let kinds = try RecipeRegistry.current.kinds(of: description)
         do {
-            if let values = description.values {
-                try self.init(values, description.identifiers, registry)
-            } else {
-                try self.init(OptionsOfVersion1(description.options), description.identifiers, tasks, registry)
-            }
+            try self.init(of: kinds, recorded: description.options)
         } catch let error as BatchError {
             throw error
         } catch {
@@ -91,47 +108,8 @@ extension BatchChoices {
         }
     }
 
-    private init(_ values: OptionValues, _ identifiers: IdentifierPolicy, _ registry: RecipeRegistry) throws {
-        for task in values.recipes.keys.sorted() where registry.kind(of: task) == nil {
-            throw registry.unknownTask(task)
-        }
-        func chosen<Kind: RecipeKind>(_ kind: Kind.Type, _ value: JSONValue) throws -> ChosenRecipe {
-            try ChosenRecipe(kind, try Kind.Options(recorded: value))
-        }
-        self.init(
-            inference: try values.inference.decoded(),
-            identifiers: identifiers,
-            recipes: try registry.kinds.compactMap { kind in
-                try values.recipes[kind.task].map { try chosen(kind, $0) }
-            }
-        )
-    }
-
-    private init(
-        _ options: OptionsOfVersion1,
-        _ identifiers: IdentifierPolicy,
-        _ tasks: Set<String>,
-        _ registry: RecipeRegistry
-    ) throws {
-        func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> ChosenRecipe? {
-            guard kind.settings == nil || tasks.contains(kind.task) else { return nil }
-            return try Kind.Options(options).map { try ChosenRecipe(kind, $0) }
-        }
-        self.init(
-            inference: try InferenceOptions(options),
-            identifiers: identifiers,
-            recipes: try registry.kinds.compactMap { try chosen($0) }
-        )
-    }
-}
-
-extension RecipeRegistry {
-    /// The error for a task that no kind has; lists the known tasks.
-    func unknownTask(_ task: String) -> BatchError {
-        BatchError(
-            .modelUnusable,
-            path: "",
-            detail: "unknown task \(task); known tasks: \(tasks.joined(separator: ", "))"
-        )
+    /// What a description records: texts by name.
+    package var recorded: [String: String] {
+        recipes.reduce(into: inference.recorded) { $0.merge($1.recorded) { $1 } }
     }
 }

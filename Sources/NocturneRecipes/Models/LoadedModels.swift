@@ -3,8 +3,10 @@ import Foundation
 package import NocturneBatch
 import NocturneConcurrency
 package import NocturneInference
+package import NocturneOutput
 package import NocturneRecipeSupport
-import NocturneSystem
+package import NocturneReport
+package import NocturneSystem
 
 /// Loads models by the names on the command line or in a journal's description.
 package enum LoadedModels {
@@ -43,11 +45,11 @@ package enum LoadedModels {
         weights: PackedWeights = PackedWeights()
     ) throws -> ChosenModel {
         do {
-            var environment = ProcessInfo.processInfo.environment
+            var environment = options.applied(to: ProcessInfo.processInfo.environment)
             if let instructionSet { environment[InstructionSets.variable] = instructionSet }
             let settings = try RecipeRegistry.current.settings(of: package)
-            let engine = try EngineChoice.engine(
-                named: options.engine,
+            let engine = try InferenceEngines.all.engine(
+                named: options.engine.rawValue,
                 for: settings.networks.map(package.path(of:)),
                 precision: options.precision,
                 environment: environment
@@ -78,9 +80,7 @@ package enum LoadedModels {
     /// What the recipes of a description write about the whole batch. Loads no model.
     /// - Throws: `BatchError`.
     package static func summaries(_ description: BatchDescription) throws -> [BatchSummary] {
-        // Batches of 0.1.0 have no record of their kinds; their packages name them.
-        let tasks = description.values == nil ? Set(try description.modelPaths.map(package).map(\.task)) : []
-        return try BatchChoices(description, tasks: tasks, RecipeRegistry.current).recipes.map(\.summary)
+        try BatchChoices(description).recipes.map(\.summary)
     }
 
     /// The recipes of a description, one for each kind in use.
@@ -98,15 +98,49 @@ package enum LoadedModels {
                     + "\(package.digest.hex.prefix(12)) was found"
             )
         }
-        let registry = RecipeRegistry.current
-        let choices = try BatchChoices(description, tasks: Set(packages.map(\.task)), registry)
+        let choices = try BatchChoices(description)
         let known = Set(choices.recipes.flatMap { $0.kind.packageTasks })
-        for package in packages where !known.contains(package.task) { throw registry.unknownTask(package.task) }
+        for package in packages where !known.contains(package.task) {
+            throw RecipeRegistry.current.unknownTask(package.task)
+        }
         return try choices.recipes.map { recipe in
             let models = try packages.filter { recipe.kind.packageTasks.contains($0.task) }.map {
                 try chosen($0, choices.inference, instructionSet: description.instructionSet, weights: weights)
             }
             return try recipe.make(models)
+        }
+    }
+}
+
+extension LoadedModels {
+    /// Loads the models for an engine that continues a batch after another engine has ended.
+    ///
+    /// A package that was moved away or replaced while the batch ran would end it here, after hours of work: the run waits
+    /// until the package is there again, with a message.
+    /// - Parameters:
+    ///   - patience: after how long it gives up; nil for never.
+    ///   - note: gets the reason for waiting, once for each.
+    /// - Throws: `BatchError` when the models cannot be used and it has given up, or the run is to stop.
+    package static func awaitingPackages<Loaded>(
+        _ patience: Duration?,
+        _ control: RunControl,
+        _ time: any TimeSource,
+        note: (String) async -> Void,
+        load: () throws -> Loaded
+    ) async throws -> Loaded {
+        let start = time.monotonic
+        var reported: String?
+        while true {
+            let generation = control.changes.generation
+            do {
+                return try load()
+            } catch let error as BatchError where error.code == .modelUnusable {
+                let hasTime = patience.map { time.monotonic - start < $0 } ?? true
+                guard control.mode == .running, hasTime else { throw error }
+                if reported != error.description { await note("\(error); waiting until the package can be used again") }
+                reported = error.description
+                try await control.changes.wait(after: generation, atMost: .seconds(1), time)
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 import NocturneBatch
 package import NocturneInference
 package import NocturneJournal
+package import NocturneOutput
 import NocturnePhotos
 package import NocturneRecipeSupport
 import NocturneVolumes
@@ -25,11 +26,13 @@ package struct RecipeRegistry: Sendable {
     /// In the order in which their recipes discover inputs.
     package let kinds: [any RecipeKind.Type]
 
+    /// - Parameter kinds: in the order in which their recipes claim files.
     package init(_ kinds: [any RecipeKind.Type]) { self.kinds = kinds }
 
     /// The names of all tasks.
     package var tasks: [String] { kinds.flatMap { $0.packageTasks } }
 
+    /// The kind that runs packages of a task; nil for an unknown task.
     package func kind(of task: String) -> (any RecipeKind.Type)? { kinds.first { $0.packageTasks.contains(task) } }
 
     // MARK: Packages
@@ -49,13 +52,34 @@ package struct RecipeRegistry: Sendable {
 
     // MARK: Command line
 
-    /// The option groups of all kinds, each once.
-    package var arguments: [any RecipeArguments.Type] {
+    /// The sections of options of all kinds, each once.
+    package var sections: [any OptionArguments.Type] {
         var seen: Set<ObjectIdentifier> = []
-        return kinds.flatMap { $0.arguments }.filter { seen.insert(ObjectIdentifier($0)).inserted }
+        return kinds.flatMap { $0.sections }.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    /// The kinds that a batch uses.
+    /// - Throws: `BatchError` for a task that no kind has; lists the known tasks.
+    package func kinds(of description: BatchDescription) throws(BatchError) -> [any RecipeKind.Type] {
+        for task in description.recipes where kind(of: task) == nil { throw unknownTask(task) }
+        return kinds.filter { description.recipes.contains($0.task) }
+    }
+
+    /// The error for a task that no kind has; lists the known tasks.
+    func unknownTask(_ task: String) -> BatchError {
+        BatchError(
+            .modelUnusable,
+            path: "",
+            detail: "unknown task \(task); known tasks: \(tasks.joined(separator: ", "))"
+        )
     }
 
     // MARK: Results
+
+    /// The texts that other tools may read on objects, each once.
+    package var objectTexts: [String] {
+        kinds.flatMap { $0.objectTexts }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
 
     /// Whether an item is one entry of the review queue while it has no parts.
     package func isReviewEntry(_ item: JournalItem) -> Bool { kinds.contains { $0.isReviewEntry(item) } }

@@ -6,9 +6,13 @@ import NocturneSystem
 
 /// The report of `models check` about a package.
 package struct CheckReport: Encodable, Sendable {
+    /// The id of the package.
     package var model: String
+    /// The version of the package.
     package var version: String
+    /// With which the networks were timed.
     package var threads: Int
+    /// Of each network, engines and precisions against the builtin engine's exact arithmetic.
     package var networks: [EngineComparison.Report]
 
     /// Loads the package as a run would with the engine chosen by `auto`, then compares the engines.
@@ -17,7 +21,11 @@ package struct CheckReport: Encodable, Sendable {
         let registry = RecipeRegistry.current
         let environment = ProcessInfo.processInfo.environment
         let paths = try registry.settings(of: package).networks.map(package.path(of:))
-        let engine = try EngineChoice.engine(named: .auto, for: paths, environment: environment)
+        let engine = try InferenceEngines.all.engine(
+            named: InferenceEngines.automatic,
+            for: paths,
+            environment: environment
+        )
         guard let kind = registry.kind(of: package.task) else { throw registry.unknownTask(package.task) }
         let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }

@@ -1,70 +1,94 @@
 package import NocturneBatch
-package import NocturneConcurrency
-import NocturneJournal
+import NocturneConcurrency
+package import NocturneJournal
+package import NocturneOutput
 import NocturneRecipeSupport
 package import NocturneSystem
 
 /// What a run would do: the report of `nocturne plan`, and of `--dry-run` for a batch that exists.
 package struct PlanReport: Encodable, Sendable {
+    /// What a run would do about one item.
     package struct Item: Encodable, Sendable {
+        /// The name of its folder.
         package let item: String
+        /// The path of its first file.
         package let source: String
+        /// What a run would do.
         package let state: RemainingWork
+        /// The predicted peak without what all items share; null where nothing is processed.
         @Nullable package var peakBytes: Int?
+        /// Steps of inference; null where nothing is processed.
         @Nullable package var tiles: Int?
         /// Of inference. In a batch that exists, with the other stages as they took in it before.
         @Nullable package var seconds: Double?
         package let fits: Bool
         /// Whether it fits only if large buffers are kept in files.
         package let lean: Bool
+        /// Why it is not processed; null where it is.
         @Nullable package var problem: String?
+        /// Its place in the order of discovery, and what the journal knows it by. Not part of the JSON.
+        package let place: Int64
+        /// Its key in the journal.
+        package let key: String
+
+        private enum CodingKeys: String, CodingKey {
+            case item, source, state, peakBytes, tiles, seconds, fits, lean, problem
+        }
     }
 
     /// The batch that the output folder holds.
     package struct Batch: Codable, Sendable {
+        /// The output folder.
         package let output: String
         /// How it differs from the plan; empty if it does not.
-        package let changes: [String]
+        package let changes: BatchChanges
         /// How many items are in each state.
         package let counts: [String: Int]
         /// Items without a result that are no longer among the inputs.
         package let vanished: Int
+        /// Results whose input or model is no longer given: they leave the tables.
+        package let withdrawn: Int
 
+        /// How many items are in a state.
         package func count(_ state: RemainingWork) -> Int { counts[state.rawValue] ?? 0 }
     }
 
     /// Nil without a batch in the output folder.
     @Nullable package var batch: Batch?
     package let budgetBytes: Int
+    /// Weights and workspaces, which all items share.
     package let engineBytes: Int
+    /// Of all items together, one after the other.
     package let seconds: Double
-    package let items: FileBackedList<Item>
+    /// In the order of discovery.
+    package let items: PlannedItems
+    /// Remarks of the search.
     package let notes: [String]
     /// The threads that the seconds are for. Not part of the JSON.
     package let threads: Int
-    /// What becomes of each item, in the order of ``items``. Not part of the JSON.
-    package let decisions: FileBackedList<WorkPlanner.Decision>
-
     private enum CodingKeys: String, CodingKey {
         case batch, budgetBytes, engineBytes, seconds, items, notes
     }
 
     /// Finds the items of a plan.
-    package typealias Search = @Sendable (_ recipes: [any Recipe], _ scope: ComputeScope) throws -> Discovery
+    package typealias Search =
+        @Sendable (_ recipes: [any Recipe], _ found: FoundTable) async throws -> Discovery
 
     /// The output folder with what it holds already.
     package struct Existing: Sendable {
-        package let recorded: RecordedItems
+        /// What the folder holds.
+        package let batch: PlannedBatch
+        /// Which failed items are tried again.
         package let retries: RetrySelection
 
-        package init(_ recorded: RecordedItems, retries: RetrySelection = .none) {
-            self.recorded = recorded
+        package init(_ batch: PlannedBatch, retries: RetrySelection = .none) {
+            self.batch = batch
             self.retries = retries
         }
     }
 
     /// Whether there is nothing that can be processed, nor was.
-    package var isEmpty: Bool { batch == nil && items.allSatisfy { $0.problem != nil } }
+    package var isEmpty: Bool { batch == nil && items.goodCount == 0 }
 
     /// Loads the models, discovers the inputs and plans each item that is to be processed. Runs at most one inference step of
     /// each recipe, to time it. Writes nothing.
@@ -92,33 +116,40 @@ package struct PlanReport: Encodable, Sendable {
         let shared = try recipes.reduce(resources.processBytes(by: reading)) {
             $0 + (try $1.sharedBytes(threads: threads))
         }
-        let search = search ?? Self.searchingInputs(of: description, existing?.recorded)
+        let journal: Journal
+        if let existing { journal = existing.batch.journal } else { journal = try await .temporary() }
         // The search uses all cores, also where a network does not.
-        let found = try await Self.withPool(of: cores) { scope in
-            try PlannedItems(try search(recipes, scope), existing, recipes, description.identifiers)
-        }
+        let search = search ?? Self.searchingInputs(of: description, existing?.batch, cores: cores)
+        var found = try await search(recipes, journal.found)
+        try existing?.batch.leaveOutRemoved()
+        let planning = ItemPlanning(
+            recipes: recipes,
+            journal: journal,
+            existing: existing,
+            threads: threads,
+            available: budget - shared,
+            filesInMemory: existing.map { FileSystem.isInMemory($0.batch.output.staging) } ?? false
+        )
+        let (states, needsInference, notes) = try await planning.run(description.identifiers)
+        found.notes += notes
         let perStep = try await Self.withPool(of: threads) { scope in
-            try recipes.enumerated().map {
-                try found.recipesWithInference.contains($0) ? $1.secondsPerStep(scope: scope) : 0
-            }
+            try recipes.enumerated().map { needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
         }
-        let mean = existing?.recorded.meanSecondsWithoutInference()
-        var items = FileBackedList<Item>()
-        for (decision, state) in zip(found.decisions, found.states) {
-            let recipe = decision.item.recipe
-            var item = Item(decision, state, available: budget - shared, secondsPerStep: perStep[recipe]) {
-                try recipes[recipe].plan(source: decision.item.source, threads: threads, within: budget - shared)
-            }
-            if state.isWork, let others = existing?.recorded.secondsWithoutInference(of: item.item) ?? mean {
-                item.seconds = (state == .remake ? 0 : item.seconds ?? 0) + others
-            }
-            items.append(item)
+        items = try PlannedItems(journal, secondsPerStep: perStep, available: budget - shared)
+        (budgetBytes, engineBytes, seconds) = (budget, shared, items.seconds)
+        var held: Batch?
+        if let existing, let earlier = existing.batch.description {
+            let changes = description.changes(from: earlier)
+            let withdrawn = WithdrawnResults(description, withUnselected: !changes.isEmpty)
+            held = Batch(
+                output: existing.batch.output.path,
+                changes: changes,
+                counts: states,
+                vanished: try await journal.absentCount(),
+                withdrawn: try await withdrawn.count(in: journal)
+            )
         }
-        self.items = items
-        (decisions, budgetBytes, engineBytes) = (found.decisions, budget, shared)
-        seconds = items.reduce(0) { $0 + ($1.seconds ?? 0) }
-        batch = existing.flatMap { Batch($0.recorded, description, found) }
-        notes = found.notes
+        (batch, self.notes) = (held, found.notes)
     }
 
     private static func withPool<Result: Sendable>(
@@ -130,103 +161,99 @@ package struct PlanReport: Encodable, Sendable {
         return try await pool.run { try body(ComputeScope(pool: pool, flag: CancellationFlag())) }
     }
 
-    private static func searchingInputs(of description: BatchDescription, _ recorded: RecordedItems?) -> Search {
-        let request = DiscoveryRequest(
-            inputs: description.inputs,
-            include: description.include,
-            exclude: description.exclude,
-            pruned: recorded.map { [$0.output.path] } ?? [],
-            toleratesMissing: !(recorded?.items.isEmpty ?? true),
-            identifiers: description.identifiers
-        )
-        return { recipes, scope in
-            Discovery.merged(try recipes.map { try $0.discover(request, scope: scope) }, routes: description.routes)
+    private static func searchingInputs(
+        of description: BatchDescription,
+        _ existing: PlannedBatch?,
+        cores: Int
+    ) -> Search {
+        { recipes, table in
+            let isNew = try await existing?.journal.isEmpty() ?? true
+            var request = DiscoveryRequest(description)
+            request.pruned = existing.map { [$0.output.path] } ?? []
+            request.toleratesMissing = !isNew
+            return try await withPool(of: cores) { [request] scope in
+                try InputSearch(recipes, description.routes, models: description.models.map(\.id))
+                    .run(request, scope: scope, into: table)
+            }
         }
     }
 }
 
-/// What was found, and what becomes of it.
-private struct PlannedItems: Sendable {
-    let decisions: FileBackedList<WorkPlanner.Decision>
-    /// One for each decision.
-    let states: [RemainingWork]
-    let notes: [String]
+/// Plans each item that was found.
+private struct ItemPlanning {
+    let recipes: [any Recipe]
+    let journal: Journal
+    let existing: PlanReport.Existing?
+    let threads: Int
+    /// Bytes left for items by the engine.
+    let available: Int
+    /// Whether files of results are memory.
+    let filesInMemory: Bool
 
-    init(
-        _ discovery: Discovery,
-        _ existing: PlanReport.Existing?,
-        _ recipes: [any Recipe],
+    /// - Returns: how many items are in each state, the indices of the recipes that have items with inference left, and remarks.
+    func run(
         _ identifiers: IdentifierPolicy
-    ) throws {
+    ) async throws -> (states: [String: Int], needsInference: Set<Int>, notes: [String]) {
+        let mean = try await existing?.batch.meanSecondsWithoutInference()
         let planner = WorkPlanner(retries: existing?.retries ?? .none, identifiers: identifiers)
-        var discovery = discovery
-        if let recorded = existing?.recorded {
-            recorded.leaveOutRemoved(from: &discovery)
-            decisions = try recorded.decide(discovery.items, recipes, planner)
-            states = decisions.map { recorded.remainingWork($0, recipes[$0.item.recipe]) }
-            // That an item is processed again is its state.
-            notes =
-                discovery.notes
-                + zip(decisions, states).lazy.compactMap { decision, state in
-                    let isState = [.repeat, .remake].contains(state) && !recorded.hasEdit(decision.name)
-                    return isState ? nil : decision.note
-                }
-        } else {
-            decisions = planner.decide(discovery.items, known: KnownItems(), foreign: []) { _ in false }
-            states = decisions.map { RemainingWork(new: $0) }
-            notes = discovery.notes + decisions.lazy.compactMap(\.note)
+        let reconciler = Reconciler(journal, existing?.batch.output, recipes, planner)
+        var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
+        var needsInference: Set<Int> = []
+        var notes: [String] = []
+        try await reconciler.forEachPortion { decided in
+            var rows: [PlannedRow] = []
+            let actions = decided.map { candidate, decision in
+                let state =
+                    existing?.batch.remainingWork(candidate.before, decision, recipes[decision.item.recipe])
+                    ?? RemainingWork(new: decision)
+                states[state.rawValue, default: 0] += 1
+                if state.needsInference { needsInference.insert(decision.item.recipe) }
+                if let note = decision.note, tells(note, candidate, state) { notes.append(note) }
+                rows.append(row(candidate, decision, state, mean))
+                var action = CandidateAction(place: candidate.place)
+                if decision.changes(candidate.before) { action.entry = decision.entry }
+                return action
+            }
+            try journal.found.add(rows)
+            return actions
         }
+        for (index, recipe) in recipes.enumerated() {
+            notes += try recipe.remarks(journal.found, recipe: index)
+        }
+        return (states, needsInference, notes)
     }
 
-    /// The indices of the recipes that have items with inference left.
-    var recipesWithInference: Set<Int> {
-        Set(zip(decisions, states).lazy.filter { $0.1.needsInference }.map(\.0.item.recipe))
+    /// That an item is processed again is its state.
+    private func tells(_ note: String, _ candidate: Candidate, _ state: RemainingWork) -> Bool {
+        existing == nil || ![.repeat, .remake].contains(state) || candidate.edit != nil
     }
-}
 
-extension PlanReport.Batch {
-    /// Nil where the folder holds no batch.
-    fileprivate init?(_ recorded: RecordedItems, _ description: BatchDescription, _ found: PlannedItems) {
-        guard let earlier = recorded.description else { return nil }
-        let none = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
-        self.init(
-            output: recorded.output.path,
-            changes: description.differences(from: earlier),
-            counts: found.states.reduce(into: none) { $0[$1.rawValue, default: 0] += 1 },
-            vanished: recorded.vanished(found.decisions)
-        )
-    }
-}
-
-extension PlanReport.Item {
-    /// - Parameters:
-    ///   - available: bytes left for items by the engine.
-    ///   - plan: predicts the resources of the item.
-    fileprivate init(
+    private func row(
+        _ candidate: Candidate,
         _ decision: WorkPlanner.Decision,
         _ state: RemainingWork,
-        available: Int,
-        secondsPerStep: Double,
-        plan: () throws -> ItemPlan
-    ) {
-        let plan = state.isWork ? try? plan() : nil
-        self.init(
-            item: decision.name,
-            source: decision.item.path,
-            state: state,
-            peakBytes: plan?.peak(),
-            tiles: state == .remake ? 0 : plan?.steps,
-            seconds: plan.map { Double($0.steps) * secondsPerStep },
-            fits: plan.map { $0.peak() <= available } ?? (state == .completed),
-            lean: plan?.isLean ?? false,
-            problem: Self.problem(decision, state)
+        _ mean: Double?
+    ) -> PlannedRow {
+        let isGood = decision.item.problem == nil
+        var row = PlannedRow(candidate, name: decision.name, state: state.rawValue, isGood: isGood)
+        row.problem = Self.problem(decision, state)
+        guard state.isWork else { return row }
+        let recipe = recipes[decision.item.recipe]
+        let plan = try? recipe.plan(
+            source: decision.item.source,
+            threads: threads,
+            within: available,
+            filesInMemory: filesInMemory
         )
+        (row.peakBytes, row.steps, row.isLean) = (plan?.peak(), plan?.steps, plan?.isLean ?? false)
+        row.otherSeconds = existing?.batch.secondsWithoutInference(of: decision.name) ?? mean
+        return row
     }
 
     private static func problem(_ decision: WorkPlanner.Decision, _ state: RemainingWork) -> String? {
         switch decision.item.problem {
         case .refused(let reason): return "refused: \(reason.text)"
-        case .setAside(let reason), .unknown(let reason): return "set aside: \(reason.text)"
+        case .setAside(let reason): return "set aside: \(reason.text)"
         case nil: break
         }
         guard !state.isWork, state != .completed else { return nil }

@@ -1,12 +1,14 @@
 import Foundation
-package import NocturneBatch
+import NocturneBatch
 package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 package import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 package import NocturneRecipeSupport
+package import NocturneReport
 package import NocturneSystem
 
 /// Inspects the results of all recipes for `nocturne verify`. Needs no model.
@@ -17,6 +19,7 @@ package struct RecipeResults: ResultInspection {
 
     package init(_ registry: RecipeRegistry = .current) { self.registry = registry }
 
+    /// By the kind that the result names; an unknown task is a fault.
     package func inspect(_ item: CommittedItem, flag: CancellationFlag) throws -> ResultFindings {
         let document: JSONValue
         do {
@@ -80,6 +83,7 @@ package struct RecipeResults: ResultInspection {
         return kind
     }
 
+    /// The first fault that a kind finds; nil for a file that is valid, or of no kind.
     package func inspectBatchFile(at path: String) -> String? {
         for kind in registry.kinds {
             if let fault = kind.inspectBatchFile(at: path) { return fault }

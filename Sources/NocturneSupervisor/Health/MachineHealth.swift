@@ -3,12 +3,16 @@ import NocturneBatch
 import NocturneConcurrency
 public import NocturneSystem
 
-/// One fact about the machine, and whether a run can live with it.
+/// One fact about the machine, and whether a run can work with it.
 public struct HealthFinding: Encodable, Sendable {
+    /// `warning`: a run works, and may be slow or stop early. `fault`: a run would fail.
     public enum State: String, Encodable, Sendable { case ok, warning, fault }
 
+    /// What was looked at, such as `disk`.
     public let subject: String
+    /// Whether a run can work with it.
     public let state: State
+    /// The finding, for the user.
     public let fact: String
 
     public init(_ subject: String, _ fact: String, _ state: State = .ok) {
@@ -22,9 +26,17 @@ public struct HealthFinding: Encodable, Sendable {
 public struct MachineHealth: Sendable {
     private let time: any TimeSource
 
+    /// - Parameter time: the clock whose steps are checked.
     public init(time: any TimeSource) { self.time = time }
 
-    /// The memory there is, and its limits.
+    /// The name of the processor, as Linux gives it; nil if it does not.
+    /// - Parameter text: the content of `/proc/cpuinfo`.
+    public static func processorName(_ text: String) -> String? {
+        let line = text.split(separator: "\n").first { $0.hasPrefix("model name") }
+        return line?.split(separator: ":", maxSplits: 1).last.map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// The available memory, and its limits.
     public func memory(_ reading: MemoryReading = .take()) -> [HealthFinding] {
         func text(_ bytes: Int?) -> String { bytes.map { "\(ByteCount($0))" } ?? "unknown" }
         let budget = MemoryBudget.defaultTotal(reading)
@@ -42,6 +54,11 @@ public struct MachineHealth: Sendable {
             findings.append(HealthFinding("memory limit", fact))
         } else {
             findings.append(HealthFinding("memory limit", "none by a cgroup"))
+        }
+        if let limit = reading.addressSpaceLimitBytes {
+            let available = text(reading.addressSpaceAvailableBytes)
+            let fact = "\(ByteCount(limit)) of address space (ulimit -v), \(available) of it available"
+            findings.append(HealthFinding("memory limit", fact, .warning))
         }
         if let stall = reading.stallPercent {
             let fact = "tasks waited for memory during \(stall) % of the last ten seconds"

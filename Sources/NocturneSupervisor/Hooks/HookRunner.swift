@@ -1,13 +1,16 @@
 import Foundation
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
 import NocturneJournal
+public import NocturneOutput
 import NocturneSystem
 import Synchronization
 
-/// Commands of the user that are run when an item has ended, and when the run has.
+/// The user's commands for the end of an item and of the run.
 public struct Hooks: Sendable, Hashable {
+    /// Run with `sh -c` when an item has ended; nil for none.
     public var onItem: String?
+    /// Run with `sh -c` when the run has ended; nil for none.
     public var onEnd: String?
 
     public init(onItem: String? = nil, onEnd: String? = nil) {
@@ -19,10 +22,11 @@ public struct Hooks: Sendable, Hashable {
     public var isEmpty: Bool { onItem == nil && onEnd == nil }
 }
 
-/// Runs the user's commands with `/bin/sh -c`, one after the other and beside the batch, which does not wait for them until
-/// its end. A command that fails, or that takes longer than the limit and is ended, becomes a note.
+/// Runs the user's commands with `/bin/sh -c`, one after the other, while the batch continues; it waits for them only
+/// at its end. A command that fails, or that takes longer than the limit and is ended, becomes a note.
+/// Processes that a command leaves behind are not waited for.
 public final class HookRunner: Sendable {
-    /// A command, and what its environment tells it.
+    /// A command and its environment.
     private struct Call {
         let command: String
         let environment: [String: String]
@@ -38,30 +42,34 @@ public final class HookRunner: Sendable {
     private let hooks: Hooks
     private let output: OutputFolder
     private let limit: Duration
+    private let grace: Duration
     private let note: @Sendable (String) -> Void
     private let pool: BlockingPool
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: how long one command may take.
-    ///   - note: says what went wrong.
+    ///   - limit: how long one command may take; then its process group gets SIGTERM.
+    ///   - grace: how long after that it gets SIGKILL.
+    ///   - note: receives what went wrong.
     /// - Throws: `ThreadStartError`.
     public init(
         _ hooks: Hooks,
         _ output: OutputFolder,
         limit: Duration = .seconds(600),
+        grace: Duration = .seconds(5),
         note: @escaping @Sendable (String) -> Void
     ) throws {
         self.hooks = hooks
         self.output = output
         self.limit = limit
+        self.grace = grace
         self.note = note
         pool = try BlockingPool(width: 1)
     }
 
     deinit { pool.shutdown() }
 
-    /// Has the command for items run after an event that says that an item has ended. Returns at once.
+    /// Runs the command for items after the event that ends an item. Returns at once.
     public func handle(_ event: BatchEvent) {
         guard let command = hooks.onItem, let item = event.item, let itemState = event.event.finalState else { return }
         var environment = [
@@ -77,7 +85,7 @@ public final class HookRunner: Sendable {
     }
 
     /// Waits for the commands of items, then runs the command for the end.
-    /// - Parameter code: with which the program will exit.
+    /// - Parameter code: the exit code of the program.
     public func batchEnded(_ counts: BatchCounts, code: Int32) async {
         while let worker = state.withLock({ $0.worker }) { await worker.value }
         guard let command = hooks.onEnd else { return }
@@ -105,33 +113,28 @@ public final class HookRunner: Sendable {
     }
 
     private func run(_ call: Call) async {
-        if let fault = await pool.run({ [limit] in Self.fault(of: call, limit) }) {
+        if let fault = await pool.run({ [limit, grace] in Self.fault(of: call, limit, grace) }) {
             note("\(call.title): \(fault)")
         }
     }
 
     /// Runs the command to its end.
     /// - Returns: what went wrong; nil for exit code 0.
-    private static func fault(of call: Call, _ limit: Duration) -> String? {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", call.command]
-        process.environment = ProcessInfo.processInfo.environment.merging(call.environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        // Standard output may have the events as JSON.
-        process.standardOutput = FileHandle.standardError
-        let ended = DispatchSemaphore(value: 0)
-        process.terminationHandler = { _ in ended.signal() }
-        do { try process.run() } catch { return "the command cannot be started: \(error.localizedDescription)" }
-        if ended.wait(timeout: .now() + limit.inSeconds) == .timedOut {
-            process.terminate()
-            ended.wait()
-            return "the command was ended after \(limit.components.seconds) s"
+    private static func fault(of call: Call, _ limit: Duration, _ grace: Duration) -> String? {
+        // Both outputs go to standard error: standard output may have the events as JSON.
+        var command = Command("/bin/sh", ["-c", call.command])
+        command.environment = ProcessInfo.processInfo.environment.merging(call.environment) { $1 }
+        (command.limit, command.grace) = (limit, grace)
+        do {
+            return switch try command.run().end {
+            case .exited(code: 0): nil
+            case .exited(let code): "the command exited with \(code)"
+            case .killed(let signal): "the command was ended by signal \(signal)"
+            case .tookTooLong: "the command was ended after \(limit.components.seconds) s"
+            }
+        } catch {
+            return "the command cannot be started: \(errnoText(error.code))"
         }
-        guard process.terminationReason == .exit else {
-            return "the command was ended by signal \(process.terminationStatus)"
-        }
-        return process.terminationStatus == 0 ? nil : "the command exited with \(process.terminationStatus)"
     }
 }
 

@@ -1,10 +1,12 @@
 import Foundation
-public import NocturneBatch
+import NocturneBatch
+public import NocturneOutput
 import NocturneSystem
 
-/// What `nocturne cancel` asks of a run that may be in another process, container or machine: a file in the output folder
+/// A request of `nocturne cancel` to a run that may be in another process, container or machine: a file in the output folder
 /// that the run looks for.
 public struct ControlRequest: Codable, Sendable, Hashable {
+    /// What the run is asked to do.
     public enum Action: Codable, Sendable, Hashable {
         /// Stop the whole run.
         case stop
@@ -12,8 +14,9 @@ public struct ControlRequest: Codable, Sendable, Hashable {
         case cancelItems([String])
     }
 
-    /// The run that is asked. Later runs ignore the request.
+    /// The run to which the request is addressed. Later runs ignore it.
     public let run: String
+    /// What the run is asked to do.
     public let action: Action
 
     public init(run: String, action: Action) {
@@ -21,15 +24,15 @@ public struct ControlRequest: Codable, Sendable, Hashable {
         self.action = action
     }
 
-    /// How the run will hear of a request.
+    /// How the run will notice a request.
     public enum Delivery: Sendable, Hashable {
-        /// Its process was told to look.
+        /// Its process was signalled to look.
         case signalled
-        /// It looks by itself, every so often.
+        /// It looks at intervals.
         case left
     }
 
-    /// Puts the request into the folder. The run's process is told to look, if it is one of this machine and namespace.
+    /// Puts the request into the folder. The run's process is signalled, if it belongs to this machine and namespace.
     /// - Throws: ``BatchError`` when no run is active, or it is not known which; `FileSystemError`.
     public static func send(_ action: Action, to output: OutputFolder) throws -> Delivery {
         switch BatchLock.state(of: output) {
@@ -39,7 +42,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
             throw BatchError(
                 .outputUnwritable,
                 path: output.path,
-                detail: "cannot tell whether a run is active on this batch: \(errnoText(code))",
+                detail: "cannot determine whether a run is active on this batch: \(errnoText(code))",
                 systemCode: code
             )
         case .held(let holder):

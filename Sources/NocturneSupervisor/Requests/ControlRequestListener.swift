@@ -1,18 +1,19 @@
-public import NocturneBatch
+import NocturneBatch
 import NocturneConcurrency
+public import NocturneOutput
 public import NocturneSystem
 import Synchronization
 
-/// Looks for requests to a run in its output folder, whenever a signal says so, and every so often for requests from
-/// machines and containers that cannot signal.
+/// Looks for requests to a run in its output folder: on a signal, and at intervals for requests from machines and containers
+/// that cannot signal.
 public final class ControlRequestListener: Sendable {
-    /// Between two looks.
+    /// The time between two looks.
     public static let interval = Duration.seconds(2)
 
     private let output: OutputFolder
     private let run: String
     private let perform: @Sendable (ControlRequest.Action) -> Void
-    /// Files whose requests were carried out, should they not have gone away.
+    /// Files whose requests were carried out, in case they cannot be removed.
     private let handled = Mutex<Set<String>>([])
 
     /// - Parameters:
@@ -40,12 +41,12 @@ public final class ControlRequestListener: Sendable {
         for request in requests { perform(request.action) }
     }
 
-    /// Looks again and again while `body` runs.
+    /// Looks at intervals while `body` runs.
     public func listen<Result: Sendable>(
         time: any TimeSource,
         while body: () async throws -> Result
     ) async throws -> Result {
-        // Reading the folder may block, on a share that does not answer.
+        // Reading the folder may block, on a share that does not respond.
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
         return try await listen(on: pool, time, while: body)

@@ -17,7 +17,7 @@ public final class EngineSignals: Sendable {
 
     /// - Parameters:
     ///   - note: shows a message as part of the run's progress; must not block.
-    ///   - leave: ends the process at once, after saying why.
+    ///   - leave: ends the process at once, after writing the reason.
     public init(
         control: RunControl,
         time: any TimeSource,
@@ -37,7 +37,7 @@ public final class EngineSignals: Sendable {
     public func batchBegins() { state.withLock { $0.batchBegins() } }
 
     /// Starts listening.
-    /// - Parameter readRequests: called when another process says that there are requests in the output folder.
+    /// - Parameter readRequests: called when another process signals that there are requests in the output folder.
     /// - Throws: ``SignalError``
     public func listen(ignoresHangUp: Bool, readRequests: @escaping @Sendable () -> Void) throws(SignalError) {
         SignalListener.ignoreOthers(ignoresHangUp: ignoresHangUp)

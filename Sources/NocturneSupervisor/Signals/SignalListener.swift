@@ -2,11 +2,12 @@ internal import CPosix
 import Foundation
 public import NocturneSystem
 
-/// Receives signals on a thread of its own.
+/// Receives signals on a dedicated thread.
 ///
-/// Not a dispatch source: a source that has begun to listen may lose a signal which comes while the main thread does not
-/// yet block it, for it raises the signal again for that thread alone.
+/// Not a dispatch source: a source that has begun to listen may lose a signal that arrives before the main thread blocks
+/// it, because it raises the signal again for that thread only.
 public enum SignalListener {
+    /// Why the handler is called.
     public enum Event: Sendable, Hashable {
         case signal(Int32)
         /// The time that was asked for has passed without a signal.
@@ -16,14 +17,14 @@ public enum SignalListener {
     /// Keeps these signals until ``start(_:_:)``, instead of letting them end the process.
     public static func keep(_ signals: [Int32]) { _ = cposix_signals_begin(signals, Int32(signals.count)) }
 
-    /// Lets signals that mean nothing to a run have no effect.
+    /// Ignores signals without a meaning for a run.
     public static func ignoreOthers(ignoresHangUp: Bool = false) {
         let signals = SignalMeaning.ignoredSignals + (ignoresHangUp ? [SIGHUP] : [])
         cposix_signals_ignore(signals, Int32(signals.count))
     }
 
-    /// - Parameter action: called for each signal, one after the other. It returns after how much time without another
-    ///   signal it is to be called again; nil for never.
+    /// - Parameter action: called for each signal, one after the other. It returns the time without another signal after
+    ///   which it is to be called again; nil for never.
     /// - Throws: ``SignalError`` when the handlers cannot be installed.
     public static func start(
         _ signals: [Int32],
@@ -41,6 +42,7 @@ public enum SignalListener {
 
 /// Signals could not be received.
 public struct SignalError: SystemCallError, CustomStringConvertible {
+    /// The system's error number.
     public let code: Int32
     public var systemCode: Int32? { code }
     public var description: String { "cannot install signal handlers: \(errnoText(code))" }
@@ -56,7 +58,7 @@ struct SignalSource: Sendable {
     }
 
     /// Blocks the calling thread until a signal comes.
-    /// - Parameter patience: for at most so long; nil for ever.
+    /// - Parameter patience: the longest wait; nil for no limit.
     func next(within patience: Duration?) throws(SignalError) -> SignalListener.Event {
         let milliseconds = patience.map { Int32(clamping: max(0, Int(($0.inSeconds * 1000).rounded(.up)))) } ?? -1
         let number = cposix_signals_next(descriptor, milliseconds)

@@ -4,8 +4,8 @@
 
 /// What a signal means to the processes of a run.
 ///
-/// By themselves all of these end a process, and most do so without any reason: every one has a rule here, so that no
-/// run ends without a report because a timer, a batch system or a shell has sent something.
+/// The default action of all of these ends a process without a report. Each has a rule here, so that no run ends that way
+/// because a timer, a batch system or a shell has sent one.
 public enum SignalMeaning: Sendable, Hashable {
     /// Stop now; what is in progress is saved. SIGXCPU and SIGPWR are warnings of a machine or batch system about to end
     /// the process.
@@ -16,6 +16,7 @@ public enum SignalMeaning: Sendable, Hashable {
     case readRequests
     case ignored
 
+    /// The meaning of a signal's number; signals without a rule are ignored.
     public static func of(_ signal: Int32) -> SignalMeaning {
         switch signal {
         case SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGPWR: .stop
@@ -31,7 +32,7 @@ public enum SignalMeaning: Sendable, Hashable {
         [SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGPWR, SIGUSR1, SIGUSR2].filter { !ignoresHangUp || $0 != SIGHUP }
     }
 
-    /// The signals that would end a process and mean nothing to a run. A file that grows beyond a limit (SIGXFSZ) and a
+    /// The signals that would end a process and have no meaning for a run. A file that grows beyond a limit (SIGXFSZ) and a
     /// reader that is gone (SIGPIPE) are reported by the writing call.
     package static let ignoredSignals = [SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGXFSZ, SIGPIPE, SIGSTKFLT]
 }

@@ -3,21 +3,22 @@
 #endif
 
 /// What the engine does about requests to stop: the first asks its items to stop, a second one ends the process at once,
-/// and so does the time.
+/// and so does the deadline.
 public struct StopStateMachine: Sendable, Hashable {
+    /// What the engine does about a request or the time.
     public enum Action: Sendable, Hashable {
-        /// The same request, which has come twice.
+        /// The same request, received twice.
         case none
         /// Ask every item to stop.
         case cancel
-        /// End the process now. Every file is either whole or not there, and the journal is consistent at any moment.
+        /// End the process now. Every file is either whole or absent, and the journal is consistent at any moment.
         case leave(signal: Int32)
     }
 
     /// Service managers signal every process of a group, and the supervisor forwards its own signal: within this time they
     /// are one request.
     static let echo = Duration.milliseconds(300)
-    /// For items to stop. It takes them less than a second, unless one hangs in a read.
+    /// The time for items to stop. They need less than a second, unless one is stuck in a read.
     package static let patience = Duration.seconds(10)
 
     /// The first signal that asked to stop.
@@ -26,6 +27,7 @@ public struct StopStateMachine: Sendable, Hashable {
     /// Whether there is anything to stop yet.
     public private(set) var hasBegun = false
 
+    /// Before the batch has begun, and without a request.
     public init() {}
 
     /// When the process is to end although items have not stopped; nil while nothing has been requested.
@@ -47,7 +49,7 @@ public struct StopStateMachine: Sendable, Hashable {
         return now - moment < StopStateMachine.echo ? .none : .leave(signal: first)
     }
 
-    /// The time has come, or has not.
+    /// Whether the deadline has passed.
     public mutating func looked(at now: Duration) -> Action {
         guard let received, let deadline, now >= deadline else { return .none }
         return .leave(signal: received)

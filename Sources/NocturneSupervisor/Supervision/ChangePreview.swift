@@ -1,11 +1,12 @@
 internal import CPosix
 import Foundation
+import NocturneSystem
 
-/// A process that says what changed options affect, before the run is started that they belong to.
+/// A process that shows what changed options affect, before the run with these options is started.
 ///
-/// Inputs are searched and models are loaded in it, so that the supervisor does not keep what that takes.
+/// Inputs are searched and models are loaded in it, so that the supervisor does not keep their memory.
 public enum ChangePreview {
-    /// The code with which it exits when a person should be asked whether to continue.
+    /// The code with which it exits when the user should be asked whether to continue.
     public static let asking: Int32 = 10
 
     /// Whether this is that process.
@@ -15,7 +16,7 @@ public enum ChangePreview {
     /// - Parameter arguments: the command line, with the name of the program.
     /// - Returns: its exit code; nil when it could not be started or was killed.
     public static func run(_ arguments: [String]) -> Int32? {
-        // Who ignores the ends of children does not learn how they ended.
+        // A process that ignores SIGCHLD does not receive the exit codes of its children.
         signal(SIGCHLD, SIG_DFL)
         let environment = ProcessHandover.changePreview.environment(ProcessInfo.processInfo.environment)
         let process = CStrings.with(arguments, environment) { arguments, variables in

@@ -1,6 +1,7 @@
 internal import CPosix
 import Foundation
-public import NocturneBatch
+import NocturneBatch
+public import NocturneOutput
 import NocturneSystem
 
 /// A run that continues without the terminal it was started from.
@@ -9,17 +10,17 @@ public enum Detachment {
     public enum Outcome: Sendable, Hashable {
         /// The batch has begun; this process may end.
         case started(process: Int32, log: String)
-        /// The run ended before that, with what it said.
+        /// The run ended before that, with its output.
         case ended(code: Int32?, text: String)
     }
 
     /// Where the output goes that would have gone to the terminal.
     static func log(of output: OutputFolder) -> String { output.hidden + "/log" }
 
-    /// Starts a command line, without its flag, in a session of its own. Returns once the batch has begun.
+    /// Starts a command line, without its flag, in a new session. Returns once the batch has begun.
     /// - Parameters:
     ///   - arguments: the command line, with the name of the program.
-    ///   - isConfirmed: whether a person wants to continue with changed options.
+    ///   - isConfirmed: whether the user has confirmed changed options.
     /// - Throws: ``BatchError`` when it cannot be started.
     public static func start(_ output: OutputFolder, _ arguments: [String], isConfirmed: Bool) throws -> Outcome {
         let state = BatchLock.state(of: output)
@@ -63,7 +64,7 @@ public enum Detachment {
         }
     }
 
-    /// Waits for the byte that says so, or for the end of all processes that could write it.
+    /// Waits for the byte that is written when the batch has begun, or for the end of all processes that could write it.
     private static func hasBegun(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
         while true {
@@ -82,7 +83,7 @@ public enum Detachment {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
     }
 
-    /// Says that the batch has begun, to whoever waits for it.
+    /// Signals to a waiting process that the batch has begun.
     public static func reportBeginning(_ handover: EngineHandover?) {
         guard let descriptor = handover?.readyDescriptor, fcntl(descriptor, F_GETFD) >= 0 else { return }
         var byte: UInt8 = 1

@@ -4,21 +4,22 @@ import Foundation
     import Glibc
 #endif
 
-/// What a process of a run is given by the process that started it, in one environment variable.
+/// The data that a process of a run gets from the process that started it, in one environment variable.
 public enum ProcessHandover: Codable, Sendable, Hashable {
     /// To a supervisor without a terminal: the descriptor of a pipe into which a byte is written once the batch has begun.
     /// `isConfirmed` as in ``EngineHandover/isConfirmed``.
     case detachedSupervisor(readyDescriptor: Int32, isConfirmed: Bool)
     case engine(EngineHandover)
-    /// To a process that only says what changed options affect: see ``ChangePreview``.
+    /// To a process that only shows what changed options affect: see ``ChangePreview``.
     case changePreview
 
+    /// The environment variable; it is removed as soon as it was read.
     package static let variable = "NOCTURNE_HANDOVER"
 
-    /// By this an engine says that it ends itself. No other process of a run sends it, and by itself it has no effect.
+    /// An engine sends this to announce that it ends itself. No other process of a run sends it, and its default action is none.
     static let exitSignal = SIGURG
 
-    /// What this process was given; nil for one that a person has started. Read once, and removed from the environment so
+    /// The data for this process; nil for one that a user has started. Read once, and removed from the environment so
     /// that no program started from here takes it for its own.
     public static let received: ProcessHandover? = {
         let text = getenv(variable).map { String(cString: $0) }
@@ -38,6 +39,7 @@ public enum ProcessHandover: Codable, Sendable, Hashable {
         self = handover
     }
 
+    /// The value of the variable: JSON in one line.
     package var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -58,15 +60,15 @@ public enum ProcessHandover: Codable, Sendable, Hashable {
 extension EngineHandover {
     /// Ends the calling process, an engine, at once.
     ///
-    /// The supervisor is told first: where a thread hangs in a system call that nothing interrupts, the kernel cannot end
-    /// the process before the call returns, and the supervisor would hear nothing of it.
+    /// The supervisor is signalled first: where a thread is stuck in an uninterruptible system call, the kernel cannot end
+    /// the process before the call returns, and the supervisor would not be notified.
     public static func exit(_ code: Int32) -> Never {
         if ProcessHandover.toEngine != nil { kill(getppid(), ProcessHandover.exitSignal) }
         _exit(code)
     }
 }
 
-/// What the supervisor gives to an engine.
+/// The data that an engine gets from the supervisor.
 public struct EngineHandover: Codable, Sendable, Hashable {
     /// The name of the run: the same for every engine of one supervisor, and for no other.
     public var run: String
@@ -76,9 +78,9 @@ public struct EngineHandover: Codable, Sendable, Hashable {
     public var lockDescriptor: Int32?
     /// Whether hang-ups are ignored, as under `nohup`.
     public var ignoresHangUp: Bool
-    /// Where a byte is written once the batch has begun; nil when nobody waits for that.
+    /// Where a byte is written once the batch has begun; nil when no process waits for that.
     public var readyDescriptor: Int32?
-    /// Whether a person was asked about changed options, and wants to continue with them.
+    /// Whether the user was asked about changed options and has confirmed them.
     public var isConfirmed: Bool
 
     public init(

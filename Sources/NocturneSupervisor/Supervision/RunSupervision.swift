@@ -1,18 +1,19 @@
 internal import CPosix
 import Foundation
-public import NocturneBatch
+import NocturneBatch
+public import NocturneOutput
 public import NocturneSystem
 
-/// Sees to it that a batch is worked on by an engine of its own, and that this process follows it.
+/// Runs the engine in a child process and supervises it.
 public enum RunSupervision {
     /// Runs a command line again in a child process, the engine, until the engine exits by itself.
     ///
-    /// Blocks the calling thread, with which the engine would end.
+    /// Blocks the calling thread: the kernel ends the engine together with the thread that started it.
     /// - Parameters:
     ///   - arguments: the command line, with the name of the program.
-    ///   - keepsInput: whether the engine reads standard input. It is then read whole once, for every engine that may have
-    ///     to be started; otherwise engines read nothing.
-    ///   - isConfirmed: whether a person wants to continue with changed options.
+    ///   - keepsInput: whether the engine reads standard input. It is then read once into memory, for every engine that may
+    ///     be started; otherwise engines read nothing.
+    ///   - isConfirmed: whether the user has confirmed changed options.
     ///   - show: shows a message without blocking.
     public static func run(
         on output: OutputFolder,
@@ -22,7 +23,7 @@ public enum RunSupervision {
         time: any TimeSource,
         show: @escaping @Sendable (String) -> Void
     ) -> SupervisorEnd {
-        // Who ignores the ends of children does not learn how they ended. Asked before anything is changed.
+        // A process that ignores SIGCHLD does not receive the exit codes of its children. Read before anything is changed.
         signal(SIGCHLD, SIG_DFL)
         let ignoresHangUp = ignoresHangUp()
         var (readyDescriptor, isConfirmed): (Int32?, Bool) = (nil, isConfirmed)
@@ -87,9 +88,10 @@ public enum RunSupervision {
     public static func setProcessName(_ name: String) { cposix_set_name(name) }
 }
 
-/// Standard error for messages that must not block: a terminal that was stopped with Ctrl-S, or a pipe that nobody reads,
-/// takes nothing, and the message is dropped.
+/// Standard error for messages that must not block: a terminal that was stopped with Ctrl-S, or a pipe without a reader,
+/// accepts nothing, and the message is dropped.
 public enum UrgentOutput {
+    /// Writes to standard error, or drops the text where that would block.
     public static func write(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

@@ -9,7 +9,7 @@ package protocol SupervisorProcess: Sendable {
     /// Starts an engine. Nil when it runs, else the code of the system.
     mutating func spawn(previousEnd: String?) -> Int32?
     /// Blocks until something happens.
-    /// - Parameter patience: for at most so long; nil for ever.
+    /// - Parameter patience: the longest wait; nil for no limit.
     mutating func nextEvent(within patience: Duration?) -> SupervisorEvent
     /// Sends the engine a signal, and continues it where it was suspended.
     func forward(_ signal: Int32)
@@ -19,14 +19,14 @@ package protocol SupervisorProcess: Sendable {
     var isEngineExiting: Bool { get }
     /// Keeps the output folder locked from now on.
     mutating func keepLock()
-    /// Shows a message. Must not block: a terminal that nobody reads cannot hold up a request to stop.
+    /// Shows a message. Must not block: a stopped terminal must not delay a request to stop.
     func report(_ text: String)
 }
 
 /// What happens to a supervisor.
 package enum SupervisorEvent: Sendable, Hashable {
     case signal(Int32)
-    /// The engine says that it ends itself.
+    /// The engine announces that it ends itself.
     case exits
     case exited(Int32)
     case crashed(signal: Int32)
@@ -37,11 +37,13 @@ package enum SupervisorEvent: Sendable, Hashable {
 /// The small parent of the engine: performs what ``SupervisorStateMachine`` decides, on one thread, until it ends.
 package struct Supervisor<Process: SupervisorProcess> {
     private var machine = SupervisorStateMachine()
+    /// The operating system, or its double in tests.
     package private(set) var process: Process
     private var engineStart = Duration.zero
     private var killsAtStart: Int?
     private var deadline: Duration?
 
+    /// - Parameter process: starts engines, sends signals and has the clock.
     package init(_ process: Process) { self.process = process }
 
     /// Returns once there is nothing left to supervise.

@@ -11,7 +11,7 @@ public enum EngineEnd: Sendable, Hashable {
     ///   ran out. Which ones is not known.
     case crashed(signal: Int32, outOfMemoryKills: Int)
 
-    /// The exit code of an engine that ends itself because an item makes no progress: a thread that hangs in a system call
+    /// The exit code of an engine that ends itself because an item makes no progress: a thread that is stuck in a system call
     /// cannot be stopped in another way.
     public static let stalledCode: Int32 = 79
 }
@@ -22,25 +22,26 @@ public enum SupervisorEnd: Sendable, Hashable {
     case engineExited(Int32)
     /// By a request to stop, while there was no engine to pass it to.
     case stopped(signal: Int32)
-    /// Without its engine, which hangs in a system call that nothing interrupts. The engine ends when the call returns, and
+    /// Without its engine, which is stuck in an uninterruptible system call. The engine ends when the call returns, and
     /// keeps the output folder locked until then.
     case engineHangs
-    /// It could not go on; it has said why.
+    /// It could not continue and has reported the reason.
     case failed
 }
 
 /// What the supervisor does next, whatever happens: it starts the engine, forwards signals, and starts it again after a
 /// crash.
 public struct SupervisorStateMachine: Sendable, Hashable {
+    /// What the supervisor has to do, in order.
     public enum Action: Sendable, Hashable {
         /// Keep the output folder locked until the next engine has taken it over.
         case keepLock
-        /// Start an engine, and say whether that worked.
+        /// Start an engine, and pass on whether that worked.
         /// - Parameter previousEnd: how the engine before it ended; nil for the first.
         case spawn(previousEnd: String?)
         /// Send the engine a signal. One that was suspended is continued, so that it can act on it.
         case forward(signal: Int32)
-        /// From now on wait for at most so long.
+        /// From now on wait no longer than this.
         case limitWait(Duration)
         case killEngine
         case report(String)
@@ -50,12 +51,12 @@ public struct SupervisorStateMachine: Sendable, Hashable {
 
     private enum Phase: Hashable { case idle, starting, running, ended }
 
-    /// What the engine is given a limited time for.
+    /// What the engine has a limited time for.
     private enum Wait: Hashable {
         case none
         /// To act on a request to stop.
         case stopping
-        /// To end, after it has said that it ends itself.
+        /// To end, after it has announced that it ends itself.
         case exiting
         /// To end, after it was killed.
         case killed
@@ -63,11 +64,12 @@ public struct SupervisorStateMachine: Sendable, Hashable {
 
     /// Crashes in a row, each within ``quick`` of the start, after which the engine itself must be at fault.
     package static let mostQuickCrashes = 40
+    /// A crash within this time of the engine's start counts as quick.
     package static let quick = Duration.seconds(5)
     /// For the engine to end after a request to stop. It ends itself earlier, unless it cannot.
     package static let stopPatience = Duration.seconds(30)
-    /// For the kernel to end an engine: it frees its memory, which takes a second or two, unless a thread hangs in a system
-    /// call that nothing interrupts, as a write to a frozen file system.
+    /// For the kernel to end an engine: it frees its memory, which takes a second or two, unless a thread is stuck in an uninterruptible
+    /// system call, such as a write to a frozen file system.
     package static let exitPatience = Duration.seconds(15)
 
     private var phase = Phase.idle
@@ -76,6 +78,7 @@ public struct SupervisorStateMachine: Sendable, Hashable {
     private var drains = false
     private var quickCrashes = 0
 
+    /// Before the first engine.
     public init() {}
 
     /// Begins.
@@ -123,14 +126,14 @@ public struct SupervisorStateMachine: Sendable, Hashable {
         return [.forward(signal: signal), .limitWait(SupervisorStateMachine.stopPatience)]
     }
 
-    /// The engine says that it ends itself.
+    /// The engine announces that it ends itself.
     public mutating func engineExits() -> [Action] {
         guard phase == .running, wait == .none else { return [] }
         wait = .exiting
         return [.limitWait(SupervisorStateMachine.exitPatience)]
     }
 
-    /// The time that was given to the engine is over.
+    /// The time limit of the engine has passed.
     /// - Parameter isExiting: whether the kernel is ending the engine, and waits for one of its threads.
     public mutating func waitedTooLong(isExiting: Bool) -> [Action] {
         guard phase == .running else { return [] }
@@ -148,8 +151,8 @@ public struct SupervisorStateMachine: Sendable, Hashable {
         case .exiting, .killed:
             return end(
                 .engineHangs,
-                "the engine hangs in a system call that cannot be interrupted, and cannot be ended. It ends when the call "
-                    + "returns, for example when the disk or server answers again, and keeps the output folder locked until "
+                "the engine is stuck in an uninterruptible system call and cannot be killed. It ends when the call "
+                    + "returns, for example when the disk or server responds again, and keeps the output folder locked until "
                     + "then. The journal is consistent."
             )
         }
@@ -164,14 +167,14 @@ public struct SupervisorStateMachine: Sendable, Hashable {
         case .exited(EngineEnd.stalledCode): reason = "no progress"
         case .exited(let code): return end(.engineExited(code))
         case .crashed(let signal, let kills):
-            // Stopped before it listened to signals itself, perhaps by the terminal and before the supervisor heard of it.
+            // Stopped before it listened to signals itself, perhaps by the terminal and before the supervisor received the signal.
             if stop == nil, [SIGINT, SIGTERM].contains(signal) { stop = signal }
             reason = SupervisorStateMachine.reason(signal, kills)
         }
         if let stop { return end(.stopped(signal: stop)) }
         quickCrashes = duration < SupervisorStateMachine.quick ? quickCrashes + 1 : 0
         if quickCrashes >= SupervisorStateMachine.mostQuickCrashes {
-            return end(.failed, "the engine crashes again and again: \(reason)")
+            return end(.failed, "the engine crashes repeatedly: \(reason)")
         }
         return [.report("the engine crashed: \(reason); restarting it"), .keepLock] + spawn(previousEnd: reason)
     }

@@ -1,6 +1,7 @@
 internal import CPosix
 import Foundation
 import NocturneBatch
+import NocturneOutput
 import NocturneSystem
 
 /// The engine as a real child process of this one.
@@ -12,7 +13,7 @@ struct SystemSupervisorProcess: SupervisorProcess {
     private let signals: SignalSource
     private let keepsInput: Bool
     private let show: @Sendable (String) -> Void
-    /// What every engine is given.
+    /// The data for every engine.
     private var handover: EngineHandover
     private var engine: pid_t = 0
     /// Between two engines the folder still belongs to this run.
@@ -96,7 +97,7 @@ struct SystemSupervisorProcess: SupervisorProcess {
     var isEngineExiting: Bool { ProcessStatus(of: engine)?.isExiting ?? false }
 
     mutating func keepLock() {
-        // The engine is gone and has released it; somebody who asks about it holds it for an instant.
+        // The engine has ended and released it; another process that queries it holds it for an instant.
         var attempts = 0
         while lock == nil, attempts < 100 {
             lock = try? BatchLock(output, run: handover.run)
@@ -107,20 +108,4 @@ struct SystemSupervisorProcess: SupervisorProcess {
     }
 
     func report(_ text: String) { show(text) }
-}
-
-/// Arguments and environment as C has them.
-enum CStrings {
-    static func with<Result>(
-        _ arguments: [String],
-        _ environment: [String: String],
-        _ body: ([UnsafeMutablePointer<CChar>?], [UnsafeMutablePointer<CChar>?]) -> Result
-    ) -> Result {
-        let arguments = arguments.map { strdup($0) } + [nil]
-        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer {
-            for pointer in arguments + variables { free(pointer) }
-        }
-        return body(arguments, variables)
-    }
 }

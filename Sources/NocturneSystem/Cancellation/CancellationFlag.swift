@@ -1,21 +1,26 @@
 import Synchronization
 
-/// Why work was stopped from outside. It is no fault of the item.
+/// Work was stopped from outside; the item is not at fault.
 public struct CancelledError: Error, Sendable, CustomStringConvertible {
+    /// The same error for every request: the reason is known to whoever raised the flag.
     public init() {}
     public var description: String { "cancelled" }
 }
 
-/// A switch that is thrown once. Synchronous work looks at it, since inside a pool there is no current task.
+/// A flag that is raised once. Synchronous work checks it, because inside a pool there is no current task and
+/// `Task.isCancelled` is always false.
 public final class CancellationFlag: Sendable {
     private let raised = Atomic<Bool>(false)
     private let observers = Mutex<[UInt64: @Sendable () -> Void]>([:])
     private let lastObserver = Atomic<UInt64>(0)
 
+    /// A flag that is not raised.
     public init() {}
 
+    /// Whether the flag was raised. A relaxed load, so that loops can check it often.
     public var isCancelled: Bool { raised.load(ordering: .relaxed) }
 
+    /// Raises the flag and calls its observers on this thread. Further calls call the observers again.
     public func cancel() {
         let waiting = observers.withLock { observers in
             raised.store(true, ordering: .relaxed)
@@ -36,6 +41,7 @@ public final class CancellationFlag: Sendable {
     /// Ends an observation.
     public func stopObserving(_ observation: UInt64) { observers.withLock { $0[observation] = nil } }
 
+    /// Throws once the flag is raised.
     public func check() throws(CancelledError) {
         if isCancelled { throw CancelledError() }
     }

@@ -55,6 +55,7 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { hex }
 
+    /// The digest of a text in UTF-8.
     public static func of(_ text: String) -> ContentDigest {
         var digester = ContentDigester()
         digester.update(Array(text.utf8))
@@ -75,6 +76,7 @@ public struct ContentDigester: ~Copyable {
 
     deinit { EVP_MD_CTX_free(context) }
 
+    /// Adds bytes. How they are divided into calls does not change the digest.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
     }

@@ -2,10 +2,31 @@
     public import Glibc
 #endif
 
-/// A file operation failed; says which file and the system's words.
-public struct FileSystemError: SystemCallError, Sendable, CustomStringConvertible {
+/// An error that may have come from the system: full disks, failing reads, too many open files.
+public protocol SystemCallError: Error {
+    /// The system's number for it (`errno`), where it was the system that refused.
+    var systemCode: Int32? { get }
+}
+
+extension SystemCallError {
+    /// Whether it may go away by itself, so that trying again makes sense.
+    public var isTransient: Bool {
+        guard let systemCode else { return false }
+        return isOutOfRoom
+            || [EIO, EAGAIN, EINTR, ENFILE, EMFILE, ESTALE, ETIMEDOUT].contains(systemCode)
+    }
+
+    /// Whether the disk, or the share of it that is granted, is full.
+    public var isOutOfRoom: Bool { systemCode == ENOSPC || systemCode == EDQUOT }
+}
+
+/// A file operation failed; with the file and the system's message.
+public struct FileSystemError: SystemCallError, SentenceConvertible, Sendable, CustomStringConvertible {
+    /// A verb with its object, which follows "cannot", such as `open the file`.
     public let operation: String
+    /// The file or folder.
     public let path: String
+    /// As in `errno`.
     public let code: Int32
 
     public init(operation: String, path: String, code: Int32) {
@@ -15,8 +36,85 @@ public struct FileSystemError: SystemCallError, Sendable, CustomStringConvertibl
     }
 
     public var systemCode: Int32? { code }
-    public var description: String { "\(path): cannot \(operation): \(errnoText(code))" }
+    public var sentence: Sentence { "\(file: path): cannot \(operation): \(own: errnoText(code))" }
+    public var description: String { sentence.description }
 }
 
 /// The system's message for an `errno` value.
 public func errnoText(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
+
+/// What was asked of the system when a file could not be used.
+public enum FileOperation: String, Hashable, Sendable {
+    case open, examine, read, create, write, flush, close
+
+    /// For "cannot be opened".
+    var participle: String {
+        switch self {
+        case .open: "opened"
+        case .examine: "examined"
+        case .read: "read"
+        case .create: "created"
+        case .write: "written"
+        case .flush: "flushed"
+        case .close: "closed"
+        }
+    }
+}
+
+extension FileSystemError {
+    /// Whether what lies there is not a regular file, but a folder, pipe or device.
+    public var isNotRegularFile: Bool { operation == FileOperation.open.rawValue && code == ENOTSUP }
+
+    public init(_ operation: FileOperation, path: String, code: Int32) {
+        self.init(operation: operation.rawValue, path: path, code: code)
+    }
+
+    /// The error without the path: "cannot be opened: No such file or directory".
+    public var detail: String {
+        if isNotRegularFile { return "is not a regular file" }
+        let participle = FileOperation(rawValue: operation)?.participle
+        return participle.map { "cannot be \($0): \(errnoText(code))" } ?? "cannot \(operation): \(errnoText(code))"
+    }
+}
+
+/// Why a file of some format could not be read or written. The description names the file and the fact.
+///
+/// Each format has its own codes and a short name: `typealias PictureError = FileFormatError<PictureErrorCode>`.
+public struct FileFormatError<Code: FormatErrorCode>: SystemCallError, CodedError, Hashable, CustomStringConvertible {
+    /// What is wrong, for programs.
+    public let code: Code
+    /// The file.
+    public let path: String
+    /// The fact in a few words, with figures. Never a patient's data.
+    public let detail: String
+    /// The system's error number; nil where the content is at fault.
+    public let systemCode: Int32?
+
+    /// - Parameter detail: the fact and the next step, with figures, without a patient's data.
+    public init(_ code: Code, path: String, _ detail: String, systemCode: Int32? = nil) {
+        self.code = code
+        self.path = path
+        self.detail = detail
+        self.systemCode = systemCode
+    }
+
+    /// For a file that the system would not open or read, or that is not a regular file: then the system is not at fault.
+    public init(_ code: Code, reading error: FileSystemError) {
+        self.init(code, path: error.path, error.detail, systemCode: error.isNotRegularFile ? nil : error.code)
+    }
+
+    /// For a file that the system would not create or write; names the system's code.
+    public init(_ code: Code, writing error: FileSystemError) {
+        self.init(code, path: error.path, "\(error.detail) (errno \(error.code))", systemCode: error.code)
+    }
+
+    /// The format's domain with the name of ``code``.
+    public var faultCode: FaultCode { FaultCode(Code.domain, code.rawValue) }
+    public var description: String { "\(path): \(detail)" }
+}
+
+/// The kinds of errors of one format.
+public protocol FormatErrorCode: RawRepresentable<String>, Hashable, Sendable {
+    /// The format's short name: the first part of the ``FaultCode``.
+    static var domain: String { get }
+}

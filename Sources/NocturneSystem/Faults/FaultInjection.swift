@@ -10,11 +10,12 @@ internal import Synchronization
 /// group and its parent), `kill-parent` (to its parent alone), `ENOSPC`, `EDQUOT`, `EIO` or `EINTR` (the point fails so, once),
 /// `delay-N` (waits N milliseconds) or `hang`; several such with a comma between them. With
 /// `POINT:PASS+:ACTION` it happens at that pass and every later one, and with `POINT@SUBJECT:…` only what is called so
-/// counts, such as the stages of one item. `count:FILE` lets nothing happen, and appends the
-/// name of every point that is passed to a file; it may stand beside others.
+/// counts, such as the stages of one item. `count:FILE` injects nothing and appends the
+/// name of every point that is passed to a file; it may be combined with others.
 public enum FaultInjection {
     /// An invalid fault specification.
     public struct InvalidSpecification: Error, Sendable, CustomStringConvertible {
+        /// The text that was given.
         public let specification: String
         public var description: String {
             "\(specification) is not a fault specification: POINT[@SUBJECT]:PASS[+]:ACTION with a point of "
@@ -122,7 +123,7 @@ public enum FaultInjection {
             kill(getpid(), SIGKILL)
             return nil
         case .killGroup:
-            // The supervisor keeps the engine in a group of its own, so the parent is named too.
+            // The supervisor keeps the engine in a separate group, so the parent is named too.
             kill(getppid(), SIGKILL)
             kill(0, SIGKILL)
             return nil

@@ -15,6 +15,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case fileFlush = "file.flush"
     case diskFlush = "disk.flush"
     case fileRename = "file.rename"
+    /// Before each call of a removal; known by the call: `examine`, `open`, `list` or `remove`.
+    case fileRemove = "file.remove"
     case itemExchange = "item.exchange"
     /// A file that is tried before it is read; known by its name.
     case inputAnswer = "input.answer"
@@ -50,8 +52,8 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     /// Whether the point stands at a system call, which can fail with any code of the system.
     public var isSystemCall: Bool {
         switch self {
-        case .folderCreate, .fileCreate, .fileWrite, .fileClose, .fileFlush, .diskFlush, .fileRename, .itemExchange,
-            .inputOpen, .inputRead, .checkpointWrite, .checkpointFlush:
+        case .folderCreate, .fileCreate, .fileWrite, .fileClose, .fileFlush, .diskFlush, .fileRename, .fileRemove,
+            .itemExchange, .inputOpen, .inputRead, .checkpointWrite, .checkpointFlush:
             true
         default: false
         }
@@ -88,6 +90,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
 
 /// A failure at a point where no system call stands.
 public struct InjectedError: SystemCallError, Sendable, Hashable, CustomStringConvertible {
+    /// Where the error was injected.
     public let point: FaultPoint
     /// As in `errno`.
     public let code: Int32

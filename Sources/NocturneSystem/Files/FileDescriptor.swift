@@ -37,7 +37,7 @@ public struct FileDescriptor: ~Copyable {
         public static let checkpoint = FaultPoints(write: .checkpointWrite, flush: .checkpointFlush)
     }
 
-    /// What `fstat` says of the file.
+    /// What `fstat` returns about the file.
     public struct Status: Sendable {
         public let kind: FileSystem.Kind
         public let byteCount: Int
@@ -52,10 +52,24 @@ public struct FileDescriptor: ~Copyable {
     /// `O_TMPFILE` of Linux, whose definition Swift does not import.
     private static let withoutName: Int32 = 0o20_000_000 | O_DIRECTORY
 
-    /// Opens a file or folder for reading.
-    /// - Parameter waits: whether a named pipe is waited for. Without, it cannot delay the reader before it is refused.
-    public init(reading path: String, waits: Bool = false, points: FaultPoints = .none) throws(FileSystemError) {
-        try self.init(.open, path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK), points)
+    /// What may lie at a path that is opened for reading.
+    public enum Accepted: Sendable {
+        /// A regular file, or a link to one. Nothing else is opened for longer than it takes to see what it is: a pipe would be
+        /// waited for, and a device may never end.
+        case files
+        /// Folders, pipes and devices too; a pipe is waited for.
+        case anything
+    }
+
+    /// Opens a file for reading. All readers of the program open files here, or with the same check in C.
+    /// - Throws: `ENOTSUP` for what is not accepted.
+    public init(
+        reading path: String,
+        accepts accepted: Accepted = .files,
+        points: FaultPoints = .none
+    ) throws(FileSystemError) {
+        let flags = O_RDONLY | O_CLOEXEC | (accepted == .anything ? 0 : O_NONBLOCK)
+        try self.init(.open, path, flags, points, accepts: accepted)
     }
 
     /// Creates a file, or empties it.
@@ -87,7 +101,7 @@ public struct FileDescriptor: ~Copyable {
         number = mkstemp(&template)
         guard number >= 0 else { throw FileSystemError(.create, path: folder, code: errno) }
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-        unlink(template)
+        FileSystem.remove(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
     private init(
@@ -95,12 +109,17 @@ public struct FileDescriptor: ~Copyable {
         _ path: String,
         _ flags: Int32,
         _ points: FaultPoints,
-        mode: mode_t = 0o666
+        mode: mode_t = 0o666,
+        accepts accepted: Accepted = .anything
     ) throws(FileSystemError) {
-        self.path = path
-        self.points = points
-        number = Self.call(points.open) { Glibc.open(path, flags, mode) }
-        guard number >= 0 else { throw FileSystemError(operation, path: path, code: errno) }
+        let opened = Self.call(points.open) { Glibc.open(path, flags, mode) }
+        guard opened >= 0 else { throw FileSystemError(operation, path: path, code: errno) }
+        var status = stat()
+        if accepted == .files, fstat(opened, &status) == 0, FileSystem.Kind(status) != .file {
+            _ = Glibc.close(opened)
+            throw FileSystemError(operation, path: path, code: ENOTSUP)
+        }
+        (self.path, self.points, number) = (path, points, opened)
     }
 
     deinit {
@@ -117,13 +136,7 @@ public struct FileDescriptor: ~Copyable {
     public func status() throws(FileSystemError) -> Status {
         var status = stat()
         guard fstat(number, &status) == 0 else { throw FileSystemError(.examine, path: path, code: errno) }
-        let kind: FileSystem.Kind =
-            switch status.st_mode & S_IFMT {
-            case S_IFREG: .file
-            case S_IFDIR: .folder
-            default: .other
-            }
-        return Status(kind: kind, byteCount: Int(status.st_size))
+        return Status(kind: FileSystem.Kind(status), byteCount: Int(status.st_size))
     }
 
     // MARK: Reading

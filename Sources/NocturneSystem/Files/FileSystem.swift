@@ -39,9 +39,9 @@ public enum FileSystem {
         if flush { try file.flush() }
     }
 
-    /// Makes an empty file where there is none.
+    /// Makes an empty file where there is none. A link that lies there is not followed.
     public static func touch(_ path: String, mode: UInt32) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode)
         if descriptor >= 0 { close(descriptor) }
     }
 
@@ -53,21 +53,17 @@ public enum FileSystem {
         limit: Int = 64 << 20,
         acceptsPipes: Bool = false
     ) throws(FileSystemError) -> [UInt8] {
-        let file = try FileDescriptor(reading: path, waits: acceptsPipes)
-        if !acceptsPipes, try file.status().kind == .other {
-            throw FileSystemError(.read, path: path, code: ENOTSUP)
-        }
-        return try file.readToEnd(limit: limit)
+        try FileDescriptor(reading: path, accepts: acceptsPipes ? .anything : .files).readToEnd(limit: limit)
     }
 
     /// Flushes a file or folder.
     public static func flush(_ path: String) throws(FileSystemError) {
-        try FileDescriptor(reading: path, waits: true).flush()
+        try FileDescriptor(reading: path, accepts: .anything).flush()
     }
 
     /// Flushes the whole file system that holds `path`: one wait for any number of files.
     public static func flushAll(holding path: String) throws(FileSystemError) {
-        let file = try FileDescriptor(reading: path, waits: true)
+        let file = try FileDescriptor(reading: path, accepts: .anything)
         let code = FaultPoint.diskFlush.code { file.withNumber { cposix_syncfs($0) } }
         guard code == 0 else { throw FileSystemError(operation: "flush", path: path, code: code) }
     }
@@ -77,20 +73,6 @@ public enum FileSystem {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(status.st_size)
-    }
-
-    /// Bytes that may still be written to the file system that holds `path`; nil when it does not say.
-    public static func freeBytes(at path: String) -> Int? {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return nil }
-        return Int(status.f_bavail) * Int(status.f_frsize)
-    }
-
-    /// How many more files the file system that holds `path` can have; nil when it does not say, or has no such limit.
-    public static func freeFiles(at path: String) -> Int? {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0, status.f_files > 0 else { return nil }
-        return Int(status.f_favail)
     }
 
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
@@ -109,39 +91,23 @@ public enum FileSystem {
         guard code == 0 else { throw FileSystemError(operation: "move to its place", path: place, code: code) }
     }
 
-    /// Removes a file or a whole folder; missing files are ignored.
-    public static func remove(_ path: String) {
-        if unlink(path) == 0 || errno == ENOENT { return }
-        for entry in entries(path) { remove(path + "/" + entry) }
-        rmdir(path)
-    }
-
     /// The names in a folder, sorted; empty when it cannot be read.
     public static func entries(_ path: String) -> [String] { listing(path).names }
 
-    /// The names in a folder, sorted, and those that are no UTF-8: such a name is shown with `\xE4` for the bytes in question,
+    /// The names in a folder, sorted, and those that are not UTF-8: such a name is shown with `\xE4` for the bytes in question,
     /// and cannot be used. The fault is the system's code where the list was not read to its end.
     public static func listing(_ path: String) -> (names: [String], unusable: [String], fault: Int32?) {
         guard let folder = opendir(path) else { return ([], [], errno) }
         defer { closedir(folder) }
+        let (all, fault) = OpenFolder.names(in: folder)
         var names: [String] = []
         var unusable: [String] = []
-        var fault: Int32?
-        while true {
-            errno = 0
-            guard let entry = readdir(folder) else {
-                if errno != 0 { fault = errno }
-                break
-            }
-            let bytes = withUnsafePointer(to: &entry.pointee.d_name) {
-                let length = strnlen(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self), 256)
-                return Array(UnsafeRawBufferPointer(start: $0, count: length))
-            }
+        for bytes in all.map({ $0.dropLast().map(UInt8.init(bitPattern:)) }) {
             guard let name = String(validating: bytes, as: UTF8.self) else {
                 unusable.append(escaped(bytes))
                 continue
             }
-            if name != "." && name != ".." { names.append(name) }
+            names.append(name)
         }
         return (names.sorted(), unusable.sorted(), fault)
     }
@@ -153,6 +119,22 @@ public enum FileSystem {
                 ? String(UnicodeScalar(byte))
                 : "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
         }.joined()
+    }
+
+    /// Makes an empty folder, where anything may lie, which is removed before.
+    /// - Throws: `FileSystemError` where something of it stays: it would become part of what is written there.
+    public static func makeEmptyFolder(_ path: String, mode: UInt32 = 0o777) throws(FileSystemError) {
+        if let left = remove(path) { throw left }
+        try makeFolder(path, mode: mode)
+    }
+
+    /// Makes the folders of a relative path below one that is there. A link among them is refused.
+    public static func makeFolders(_ relative: some StringProtocol, in folder: String) throws(FileSystemError) {
+        var path = folder
+        for part in relative.split(separator: "/") {
+            path += "/" + part
+            try makeFolder(path)
+        }
     }
 
     /// Moves a folder to its final name in one step; what was there before changes places with it, and then lies at `old`,
@@ -167,10 +149,11 @@ public enum FileSystem {
         func check(_ code: Int32) throws(FileSystemError) {
             guard code == 0 else { throw FileSystemError(operation: "rename into place", path: final, code: code) }
         }
-        remove(old)
+        let left = remove(old)
         guard kind(final) != .nothing else { return try check(rename(from, final)) }
         let code = rename(from, final, exchanging: true)
         if [EINVAL, ENOSYS, EOPNOTSUPP].contains(code) {
+            if let left { throw left }
             try check(rename(final, old))
             try check(rename(from, final))
         } else {
@@ -186,7 +169,7 @@ public enum FileSystem {
         _ path: String,
         while goesOn: () -> Bool = { true }
     ) throws(FileSystemError) -> (bytes: Int, digest: ContentDigest) {
-        let file = try FileDescriptor(reading: path, waits: true)
+        let file = try FileDescriptor(reading: path)
         var digester = ContentDigester()
         var total = 0
         guard goesOn() else { return (total, digester.finish()) }
@@ -207,31 +190,31 @@ public enum FileSystem {
 
     public static func kind(_ path: String) -> Kind {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return .nothing }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG: return .file
-        case S_IFDIR: return .folder
-        default: return .other
-        }
+        return lstat(path, &status) == 0 ? Kind(status) : .nothing
+    }
+}
+
+/// A file that is written in parts, and takes its place at once when it is whole. Until then it has a temporary name.
+public struct ReplacementFile: ~Copyable {
+    private let path: String
+    let file: FileDescriptor
+
+    private var temporary: String { path + ".part" }
+
+    public init(for path: String) throws(FileSystemError) {
+        self.path = path
+        let temporary = path + ".part"
+        if FileSystem.kind(temporary) == .other { FileSystem.remove(temporary) }
+        file = try FileDescriptor(creating: temporary, followsLinks: false)
     }
 
-    /// Everything below a folder but folders, links and pipes too, as sorted relative paths.
-    public static func tree(below folder: String, prefix: String = "") -> [String] {
-        let (names, unusable, _) = listing(folder)
-        return names.flatMap { name in
-            let path = folder + "/" + name
-            return kind(path) == .folder ? tree(below: path, prefix: prefix + name + "/") : [prefix + name]
-        } + unusable.map { prefix + $0 }
-    }
+    /// Adds to the end.
+    public func write(_ bytes: [UInt8]) throws(FileSystemError) { try file.write(bytes) }
 
-    /// Every regular file below a folder, as sorted relative paths.
-    public static func files(below folder: String, prefix: String = "") -> [String] {
-        entries(folder).flatMap { name -> [String] in
-            let path = folder + "/" + name
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return [] }
-            if status.st_mode & S_IFMT == S_IFDIR { return files(below: path, prefix: prefix + name + "/") }
-            return status.st_mode & S_IFMT == S_IFREG ? [prefix + name] : []
-        }
+    /// Gives the file its name, instead of a file that has it.
+    public func putInPlace(flush: Bool = true) throws(FileSystemError) {
+        if flush { try file.flush() }
+        let code = FaultPoint.fileRename.code { cposix_rename(temporary, path, 0) }
+        guard code == 0 else { throw FileSystemError(operation: "rename", path: path, code: code) }
     }
 }

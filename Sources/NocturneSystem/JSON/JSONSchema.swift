@@ -2,6 +2,7 @@ internal import Foundation
 
 /// A schema that cannot be used.
 package struct JSONSchemaError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Where the schema is wrong and why.
     package let description: String
 }
 
@@ -151,7 +152,9 @@ extension JSONSchema {
         }
 
         init(_ value: JSONValue, _ place: String) throws {
-            guard case .object(let members) = value else { throw JSONSchemaError(description: "\(place) is no schema") }
+            guard case .object(let members) = value else {
+                throw JSONSchemaError(description: "\(place) is not a schema")
+            }
             for (keyword, value) in members.sorted(by: { $0.key < $1.key }) {
                 guard try take(keyword, value, place) else {
                     throw JSONSchemaError(description: "\(place): \(keyword) is not known, or not in this form")

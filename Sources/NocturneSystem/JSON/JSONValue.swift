@@ -1,3 +1,5 @@
+import Foundation
+
 /// A JSON document in memory.
 package enum JSONValue: Hashable, Sendable {
     case null
@@ -7,20 +9,22 @@ package enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// The member of that name; nil where there is none, or where this is no object.
+    /// The member of that name; nil where there is none, or where this is not an object.
     package subscript(_ key: String) -> JSONValue? {
         if case .object(let members) = self { members[key] } else { nil }
     }
 
+    /// The text of a string; nil for every other value.
     package var text: String? { if case .string(let text) = self { text } else { nil } }
 }
 
-/// Why a text is no JSON document.
+/// Why a text is not a JSON document.
 package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// In bytes from the start.
     package let offset: Int
+    /// What was expected or is not allowed there.
     package let detail: String
-    package var description: String { "no JSON: \(detail) at byte \(offset)" }
+    package var description: String { "not valid JSON: \(detail) at byte \(offset)" }
 }
 
 extension JSONValue {
@@ -191,5 +195,46 @@ private struct JSONParser {
         else { throw fault("no four hexadecimal digits") }
         place += 4
         return unit
+    }
+}
+
+extension JSONValue: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .boolean(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .boolean(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
+    }
+
+    /// A value as it is encoded.
+    package init(encoding value: some Encodable) throws {
+        self = try JSONDecoder().decode(JSONValue.self, from: try JSONEncoder().encode(value))
+    }
+
+    /// Decodes a value that ``init(encoding:)`` was given.
+    package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
+        try JSONDecoder().decode(type, from: try JSONEncoder().encode(self))
     }
 }

@@ -1,7 +1,9 @@
 /// A number of bytes as people write it. Units are binary: K, KB and KiB all mean 1,024.
 public struct ByteCount: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// May be negative, for differences.
     public let bytes: Int
 
+    /// Wraps a number of bytes for messages.
     public init(_ bytes: Int) { self.bytes = bytes }
 
     private static let prefixes: [Character] = ["K", "M", "G", "T"]

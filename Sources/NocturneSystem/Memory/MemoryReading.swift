@@ -1,29 +1,33 @@
 #if canImport(Glibc)
-    import Glibc
+    internal import Glibc
 #endif
 
-/// What the machine says about memory at one moment. Whatever it does not tell is nil.
+/// The memory of the machine and of this process at one moment. Values that the system does not report are nil.
 public struct MemoryReading: Hashable, Sendable {
     /// `MemTotal` and `MemAvailable` of the machine.
     public var systemTotalBytes: Int?
+    /// `MemAvailable`: the kernel's estimate of what new programs can get without swapping.
     public var systemAvailableBytes: Int?
     /// The tightest limit of the process's control group and those above it (`memory.max` and `memory.high`, or v1's
     /// `memory.limit_in_bytes`); nil without a limit.
     public var cgroupLimitBytes: Int?
     /// What is left below the tightest limit. Inactive file pages count as free, since the kernel drops them first.
     public var cgroupAvailableBytes: Int?
-    /// The share of the last ten seconds, in per cent, in which some task stood still for want of memory.
+    /// The limit of this process's address space (`ulimit -v`, which some schedulers of clusters set); nil without one.
+    public var addressSpaceLimitBytes: Int?
+    /// What is left below it. Files that are mapped and stacks that are hardly used count in full.
+    public var addressSpaceAvailableBytes: Int?
+    /// The share of the last ten seconds, in per cent, in which some task waited for memory.
     public var stallPercent: Double?
     /// The resident bytes of this process.
     public var residentBytes: Int?
-    /// Those of them that are no file's: what the kernel cannot take back. Buffers that lie in files are not among them.
+    /// Those of them without a file, which the kernel cannot reclaim. Buffers in files are not among them.
     public var anonymousBytes: Int?
 
     public init(
         systemTotalBytes: Int? = nil,
         systemAvailableBytes: Int? = nil,
         cgroupLimitBytes: Int? = nil,
-        cgroupAvailableBytes: Int? = nil,
         stallPercent: Double? = nil,
         residentBytes: Int? = nil,
         anonymousBytes: Int? = nil
@@ -31,17 +35,18 @@ public struct MemoryReading: Hashable, Sendable {
         self.systemTotalBytes = systemTotalBytes
         self.systemAvailableBytes = systemAvailableBytes
         self.cgroupLimitBytes = cgroupLimitBytes
-        self.cgroupAvailableBytes = cgroupAvailableBytes
         self.stallPercent = stallPercent
         self.residentBytes = residentBytes
         self.anonymousBytes = anonymousBytes
     }
 
-    /// The smaller of the machine's and the control group's bytes; nil when neither is known.
-    public var limitBytes: Int? { Self.smaller(systemTotalBytes, cgroupLimitBytes) }
+    /// The smallest of the machine's bytes and the limits; nil when none is known.
+    public var limitBytes: Int? { Self.smallest(systemTotalBytes, cgroupLimitBytes, addressSpaceLimitBytes) }
 
-    /// What can still be allocated within both; nil when neither is known.
-    public var availableBytes: Int? { Self.smaller(systemAvailableBytes, cgroupAvailableBytes) }
+    /// What can still be allocated within all of them; nil when none is known.
+    public var availableBytes: Int? {
+        Self.smallest(systemAvailableBytes, cgroupAvailableBytes, addressSpaceAvailableBytes)
+    }
 
     /// Reads the system's files: under a millisecond, and never an error, since a missing file is a missing figure.
     ///
@@ -64,25 +69,33 @@ public struct MemoryReading: Hashable, Sendable {
                 if pages.count > 2, (0...pages[1]).contains(pages[2]) {
                     reading.anonymousBytes = (pages[1] - pages[2]) * pageBytes
                 }
+                if let limit = addressSpaceLimit(procRoot) {
+                    reading.addressSpaceLimitBytes = limit
+                    reading.addressSpaceAvailableBytes = max(0, limit - max(0, pages[0]) * pageBytes)
+                }
             }
         }
         for group in ControlGroup.groups(procRoot: procRoot, cgroupRoot: cgroupRoot) {
-            reading.cgroupLimitBytes = smaller(reading.cgroupLimitBytes, group.limit)
-            reading.cgroupAvailableBytes = smaller(reading.cgroupAvailableBytes, group.available)
+            reading.cgroupLimitBytes = smallest(reading.cgroupLimitBytes, group.limit)
+            reading.cgroupAvailableBytes = smallest(reading.cgroupAvailableBytes, group.available)
         }
         return reading
     }
 
-    /// How many processes of this one's control group (of the machine, where the group does not say) the kernel has killed
-    /// for want of memory so far; nil where nothing says.
+    /// How many processes of this one's control group (of the machine, where the group has no count) the kernel has killed
+    /// so far because memory ran out; nil where neither has one.
     public static func outOfMemoryKills(procRoot: String = "/proc", cgroupRoot: String = "/sys/fs/cgroup") -> Int? {
         ControlGroup.outOfMemoryKills(procRoot: procRoot, cgroupRoot: cgroupRoot)
             ?? contents(of: procRoot + "/vmstat").flatMap { ControlGroup.value(of: "oom_kill", in: $0) }
     }
 
-    private static func smaller(_ a: Int?, _ b: Int?) -> Int? {
-        guard let a, let b else { return a ?? b }
-        return min(a, b)
+    private static func smallest(_ values: Int?...) -> Int? { values.compactMap(\.self).min() }
+
+    /// The soft limit in `/proc/self/limits`; nil for "unlimited".
+    private static func addressSpaceLimit(_ procRoot: String) -> Int? {
+        let name = "Max address space"
+        let line = contents(of: procRoot + "/self/limits")?.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.dropFirst(name.count).split(separator: " ").first.flatMap { Int($0) }
     }
 
     private static func kilobytes(_ key: String, in text: String) -> Int? {
@@ -107,7 +120,7 @@ public struct MemoryReading: Hashable, Sendable {
     /// A small system file, nil when it cannot be read.
     static func contents(of path: String) -> String? {
         // These files are a few kilobytes; anything longer is not one of them, and is cut off.
-        guard let file = try? FileDescriptor(reading: path, waits: true), let bytes = try? file.read(count: 1 << 16)
+        guard let file = try? FileDescriptor(reading: path), let bytes = try? file.read(count: 1 << 16)
         else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -214,5 +227,21 @@ struct ControlGroup {
             if fields.count == 2, fields[0] == key, let value = Int(fields[1]), value >= 0 { return value }
         }
         return nil
+    }
+}
+
+/// This process's memory, from the system.
+public enum ProcessMemory {
+    /// Resident bytes now, and the most there ever were; 0 where the system does not report it.
+    public static func read() -> (resident: Int, peak: Int) {
+        guard let text = try? FileSystem.read("/proc/self/status") else { return (0, 0) }
+        return (bytes("VmRSS:", in: text), bytes("VmHWM:", in: text))
+    }
+
+    /// The value of a line such as `VmRSS:	  1234 kB`, in bytes. Asked for each item, so it makes no strings.
+    package static func bytes(_ name: String, in status: [UInt8]) -> Int {
+        guard let line = status.split(separator: 10).first(where: { $0.starts(with: name.utf8) }) else { return 0 }
+        let digits = line.dropFirst(name.utf8.count).drop { $0 == 32 || $0 == 9 }.prefix { (48...57).contains($0) }
+        return digits.prefix(15).reduce(0) { $0 * 10 + Int($1 - 48) } * 1024
     }
 }

@@ -74,7 +74,7 @@ package enum ZlibStream {
         return status == Z_STREAM_END ? result : nil
     }
 
-    /// The window for so many bytes and the 262 that zlib keeps for itself, as zlib takes its size: negative for a stream
+    /// The window for this number of bytes and the 262 that zlib keeps for itself, as zlib takes its size: negative for a stream
     /// without header.
     private static func rawWindow(_ bytes: Int) -> Int32 {
         -((Int32(9)...15).first { bytes + 262 <= 1 << $0 } ?? 15)

@@ -20,7 +20,7 @@ public enum PathWords {
         let plain = String(text).lowercased().folding(options: .diacriticInsensitive, locale: nil)
         var result = ""
         for character in plain where character.isLetter || character.isNumber {
-            // Letters of their own, which have no decomposition.
+            // Separate letters, which have no decomposition.
             result += letters[character] ?? String(character)
         }
         return result
@@ -60,7 +60,7 @@ public enum PathWords {
 
     /// The text with these words replaced, also those that are parts of it joined by one character each, as in a date.
     /// - Parameters:
-    ///   - sought: as ``folded(_:)`` gives them.
+    ///   - sought: the words, as ``folded(_:)`` gives them.
     ///   - isSentence: whether numbers of fewer than six digits stay unless they are part of a name: they may be figures.
     ///   - shown: what a word becomes.
     public static func replacing(
@@ -87,7 +87,7 @@ public enum PathWords {
         return result + text[end...]
     }
 
-    /// The last word of the longest run from a place that is sought; nil for none.
+    /// The last word of the longest run from a place that is among the words; nil for none.
     private static func run(
         at place: Int,
         _ words: [Word],

@@ -46,16 +46,34 @@ public struct SoughtWords: Sendable, Hashable {
             if short.count >= 5 { wholes.insert(short) }
             parts.insert(identifier)
         }
-        let date = Array(birthDate.filter { $0.isASCII && $0.isNumber })
-        if date.count == 8 {
-            let (year, month, day) = (String(date[..<4]), String(date[4..<6]), String(date[6...]))
-            for word in [year + month + day, day + month + year, month + day + year] {
-                wholes.insert(word)
-                parts.insert(word)
-            }
-        }
+        addDate(Array(birthDate.filter { $0.isASCII && $0.isNumber }))
         measure()
     }
+
+    /// A date in the orders and forms in which people write it: `1955-04-03`, `3.4.1955`, `03.04.55`, `3-Apr-1955`.
+    private mutating func addDate(_ digits: [Character]) {
+        guard digits.count == 8, let number = Int(String(digits[4..<6])), (1...12).contains(number) else { return }
+        let (year, month, day) = (String(digits[..<4]), String(digits[4..<6]), String(digits[6...]))
+        for word in [year + month + day, day + month + year, month + day + year] {
+            wholes.insert(word)
+            parts.insert(word)
+        }
+        func short(_ text: String) -> String { text.hasPrefix("0") ? String(text.dropFirst()) : text }
+        let name = Self.months[number - 1]
+        for day in Set([day, short(day)]) {
+            for month in Set([month, short(month), name, String(name.prefix(3))]) {
+                wholes.formUnion([year + month + day, day + month + year, month + day + year])
+            }
+        }
+        // With two digits for the year only where all three have two: three digits are also numbers of other things.
+        let inCentury = String(year.suffix(2))
+        wholes.formUnion([inCentury + month + day, day + month + inCentury, month + day + inCentury])
+    }
+
+    private static let months = [
+        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+        "december",
+    ]
 
     /// Looks for what another one looks for, too.
     public mutating func formUnion(_ other: SoughtWords) {

@@ -1,26 +1,29 @@
 /// Names that a person may have meant.
 public enum Spelling {
-    /// The known name that takes the fewest insertions, deletions and replacements of characters, if these are at most two
-    /// and fewer than half of the characters; nil otherwise. The first of equally near ones.
+    /// The known name that takes the fewest insertions, deletions, replacements and exchanges of neighbouring characters, if
+    /// these are at most two and fewer than half of the characters; nil otherwise. The first of equally near ones.
     public static func nearest(to word: String, among names: [String]) -> String? {
         let limit = min(2, (word.count - 1) / 2)
         let found = names.map { ($0, distance(word.lowercased(), $0.lowercased())) }.min { $0.1 < $1.1 }
         return found.flatMap { $0.1 <= limit ? $0.0 : nil }
     }
 
-    /// The number of insertions, deletions and replacements that turn one text into the other (Levenshtein, 1966).
+    /// The number of insertions, deletions, replacements and exchanges of neighbours that turn one text into the other, no
+    /// character being changed twice (optimal string alignment; Damerau, 1964).
     static func distance(_ first: String, _ second: String) -> Int {
         let (first, second) = (Array(first), Array(second))
-        var row = Array(0...second.count)
+        var rows = [Array(0...second.count)]
         for (i, character) in first.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var row = [i + 1]
             for (j, other) in second.enumerated() {
-                let replaced = diagonal + (character == other ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
+                var cost = min(rows[i][j] + (character == other ? 0 : 1), row[j] + 1, rows[i][j + 1] + 1)
+                if i > 0, j > 0, character == second[j - 1], first[i - 1] == other {
+                    cost = min(cost, rows[i - 1][j - 1] + 1)
+                }
+                row.append(cost)
             }
+            rows.append(row)
         }
-        return row[second.count]
+        return rows[first.count][second.count]
     }
 }

@@ -23,7 +23,7 @@ public enum CoreAllowance {
         return max(1, [scheduled, quota, allocated(environment)].compactMap(\.self).min() ?? 1)
     }
 
-    /// The number of cores that the process may be scheduled on; nil where the system does not say.
+    /// The number of cores that the process may be scheduled on; nil where the system does not report it.
     public static func affinity() -> Int? {
         let count = Int(cposix_scheduled_cores())
         return count > 0 ? count : nil

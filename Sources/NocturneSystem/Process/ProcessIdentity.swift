@@ -11,7 +11,7 @@ internal import CPosix
 public struct ProcessIdentity: Codable, Sendable, Hashable {
     /// The process id in its own namespace.
     public let process: Int32
-    /// When the process started, in clock ticks since the boot; nil where `/proc` does not say.
+    /// When the process started, in clock ticks since the boot; nil where `/proc` does not have it.
     public let startTicks: UInt64?
     /// The kernel's random name of the boot.
     public let bootID: String?
@@ -31,7 +31,7 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
     /// This process.
     public static func current() -> ProcessIdentity { here(getpid()) }
 
-    /// What this machine says about the process that has the number now, whichever it is.
+    /// The identity of the process that has the number now on this machine, whichever it is.
     private static func here(_ process: Int32) -> ProcessIdentity {
         var name = [CChar](repeating: 0, count: 256)
         let isNamed = gethostname(&name, name.count - 1) == 0
@@ -45,7 +45,7 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
     }
 
     /// Whether the process that was recorded is running, on this machine and in this namespace. False where that cannot be
-    /// told.
+    /// determined.
     public var isRunningHere: Bool { agrees(with: .here(process)) }
 
     /// Whether both are known to be the same process.
@@ -87,5 +87,29 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
             readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), 256)
         }
         return length > 0 ? String(decoding: bytes.prefix(length), as: UTF8.self) : nil
+    }
+}
+
+/// The fields of a process in `/proc/PID/status`.
+public struct ProcessStatus: Sendable, Hashable {
+    /// Whether the process is being ended: its first thread has ended, or will as soon as its system call returns. The
+    /// process is there until its last thread has ended.
+    public let isExiting: Bool
+
+    /// - Returns: nil for a process that is not there.
+    public init?(of process: Int32) {
+        guard process > 0, let text = try? FileSystem.read("/proc/\(process)/status") else { return nil }
+        self.init(text: String(decoding: text, as: UTF8.self))
+    }
+
+    package init(text: String) {
+        var fields: [Substring: Substring] = [:]
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2 { fields[parts[0]] = parts[1].drop { $0 == "\t" || $0 == " " } }
+        }
+        // Signal 9 is bit 8. The kernel gives it to every thread of a process that exits.
+        let pending = fields["SigPnd"].flatMap { UInt64($0, radix: 16) } ?? 0
+        isExiting = ["Z", "X"].contains(fields["State"]?.first) || pending & 1 << 8 != 0
     }
 }

@@ -2,12 +2,9 @@ internal import CPosix
 
 /// What the calling thread is for: whether it may wait for the disk, a lock or another thread.
 ///
-/// Threads of the pools and the executors with threads of their own may. The few threads that all tasks share may not:
+/// Threads of the pools and of executors with dedicated threads may. The few threads that all tasks share may not:
 /// while one waits, no actor makes progress on it. Tests hold every call that can wait against this.
 public enum ThreadRole {
-    /// Whether the calling thread may block.
-    public static var mayBlock: Bool { cposix_thread_may_block() != 0 }
-
     /// Declares that the calling thread may block, until it ends.
     public static func markMayBlock() { cposix_thread_set_may_block(1) }
 

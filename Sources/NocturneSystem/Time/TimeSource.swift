@@ -25,6 +25,9 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// 0 to 999,999,999.
     public var nanoseconds: Int
 
+    /// - Parameters:
+    ///   - seconds: since 1970, UTC.
+    ///   - nanoseconds: 0 to 999,999,999.
     public init(seconds: Int, nanoseconds: Int = 0) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
@@ -71,5 +74,38 @@ public struct SystemTime: TimeSource {
         var rest = timespec(tv_sec: time_t(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         var left = timespec()
         while nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
+    }
+}
+
+/// UTC, RFC 3339, to the millisecond.
+public enum Timestamp {
+    /// The present moment by the system clock.
+    public static func now() -> String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return string(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
+    }
+
+    /// - Parameters:
+    ///   - seconds: since 1970, UTC.
+    ///   - nanoseconds: 0 to 999,999,999; cut to milliseconds.
+    public static func string(seconds: Int, nanoseconds: Int) -> String {
+        var parts = tm()
+        var seconds = time_t(seconds)
+        gmtime_r(&seconds, &parts)
+        func digits(_ value: Int, _ width: Int) -> String {
+            let text = String(value)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        let date = "\(Int(parts.tm_year) + 1900)-\(digits(Int(parts.tm_mon) + 1, 2))-\(digits(Int(parts.tm_mday), 2))"
+        let clock = "\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):\(digits(Int(parts.tm_sec), 2))"
+        return "\(date)T\(clock).\(digits(nanoseconds / 1_000_000, 3))Z"
+    }
+}
+
+extension Duration {
+    /// Seconds as a floating-point number.
+    public var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 }

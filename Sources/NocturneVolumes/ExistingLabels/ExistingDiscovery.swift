@@ -4,28 +4,49 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
 /// Finds the segmentations, structure sets and label maps in the inputs, and the images they refer to.
-struct ExistingDiscovery {
+struct ExistingDiscovery: InputClaims {
     let options: ExistingLabelsOptions
+    let request: DiscoveryRequest
     let scope: ComputeScope
+    private let dicom: DICOMInputs
 
-    func run(_ request: DiscoveryRequest) throws -> Discovery {
-        var walk = FileWalk(request: request, flag: scope.flag)
-        try walk.run()
-        let others = walk.files.filter { !VolumeDiscovery.isNIfTIName($0.fileName) }
-        let (scan, files) = try DICOMFiles.scan(others, request, rules: DICOMSeriesRules(), scope: scope)
-        let patients = DICOMFiles.patients(scan, walk.paths, request)
-        var items = walk.unusable(model: ExistingLabels.model)
-        let maps = try LabelMapDiscovery(options: options, request: request, patients: patients, scope: scope)
-            .run(walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) })
-        items += maps.items + maps.others.map { otherFile($0, request, noLabelMap) }
-        items += (scan.rejectedFiles.map(\.path) + scan.notDICOM).compactMap { files[$0] }.map {
-            otherFile($0, request)
+    init(_ options: ExistingLabelsOptions, _ request: DiscoveryRequest, _ files: InputFiles, scope: ComputeScope) {
+        (self.options, self.request, self.scope) = (options, request, scope)
+        dicom = DICOMInputs(request, files, scope: scope)
+    }
+
+    /// Labels refer to images anywhere in the inputs: all are one family.
+    func claim(_ file: FoundFile) -> FileClaim {
+        guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
+        if FoundVolume.isNIfTIName(file.fileName) { return .member(family: "labels and images") }
+        switch dicom.header(of: file) {
+        case .object: return .member(family: "labels and images")
+        case .fault(let error) where error.code == .mediaDirectory: return .directory(of: dicom.listed(by: file))
+        case .fault, .notDICOM: return .none(Self.noLabels)
         }
+    }
+
+    func soughtWords() -> [String: SoughtWords] { dicom.soughtWords() }
+
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to found: FoundItems) throws {
+        let all = families.flatMap(\.self).sorted()
+        let named = all.filter { FoundVolume.isNIfTIName($0.fileName) }
+        let scan = try dicom.series(
+            of: all.filter { !FoundVolume.isNIfTIName($0.fileName) },
+            rules: DICOMSeriesRules()
+        )
+        let files = Dictionary(all.map { ($0.path, $0) }) { first, _ in first }
+        let maps = try LabelMapDiscovery(options: options, request: request, patients: patients, scope: scope)
+            .run(named)
+        try found.add(contentsOf: maps.items.map(ordered))
+        var others = maps.others.map { other($0, patients, Self.noLabelMap) }
+        others += (scan.rejected.map(\.file) + scan.notDICOM).map { other($0, patients) }
         let images = SourceImages(scan.series)
         for series in scan.series {
             try scope.check()
@@ -33,45 +54,56 @@ struct ExistingDiscovery {
             for object in objects {
                 guard let file = files[object.path] else { continue }
                 request.trace.willRead([file.path])
-                items.append(
-                    try item(object, file, images, files, (request.identifiers, patients.words(of: file.path)))
-                )
+                let shown = (request.identifiers, patients.words(of: file.path))
+                try found.add(ordered(try item(object, file, images, files, shown)))
             }
             // The images of a series are reported as one item.
             let taken = Set(objects.map(\.path))
             let rest = series.files.compactMap { taken.contains($0) ? nil : files[$0] }
-            if let first = rest.min() {
-                items.append(otherFile(first, request, isSeries: rest.count > 1))
-            }
+            if let first = rest.min() { others.append(other(first, patients, isSeries: rest.count > 1)) }
         }
         request.trace.end()
-        return Discovery(
-            items: items.sorted { ($0.path, $0.key) < ($1.path, $1.key) },
-            notes: walk.notes,
-            patients: patients
-        )
+        // Several series of one folder are reported once.
+        var paths: Set<String> = []
+        for (item, file) in others where paths.insert(item.path).inserted {
+            try found.add(ordered(item), unlessOthersClaim: file)
+        }
     }
 
-    private let noLabelMap =
+    private static let noLabels = ItemReason.discovered(
+        .unknownFormat,
+        "neither a DICOM segmentation nor a structure set"
+    )
+    private static let noLabelMap = ItemReason.discovered(
+        .unknownFormat,
         "not a label map by its folder, its header or its name; --label-images names the folder of the images"
+    )
 
-    private func otherFile(
+    private func ordered(_ item: DiscoveredItem) -> DiscoveredItem {
+        var item = item
+        item.order = item.path
+        return item
+    }
+
+    /// A file, or the images of a series, as not an input.
+    private func other(
         _ file: FoundFile,
-        _ request: DiscoveryRequest,
-        _ reason: String = "neither a DICOM segmentation nor a structure set",
+        _ patients: PatientFolders,
+        _ reason: ItemReason = ExistingDiscovery.noLabels,
         isSeries: Bool = false
-    ) -> DiscoveredItem {
-        let key = DiscoveredItem.fileKeyPrefix + file.path
-        return DiscoveredItem(
+    ) -> (item: DiscoveredItem, file: FoundFile) {
+        let (key, words) = (DiscoveredItem.fileKeyPrefix + file.path, patients.words(of: file.path))
+        var item = DiscoveredItem(
             key: key,
-            name: request.shownNames.itemName(isSeries ? file.folderName : file.fileName, key: key),
+            name: ShownNames(request.identifiers, words: words)
+                .itemName(isSeries ? file.folderName : file.fileName, key: key),
             model: ExistingLabels.model,
-            source: "{}",
             path: isSeries ? file.folderPath : file.path,
             fingerprint: ContentDigest.of(key),
-            inputs: [InputStamp(file.path)],
-            problem: .unknown(.discovered(.unknownFormat, reason))
+            inputs: [InputStamp(file.path)]
         )
+        (item.problem, item.words) = (.setAside(reason), words)
+        return (item, file)
     }
 
     // MARK: Items
@@ -80,7 +112,7 @@ struct ExistingDiscovery {
         _ object: LabelObject,
         _ file: FoundFile,
         _ images: SourceImages,
-        _ files: FoundFiles,
+        _ files: [String: FoundFile],
         _ shown: (policy: IdentifierPolicy, words: [String])
     ) throws -> DiscoveredItem {
         let key = "labels:" + file.path
@@ -89,7 +121,6 @@ struct ExistingDiscovery {
             key: key,
             name: names.itemName((file.fileName as NSString).deletingPathExtension, key: key),
             model: ExistingLabels.model,
-            source: "{}",
             path: file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
@@ -109,7 +140,7 @@ struct ExistingDiscovery {
             let slices = found.series?.files.compactMap { files[$0] } ?? []
             source.image = found.series.flatMap { VolumeSource($0, files: slices, model: ExistingLabels.model) }
             source.image?.notes = nil
-            let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let optionTexts = options.fingerprintTexts()
             let stamps = [file.stamp] + slices.map(\.stamp)
             item.fingerprint = ContentDigest.of(
                 (["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps).joined(separator: "\n")
@@ -119,7 +150,7 @@ struct ExistingDiscovery {
                 item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
             }
         } catch let error as DICOMReadError {
-            let reason = ItemReason.discovered(error.faultCode, error.detail)
+            let reason = ItemReason.discovered(error.faultCode, text: error.detail)
             item.problem = error.code == .otherObject ? .setAside(reason) : .refused(reason)
         }
         return item
@@ -133,7 +164,7 @@ struct ExistingDiscovery {
         do throws(DICOMReadError) {
             own = .success(try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits))
         } catch {
-            // Frames that do not form a grid of their own may still lie on the images' grid.
+            // Frames that do not form their own grid may still lie on the images' grid.
             own = .failure(error)
         }
         let named = (try? own.get()).map { ($0.referencedSeriesUID, $0.frameOfReferenceUID) }
@@ -152,7 +183,8 @@ struct ExistingDiscovery {
         let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
         let header: DICOMSegmentationHeader
         if let chosen { header = chosen.header } else { header = try own.get() }
-        let notes = chosen == nil ? [candidates.reason(fits: fitting.count)] : []
+        let note = chosen == nil ? candidates.note(fits: fitting.count) : candidates.substitution
+        let notes = note.map { [$0] } ?? []
         return (
             ExistingSource(
                 kind: .segmentation,
@@ -179,12 +211,14 @@ struct ExistingDiscovery {
             frameOfReference: frame
         )
         let chosen = candidates.isNamed || candidates.series.count == 1 ? candidates.series.first : nil
-        var notes: [String] = []
-        if let chosen {
+        var notes: [Note] = []
+        if chosen != nil, let substitution = candidates.substitution {
+            notes.append(substitution)
+        } else if let chosen {
             let missing = set.missingImages(among: Set(chosen.slices.map(\.object.sopInstanceUID))).count
-            if missing > 0 { notes.append("\(missing) of the images it refers to are not among the inputs") }
+            if missing > 0 { notes.append(.imagesMissing(missing)) }
         } else {
-            notes.append(candidates.reason(fits: candidates.series.count))
+            notes.append(candidates.note(fits: candidates.series.count))
         }
         let contours = set.regions.flatMap { $0.contours.map(\.points) }
         guard !contours.isEmpty else {

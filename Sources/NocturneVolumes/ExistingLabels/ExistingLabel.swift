@@ -1,3 +1,4 @@
+import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
 
@@ -9,8 +10,8 @@ struct ExistingLabel: Sendable {
     let number: Int
     let name: String
     let description: String
-    let color: DICOMDisplayColor?
-    let code: DICOMCode?
+    let color: LabelColor?
+    let code: CodedConcept?
     /// For a segment AUTOMATIC, SEMIAUTOMATIC or MANUAL; for a region its RT ROI interpreted type. Empty if not given.
     let kind: String
     /// The index of its label volume.
@@ -71,19 +72,19 @@ struct ExistingLabel: Sendable {
     }
 
     /// The colour used in pictures: the label's own, or one of eight contrasting colours.
-    var displayColor: DICOMDisplayColor { color ?? Self.palette[(Int(value) - 1) % Self.palette.count] }
+    var displayColor: LabelColor { color ?? Self.palette[(Int(value) - 1) % Self.palette.count] }
 
-    /// Contrasting colours for what has none of its own.
-    static let palette: [DICOMDisplayColor] = [
+    /// Contrasting colours for labels without their own colour.
+    static let palette: [LabelColor] = [
         (230, 97, 1), (94, 60, 153), (27, 158, 119), (231, 41, 138), (102, 166, 30), (230, 171, 2), (55, 126, 184),
         (166, 86, 40),
-    ].map { DICOMDisplayColor(red: $0.0, green: $0.1, blue: $0.2) }
+    ].map { LabelColor(red: $0.0, green: $0.1, blue: $0.2) }
 
     /// Some file systems do not distinguish upper and lower case.
     private static func named(_ labels: [ExistingLabel]) -> [ExistingLabel] {
         var taken: Set<String> = []
         return labels.map { label in
-            let stem = safe(label.name)
+            let stem = safe(label.name) ?? "label-\(label.value)"
             var name = stem
             var number = 2
             while !taken.insert(name.lowercased()).inserted {
@@ -96,17 +97,13 @@ struct ExistingLabel: Sendable {
         }
     }
 
-    private static func safe(_ name: String) -> String {
+    /// Nil for a name without a letter or digit of ASCII, of which nothing would be left.
+    private static func safe(_ name: String) -> String? {
+        guard name.contains(where: { $0.isASCII && ($0.isLetter || $0.isNumber) }) else { return nil }
         var safe = String(
             name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-@+=".contains($0)) ? $0 : "_" }.prefix(120)
         )
         while safe.hasPrefix(".") || safe.hasPrefix("-") { safe.removeFirst() }
-        return safe.isEmpty ? "label" : safe
-    }
-}
-
-extension DICOMDisplayColor {
-    var hexadecimal: String {
-        "#" + [red, green, blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return safe
     }
 }

@@ -31,7 +31,7 @@ extension ExistingLabels {
         let scope = context.scope
         let labels = inferred.labels
         let image = inferred.image == nil ? nil : inferred.source.image
-        let unit = try image.map { try MeasuredUnit(of: $0, scope: scope) } ?? MeasuredUnit(modality: nil)
+        let unit = try image.map { try MeasuredUnit(of: $0, scope: scope) } ?? MeasuredUnit(nil)
         var found: [Int: LabelMeasurement] = [:]
         for (place, volume) in inferred.volumes.enumerated() {
             let own = labels.indices.filter { labels[$0].volume == place }
@@ -52,7 +52,7 @@ extension ExistingLabels {
                 detail: "a label belongs to no label volume"
             )
         }
-        let preview = options.preview == .none ? nil : try preview(of: inferred, measurements, scope)
+        let preview = options.surfaces.preview == .none ? nil : try preview(of: inferred, measurements, scope)
         return MeasuredLabels(
             maps: LabelMaps(
                 source: inferred.source,
@@ -94,11 +94,11 @@ extension ExistingLabels {
                 maps.labels.map { ($0.value, SIMD3($0.displayColor.red, $0.displayColor.green, $0.displayColor.blue)) }
             ) { first, _ in first },
             window: isBlack
-                ? .fixed(lower: 0, upper: 1) : options.pictures.window?.pictureWindow ?? headerWindow ?? .percentiles,
+                ? .fixed(lower: 0, upper: 1) : options.surfaces.window?.pictureWindow ?? headerWindow ?? .percentiles,
             labelled: VoxelBox(around: measurements.compactMap(\.boundingBox)),
-            drawsSurface: options.preview == .full
+            drawsSurface: options.surfaces.preview == .full
         )
-        preview.labelOpacity = options.pictures.labelOpacity
+        preview.labelOpacity = options.surfaces.labelOpacity
         return try preview.image(scope: scope)
     }
 
@@ -128,7 +128,7 @@ extension ExistingLabels {
         let folder: String
         /// By index of the label.
         let meshes: [Int: SegmentationResult.Mesh]
-        let notes: [String]
+        let notes: [Note]
     }
 
     func render(
@@ -137,13 +137,12 @@ extension ExistingLabels {
         _ context: StageContext
     ) throws -> MeshedLabels {
         let folder = context.staging + "/meshes"
-        guard let format = options.meshes.format else {
+        guard let format = options.surfaces.meshes.format else {
             return MeshedLabels(measured: finished, folder: folder, meshes: [:], notes: [])
         }
         try FileSystem.makeFolder(context.staging)
-        FileSystem.remove(folder)
-        try FileSystem.makeFolder(folder)
-        let writer = SurfaceWriter(format, frame: options.frame, folder: folder, scope: context.scope)
+        try FileSystem.makeEmptyFolder(folder)
+        let writer = SurfaceWriter(format, frame: options.surfaces.frame, folder: folder, scope: context.scope)
         let (meshes, notes) =
             finished.maps.source.kind == .structureSet
             ? try extruded(finished, writer, context.scope) : try extracted(finished, writer, context.scope)
@@ -151,7 +150,7 @@ extension ExistingLabels {
         return MeshedLabels(measured: finished, folder: folder, meshes: meshes, notes: notes)
     }
 
-    private typealias Surfaces = (meshes: [Int: SegmentationResult.Mesh], notes: [String])
+    private typealias Surfaces = (meshes: [Int: SegmentationResult.Mesh], notes: [Note])
 
     /// Surfaces around the voxels of a segmentation.
     private func extracted(
@@ -169,11 +168,10 @@ extension ExistingLabels {
             let forecast = try SurfaceForecast(of: volume, scope: scope)
             let isSmall = { index in forecast.workingBytes(of: maps.labels[index].value) <= bytes }
             let places = Dictionary(own.map { (maps.labels[$0].value, $0) }) { first, _ in first }
-            try SurfaceExtractor.forEachSurface(
+            try forecast.forEachSurface(
                 of: own.filter(isSmall).map { maps.labels[$0].value },
                 in: volume,
                 within: bytes,
-                forecast: forecast,
                 scope: scope
             ) { value, surface in
                 guard !surface.isEmpty, let index = places[value] else { return }
@@ -181,7 +179,10 @@ extension ExistingLabels {
             }
             for index in own where !isSmall(index) {
                 surfaces.notes.append(
-                    "no surface for \(maps.labels[index].name): it needs more memory than planned for surfaces"
+                    Note(
+                        "surface.tooLarge",
+                        "no surface for \(maps.labels[index].name): it needs more memory than planned for surfaces"
+                    )
                 )
             }
         }
@@ -204,11 +205,16 @@ extension ExistingLabels {
                 scope: scope
             )
             if made.omitted > 0 {
-                surfaces.notes.append("\(label.name): the surface omits \(made.omitted) contours")
+                surfaces.notes.append(
+                    Note("surface.contoursOmitted", "\(label.name): the surface omits \(made.omitted) contours")
+                )
             }
             if made.selfIntersectingPlanes > 0 {
                 surfaces.notes.append(
-                    "\(label.name): contours cross each other in \(made.selfIntersectingPlanes) planes"
+                    Note(
+                        "surface.contoursCross",
+                        "\(label.name): contours cross each other in \(made.selfIntersectingPlanes) planes"
+                    )
                 )
             }
             guard !made.mesh.isEmpty else { continue }

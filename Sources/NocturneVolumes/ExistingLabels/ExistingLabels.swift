@@ -1,11 +1,14 @@
+import Foundation
 public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+package import NocturneInference
 public import NocturneJournal
 import NocturnePostprocess
-import NocturneRecipeSupport
-import NocturneSystem
+package import NocturneRecipeSupport
+package import NocturneReport
+package import NocturneSystem
 
 /// Measures existing labels: reads DICOM segmentations, structure sets and NIfTI label maps, and writes label maps, surfaces and
 /// measurements.
@@ -21,8 +24,12 @@ public struct ExistingLabels: Recipe {
 
     // MARK: Discovery and planning
 
-    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        try ExistingDiscovery(options: options, scope: scope).run(request)
+    public func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims {
+        ExistingDiscovery(options, request, files, scope: scope)
     }
 
     public func sharedBytes(threads: Int) throws -> Int { 0 }
@@ -52,7 +59,7 @@ public struct ExistingLabels: Recipe {
         let source: ExistingSource
         let content: Content
         let image: Volume?
-        let notes: [String]
+        let notes: [Note]
     }
 
     func load(_ source: ExistingSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedLabels {
@@ -79,14 +86,17 @@ public struct ExistingLabels: Recipe {
             )
             notes += read.notes
             content = .structureSet(read)
-        case .labelMap: content = .labelMap(try NamedLabelMap(source, scope: context.scope))
+        case .labelMap:
+            let read = try NamedLabelMap(source, scope: context.scope)
+            notes += read.notes
+            content = .labelMap(read)
         }
         let (image, faults) = try self.image(of: source, context.scope)
         return LoadedLabels(source: source, content: content, image: image, notes: notes + faults)
     }
 
     /// The source images, or a note why they cannot be read. The labels do not depend on them.
-    private func image(of source: ExistingSource, _ scope: ComputeScope) throws -> (Volume?, [String]) {
+    private func image(of source: ExistingSource, _ scope: ComputeScope) throws -> (Volume?, [Note]) {
         if let image = source.image, image.format == .nifti { return try niftiImage(image, scope) }
         guard let names = source.image?.sliceNames else { return (nil, []) }
         do {
@@ -99,7 +109,7 @@ public struct ExistingLabels: Recipe {
                     detail: "the slice positions have changed since the series was found"
                 )
             }
-            var readerNotes: [String] = []
+            var readerNotes: [Note] = []
             let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
             return (volume, readerNotes)
         } catch let error as DICOMReadError {
@@ -107,7 +117,7 @@ public struct ExistingLabels: Recipe {
                 .decoderFailed, .wrongPixelLength, .missingPixelData, .unsupportedPixels,
             ]
             guard ofPixels.contains(error.code) else { throw error }
-            return (nil, ["intensities are not measured: the source images cannot be read: \(error.detail)"])
+            return (nil, [.noIntensities("the source images cannot be read: \(error.detail)")])
         }
     }
 
@@ -119,7 +129,7 @@ public struct ExistingLabels: Recipe {
         let image: Volume?
         /// For a structure set, in the order of ``labels``.
         let contours: [[[SIMD3<Double>]]]
-        let notes: [String]
+        let notes: [Note]
     }
 
     func prepare(
@@ -155,7 +165,7 @@ public struct ExistingLabels: Recipe {
         _ set: DICOMStructureSet,
         _ source: ExistingSource,
         _ image: Volume?,
-        _ notes: [String],
+        _ notes: [Note],
         _ scope: ComputeScope
     ) throws -> LabelMaps {
         var notes = notes
@@ -174,7 +184,9 @@ public struct ExistingLabels: Recipe {
             notes += added.summary.notes(about: region.name)
         }
         let made = volumes.frozen()
-        if made.count > 1 { notes.append("regions overlap: they are stored in \(made.count) label volumes") }
+        if made.count > 1 {
+            notes.append(Note("labels.overlap", "regions overlap: they are stored in \(made.count) label volumes"))
+        }
         return LabelMaps(
             source: source,
             labels: labels,
@@ -192,5 +204,40 @@ public struct ExistingLabels: Recipe {
 
     public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try ExistingLabelsResult.recognize(folder: folder, fingerprint: fingerprint)
+    }
+}
+
+/// Existing segmentations, structure sets and label maps as items: the entry in the registry.
+package enum ExistingLabelsKind: RecipeKind {
+    package static let task = ExistingLabels.model
+    package static let purpose = "read existing labels"
+    package static let settings: (any ModelSettings.Type)? = nil
+    package static let enablingOption: String? = ExistingLabelsOptions.enabling
+    package static let resultSchema = JSONSchema(own: PackageResources.existing_result_schema_json)
+
+    package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {
+        ExistingLabels(options: options)
+    }
+
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(ExistingLabelsResult.self, from: Data(result))
+        var parts = ReviewParts(.volume, files: result.files, titles: SegmentationResult.pictureTitles)
+        parts.labels = result.labels.map {
+            ReviewParts.Label(
+                value: $0.value,
+                name: $0.name,
+                color: $0.color ?? "#808080",
+                mesh: $0.mesh?.reviewFile
+            )
+        }
+        return parts
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try ExistingLabelsResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 }

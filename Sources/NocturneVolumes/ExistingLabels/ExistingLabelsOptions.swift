@@ -1,55 +1,54 @@
-public import NocturneCore
-public import NocturneFormats
+import ArgumentParser
 public import NocturneRecipeSupport
-import NocturneSystem
 
 /// The options of a batch that processes segmentations and structure sets.
-public struct ExistingLabelsOptions: Sendable, Hashable {
-    public var meshes: MeshSelection
-    /// The frame of mesh coordinates.
-    public var frame: PatientFrame
-    /// What the preview shows.
-    public var preview: PreviewContent
-    /// How pictures are drawn.
-    public var pictures = PictureOptions()
-    /// The folder with the images of label maps; nil to find them by their names.
-    public var imageFolder: String?
-    /// The JSON file that names the labels of label maps.
-    public var namesFile: String?
-
-    public init(meshes: MeshSelection = .stl, frame: PatientFrame = .lps, preview: PreviewContent = .full) {
-        self.meshes = meshes
-        self.frame = frame
-        self.preview = preview
-    }
-
-    /// What a result and its fingerprint may contain: no local path.
-    var shownInResults: [String: String] { shown.filter { !["label-images", "label-names"].contains($0.key) } }
-
-    var surfaces: SegmentationOptions { SegmentationOptions(meshes: meshes, frame: frame, preview: preview) }
-}
-
-extension ExistingLabelsOptions: RecipeOptions {
+public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
+    package static let title = "Existing labels"
     /// The option that enables this recipe.
-    private static let option = "existing-labels"
+    package static let enabling = "existing-labels"
 
-    package var shown: [String: String] {
-        var shown = [Self.option: "yes", "meshes": meshes.rawValue, "frame": frame.rawValue]
-        if preview != .full { shown["preview"] = preview.rawValue }
-        shown.merge(pictures.shown) { $1 }
-        if let imageFolder { shown["label-images"] = imageFolder }
-        if let namesFile { shown["label-names"] = namesFile }
-        return shown
-    }
+    package var surfaces = SurfaceOptions()
+    package var isEnabled = false
+    /// The folder with the images of label maps; nil to find them by their names.
+    package var imageFolder: String?
+    /// The JSON file that names the labels of label maps.
+    package var namesFile: String?
 
-    public init() { self.init(meshes: .stl) }
+    package static let sections = [RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.self)]
 
-    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
-        guard try options.flag(Self.option) else { return nil }
-        self.init(
-            meshes: try options.value("meshes") ?? .stl,
-            frame: try options.value("frame") ?? .lps,
-            preview: try options.value("preview") ?? .full
-        )
+    package static let options: [Entry] = [
+        Entry(
+            enabling,
+            \.isEnabled,
+            "Also process the DICOM segmentations, structure sets and NIfTI label maps in the inputs. Needs no model."
+        ).main,
+        Entry(
+            path: "label-images",
+            \.imageFolder,
+            ArgumentHelp(
+                "With --existing-labels, the folder with the images of NIfTI label maps, by the same names; then every other "
+                    + "NIfTI file is a label map. Default: found as in nnU-Net's labelsTr and imagesTr, and by endings such as "
+                    + "_seg.",
+                valueName: "folder"
+            ),
+            check: { try ReferenceInstruction.check($0, "images") }
+        ).completed(.directory),
+        Entry(
+            path: "label-names",
+            \.namesFile,
+            ArgumentHelp(
+                "With --existing-labels, the names of labels in NIfTI label maps: a JSON file such as nnU-Net's dataset.json.",
+                valueName: "file"
+            ),
+            check: { _ = try LabelNameFile($0) }
+        ),
+    ]
+
+    public init() {}
+
+    package func check() throws {
+        guard isEnabled || imageFolder == nil && namesFile == nil else {
+            throw ValidationError("--label-images and --label-names are about label maps; add --existing-labels.")
+        }
     }
 }

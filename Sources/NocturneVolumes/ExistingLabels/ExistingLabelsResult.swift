@@ -13,8 +13,8 @@ struct ExistingLabelsResult: ItemResult {
         let shape: [Int]
         let spacingMm: [Double]
         let orientation: String
-        /// Of measured intensities: ``ImageUnit``. Absent in results of 0.1.0.
-        let intensityUnit: String?
+        /// Of measured intensities: ``ImageUnit``.
+        let intensityUnit: String
         /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
         let affineRas: [[Double]]
     }
@@ -46,7 +46,7 @@ struct ExistingLabelsResult: ItemResult {
         @Nullable var boundingBox: SegmentationResult.Box?
         /// Null if the grid is only as large as the object.
         @Nullable var touchesBorder: Bool?
-        /// Whose voxels touch at faces, edges or corners. Absent in results of 0.1.0, as is the share.
+        /// Whose voxels touch at faces, edges or corners.
         let components: Int?
         /// Of the label's voxels; absent for a label that is not there.
         let largestComponentShare: Double?
@@ -69,11 +69,12 @@ struct ExistingLabelsResult: ItemResult {
     let labels: [Label]
     let files: [ItemFile]
     var notes: [String]
+    var noteCodes: [Note.Code]?
 
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] {
         let unit = source.intensityUnit
-        return (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
+        return ImageUnit.spacingRows(source.spacingMm)
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
     }
 }

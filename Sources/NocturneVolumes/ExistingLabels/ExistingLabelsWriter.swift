@@ -41,6 +41,7 @@ struct ExistingLabelsWriter {
         let geometry = maps.source.geometry
         let spacing = geometry.spacing
         let image = meshed.measured.hasIntensities ? maps.source.image : nil
+        let notes = maps.source.shown(maps.notes + meshed.notes + emptyNotes)
         let result = ExistingLabelsResult(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
@@ -60,22 +61,23 @@ struct ExistingLabelsWriter {
                 let suv = meshed.measured.unit.suv.map(SegmentationResult.SUV.init)
                 return ExistingLabelsResult.Image(modality: $0.modality ?? "", files: $0.files.count, suv: suv)
             },
-            options: options.shownInResults,
+            options: options.inResults,
             labels: maps.labels.indices.map(entry),
             files: try written.map { try ItemFile($0, in: folder) },
-            notes: maps.notes + meshed.notes + emptyNotes
+            notes: notes.texts,
+            noteCodes: notes.codes
         )
-        return try result.write(into: folder, of: maps.source)
+        return try result.write(into: folder, notes)
     }
 
     private func file(_ place: Int) -> String {
         place == 0 ? "segmentation.nii.gz" : "segmentation-\(place + 1).nii.gz"
     }
 
-    private var emptyNotes: [String] {
+    private var emptyNotes: [Note] {
         let empty = maps.labels.indices.filter { meshed.measured.measurements[$0].voxelCount == 0 }
         let names = empty.map { maps.labels[$0].name }.joined(separator: ", ")
-        return empty.isEmpty ? [] : ["labels without voxels: " + names]
+        return empty.isEmpty ? [] : [Note("labels.empty", "labels without voxels: \(names)")]
     }
 
     private func entry(_ index: Int) -> ExistingLabelsResult.Label {
@@ -91,7 +93,7 @@ struct ExistingLabelsWriter {
             name: label.name,
             description: label.description,
             kind: label.kind,
-            color: label.color?.hexadecimal,
+            color: label.color?.description,
             code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
             file: file(label.volume),
             status: isWhole || !isPresent ? measured.status.rawValue : "present",

@@ -1,7 +1,11 @@
-package import NocturneBatch
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
+package import NocturneOutput
+import NocturnePictures
+import NocturnePostprocess
 public import NocturneRecipeSupport
+import NocturneSystem
 
 /// What the recipe stores in the journal to locate an object again and to plan for it without reading pixels.
 public struct ExistingSource: ItemSource {
@@ -22,7 +26,7 @@ public struct ExistingSource: ItemSource {
     var mostPoints = 0
     var bytes: Int
     /// Notes from discovery.
-    var notes: [String]
+    var notes: [Note]
     /// The file that names the labels of a label map; nil where its header does, or nothing does.
     var namesFile: String?
     package var identifiers: IdentifierPolicy?
@@ -44,4 +48,71 @@ public struct ExistingSource: ItemSource {
     static func volumes(atMost bound: Int, of shape: VolumeShape) -> Int {
         min(max(bound, 1), 64, max(8, (1 << 30) / (2 * shape.count)))
     }
+}
+
+/// Plans every large buffer of an object from the facts known before its pixels are read.
+struct ExistingMemory {
+    let source: ExistingSource
+    let options: ExistingLabelsOptions
+
+    private var shape: VolumeShape { source.geometry.shape }
+    private var voxels: Int { shape.count }
+    private var isStructureSet: Bool { source.kind == .structureSet }
+    private var surfaceBytes: Int { options.surfaces.meshes == .none ? 0 : VolumeMemory.surfaceBytes(shape) }
+
+    /// - Parameter lean: ignored; objects have no lean plan.
+    func plan(threads: Int, lean: Bool) -> ItemPlan {
+        let contours = isStructureSet ? 400 * source.points : surfaceBytes / 4
+        return ItemPlan(
+            buffers: reading(threads) + finishing(threads),
+            steps: 1,
+            isLean: lean,
+            diskBytes: voxels * source.volumes / 4 + (1 << 20) + contours
+        )
+    }
+
+    private func reading(_ threads: Int) -> [PlannedBuffer] {
+        let decoder = source.image?.decoderBytes ?? VolumeSource.minimumDecoderBytes
+        let reordered = source.kind == .labelMap ? voxels * 2 : 0
+        let filling = voxels * 2 + 64 * source.points + (shape.sliceCount + shape.y) * threads
+        return [
+            // Without images, the black background that labels are drawn on.
+            PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),
+            PlannedBuffer("object's file", bytes: 2 * source.bytes, from: .load, through: .load),
+            PlannedBuffer("decoder", bytes: decoder * threads, from: .load, through: .load),
+            PlannedBuffer("contours", bytes: 64 * source.points, from: .load, through: .render),
+            PlannedBuffer(
+                "label volumes",
+                bytes: voxels * 2 * source.volumes,
+                from: isStructureSet ? .prepare : .load,
+                through: .write
+            ),
+            PlannedBuffer("labels in the order of the file", bytes: reordered, from: .load, through: .load),
+            PlannedBuffer(
+                "contours being filled",
+                bytes: isStructureSet ? filling : 0,
+                from: .prepare,
+                through: .prepare
+            ),
+        ]
+    }
+
+    private func finishing(_ threads: Int) -> [PlannedBuffer] {
+        let drawn = source.volumes > 1 ? voxels * 2 : 0
+        let measuring = max(LabelMeasurer.predictedBytes(threads: threads), ComponentCounter.predictedBytes(shape))
+        let pictures = options.surfaces.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads)
+        let surfaces = isStructureSet ? bytesPerPoint * source.mostPoints + coarseBytes : surfaceBytes
+        return [
+            PlannedBuffer("labels as drawn", bytes: drawn, from: .finish, through: .finish),
+            PlannedBuffer("measuring", bytes: measuring, from: .finish, through: .finish),
+            PlannedBuffer("pictures", bytes: pictures, from: .finish, through: .finish),
+            PlannedBuffer("surfaces", bytes: surfaces, from: .render, through: .render),
+            PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
+        ]
+    }
+
+    /// About two vertices and four triangles: while they are smoothed, in the surface and during measurement.
+    private let bytesPerPoint = 640
+    /// For contours with few corners, whose surface has more vertices than they have; and for the bits of the grid.
+    private let coarseBytes = 32 << 20
 }

@@ -5,6 +5,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneNumerics
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
@@ -56,9 +57,7 @@ struct LabelMapDiscovery {
         guard let folder = options.imageFolder else { return nil }
         var request = request
         request.inputs = [folder]
-        var walk = FileWalk(request: request, flag: scope.flag)
-        try walk.run()
-        let files = walk.files.filter { VolumeDiscovery.isNIfTIName($0.fileName) }
+        let files = try InputSearch.files(request, flag: scope.flag).filter { FoundVolume.isNIfTIName($0.fileName) }
         return (folder, Dictionary(files.map { ($0.name, $0) }) { first, _ in first })
     }
 
@@ -71,9 +70,8 @@ struct LabelMapDiscovery {
         let key = "labels:" + file.path
         var item = DiscoveredItem(
             key: key,
-            name: names.itemName(VolumeDiscovery.stem(file.fileName), key: key),
+            name: names.itemName(FoundVolume.stem(file.fileName), key: key),
             model: ExistingLabels.model,
-            source: "{}",
             path: file.path,
             fingerprint: ContentDigest.of(key),
             inputs: [InputStamp(file.path)]
@@ -83,7 +81,7 @@ struct LabelMapDiscovery {
         switch headers[file.path] {
         case .success(let found): header = found
         case .failure(let error):
-            item.problem = .refused(.discovered(FaultCode(of: error), error.detail))
+            item.problem = .refused(.discovered(FaultCode(of: error), text: error.detail))
             return item
         case nil:
             item.problem = .refused(.discovered(.unreadable, "its header was not read"))
@@ -107,7 +105,7 @@ struct LabelMapDiscovery {
         source.identifiers = request.identifiers
         source.words = words.isEmpty ? nil : words
         let used = [file] + (image == nil ? [] : [pair.image].compactMap(\.self)) + [labelNames].compactMap(\.self)
-        let optionTexts = options.shownInResults.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        let optionTexts = options.fingerprintTexts()
         let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + used.map(\.stamp)
         item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
         item.inputs = used.map { InputStamp($0.path) }
@@ -122,14 +120,13 @@ struct LabelMapDiscovery {
         of pair: LabelMapPairs.Pair,
         _ header: NIfTIHeader,
         _ headers: [String: Header]
-    ) -> (VolumeSource?, note: String?) {
-        let prefix = "intensities are not measured: "
-        guard let file = pair.image else { return (nil, prefix + "no image of this label map was found") }
+    ) -> (VolumeSource?, note: Note?) {
+        guard let file = pair.image else { return (nil, .noIntensities("no image of this label map was found")) }
         switch headers[file.path] {
         case .success(let image):
             guard GridMapping(of: header.geometry, in: image.geometry) != nil else {
                 let difference = LabelVolume.difference(image.geometry, header.geometry)
-                return (nil, prefix + "the image \(file.name) lies on another grid: \(difference)")
+                return (nil, .noIntensities("the image \(file: file.name) lies on another grid: \(own: difference)"))
             }
             let facts = VolumeFacts(image)
             var source = VolumeSource(
@@ -142,12 +139,13 @@ struct LabelMapDiscovery {
             )
             source.window = facts.window
             return (source, nil)
-        case .failure(let error): return (nil, prefix + "the image \(file.name) cannot be read: \(error.detail)")
-        case nil: return (nil, prefix + "the image \(file.name) was not read")
+        case .failure(let error):
+            return (nil, .noIntensities("the image \(file: file.name) cannot be read: \(error.detail)"))
+        case nil: return (nil, .noIntensities("the image \(file: file.name) was not read"))
         }
     }
 
-    /// The file that names the labels: the one given; or nnU-Net's beside the folder, where the header names none.
+    /// The file that names the labels: the one given; or nnU-Net's next to the folder, where the header names none.
     private func namesFile(for file: FoundFile, _ header: NIfTIHeader) -> FoundFile? {
         if let path = options.namesFile {
             return FoundFile(path: path, name: (path as NSString).lastPathComponent, root: "")
@@ -163,6 +161,6 @@ struct LabelMapDiscovery {
 extension NIfTIHeader {
     private static let labelIntent = 1002
 
-    /// Whether the file says of itself that its values are labels.
+    /// Whether the header states that the values are labels.
     fileprivate var holdsLabels: Bool { intentCode == Self.labelIntent || !labelNames.isEmpty }
 }

@@ -1,9 +1,9 @@
-package import NocturneRecipeSupport
+package import NocturneJournal
 
 /// Which NIfTI files among the inputs are label maps, and the images that they belong to: a decision by names and headers.
 ///
 /// A file is a label map when
-/// - the images have a folder of their own (`--label-images`): every file outside that folder;
+/// - the images have their own folder (`--label-images`): every file outside that folder;
 /// - or it lies in a folder whose name begins with `labels`, as nnU-Net's `labelsTr`;
 /// - or its header names labels, or has NIfTI's intent for labels;
 /// - or its name ends with `seg`, `dseg`, `label`, `labels`, `mask` or `segmentation` after a separator, as in BIDS.
@@ -17,11 +17,11 @@ package struct LabelMapPairs {
     /// Files that are neither label maps nor images of one.
     package private(set) var others: [FoundFile] = []
 
-    /// What is known beside the names.
+    /// What is known in addition to the names.
     package struct Facts {
         /// The folder of the images, and the files in it by their path relative to it; nil when none was given.
         package var images: (folder: String, files: [String: FoundFile])?
-        /// Paths of files whose headers say that they hold labels.
+        /// Paths of files whose headers state that they hold labels.
         package var labelled: Set<String> = []
 
         package init(images: (folder: String, files: [String: FoundFile])? = nil, labelled: Set<String> = []) {
@@ -55,8 +55,8 @@ package struct LabelMapPairs {
 
     /// The image with the label map's relative path or name, with or without the number of nnU-Net's first channel.
     private static func image(of labels: FoundFile, among images: [String: FoundFile]) -> FoundFile? {
-        let stem = VolumeDiscovery.stem(labels.name)
-        let stems = [stem, VolumeDiscovery.stem(labels.fileName)]
+        let stem = FoundVolume.stem(labels.name)
+        let stems = [stem, FoundVolume.stem(labels.fileName)]
         for stem in stems.flatMap({ [$0 + "_0000", $0] }) {
             for ending in endings { if let image = images[stem + ending] { return image } }
         }
@@ -83,7 +83,7 @@ package struct LabelMapPairs {
     }
 
     private static func candidates(for file: FoundFile) -> Candidates? {
-        let stem = VolumeDiscovery.stem(file.fileName)
+        let stem = FoundVolume.stem(file.fileName)
         let folder = file.folderPath
         let name = folder.lastIndex(of: "/").map { String(folder[folder.index(after: $0)...]) } ?? folder
         if name.hasPrefix("labels") {

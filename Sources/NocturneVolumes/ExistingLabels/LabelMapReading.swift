@@ -1,7 +1,9 @@
+import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneOutput
 import NocturneSystem
 
 /// A NIfTI label map as it was read.
@@ -10,12 +12,17 @@ struct NamedLabelMap: Sendable {
     /// By value: the labels that the map has or that a file names.
     let names: [UInt16: String]
 
+    /// How its values were read.
+    let notes: [Note]
+
     /// More different values than this are not labels.
     static let mostLabels = 4096
 
     /// - Throws: `NIfTIError`, ``BatchError``, ``VolumeError``, `CancelledError`.
     init(_ source: ExistingSource, scope: ComputeScope) throws {
-        let read = try NIfTIReader.readLabels(at: source.path, scope: scope)
+        var notes: [Note] = []
+        let read = try NIfTIReader.readLabels(at: source.path, scope: scope) { notes.append($0) }
+        self.notes = notes
         labels = try read.labels.arranged(on: source.geometry, nil, scope)
         guard labels.geometry.shape == source.geometry.shape else {
             throw VolumeError(code: .sourceChanged, path: source.path, detail: "the file changed since it was found")
@@ -48,7 +55,7 @@ struct NamedLabelMap: Sendable {
 
 extension ExistingLabels {
     /// The image of a label map, or a note why it cannot be used. The labels do not depend on it.
-    func niftiImage(_ image: VolumeSource, _ scope: ComputeScope) throws -> (Volume?, [String]) {
+    func niftiImage(_ image: VolumeSource, _ scope: ComputeScope) throws -> (Volume?, [Note]) {
         do {
             let read = try NIfTIReader.readVolume(at: image.files[0], scope: scope)
             guard read.volume.geometry == image.geometry else {
@@ -60,7 +67,52 @@ extension ExistingLabels {
             }
             return (read.volume, [])
         } catch let error as NIfTIError where error.code != .outOfMemory {
-            return (nil, ["intensities are not measured: the image cannot be read: \(error.detail)"])
+            return (nil, [.noIntensities("the image cannot be read: \(error.detail)")])
         }
+    }
+}
+
+/// Names of labels in a JSON file: nnU-Net's `dataset.json`, or an object of names and values.
+///
+/// Both directions are read: `{"labels": {"background": 0, "kidney": 1}}` and `{"labels": {"1": "kidney"}}`, with or without
+/// the member `labels`. An entry that is not a single value, such as a region of nnU-Net, names no label.
+struct LabelNameFile {
+    static let name = "dataset.json"
+    private static let limit = 1 << 20
+
+    /// By value, without the background.
+    let names: [UInt16: String]
+
+    /// - Throws: ``BatchError`` that names the file.
+    init(_ path: String) throws(BatchError) {
+        let names: [UInt16: String]?
+        do {
+            names = Self.names(try FileSystem.read(path, limit: Self.limit))
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the names of labels cannot be read: \(error)")
+        }
+        guard let names, !names.isEmpty else {
+            throw BatchError(
+                .inputMissing,
+                path: path,
+                detail: "it names no labels; expected {\"labels\": {\"kidney\": 1, ...}}, as in nnU-Net's dataset.json"
+            )
+        }
+        self.names = names
+    }
+
+    /// Nil for what is not JSON.
+    static func names(_ bytes: [UInt8]) -> [UInt16: String]? {
+        guard let json = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else { return nil }
+        var names: [UInt16: String] = [:]
+        for (key, member) in json["labels"] as? [String: Any] ?? json {
+            if let value = UInt16(key), let name = member as? String {
+                names[value] = name
+            } else if let number = member as? Int, let value = UInt16(exactly: number) {
+                names[value] = key
+            }
+        }
+        names[0] = nil
+        return names
     }
 }

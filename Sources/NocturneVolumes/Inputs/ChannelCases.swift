@@ -3,7 +3,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
-import NocturneRecipeSupport
+import NocturneOutput
 import NocturneSystem
 
 /// Groups files into the cases of a model by nnU-Net's convention: `<case>_0000.nii.gz`, `<case>_0001.nii.gz` and so on
@@ -20,39 +20,30 @@ struct ChannelCases {
         let volume: FoundVolume
     }
 
-    /// - Parameter found: in order.
-    /// - Returns: the cases, in order. Takes 8 bytes of memory a volume, and 24 for each that is named by the convention.
-    func cases(_ found: FileBackedList<FoundVolume>) -> FileBackedList<FoundVolume> {
-        var channels = ChannelPlaces()
-        for (place, volume) in found.enumerated() {
-            if let (path, _) = Self.split(volume) { channels.append(place, path) }
+    /// - Parameter found: volumes in order, with all channels of each case among them.
+    func cases(_ found: [FoundVolume]) -> [FoundVolume] {
+        let channels = Dictionary(grouping: found.filter { Self.split($0) != nil }) { Self.split($0)?.path ?? "" }
+        var seen: Set<String> = []
+        return found.flatMap { volume -> [FoundVolume] in
+            guard let (path, _) = Self.split(volume) else { return withoutChannels(volume) }
+            guard seen.insert(path).inserted else { return [] }
+            let members = (channels[path] ?? []).map { Channel(index: Self.split($0)?.index ?? 0, volume: $0) }
+                .sorted { $0.index < $1.index }
+            return wanted == 1 ? singleChannelCases(members, path) : [multiChannelCase(members, path)]
         }
-        channels.group()
-        var result = FileBackedList<FoundVolume>()
-        for (place, volume) in found.enumerated() {
-            guard let (path, _) = Self.split(volume) else {
-                if wanted == 1 {
-                    result.append(volume)
-                } else if let time = volume.timePoint {
-                    if time.index == 0 { result.append(timeSeries(volume, count: time.count)) }
-                } else {
-                    result.append(withoutNumber(volume))
-                }
-                continue
-            }
-            guard let places = channels.places(from: place) else { continue }
-            // Paths with equal hashes are told apart.
-            let paths = Dictionary(grouping: places.map { found[$0] }) { Self.split($0)?.path ?? path }
-            for (path, volumes) in paths.sorted(by: { $0.key < $1.key }) {
-                let members = volumes.map { Channel(index: Self.split($0)?.index ?? 0, volume: $0) }
-                    .sorted { $0.index < $1.index }
-                result.append(
-                    contentsOf: wanted == 1 ? singleChannelCases(members, path) : [multiChannelCase(members, path)]
-                )
-            }
-        }
-        result.sort { $0.order }
-        return result
+    }
+
+    /// A volume that is not named by the convention.
+    private func withoutChannels(_ volume: FoundVolume) -> [FoundVolume] {
+        guard wanted > 1 else { return [volume] }
+        guard let time = volume.timePoint else { return [withoutNumber(volume)] }
+        return time.index == 0 ? [timeSeries(volume, count: time.count)] : []
+    }
+
+    /// What the paths of all channels of a case begin with; nil for a file that is not named by the convention.
+    static func prefix(of file: FoundFile) -> String? {
+        guard let (name, _) = split(FoundVolume.stem(file.fileName)) else { return nil }
+        return file.folderPath + "/" + name + "_"
     }
 
     /// The path of the case and the number of the channel.
@@ -81,7 +72,7 @@ struct ChannelCases {
         var known = Set(files.map(\.path))
         var siblings: [FoundFile] = []
         for file in files {
-            let stem = VolumeDiscovery.stem(file.fileName)
+            let stem = FoundVolume.stem(file.fileName)
             guard let (name, _) = split(stem) else { continue }
             let ending = file.fileName.dropFirst(stem.count)
             for index in 0..<channels {
@@ -111,11 +102,11 @@ struct ChannelCases {
     /// One refusal for all volumes of a file.
     private func timeSeries(_ first: FoundVolume, count: Int) -> FoundVolume {
         var file = first
-        (file.key, file.name, file.suffix) = ("nifti:" + first.path, VolumeDiscovery.stem(first.files[0].fileName), "")
+        (file.key, file.name, file.suffix) = ("nifti:" + first.path, FoundVolume.stem(first.files[0].fileName), "")
         return refused(
             file,
             "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so on; this file is "
-                + "4-D with \(count) volumes: if they are its channels, write each to a file of its own; a time series is "
+                + "4-D with \(count) volumes: if they are its channels, write each to a separate file; a time series is "
                 + "for models with one channel"
         )
     }
@@ -138,13 +129,13 @@ struct ChannelCases {
         let reason =
             "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), \(model.id) takes 1 "
             + "(\(channelNames)); to use only one, add --include '*_0000*'"
-        return [merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(.channels, reason)))))]
+        return [merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(.channels, text: reason)))))]
     }
 
     private func multiChannelCase(_ channels: [Channel], _ path: String) -> FoundVolume {
         let volumes = channels.map(\.volume)
         func refusal(_ code: FaultCode, _ reason: String) -> FoundVolume {
-            merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(code, reason)))))
+            merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(code, text: reason)))))
         }
         let missing = (0..<wanted).filter { index in !channels.contains { $0.index == index } }.map(Self.digits)
         let surplus = channels.map(\.index).filter { $0 >= wanted }.map(Self.digits)
@@ -159,7 +150,7 @@ struct ChannelCases {
             )
         }
         var facts: VolumeFacts?
-        var notes: [String] = []
+        var notes: [Note] = []
         for (channel, volume) in zip(model.channels, volumes) {
             switch volume.volume {
             case .failure(let refusal):
@@ -167,9 +158,8 @@ struct ChannelCases {
                 switch refusal.problem {
                 // With a channel that no model reads the case is incomplete.
                 case .refused(var reason), .setAside(var reason):
-                    reason.text = "\(Self.marked(volume)): \(reason.text)"
+                    reason.sentence = "\(file: Self.marked(volume)): \(reason.sentence)"
                     refused.volume = .failure(Refusal(problem: .refused(reason)))
-                case .unknown: break
                 }
                 return refused
             case .success(let own):
@@ -190,7 +180,8 @@ struct ChannelCases {
                             + "channels of one case must lie on one grid"
                     )
                 }
-                notes += own.notes.map { "channel \(channel.name): \($0)" }
+                let all = own.notes + Self.displacement(own.geometry, first.geometry)
+                notes += all.map { $0.after("channel \(own: channel.name): ") }
             }
         }
         guard var whole = facts else { return refusal(.channels, "no channel") }
@@ -216,6 +207,30 @@ struct ChannelCases {
         let shift = first.inverse.map { largest($0(own.translation)) } ?? .nan
         guard shift <= 0.5 else { return "has voxel positions that differ by \(Float(shift)) voxels" }
         return nil
+    }
+
+    /// A note where corresponding voxels are further apart than rounding makes those of one grid, in voxels of the first one.
+    private static func displacement(_ own: VolumeGeometry, _ first: VolumeGeometry) -> [Note] {
+        guard let inverse = first.affine.inverse else { return [] }
+        let last = SIMD3(Double(own.shape.x - 1), Double(own.shape.y - 1), Double(own.shape.z - 1))
+        let largest =
+            (0..<8).map { corner in
+                let place = SIMD3(
+                    corner & 1 == 0 ? 0 : last.x,
+                    corner & 2 == 0 ? 0 : last.y,
+                    corner & 4 == 0 ? 0 : last.z
+                )
+                let offset = inverse(own.affine(place)) - place
+                return max(abs(offset.x), abs(offset.y), abs(offset.z))
+            }.max() ?? 0
+        guard largest > 0.01 else { return [] }
+        let shown = Float((largest * 1000).rounded() / 1000)
+        return [
+            Note(
+                "volume.channelsApart",
+                "its voxels lie up to \(shown) voxels away from those of the first channel, and are used as if they lay on them"
+            )
+        ]
     }
 
     private static func marked(_ volume: FoundVolume) -> String {
@@ -256,36 +271,7 @@ struct ChannelCases {
 
     private func refused(_ volume: FoundVolume, _ reason: String) -> FoundVolume {
         var refused = volume
-        refused.volume = .failure(Refusal(problem: .refused(.discovered(.channels, reason))))
+        refused.volume = .failure(Refusal(problem: .refused(.discovered(.channels, text: reason))))
         return refused
-    }
-}
-
-/// Where the channels of each case are among the volumes, in 24 bytes a channel.
-private struct ChannelPlaces {
-    /// By the hash of the case's path.
-    private var channels: [(path: UInt64, place: Int)] = []
-    /// Ranges of ``channels``, those with the first volumes in front.
-    private var groups: [Range<Int32>] = []
-
-    mutating func append(_ place: Int, _ path: String) { channels.append((TextHash.of(path), place)) }
-
-    /// After the last channel.
-    mutating func group() {
-        channels.sort { $0 < $1 }
-        var start = 0
-        for end in channels.indices.dropFirst() where channels[end].path != channels[start].path {
-            groups.append(Int32(start)..<Int32(end))
-            start = end
-        }
-        if !channels.isEmpty { groups.append(Int32(start)..<Int32(channels.count)) }
-        groups.sort { channels[Int($0.lowerBound)].place < channels[Int($1.lowerBound)].place }
-    }
-
-    /// The places of the channels of a case, by its first one; nil for another one.
-    func places(from first: Int) -> [Int]? {
-        let place = groups.prefixCount { channels[Int($0.lowerBound)].place < first }
-        guard place < groups.count, channels[Int(groups[place].lowerBound)].place == first else { return nil }
-        return channels[Int(groups[place].lowerBound)..<Int(groups[place].upperBound)].map(\.place)
     }
 }

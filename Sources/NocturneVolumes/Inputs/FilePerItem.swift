@@ -1,5 +1,5 @@
 import Foundation
-import NocturneRecipeSupport
+import NocturneJournal
 import NocturneSystem
 
 /// What an option such as `--compare` gives for the items: a file for all of them, or a folder with one file per item.
@@ -28,9 +28,8 @@ struct FilePerItem {
 
     /// Whether a file lies among the inputs but is not an input: one of these paths or in one of them, unless an input
     /// given is that folder or lies in it.
-    static func excluded(_ paths: [String], _ inputs: [String]) -> (String) -> Bool {
-        func isWithin(_ path: String, _ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
-        let folders = paths.filter { folder in !inputs.contains { isWithin($0, folder) } }
-        return { path in folders.contains { isWithin(path, $0) } }
+    static func excluded(_ paths: [String], _ inputs: [String]) -> @Sendable (String) -> Bool {
+        let folders = paths.filter { folder in !inputs.contains { FileSystem.isWithin($0, folder) } }
+        return { path in folders.contains { FileSystem.isWithin(path, $0) } }
     }
 }

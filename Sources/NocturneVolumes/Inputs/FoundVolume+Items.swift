@@ -1,14 +1,19 @@
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
+import NocturneSystem
 import Synchronization
 
 /// What items for volumes have in common, whatever is done with them.
 extension FoundVolume {
-    /// Why an image of one slice is refused.
-    static var singleSlice: ItemReason { .discovered(.tooSmall, "a single slice is not a volume") }
+    /// Why an image of one slice is left to models for slices.
+    static func singleSlice(_ shape: VolumeShape) -> ItemReason {
+        .discovered(.tooSmall, "a single slice (\(own: shape)), which models for slices take, is not a volume")
+    }
 
     /// The path relative to the input as given; for a series, that of its folder.
     var inputName: String {
@@ -30,14 +35,14 @@ extension FoundVolume {
             files: files.map(\.path),
             // Of files directly in an input, no folder remains.
             name: names(identifiers).shown(shown.isEmpty ? files.first?.folderName ?? name : shown),
-            images: images.map(\.path),
-            identifiers: identifiers,
             geometry: facts.geometry,
-            spacing: facts.spacing,
-            modality: facts.modality,
-            seriesInstanceUID: facts.seriesInstanceUID,
-            notes: facts.notes
+            spacing: facts.spacing
         )
+        source.images = images.isEmpty ? nil : images.map(\.path)
+        source.identifiers = identifiers
+        source.modality = facts.modality
+        source.seriesInstanceUID = facts.seriesInstanceUID
+        source.notes = facts.notes.isEmpty ? nil : facts.notes
         source.words = words.isEmpty ? nil : words
         source.window = facts.window
         if let series = facts.series { source.set(series) }

@@ -5,14 +5,19 @@ package import NocturneFormats
 package struct SeriesSlices: Codable, Sendable, Hashable {
     /// One slice: the index of its file, and its frame in that file.
     package struct Slice: Codable, Sendable, Hashable {
+        /// Among the files of the series, from 0.
         package var file: Int
+        /// From 0.
         package var frame = 0
         /// The origin of a mosaic's tile, in pixels.
         package var x = 0
+        /// The same from the top.
         package var y = 0
 
+        /// The first frame of a file, from its first pixel.
         package init(file: Int) { self.file = file }
 
+        /// A slice as the reader names it, in a file by its index.
         package init(_ name: DICOMSliceName, file: Int) {
             self.file = file
             frame = name.frame
@@ -59,7 +64,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
 
     /// All slices in order.
     /// - Parameter files: the number of files.
-    /// - Returns: nil when there are not so many files as the slices lie in.
+    /// - Returns: nil when there are fewer files than the slices lie in.
     package func all(in files: Int) -> [Slice]? {
         switch form {
         case .oneInEachFile(let count): (0...files).contains(count) ? (0..<count).map(Slice.init) : nil

@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 
 /// Reads the voxels of a volume that discovery has found.
 struct VolumeLoader {
@@ -13,7 +14,7 @@ struct VolumeLoader {
         /// One per channel of the case.
         let channels: [Volume]
         /// Of discovery and of the readers.
-        let notes: [String]
+        let notes: [Note]
         /// The first file with voxels that are NaN or infinite, and their number.
         var nonFinite: (path: String, count: Int)?
     }
@@ -54,7 +55,7 @@ struct VolumeLoader {
                 detail: "the slice positions have changed since the series was found"
             )
         }
-        var readerNotes: [String] = []
+        var readerNotes: [Note] = []
         let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
         let found = source.notes ?? []
         return Loaded(
@@ -77,4 +78,25 @@ struct VolumeLoader {
         else { throw changed(path) }
         return (read.volume, read.nonFiniteCount)
     }
+}
+
+/// A fault of a volume found during processing.
+struct VolumeError: CodedError, CustomStringConvertible {
+    let code: Code
+    let path: String
+    let detail: String
+
+    enum Code: String {
+        case damagedRecord, sourceChanged, notFinite, tooManyOverlaps
+        /// A label map on another grid than its image.
+        case otherGrid
+        case labelWithoutVolume
+        /// A label map with more values than labels have.
+        case notLabels
+        /// An isosurface with more triangles than are made of a volume of its size.
+        case tooManyTriangles
+    }
+
+    var faultCode: FaultCode { FaultCode("volume", code.rawValue) }
+    var description: String { "\(path): \(detail)" }
 }

@@ -1,6 +1,7 @@
-package import NocturneBatch
+import NocturneBatch
 import NocturneCore
 import NocturneFormats
+package import NocturneOutput
 public import NocturneRecipeSupport
 import NocturneSystem
 
@@ -38,8 +39,10 @@ public struct VolumeSource: ItemSource {
     var isCorrected: Bool?
     /// Number of voxels before resampling.
     var storedVoxels: Int?
+    /// What the values of a CT are that are not in Hounsfield units; nil for all other images.
+    var valueType: String?
     /// Notes from discovery: how a series was split, what a header contradicts.
-    var notes: [String]?
+    var notes: [Note]?
     /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
     var images: [String]?
     package var identifiers: IdentifierPolicy?
@@ -71,8 +74,12 @@ public struct VolumeSource: ItemSource {
         part = series.part
         storedVoxels = series.storedVoxels
         isCorrected = series.storedVoxels.map { _ in true }
+        valueType = series.valueType
         notes = series.notes.isEmpty ? nil : series.notes
     }
+
+    /// Whether the values are in Hounsfield units; nil where the file does not state what it is.
+    var isHounsfield: Bool? { modality.map { $0 == "CT" && valueType == nil } }
 
     static let minimumDecoderBytes = 8 << 20
 
@@ -103,26 +110,79 @@ public struct VolumeSource: ItemSource {
         model: String,
         files: [String],
         name: String,
-        images: [String] = [],
-        identifiers: IdentifierPolicy? = nil,
         geometry: VolumeGeometry,
-        spacing: SIMD3<Double>,
-        modality: String? = nil,
-        seriesInstanceUID: String? = nil,
-        notes: [String] = [],
-        reference: String? = nil
+        spacing: SIMD3<Double>
     ) {
         self.format = format
         self.model = model
         self.files = files
         self.name = name
-        self.images = images.isEmpty ? nil : images
-        self.identifiers = identifiers
         self.geometry = geometry
         self.spacing = spacing
-        self.modality = modality
-        self.seriesInstanceUID = seriesInstanceUID
-        self.notes = notes.isEmpty ? nil : notes
-        self.reference = reference
+    }
+}
+
+/// The image of `--measure` for an item, as the journal keeps it.
+struct SecondImage: Codable, Sendable {
+    /// Its path relative to the folder given; nil where there is none for the item.
+    var name: String?
+    /// Why it cannot be measured; nil where it can.
+    var problem: String?
+    /// The image, if it can be measured: an array, since a value cannot contain another one of the same type.
+    private var images: [VolumeSource]
+
+    init(name: String?, problem: String) {
+        self.name = name
+        self.problem = problem
+        images = []
+    }
+
+    init(name: String, image: VolumeSource) {
+        self.name = name
+        images = [image]
+    }
+
+    var image: VolumeSource? { images.first }
+}
+
+/// Paths of files, which the journal has as the path of their folder and their names where they are in one folder: a cohort of
+/// scans has millions.
+@propertyWrapper
+package struct FilePaths: Codable, Sendable, Hashable {
+    package var wrappedValue: [String]
+
+    package init(wrappedValue: [String]) { self.wrappedValue = wrappedValue }
+
+    private enum CodingKeys: String, CodingKey { case folder, names }
+
+    package func encode(to encoder: any Encoder) throws {
+        let ends = wrappedValue.map { path in
+            path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) }
+        }
+        guard wrappedValue.count > 1, let end = ends[0],
+            zip(wrappedValue, ends).allSatisfy({ path, own in
+                own.map { path[..<$0].utf8.elementsEqual(wrappedValue[0][..<end].utf8) } ?? false
+            })
+        else {
+            var container = encoder.singleValueContainer()
+            return try container.encode(wrappedValue)
+        }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(String(wrappedValue[0][..<end]), forKey: .folder)
+        try container.encode(
+            zip(wrappedValue, ends).map { path, end in end.map { path[$0...] } ?? "" }.map(String.init),
+            forKey: .names
+        )
+    }
+
+    package init(from decoder: any Decoder) throws {
+        // One file, and files of several folders.
+        if let paths = try? decoder.singleValueContainer().decode([String].self) {
+            wrappedValue = paths
+            return
+        }
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let folder = try container.decode(String.self, forKey: .folder)
+        wrappedValue = try container.decode([String].self, forKey: .names).map { folder + $0 }
     }
 }

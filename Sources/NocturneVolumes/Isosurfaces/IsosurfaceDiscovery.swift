@@ -1,43 +1,45 @@
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Makes an item of every volume in the inputs. Channels of one case are items of their own.
-struct IsosurfaceDiscovery {
-    let options: IsosurfaceOptions
-    let scope: ComputeScope
+/// Makes an item of every volume in the inputs. Each channel of a case is a separate item.
+struct IsosurfaceDiscovery: InputClaims {
+    private let options: IsosurfaceOptions
+    private let finder: VolumeFinder
 
-    func run(_ request: DiscoveryRequest) throws -> Discovery {
-        let discovery = VolumeDiscovery(models: [], options: options.reading, scope: scope)
-        let (found, walk, patients) = try discovery.volumes(request)
-        var items = FileBackedList<DiscoveredItem>()
-        for start in stride(from: 0, to: found.count, by: Self.volumesAtOnce) {
-            let portion = found.elements(start..<min(start + Self.volumesAtOnce, found.count))
-            let stamps = try FoundVolume.stamps(of: portion, scope: scope)
-            for found in portion {
-                let own = [found.ownStamp].compactMap(\.self)
-                items.append(item(found, found.allFiles.map { stamps[$0.path] ?? "" } + own, request.identifiers))
-            }
-        }
-        items.append(contentsOf: walk.unusable(model: Isosurfaces.model))
-        return Discovery(items: items, notes: walk.notes, patients: patients)
+    init(_ options: IsosurfaceOptions, _ request: DiscoveryRequest, _ files: InputFiles, scope: ComputeScope) {
+        self.options = options
+        // Which inputs are volumes.
+        var reading = SegmentationOptions()
+        reading.inputs = options.inputs
+        finder = VolumeFinder([], reading, request, files, scope: scope)
     }
 
-    /// How many volumes become items in one go.
-    private static let volumesAtOnce = 256
+    func claim(_ file: FoundFile) -> FileClaim { finder.claim(file) }
+
+    func soughtWords() -> [String: SoughtWords] { finder.soughtWords() }
+
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+        let volumes = try finder.volumes(of: families, patients)
+        let stamps = try FoundVolume.stamps(of: volumes, scope: finder.scope)
+        for found in volumes {
+            let own = [found.ownStamp].compactMap(\.self)
+            let all = found.allFiles.map { stamps[$0.path] ?? "" } + own
+            try items.add(item(found, all, finder.request.identifiers))
+        }
+    }
 
     private func item(_ found: FoundVolume, _ stamps: [String], _ identifiers: IdentifierPolicy) -> DiscoveredItem {
         let source = (try? found.volume.get()).map { found.source($0, model: Isosurfaces.model, identifiers) }
-        let optionTexts = OptionScope.concerning(source, options.shown).sorted { $0.key < $1.key }.map {
-            "\($0.key)=\($0.value)"
-        }
+        let optionTexts = options.fingerprintTexts(of: source)
         var item = DiscoveredItem(
             key: found.key,
             name: found.names(identifiers).itemName(found.name, key: found.key),
             model: Isosurfaces.model,
-            source: "{}",
             path: found.path,
             fingerprint: ContentDigest.of(
                 (["nocturne isosurfaces 1", found.names(identifiers).fingerprint] + optionTexts + stamps).joined(
@@ -46,11 +48,12 @@ struct IsosurfaceDiscovery {
             ),
             inputs: found.allFiles.map { InputStamp($0.path) }
         )
-        (item.words, item.suffix) = (found.words, found.suffix)
+        (item.words, item.suffix, item.order) = (found.words, found.suffix, found.order)
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):
-            if facts.geometry.shape.z < 2 { item.problem = .refused(FoundVolume.singleSlice) }
+            let shape = facts.geometry.shape
+            if min(shape.x, shape.y, shape.z) < 2 { item.problem = .setAside(FoundVolume.singleSlice(shape)) }
             if let source { item.record(source) }
         }
         return item

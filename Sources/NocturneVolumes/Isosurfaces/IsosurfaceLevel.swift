@@ -11,7 +11,7 @@ struct IsosurfaceLevel: Sendable {
     let value: Double
     /// The value as a text: the base name of its file.
     let name: String
-    let color: DICOMDisplayColor
+    let color: LabelColor
     let voxelCount: Int
     /// Nil without voxels.
     let box: VoxelBox?
@@ -37,7 +37,7 @@ struct IsosurfaceLevel: Sendable {
         return LabelVolume(geometry: volume.geometry, voxels: labels.frozen())
     }
 
-    /// What a map of ``map(of:at:scope:)`` says about each value: the voxels of its own label and of all higher ones.
+    /// What a map of ``map(of:at:scope:)`` contains for each value: the voxels of that value's label and of all higher ones.
     static func levels(of values: [Double], in labels: LabelVolume, scope: ComputeScope) throws -> [IsosurfaceLevel] {
         let measured = try LabelMeasurer.measure(
             labels: labels,
@@ -50,7 +50,7 @@ struct IsosurfaceLevel: Sendable {
             return IsosurfaceLevel(
                 index: index,
                 value: value,
-                name: IsosurfaceOptions.name(of: value),
+                name: IsosurfaceThreshold.name(of: value),
                 color: ExistingLabel.palette[index % ExistingLabel.palette.count],
                 voxelCount: own.reduce(0) { $0 + $1.voxelCount },
                 box: VoxelBox(around: own.compactMap(\.boundingBox)),

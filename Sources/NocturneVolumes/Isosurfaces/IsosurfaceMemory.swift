@@ -43,7 +43,7 @@ struct IsosurfaceMemory {
                 ),
                 PlannedBuffer(
                     "pictures",
-                    bytes: options.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads),
+                    bytes: options.surfaces.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads),
                     from: .finish,
                     through: .finish
                 ),
@@ -63,6 +63,6 @@ struct IsosurfaceMemory {
     /// A quarter of the limit for each surface, of 50 bytes a triangle as in STL. What results really take replaces the
     /// prediction after a few items.
     private func diskBytes(_ limit: Int) -> Int {
-        options.meshes == .none ? 0 : options.values.count * limit / 4 * 50
+        options.surfaces.meshes == .none ? 0 : options.values.count * limit / 4 * 50
     }
 }

@@ -1,101 +1,77 @@
-public import NocturneCore
-public import NocturneFormats
+import ArgumentParser
 public import NocturneRecipeSupport
-import NocturneSystem
 
 /// The options of a batch that makes isosurfaces.
-public struct IsosurfaceOptions: Sendable, Hashable {
-    /// In HU for CT, in the stored unit otherwise. In ascending order, without repetitions in single precision, which
-    /// voxels have.
-    public let values: [Double]
-    public var meshes: MeshSelection
-    /// The frame of mesh coordinates.
-    public var frame: PatientFrame
-    /// What the preview shows.
-    public var preview: PreviewContent
-    /// Whether a tilted or unevenly spaced series is resampled onto an upright, even grid instead of refused.
-    public var fixesTilt: Bool
-    /// Whether DICOM images computed from others are processed.
-    public var includesDerived: Bool
-    /// Whether a NIfTI file that states no orientation is read as nibabel does instead of refused.
-    public var assumesOrientation: Bool
-    /// How pictures are drawn.
-    public var pictures = PictureOptions()
-
+public struct IsosurfaceOptions: OptionSection, RecipeOptions {
+    /// The heading of the section in help.
+    package static let title = "Isosurfaces"
+    /// The option that enables this recipe.
+    package static let enabling = "isosurface"
     /// The most values of a batch.
-    public static let maximumCount = 8
+    package static let maximumCount = 8
 
-    /// - Parameter values: finite in single precision.
-    public init(
-        values: [Double],
-        meshes: MeshSelection = .stl,
-        frame: PatientFrame = .lps,
-        preview: PreviewContent = .full,
-        fixesTilt: Bool = false,
-        includesDerived: Bool = false,
-        assumesOrientation: Bool = false
-    ) {
-        var seen: Set<Float> = []
-        // Adding zero turns -0 into 0.
-        self.values = values.map { $0 + 0 }.sorted().filter { seen.insert(Float($0)).inserted }
-        self.meshes = meshes
-        self.frame = frame
-        self.preview = preview
-        self.fixesTilt = fixesTilt
-        self.includesDerived = includesDerived
-        self.assumesOrientation = assumesOrientation
-    }
-
+    /// Of surfaces and previews.
+    package var surfaces = SurfaceOptions()
     /// Which inputs are volumes.
-    var reading: SegmentationOptions {
-        SegmentationOptions(
-            fixesTilt: fixesTilt,
-            includesDerived: includesDerived,
-            assumesOrientation: assumesOrientation
-        )
+    package var inputs = VolumeInputOptions()
+    /// In ascending order, without repetitions in single precision, which voxels have.
+    package var thresholds: [IsosurfaceThreshold] = [] {
+        didSet {
+            var seen: Set<Float> = []
+            thresholds = thresholds.sorted { $0.value < $1.value }.filter { seen.insert(Float($0.value)).inserted }
+        }
     }
+
+    /// In the order of help.
+    package static let sections = [
+        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.inputs), RecipeSection<Self>(\.self),
+    ]
+
+    /// Each option with its help.
+    package static let options: [Entry] = [
+        Entry(
+            enabling,
+            \.thresholds,
+            ArgumentHelp(
+                "Also make the surface of every volume where its intensity has this value, in HU for CT, in the stored unit "
+                    + "otherwise. Needs no model. Repeatable, up to \(maximumCount) values.",
+                valueName: "value"
+            )
+        )
+    ]
+
+    public init() {}
+
+    package func check() throws {
+        guard thresholds.count <= Self.maximumCount else {
+            throw ValidationError(
+                "--isosurface takes up to \(Self.maximumCount) different values, not \(thresholds.count)."
+            )
+        }
+    }
+
+    /// In HU for CT, in the stored unit otherwise; in ascending order.
+    package var values: [Double] { thresholds.map(\.value) }
+}
+
+/// A value of `--isosurface`, finite in single precision.
+package struct IsosurfaceThreshold: ExpressibleByArgument, Hashable, Sendable {
+    /// Finite in single precision, and not -0.
+    package let value: Double
+
+    /// Nil for what is not such a number.
+    package init?(argument: String) {
+        guard let value = Double(argument), Float(value).isFinite else { return nil }
+        // Adding zero turns -0 into 0.
+        self.value = value + 0
+    }
+
+    /// The value as it is written.
+    package var defaultValueDescription: String { Self.name(of: value) }
 
     /// A value as a text, without ".0": "300", "-0.5".
     static func name(of value: Double) -> String {
         let text = "\(value)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
-    }
-}
-
-extension IsosurfaceOptions: RecipeOptions {
-    /// The option that enables this recipe.
-    private static let option = "isosurface"
-
-    package var shown: [String: String] {
-        var shown = [
-            Self.option: values.map(Self.name).joined(separator: ","), "meshes": meshes.rawValue,
-            "frame": frame.rawValue,
-        ]
-        if preview != .full { shown["preview"] = preview.rawValue }
-        if fixesTilt { shown["fix-tilt"] = "yes" }
-        if includesDerived { shown["include-derived"] = "yes" }
-        if assumesOrientation { shown["assume-orientation"] = "yes" }
-        shown.merge(pictures.shown) { $1 }
-        return shown
-    }
-
-    public init() { self.init(values: []) }
-
-    /// Version 0.1.0 has no isosurfaces; its form of texts is read all the same.
-    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
-        guard let text = options[Self.option] else { return nil }
-        let values = text.split(separator: ",").map { Double($0) }
-        guard !values.contains(nil) else {
-            throw OptionValueError(option: Self.option, value: text, allowed: "numbers separated by commas")
-        }
-        self.init(
-            values: values.compactMap { $0 },
-            meshes: try options.value("meshes") ?? .stl,
-            frame: try options.value("frame") ?? .lps,
-            preview: try options.value("preview") ?? .full,
-            fixesTilt: try options.flag("fix-tilt"),
-            includesDerived: try options.flag("include-derived"),
-            assumesOrientation: try options.flag("assume-orientation")
-        )
     }
 }

@@ -19,7 +19,7 @@ extension Isosurfaces {
         let levels: [IsosurfaceLevel]
         /// Drawn while the label map is in memory; nil if it was not requested.
         let preview: RGBImage?
-        let notes: [String]
+        let notes: [Note]
     }
 
     func finish(
@@ -38,13 +38,13 @@ extension Isosurfaces {
                     (UInt16($0.index + 1), SIMD3($0.color.red, $0.color.green, $0.color.blue))
                 }
             ),
-            window: options.pictures.window?.pictureWindow ?? source.window.flatMap(PictureWindow.init)
+            window: options.surfaces.window?.pictureWindow ?? source.window.flatMap(PictureWindow.init)
                 ?? .percentiles,
             labelled: levels.first?.box,
-            drawsSurface: options.preview == .full
+            drawsSurface: options.surfaces.preview == .full
         )
-        pictures.labelOpacity = options.pictures.labelOpacity
-        let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
+        pictures.labelOpacity = options.surfaces.labelOpacity
+        let preview = options.surfaces.preview == .none ? nil : try pictures.image(scope: context.scope)
         return MeasuredIntensities(source: source, volume: volume, levels: levels, preview: preview, notes: notes)
     }
 
@@ -57,7 +57,7 @@ extension Isosurfaces {
         let folder: String
         /// By index of the value; none for a value that no voxel has.
         let surfaces: [Int: IsosurfacesResult.Measures]
-        let notes: [String]
+        let notes: [Note]
     }
 
     func render(
@@ -68,11 +68,10 @@ extension Isosurfaces {
         let (source, volume, levels) = (finished.source, finished.volume, finished.levels)
         let folder = context.staging + "/meshes"
         var writer: SurfaceWriter?
-        if let format = options.meshes.format {
+        if let format = options.surfaces.meshes.format {
             try FileSystem.makeFolder(context.staging)
-            FileSystem.remove(folder)
-            try FileSystem.makeFolder(folder)
-            writer = SurfaceWriter(format, frame: options.frame, folder: folder, scope: context.scope)
+            try FileSystem.makeEmptyFolder(folder)
+            writer = SurfaceWriter(format, frame: options.surfaces.frame, folder: folder, scope: context.scope)
         }
         var surfaces: [Int: IsosurfacesResult.Measures] = [:]
         for level in levels where level.voxelCount > 0 {
@@ -127,5 +126,5 @@ extension Isosurfaces {
 
 extension VolumeSource {
     /// The unit of its intensities; nil where the header states none.
-    var intensityUnit: String? { modality == "CT" ? "HU" : nil }
+    var intensityUnit: String? { isHounsfield == true ? "HU" : nil }
 }

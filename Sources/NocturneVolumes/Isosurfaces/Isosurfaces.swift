@@ -1,12 +1,16 @@
+import Foundation
 public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
+package import NocturneInference
 public import NocturneJournal
-import NocturneRecipeSupport
+package import NocturneRecipeSupport
+package import NocturneReport
+package import NocturneSystem
 
 /// Makes the surfaces where the intensity of a volume has given values, with measurements and pictures.
 ///
-/// Runs no network and has no model: nothing says what lies inside a surface. Discovery and loading are here, the other
+/// Runs no network and has no model: what lies inside a surface is unknown. Discovery and loading are here, the other
 /// stages in ``Isosurfaces/finish(_:_:_:)`` and below.
 public struct Isosurfaces: Recipe {
     /// Used instead of a model id: in events, reports and `--only`.
@@ -18,8 +22,12 @@ public struct Isosurfaces: Recipe {
 
     // MARK: Discovery and planning
 
-    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        try IsosurfaceDiscovery(options: options, scope: scope).run(request)
+    public func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims {
+        IsosurfaceDiscovery(options, request, files, scope: scope)
     }
 
     public func sharedBytes(threads: Int) throws -> Int { 0 }
@@ -42,14 +50,16 @@ public struct Isosurfaces: Recipe {
     public struct LoadedIntensities: Sendable {
         let source: VolumeSource
         let volume: Volume
-        let notes: [String]
+        let notes: [Note]
     }
 
     func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedIntensities {
         let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
         var notes = read.notes
         if let (_, count) = read.nonFinite {
-            notes.append("\(count) voxels are NaN or infinite; NaN counts as below every value")
+            notes.append(
+                Note("volume.notFinite", "\(count) voxels are NaN or infinite; NaN counts as below every value")
+            )
         }
         return LoadedIntensities(source: source, volume: read.channels[0], notes: notes)
     }
@@ -59,5 +69,40 @@ public struct Isosurfaces: Recipe {
 
     public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try IsosurfacesResult.recognize(folder: folder, fingerprint: fingerprint)
+    }
+}
+
+/// Isosurfaces of volumes as items: the entry in the registry.
+package enum IsosurfacesKind: RecipeKind {
+    package static let task = Isosurfaces.model
+    package static let purpose = "make isosurfaces"
+    package static let settings: (any ModelSettings.Type)? = nil
+    package static let enablingOption: String? = IsosurfaceOptions.enabling
+    package static let resultSchema = JSONSchema(own: PackageResources.isosurface_result_schema_json)
+
+    package static func make(_ models: [ChosenModel], options: IsosurfaceOptions) throws -> any Recipe {
+        Isosurfaces(options: options)
+    }
+
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(IsosurfacesResult.self, from: Data(result))
+        var parts = ReviewParts(.volume, files: result.files, titles: IsosurfacesResult.pictureTitles)
+        parts.labels = result.surfaces.enumerated().map { index, surface in
+            ReviewParts.Label(
+                value: index + 1,
+                name: surface.name,
+                color: surface.color,
+                mesh: surface.mesh?.reviewFile
+            )
+        }
+        return parts
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try IsosurfacesResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 }

@@ -52,6 +52,7 @@ struct IsosurfacesResult: ItemResult {
     let surfaces: [Surface]
     let files: [ItemFile]
     var notes: [String]
+    var noteCodes: [Note.Code]?
 
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] { source.timeRows + surfaces.flatMap(\.statistics) }

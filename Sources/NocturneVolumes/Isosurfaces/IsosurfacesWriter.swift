@@ -23,6 +23,7 @@ struct IsosurfacesWriter {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshes.fileNames
         }
+        let notes = meshed.source.shown(meshed.notes + levelNotes)
         let result = IsosurfacesResult(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
@@ -31,24 +32,32 @@ struct IsosurfacesWriter {
             fingerprint: item.fingerprint,
             source: SegmentationResult.Source(meshed.source),
             unit: meshed.source.intensityUnit,
-            options: OptionScope.concerning(meshed.source, options.shown),
+            options: options.inResults(of: meshed.source),
             surfaces: meshed.levels.map(entry),
             files: try written.map { try ItemFile($0, in: folder) },
-            notes: meshed.notes + levelNotes
+            notes: notes.texts,
+            noteCodes: notes.codes
         )
-        return try result.write(into: folder, of: meshed.source)
+        return try result.write(into: folder, notes)
     }
 
-    private var levelNotes: [String] {
+    private var levelNotes: [Note] {
         func names(_ isMeant: (IsosurfaceLevel) -> Bool) -> String {
             meshed.levels.filter(isMeant).map(\.name).joined(separator: ", ")
         }
-        var notes: [String] = []
+        var notes: [Note] = []
         let absent = names { $0.status == .absent }
-        if !absent.isEmpty { notes.append("no voxel has the value or more: " + absent) }
+        if !absent.isEmpty {
+            notes.append(Note("surface.valueAbsent", "no voxel has the value or more: \(own: absent)"))
+        }
         let cut = names { $0.status == .touchesBorder }
         if !cut.isEmpty {
-            notes.append("closed at the border of the volume, only the visible part is measured: " + cut)
+            notes.append(
+                Note(
+                    "surface.touchesBorder",
+                    "closed at the border of the volume, only the visible part is measured: \(own: cut)"
+                )
+            )
         }
         return notes
     }
@@ -60,7 +69,7 @@ struct IsosurfacesWriter {
         return IsosurfacesResult.Surface(
             value: level.value,
             name: level.name,
-            color: level.color.hexadecimal,
+            color: level.color.description,
             status: level.status.rawValue,
             voxelCount: level.voxelCount,
             boundingBox: level.box.map(SegmentationResult.Box.init),

@@ -15,7 +15,7 @@ extension ItemInspection {
             for label in labels where label.voxelCount != counts[label.name] ?? 0 {
                 inspection.add(
                     file,
-                    "has \(counts[label.name] ?? 0) voxels of \(label.name), result.json says \(label.voxelCount)"
+                    "has \(counts[label.name] ?? 0) voxels of \(label.name), result.json states \(label.voxelCount)"
                 )
             }
             let known = Set(labels.map(\.name))
@@ -35,7 +35,10 @@ extension ItemInspection {
                 let points = object.regions.filter { $0.name == label.name }.flatMap(\.contours).flatMap(\.points)
                 if points.isEmpty != (label.voxelCount == 0) {
                     let amount = points.isEmpty ? "no contour" : "contours"
-                    inspection.add(file, "has \(amount) of \(label.name), result.json says \(label.voxelCount) voxels")
+                    inspection.add(
+                        file,
+                        "has \(amount) of \(label.name), result.json states \(label.voxelCount) voxels"
+                    )
                 }
                 guard let box = label.box else { continue }
                 // Half a voxel to the border, plus the precision of decimals in the file.

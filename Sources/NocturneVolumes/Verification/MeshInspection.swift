@@ -8,7 +8,7 @@ extension ItemInspection {
     /// Reads a surface and checks it against `result.json`: triangles, frame, colour, area, volume, closedness, and its
     /// position relative to the label.
     /// - Parameters:
-    ///   - color: the label's, as "#rrggbb"; nil if it has none of its own.
+    ///   - color: the label's, as "#rrggbb"; nil if it does not have one.
     ///   - box: the bounds of the label's voxels; nil if only the volume's are known.
     mutating func inspect(
         _ mesh: SegmentationResult.Mesh,
@@ -28,18 +28,21 @@ extension ItemInspection {
             if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
                 found.description != color
             {
-                inspection.add(mesh.file, "has the colour \(found) for \(mesh.node ?? name), result.json says \(color)")
+                inspection.add(
+                    mesh.file,
+                    "has the colour \(found) for \(mesh.node ?? name), result.json states \(color)"
+                )
             }
             if frame?.rawValue.uppercased() != mesh.frame {
                 inspection.add(
                     mesh.file,
-                    "is in \(frame?.rawValue.uppercased() ?? "no known frame"), result.json says \(mesh.frame)"
+                    "is in \(frame?.rawValue.uppercased() ?? "no known frame"), result.json states \(mesh.frame)"
                 )
             }
             if surface.triangles.count != mesh.triangles {
                 inspection.add(
                     mesh.file,
-                    "has \(surface.triangles.count) triangles, result.json says \(mesh.triangles)"
+                    "has \(surface.triangles.count) triangles, result.json states \(mesh.triangles)"
                 )
             }
             let sums = SurfaceSums(of: surface)
@@ -50,9 +53,9 @@ extension ItemInspection {
             }
             // The file stores the vertices as float32.
             if abs(sums.area - mesh.areaMm2) > 1e-4 * max(mesh.areaMm2, 1) {
-                inspection.add(mesh.file, "has an area of \(sums.area) mm², result.json says \(mesh.areaMm2)")
+                inspection.add(mesh.file, "has an area of \(sums.area) mm², result.json states \(mesh.areaMm2)")
             } else if abs(sums.volume - mesh.volumeMm3) > 1e-4 * max(abs(mesh.volumeMm3), 1) {
-                inspection.add(mesh.file, "encloses \(sums.volume) mm³, result.json says \(mesh.volumeMm3)")
+                inspection.add(mesh.file, "encloses \(sums.volume) mm³, result.json states \(mesh.volumeMm3)")
             }
             if let far = surface.vertex(outside: box, of: geometry, margin: margin) {
                 inspection.add(
@@ -126,7 +129,8 @@ extension SurfaceMesh {
         return shared * 1000 > edges.count / 2 ? shared : nil
     }
 
-    /// A vertex more than `margin` voxels outside the box, or outside the whole volume if no box is given.
+    /// A vertex further outside the box, or outside the whole volume if no box is given, than `margin` voxels of the largest
+    /// spacing: smoothing moves a vertex towards its neighbours, which are that far away.
     fileprivate func vertex(
         outside box: SegmentationResult.Box?,
         of geometry: VolumeGeometry,
@@ -136,8 +140,10 @@ extension SurfaceMesh {
         let shape = geometry.shape
         let first = box?.lower ?? [0, 0, 0]
         let last = box?.upper ?? [shape.x - 1, shape.y - 1, shape.z - 1]
-        let lower = SIMD3(Double(first[0]), Double(first[1]), Double(first[2])) - margin
-        let upper = SIMD3(Double(last[0]), Double(last[1]), Double(last[2])) + margin
+        let spacing = geometry.spacing
+        let allowed = margin * spacing.max() / spacing
+        let lower = SIMD3(Double(first[0]), Double(first[1]), Double(first[2])) - allowed
+        let upper = SIMD3(Double(last[0]), Double(last[1]), Double(last[2])) + allowed
         return vertices.first { vertex in
             let index = toIndex(SIMD3<Double>(vertex))
             return any(index .< lower) || any(index .> upper)

@@ -4,8 +4,10 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneMesh
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// Writes a label map as DICOM objects for clinical systems, if the source is DICOM.
@@ -24,7 +26,7 @@ struct ClinicalObjects {
     /// The files written, and why others were not.
     struct Written {
         var files: [String] = []
-        var notes: [String] = []
+        var notes: [Note] = []
     }
 
     /// Notes what an object cannot represent; throws system errors.
@@ -32,7 +34,7 @@ struct ClinicalObjects {
         var written = Written()
         guard options.writesSegmentationObject || options.writesStructureSet else { return written }
         guard source.format == .dicom else {
-            written.notes.append("no DICOM objects: the source is not DICOM")
+            written.notes.append(Note("output.sourceNotDICOM", "no DICOM objects: the source is not DICOM"))
             return written
         }
         guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
@@ -55,8 +57,11 @@ struct ClinicalObjects {
         }
         if !written.files.isEmpty, source.identifiers == IdentifierPolicy.none {
             written.notes.append(
-                "the DICOM objects name patient and study as the source does: they belong to its study, so "
-                    + "--identifiers none does not apply to them"
+                Note(
+                    "output.objectsNamePatient",
+                    "the DICOM objects name patient and study as the source does: they belong to its study, so "
+                        + "--identifiers none does not apply to them"
+                )
             )
         }
         return written
@@ -68,20 +73,20 @@ struct ClinicalObjects {
             if try body() {
                 written.files.append(file)
             } else {
-                written.notes.append("no \(file): no label was found")
+                written.notes.append(Note("output.noLabel", "no \(own: file): no label was found"))
             }
         } catch let error as DICOMWriteError where Self.isNote(error.code) {
-            written.notes.append(MissingOutput.note(file, because: error.detail))
+            written.notes.append(.missing(file, because: "\(error.detail)"))
         }
     }
 
     /// What no object could be made for.
-    private func missing(_ reason: String) -> String {
+    private func missing(_ reason: Sentence) -> Note {
         let files = [
             options.writesSegmentationObject ? Self.segmentationFile : nil,
             options.writesStructureSet ? Self.structureSetFile : nil,
         ]
-        return MissingOutput.note(files.compactMap(\.self).joined(separator: ", "), because: reason)
+        return .missing(files.compactMap(\.self).joined(separator: ", "), because: reason)
     }
 
     private static func isNote(_ code: DICOMWriteErrorCode) -> Bool {
@@ -107,29 +112,19 @@ struct ClinicalObjects {
         )
     }
 
-    private func color(of label: ModelLabel) -> DICOMDisplayColor {
-        DICOMDisplayColor(red: label.color.red, green: label.color.green, blue: label.color.blue)
-    }
-
-    private func code(of label: ModelLabel) -> DICOMCode? {
-        label.code.map { DICOMCode(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) }
-    }
-
     private func writeSegmentation(to path: String, scope: ComputeScope) throws -> Bool {
         let segments = labels.map { label in
             DICOMSegment(
                 value: label.value,
                 label: label.name,
-                color: color(of: label),
-                type: code(of: label) ?? .uncoded(label.name)
+                color: label.color,
+                type: label.code ?? .uncoded(label.title ?? label.name)
             )
         }
         let values = try DICOMSegmentationWriter.write(
             volume,
             segments: segments,
-            sources: slices,
-            maker: maker("Segmentation"),
-            fingerprint: fingerprint,
+            from: DICOMObjectOrigin(sources: slices, maker: maker("Segmentation"), fingerprint: fingerprint),
             to: path,
             within: VolumeMemory.objectBytes(volume.geometry.shape),
             scope: scope
@@ -149,17 +144,15 @@ struct ClinicalObjects {
         let regions = zip(labels, contours).map { label, contours in
             DICOMContouredRegion(
                 name: label.name,
-                color: color(of: label),
-                code: code(of: label),
+                color: label.color,
+                code: label.code,
                 contours: contours.map { .init(slice: $0.slice, points: $0.points) }
             )
         }
         return try DICOMStructureSetWriter.write(
             regions,
             geometry: volume.geometry,
-            sources: slices,
-            maker: maker("Contours"),
-            fingerprint: fingerprint,
+            from: DICOMObjectOrigin(sources: slices, maker: maker("Contours"), fingerprint: fingerprint),
             to: path,
             flag: scope.flag
         )

@@ -47,15 +47,16 @@ struct EarlierLabels: Sendable {
         }
         confidence = Dictionary(known) { first, _ in first }
         cleaning = result.labels.compactMap { label in
-            label.cleaning.map {
-                LabelCleaning(
+            label.cleaning.map { earlier in
+                var cleaning = LabelCleaning(
                     value: UInt16(label.value),
-                    componentsFound: $0.componentsFound,
-                    componentsRemoved: $0.componentsRemoved,
-                    voxelsRemoved: $0.voxelsRemoved,
-                    voxelsFilled: $0.voxelsFilled,
-                    morphology: $0.morphology
+                    componentsFound: earlier.componentsFound,
+                    componentsRemoved: earlier.componentsRemoved,
+                    voxelsRemoved: earlier.voxelsRemoved,
+                    morphology: earlier.morphology
                 )
+                cleaning.voxelsFilled = earlier.voxelsFilled
+                return cleaning
             }
         }
     }
@@ -87,19 +88,12 @@ struct EarlierLabels: Sendable {
     }
 }
 
-extension SegmentationOptions {
-    /// What the label map of a volume depends on beside source and model. The other options choose among volumes, among
-    /// labels, or what is made from them.
-    fileprivate var labelOptions: [String: String] {
-        shown.filter { ["step-size", "disable-tta", "reference-rounding"].contains($0.key) }
-    }
-}
-
 extension VolumeSource {
     /// Identifies everything that the label map of this volume depends on, before labels are selected.
     /// - Parameter stamp: of the source files.
     mutating func setLabelsFingerprint(_ stamp: String, _ model: SegmentationModel, _ options: SegmentationOptions) {
-        var texts = options.labelOptions.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        // The other options choose among volumes, among labels, or what is made from them.
+        var texts = options.tiles.fingerprintTexts()
         let used = model.partsInUse(options)
         // Of a program, only some parts may run, and those that do not cannot replace labels of others.
         if used.count < model.parts.count {
@@ -107,7 +101,7 @@ extension VolumeSource {
         }
         let grid = "\(geometry.shape) \(geometry.affine.rows) \(isCorrected ?? false)"
         let parts =
-            ["nocturne labels 1", model.package.digest.hex, model.engineName, model.precision.rawValue] + texts
+            ["nocturne labels 1", model.package.digest.hex, model.engineIdentity, model.precision.rawValue] + texts
             + [grid, stamp]
         labelsFingerprint = ContentDigest.of(parts.joined(separator: "\n")).hex
     }

@@ -1,12 +1,15 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturneNumerics
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
 /// A label map that a person has edited.
 enum EditedLabelMap {
-    /// The model's label map, beside the edited one.
+    /// The model's label map, next to the edited one.
     static let originalFile = "segmentation-model.nii.gz"
 
     /// Checks that a file can take the place of an item's label map: it has the same voxels, in any order of the axes, and
@@ -48,11 +51,105 @@ enum EditedLabelMap {
     }
 
     /// The labels in the order of the item's voxels.
-    static func read(_ path: String, on geometry: VolumeGeometry, _ scope: ComputeScope) throws -> LabelVolume {
-        let labels = try NIfTIReader.readLabels(at: path, scope: scope).labels
+    static func read(
+        _ path: String,
+        on geometry: VolumeGeometry,
+        _ scope: ComputeScope,
+        note: (Note) -> Void = { _ in }
+    ) throws -> LabelVolume {
+        let labels = try NIfTIReader.readLabels(at: path, scope: scope, note: note).labels
         guard GridMapping(of: labels.geometry, in: geometry) != nil else {
             throw VolumeError(code: .otherGrid, path: path, detail: LabelVolume.difference(labels.geometry, geometry))
         }
         return try labels.arranged(on: geometry, nil, scope)
+    }
+}
+
+extension LabelVolume {
+    /// The labels in the order of another grid's voxels, where both have the same voxels in the patient. Otherwise as they are.
+    /// - Parameter values: the value that each value becomes, 0 for those that are missing; nil to keep all.
+    func arranged(
+        on geometry: VolumeGeometry,
+        _ values: [UInt16: UInt16]?,
+        _ scope: ComputeScope
+    ) throws -> LabelVolume {
+        guard let mapping = GridMapping(of: self.geometry, in: geometry) else { return self }
+        // The item's own grid: files of label maps have positions in single precision.
+        if mapping.changesNothing, values == nil { return LabelVolume(geometry: geometry, voxels: voxels) }
+        let table = (0...Int(UInt16.max)).map { value in
+            values.map { $0[UInt16(value)] ?? 0 } ?? UInt16(value)
+        }
+        let shape = geometry.shape
+        var arranged = try VoxelBuffer<UInt16>(count: shape.count)
+        try voxels.withParallelReader { voxels in
+            try arranged.withParallelBuffer { target in
+                try scope.forEach(shape.z) { k in
+                    for j in 0..<shape.y {
+                        let (start, step) = mapping.row(j, k)
+                        let row = target + shape.offset(0, j, k)
+                        for i in 0..<shape.x { row[i] = table[Int(voxels[start + i * step])] }
+                    }
+                }
+            }
+        }
+        return LabelVolume(geometry: geometry, voxels: arranged.frozen())
+    }
+
+    /// How the grid of a label map differs from an item's, for a person.
+    static func difference(_ other: VolumeGeometry, _ own: VolumeGeometry) -> String {
+        let (counts, others) = ([own.shape.x, own.shape.y, own.shape.z], other.shape)
+        guard counts.sorted() == [others.x, others.y, others.z].sorted() else {
+            return "it has \(text(others)) voxels, the volume has \(text(own.shape))"
+        }
+        return "its voxels are not at the volume's positions, in any order of the axes: the first one is at "
+            + "\(text(other.affine(.zero))) mm (RAS), the volume's first one at \(text(own.affine(.zero))) mm"
+    }
+
+    private static func text(_ place: SIMD3<Double>) -> String {
+        (0..<3).map { "\((place[$0] * 100).rounded() / 100)" }.joined(separator: ", ")
+    }
+
+    private static func text(_ shape: VolumeShape) -> String { "\(shape.x) x \(shape.y) x \(shape.z)" }
+}
+
+/// Compares the label maps of two results of one volume.
+enum LabelMapComparison {
+    /// Agreement of the labels that both maps have, matched by their names.
+    /// - Parameters:
+    ///   - first: the folder of a result, of which the grid and the names are taken.
+    ///   - second: the folder of the other.
+    /// - Throws: ``LabelMapError`` when they cannot be compared; `CancelledError`; `AllocationError`.
+    static func rows(_ first: String, _ second: String, scope: ComputeScope) throws -> [Statistic] {
+        let file = "/segmentation.nii.gz"
+        do {
+            let own = try NIfTIReader.readLabels(at: first + file, scope: scope)
+            let other = try NIfTIReader.readLabels(at: second + file, scope: scope)
+            guard GridMapping(of: other.labels.geometry, in: own.labels.geometry) != nil else {
+                throw LabelMapError(detail: LabelVolume.difference(other.labels.geometry, own.labels.geometry))
+            }
+            let (names, others) = (own.header.labelNames, other.header.labelNames)
+            let matched = names.sorted { $0.key < $1.key }.compactMap { value, name in
+                others.first { ReferenceNames.areSame($0.value, name) }.map {
+                    (value: value, other: $0.key, name: name)
+                }
+            }
+            guard !matched.isEmpty else { throw LabelMapError(detail: "they have no label with the same name") }
+            let table = Dictionary(matched.map { ($0.other, $0.value) }) { first, _ in first }
+            let compared = try LabelComparer.compare(
+                labels: own.labels,
+                reference: try other.labels.arranged(on: own.labels.geometry, table, scope),
+                values: matched.map(\.value),
+                scope: scope
+            )
+            return zip(matched, compared).flatMap { label, found in
+                SegmentationResult.Comparison.Label(
+                    found,
+                    name: label.name,
+                    voxelVolume: own.labels.geometry.voxelVolume
+                ).statistics
+            }
+        } catch let error as NIfTIError where error.code != .outOfMemory {
+            throw LabelMapError(detail: "\(error)")
+        }
     }
 }

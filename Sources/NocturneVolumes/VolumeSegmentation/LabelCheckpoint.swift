@@ -6,6 +6,13 @@ import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneSystem
 
+/// What is counted of labels while their slices are made.
+struct LabelTallies: Codable {
+    var confidence = ConfidenceTally()
+    /// Of the passes of each member.
+    var agreement: [AgreementTally] = []
+}
+
 /// Finished label slices of an item in progress, stored in staging so that a long volume resumes at its last slab.
 ///
 /// `labels0.u16` holds the slices of the first level; `checkpoint0.json` records how many are valid and what they
@@ -16,9 +23,7 @@ struct LabelCheckpoint {
         var instructionSet: String
         var parts: [Part]
         /// Of these slices, and possibly of later ones, which are inferred again.
-        var confidence: ConfidenceTally
-        /// Of each member; nil in files of versions without it.
-        var agreement: [AgreementTally]?
+        var tallies: LabelTallies
         /// The classes whose probabilities are saved; nil without any.
         var probabilityClasses: [Int]?
 
@@ -26,7 +31,7 @@ struct LabelCheckpoint {
         struct Part: Codable {
             var end: Int
             var sha256: String
-            /// Of the part's probabilities, in a file of their own.
+            /// Of the part's probabilities, in a separate file.
             var probabilities: String?
         }
     }
@@ -70,27 +75,27 @@ struct LabelCheckpoint {
 
     /// Fills in the slices of an earlier attempt; ignores slices that are damaged or belong to another item.
     /// - Parameter probabilities: continues after the restored slices.
-    /// - Returns: the number of restored slices, the confidence in their labels, and the agreement of passes by member.
+    /// - Returns: the number of restored slices, and what was counted of them.
     mutating func restore(
         into labels: inout VoxelBuffer<UInt16>,
         _ probabilities: StagedProbabilities?,
         scope: ComputeScope
-    ) throws -> (slices: Int, confidence: ConfidenceTally, agreement: [AgreementTally]) {
+    ) throws -> (slices: Int, tallies: LabelTallies) {
         guard let text = try? FileSystem.read(statePath, limit: Self.maximumStateBytes),
             let state = try? JSONDecoder().decode(State.self, from: Data(text)),
             state.fingerprint == fingerprint, state.instructionSet == instructionSet,
             let slices = state.parts.last?.end, slices <= shape.z,
             zip([0] + state.parts.map(\.end), state.parts).allSatisfy({ $0 < $1.end }),
             state.probabilityClasses == probabilities?.classes.classes
-        else { return (0, ConfidenceTally(), []) }
+        else { return (0, LabelTallies()) }
         guard try restoreLabels(state.parts, into: &labels, scope: scope),
             try probabilities?.restore(state.parts.map { ($0.end, $0.probabilities ?? "") }, scope: scope) ?? true
         else {
             labels.clear()
-            return (0, ConfidenceTally(), [])
+            return (0, LabelTallies())
         }
         parts = state.parts
-        return (slices, state.confidence, state.agreement ?? [])
+        return (slices, state.tallies)
     }
 
     /// - Returns: false for slices that are not those which were saved.
@@ -120,17 +125,16 @@ struct LabelCheckpoint {
         }
     }
 
-    /// Whether twice as much is free as all slices take.
+    /// Whether twice as much is free as all slices take, on a disk: in memory they would take what results need.
     private var hasSpace: Bool {
-        (FileSystem.freeBytes(at: folder) ?? .max) / 4 >= shape.count
+        (FileSystem.freeBytes(at: folder) ?? .max) / 4 >= shape.count && !FileSystem.isInMemory(folder)
     }
 
     /// Saves the slices finished since the last call, every few seconds or when forced. Nothing is saved while the disk is
     /// nearly full: results come first, and without a checkpoint only time is lost.
     mutating func save(
         _ labels: borrowing VoxelBuffer<UInt16>,
-        _ confidence: ConfidenceTally,
-        _ agreement: [AgreementTally],
+        _ tallies: LabelTallies,
         _ probabilities: StagedProbabilities?,
         finishedSlices: Int,
         force: Bool,
@@ -160,8 +164,7 @@ struct LabelCheckpoint {
             fingerprint: fingerprint,
             instructionSet: instructionSet,
             parts: parts,
-            confidence: confidence,
-            agreement: agreement,
+            tallies: tallies,
             probabilityClasses: probabilities?.classes.classes
         )
         try FileSystem.replace(statePath, with: try StableJSON.encode(state))

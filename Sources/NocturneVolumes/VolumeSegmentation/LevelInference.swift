@@ -31,10 +31,8 @@ protocol LabelInference: AnyObject {
 /// Label slices that are being made in the axes of the networks, with those that an earlier attempt has saved.
 struct LabelSlices: ~Copyable {
     var labels: VoxelBuffer<UInt16>
-    /// Of the planes so far.
-    var tally: ConfidenceTally
-    /// Of each member before an interruption; empty without one.
-    let agreement: [AgreementTally]
+    /// The confidence of the planes so far, and the agreement before an interruption.
+    var tallies: LabelTallies
     private var checkpoint: LabelCheckpoint
     /// Of the same slices; nil if none were asked for.
     let probabilities: StagedProbabilities?
@@ -51,7 +49,7 @@ struct LabelSlices: ~Copyable {
         var checkpoint = checkpoint
         var labels = try VoxelBuffer<UInt16>(count: grid.native.count)
         let restored = try checkpoint.restore(into: &labels, probabilities, scope: scope)
-        (resumed, tally, agreement) = (restored.slices, restored.confidence, restored.agreement)
+        (resumed, tallies) = restored
         self.probabilities = probabilities
         self.labels = labels
         self.checkpoint = checkpoint
@@ -60,7 +58,7 @@ struct LabelSlices: ~Copyable {
 
     mutating func labelSlice(by labeler: inout EnsembleLabeler, scope: ComputeScope) throws {
         try probabilities?.addSlice(of: labeler.planes, scope: scope)
-        try labeler.labelSlice(into: &labels, tally: &tally, scope: scope)
+        try labeler.labelSlice(into: &labels, tally: &tallies.confidence, scope: scope)
     }
 
     /// - Parameter agreement: of each member.
@@ -72,8 +70,7 @@ struct LabelSlices: ~Copyable {
     ) throws {
         try checkpoint.save(
             labels,
-            tally,
-            agreement,
+            LabelTallies(confidence: tallies.confidence, agreement: agreement),
             probabilities,
             finishedSlices: finishedSlices,
             force: force,
@@ -110,8 +107,7 @@ final class LevelInference: LabelInference {
         decision: LabelDecision,
         checkpoint: LabelCheckpoint,
         probabilities: StagedProbabilities?,
-        sessions: LevelSessions,
-        options: SegmentationOptions,
+        resources: InferenceResources,
         context: StageContext
     ) throws {
         let grid = level.grid
@@ -120,19 +116,18 @@ final class LevelInference: LabelInference {
             model: grid.shape,
             native: grid.native,
             box: grid.box,
-            decision: decision,
+            decision: level.resamplesProbabilities ? decision.ofProbabilities : decision,
             rule: grid.logits,
             separateAxis: grid.logits.separateAxis(current: grid.spacing, new: grid.nativeSpacing),
-            rounding: options.usesReferenceRounding ? .half : .single,
+            rounding: resources.options.tiles.usesReferenceRounding ? .half : .single,
             resumingAtSlice: slices.resumed
         )
         tiles = try TileBlending(
             level,
             decision: decision,
-            options: options,
-            sessions: sessions,
+            resources: resources,
             resumingAtPlane: labeler.nextPlane,
-            agreement: slices.agreement.first ?? AgreementTally(),
+            agreement: slices.tallies.agreement.first ?? AgreementTally(),
             context: context
         )
         meter = LogitConfidence(decision, width: grid.shape.x, height: grid.shape.y)
@@ -151,7 +146,7 @@ final class LevelInference: LabelInference {
         self.labeler = labeler
     }
 
-    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence(agreement: [tiles.agreement]) }
+    var confidence: [UInt16: LabelConfidence] { slices.tallies.confidence.confidence(agreement: [tiles.agreement]) }
     var probabilities: StagedProbabilities? { slices.probabilities }
     var stepCount: Int { tiles.stepCount }
     var stepsDone: Int { tiles.stepsDone }
@@ -159,8 +154,8 @@ final class LevelInference: LabelInference {
 
     func step(_ context: StageContext) throws {
         for plane in try tiles.step(context.scope) {
-            try tiles.withPlane(plane) { logits in
-                try meter.add(logits, plane: plane, to: &slices.tally, scope: context.scope)
+            try tiles.withPlane(plane, scope: context.scope) { logits in
+                try meter.add(logits, plane: plane, to: &slices.tallies.confidence, scope: context.scope)
                 guard let planeProbabilities else { return try push(logits, context.scope) }
                 try planeProbabilities.withProbabilities(of: logits, scope: context.scope) {
                     try push($0, context.scope)

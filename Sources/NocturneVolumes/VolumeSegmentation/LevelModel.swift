@@ -19,8 +19,8 @@ final class LevelModel: Sendable {
         engine: any InferenceEngine,
         precision: InferencePrecision
     ) throws {
-        func modelError(_ detail: String) -> SegmentationModelError {
-            SegmentationModelError(package: package.id, detail: detail)
+        func modelError(_ detail: String) -> UnusablePackageError {
+            UnusablePackageError(package: package.id, detail: detail)
         }
         self.settings = settings
         patch = GridZYX(settings.patchSize[0], settings.patchSize[1], settings.patchSize[2])
@@ -47,14 +47,14 @@ final class LevelModel: Sendable {
     }
 
     func passes(_ options: SegmentationOptions) -> MirrorPasses {
-        MirrorPasses(axes: options.disablesMirroring ? [] : settings.mirroringAxes)
+        MirrorPasses(axes: options.tiles.disablesMirroring ? [] : settings.mirroringAxes)
     }
 
-    func tileStep(_ options: SegmentationOptions) -> Double { options.tileStep ?? settings.tileStep }
+    func tileStep(_ options: SegmentationOptions) -> Double { options.tiles.step?.share ?? settings.tileStep }
 
     /// Number of sums that tiles are blended into: one, or one per network with nnU-Net's rounding.
     func accumulatorCount(_ options: SegmentationOptions) -> Int {
-        options.usesReferenceRounding ? networks.count : 1
+        options.tiles.usesReferenceRounding ? networks.count : 1
     }
 
     /// What the level takes while networks run.
@@ -113,12 +113,14 @@ final class LevelModel: Sendable {
 package struct LevelMemory {
     /// All the time: weights as they were read, known logits, and the workspaces of an engine that manages its own memory.
     package var kept: Int
+    /// Weights that are packed for the kernels.
     package var packed: PackedMemory
     /// The largest workspace of a session, in the memory that all levels share.
     package var workspace: Int
     /// While its tiles are run: patch-sized buffers and the weights of tiles.
     package var buffers: Int
 
+    /// The sum of all.
     package var total: Int { kept + packed.bytes + workspace + buffers }
 }
 
@@ -131,6 +133,7 @@ package struct PackedMemory {
     /// What networks keep that are not in use.
     var limit: Int
 
+    /// What is kept at most.
     package var bytes: Int { min(all, max(together, limit)) }
 }
 
@@ -149,11 +152,18 @@ final class LevelSessions {
     private var sets: [ObjectIdentifier: SessionSet] = [:]
     /// Of all levels that have been in use.
     private var constants: [ObjectIdentifier: [ConstantTile]] = [:]
+    private var instructionSet: String?
 
     /// Frees the buffers of levels other than these, whose tiles come next. What is known of constant tiles is kept.
     func free(except levels: [LevelModel]) {
         let kept = Set(levels.map { ObjectIdentifier($0) })
         sets = sets.filter { kept.contains($0.key) }
+    }
+
+    /// Forgets what networks have computed that now run on something else: a device that failed.
+    func use(_ instructionSet: String) {
+        if let earlier = self.instructionSet, earlier != instructionSet { (sets, constants) = ([:], [:]) }
+        self.instructionSet = instructionSet
     }
 
     func set(of level: LevelModel, width: Int, options: SegmentationOptions) throws -> SessionSet {
@@ -165,7 +175,7 @@ final class LevelSessions {
             model: level,
             width: width,
             averages: level.averages(options),
-            precision: options.usesReferenceRounding ? .half : .single,
+            precision: options.tiles.usesReferenceRounding ? .half : .single,
             memory: memory,
             constants: known
         )
@@ -176,7 +186,7 @@ final class LevelSessions {
 
 /// Sessions and patch-sized buffers of one level.
 final class SessionSet {
-    let sessions: [any NetworkSession]
+    let sessions: [NetworkSession]
     let map: ImportanceMap
     var input: VoxelBuffer<Float>
     /// Empty unless several passes are averaged.

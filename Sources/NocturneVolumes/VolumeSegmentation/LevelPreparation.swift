@@ -15,18 +15,37 @@ struct LevelPreparation {
 
     private var stored: VolumeShape { source.geometry.shape }
 
-    /// The grid, cropped to the nonzero voxels if the package crops.
+    /// The grid, cropped to the voxels that count if the package crops.
+    /// - Throws: `NumericsError`, `AllocationError`, `CancelledError`.
     func grid(scope: ComputeScope) throws -> ModelGrid {
-        try ModelGrid(source: source, level: level) { orientation in
+        var grid = try ModelGrid(source: source, level: level) { orientation in
             try channels.reduce(nil) { box, channel in
-                let own = try VoxelBox.nonzero(channel, stored: stored, orientation: orientation, scope: scope)
+                let own = try VoxelBox.foreground(
+                    channel,
+                    above: level.crop?.above,
+                    stored: stored,
+                    orientation: orientation,
+                    scope: scope
+                )
                 return own.map { box?.union($0) ?? $0 } ?? box
             }
         }
+        if let crop = level.crop, crop.isOfNormalizedImage {
+            // The image is made once more when its turn comes, since it may be large and the grids of all levels come first.
+            let found = try VoxelBox.foreground(
+                image(grid, previous: nil, scope: scope),
+                above: crop.above,
+                stored: grid.shape,
+                orientation: .stored,
+                scope: scope
+            )
+            if let found { grid.window = found.enlarged(by: crop.margin, spacing: grid.spacing, in: grid.shape) }
+        }
+        return grid
     }
 
     /// - Parameter previous: the labels of the previous level on the stored grid; nil in the first level.
-    /// - Returns: `[channel][z][y][x]` in the grid's shape.
+    /// - Returns: `[channel][z][y][x]` of the part of the grid that the networks see.
     func image(_ grid: ModelGrid, previous: FrozenVoxels<UInt16>?, scope: ComputeScope) throws -> FrozenVoxels<Float> {
         let view = try VoxelView(stored: stored, orientation: grid.orientation).cropped(to: grid.box)
         let mask = needsMask(previous) ? try ForegroundMask(of: channels, view: view, scope: scope) : nil
@@ -38,27 +57,8 @@ struct LevelPreparation {
                     rebasing: image[range.lowerBound * count..<range.upperBound * count]
                 )
             }
-            for (index, normalization) in level.normalizations.enumerated() {
-                if level.normalizesAfterResampling {
-                    let to = channels(index..<index + 1)
-                    try normalizeResampled(self.channels[index], normalization, grid, view, into: to, scope)
-                    continue
-                }
-                let map = try normalization.asNumerics.map(
-                    for: self.channels[index],
-                    view: view,
-                    mask: mask,
-                    padding: normalization.countsPadding ? padding(grid) : 0,
-                    scope: scope
-                )
-                let resampler = try ImageResampler(
-                    view: view,
-                    target: grid.shape,
-                    rule: grid.image,
-                    separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing),
-                    map: map
-                )
-                try resampler.resample(self.channels[index], into: channels(index..<index + 1), scope: scope)
+            for index in level.normalizations.indices {
+                try normalize(index, grid, view, mask, into: channels(index..<index + 1), scope)
             }
             guard let previous, !level.oneHotLabels.isEmpty else { return }
             let resampler = try LabelResampler(
@@ -75,33 +75,49 @@ struct LevelPreparation {
                 scope: scope
             )
         }
-        return image.frozen()
+        guard !grid.isWhole else { return image.frozen() }
+        // There is one channel.
+        let window = try VoxelView(stored: grid.shape).cropped(to: grid.window)
+        return try Reorienter.copy(image.frozen(), through: window, scope: scope).frozen()
     }
 
-    /// Writes a channel that is first resampled, then normalized by its own statistics.
-    private func normalizeResampled(
-        _ channel: FrozenVoxels<Float>,
-        _ normalization: IntensityNormalization,
+    /// Writes a channel, normalized and resampled in the order that the package states.
+    private func normalize(
+        _ index: Int,
         _ grid: ModelGrid,
         _ view: VoxelView,
+        _ mask: ForegroundMask?,
         into result: UnsafeMutableBufferPointer<Float>,
         _ scope: ComputeScope
     ) throws {
-        let resampled = try ImageResampler(
-            view: view,
-            target: grid.shape,
-            rule: grid.image,
-            separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing)
-        ).resample(channel, scope: scope).frozen()
-        let whole = VoxelView(stored: grid.shape)
-        let map = try normalization.asNumerics.map(
-            for: resampled,
-            view: whole,
-            padding: normalization.countsPadding ? padding(grid) : 0,
-            scope: scope
-        )
-        try ImageResampler(view: whole, target: grid.shape, rule: ResamplingRule(order: .nearest), map: map)
-            .resample(resampled, into: result, scope: scope)
+        func resampler(_ view: VoxelView, _ map: PointwiseMap = .identity) throws -> ImageResampler {
+            try ImageResampler(
+                view: view,
+                target: grid.shape,
+                rule: grid.image,
+                separateAxis: grid.image.separateAxis(current: grid.nativeSpacing, new: grid.spacing),
+                map: map
+            )
+        }
+        func mapped(_ view: VoxelView, _ map: PointwiseMap) throws -> ImageResampler {
+            try ImageResampler(view: view, target: view.shape, rule: ResamplingRule(order: .nearest), map: map)
+        }
+        let steps = level.normalizations[index]
+        var (voxels, view) = (channels[index], view)
+        if level.normalizesAfterResampling {
+            voxels = try resampler(view).resample(voxels, scope: scope).frozen()
+            view = VoxelView(stored: grid.shape)
+        }
+        for (place, step) in steps.enumerated() {
+            let map = try step.map(for: voxels, view: view, mask: mask, padding: padding(grid), scope: scope)
+            if place == steps.count - 1 {
+                let last =
+                    try level.normalizesAfterResampling ? mapped(view, map) : resampler(view, map)
+                return try last.resample(voxels, into: result, scope: scope)
+            }
+            voxels = try mapped(view, map).resample(voxels, scope: scope).frozen()
+            view = VoxelView(stored: view.shape)
+        }
     }
 
     /// How many voxels of the volume's own size fill the patch beyond the volume.
@@ -115,28 +131,6 @@ struct LevelPreparation {
     }
 
     private func needsMask(_ previous: FrozenVoxels<UInt16>?) -> Bool {
-        previous != nil || level.normalizations.contains(.zScore(usesMask: true))
-    }
-}
-
-extension IntensityNormalization {
-    /// The same scheme as the numerics module's type.
-    var asNumerics: Normalization {
-        switch self {
-        case .ct(let lower, let upper, let mean, let deviation):
-            .ct(lower: lower, upper: upper, mean: mean, deviation: deviation)
-        case .zScore(let usesMask): .zScore(useMask: usesMask)
-        case .zScoreOfNonzero: .zScoreOfNonzero
-        case .linear(let mean, let deviation): .linear(mean: mean, deviation: deviation)
-        case .rescale(let lower, let upper): .rescale(lower: lower, upper: upper)
-        case .rescale01: .rescale01
-        case .rgb01: .rgb01
-        case .none: .none
-        case .quantiles(let lower, let upper, _): .quantiles(lower: lower, upper: upper)
-        }
-    }
-
-    fileprivate var countsPadding: Bool {
-        if case .quantiles(_, _, let countsPadding) = self { countsPadding } else { false }
+        previous != nil || level.needsMask
     }
 }

@@ -1,6 +1,7 @@
 import NocturneBatch
 import NocturneJournal
 import NocturneRecipeSupport
+import NocturneReport
 
 /// A label of a map with its measurements, from a model or from an existing object.
 protocol MeasuredLabel {
@@ -44,8 +45,7 @@ extension MeasuredLabel {
     }
 
     /// Its rows in the batch's statistics table.
-    /// - Parameter intensityUnit: nil for results of 0.1.0.
-    func statistics(intensityUnit: String?) -> [Statistic] {
+    func statistics(intensityUnit: String) -> [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
             Statistic(label: name, measure: measure, value: value, unit: unit)
         }
@@ -62,14 +62,14 @@ extension MeasuredLabel {
 
 extension SegmentationResult.Intensity {
     /// Rows for `name`: five measures, the edges of the histogram, and one row per bin, numbered from 1.
-    /// - Parameter unit: of the intensities; nil for results of 0.1.0, which did not state it.
+    /// - Parameter unit: of the intensities.
     static func statistics(
         _ intensity: SegmentationResult.Intensity?,
         of name: String,
-        in unit: String?
+        in unit: String
     ) -> [Statistic] {
         func row(_ measure: String, _ value: Double?, _ rowUnit: String? = nil) -> Statistic {
-            Statistic(label: name, measure: measure, value: value, unit: rowUnit ?? unit ?? "stored unit")
+            Statistic(label: name, measure: measure, value: value, unit: rowUnit ?? unit)
         }
         let histogram = intensity?.histogram
         return [
@@ -97,9 +97,9 @@ extension SegmentationResult.Source {
 
 /// In which units images are measured.
 enum ImageUnit {
-    /// Of intensities of images other than PET: Hounsfield units where the header says that the image is a CT, otherwise
-    /// whatever the values of the image mean after the header's scaling. For PET see ``MeasuredUnit``.
-    static func name(modality: String?) -> String { modality == "CT" ? "HU" : unknown }
+    /// Of intensities of images other than PET: Hounsfield units where the header states that the image is a CT with such
+    /// values, otherwise whatever the values of the image mean after the header's scaling. For PET see ``MeasuredUnit``.
+    static func name(of image: VolumeSource?) -> String { image?.isHounsfield == true ? "HU" : unknown }
 
     /// Where a header does not state it.
     static let unknown = "image value"

@@ -7,39 +7,44 @@ import NocturneSystem
 /// The unit in which intensities of an image are given, and the factor from the image's values to it.
 struct MeasuredUnit: Sendable {
     let name: String
-    /// Of a PET image whose header says enough.
+    /// Of a PET image whose header contains enough.
     var suv: SUVFactor?
     /// Why values of a PET image are not given as SUV.
-    var notes: [String] = []
+    var notes: [Note] = []
 
-    init(modality: String?) { name = ImageUnit.name(modality: modality) }
+    /// Of an image other than PET; nil for none.
+    init(_ image: VolumeSource?) { name = ImageUnit.name(of: image) }
 
-    private init(_ name: String, _ suv: SUVFactor?, _ notes: [String]) {
+    private init(_ name: String, _ suv: SUVFactor?, _ notes: [Note]) {
         self.name = name
         self.suv = suv
         self.notes = notes
     }
 
-    /// Reads the headers of a PET series again. Of other images only the modality counts.
+    /// Reads the headers of a PET series again. Of other images the modality and the type of their values count.
     /// - Throws: `CancelledError`. What cannot be read is a note.
     init(of image: VolumeSource, scope: ComputeScope) throws {
         guard image.format == .dicom, image.modality == "PT" else {
-            self.init(modality: image.modality)
+            self.init(image)
             return
         }
         let header: PETHeader
         do {
             header = try PETHeader(paths: image.files, scope: scope)
         } catch let error as DICOMReadError {
-            self.init(ImageUnit.unknown, nil, ["no SUV: a header cannot be read again: \(error.detail)"])
+            self.init(
+                ImageUnit.unknown,
+                nil,
+                [Note("pet.noSUV", "no SUV: a header cannot be read again: \(error.detail)")]
+            )
             return
         }
         switch Result(catching: { () throws(SUVFactor.Refusal) in try SUVFactor(header) }) {
-        case .success(let factor): self.init(ImageUnit.suv, factor, [])
+        case .success(let factor): self.init(ImageUnit.suv, factor, header.notes)
         case .failure(let refusal):
             let isActivity = header.units == "BQML" && header.isConsistent
             let meaning = isActivity ? "in Bq/ml" : "as stored"
-            let note = "no SUV, intensities are \(meaning): \(refusal)"
+            let note = Note("pet.noSUV", "no SUV, intensities are \(own: meaning): \(refusal)")
             self.init(isActivity ? ImageUnit.activity : ImageUnit.unknown, nil, [note])
         }
     }

@@ -12,6 +12,8 @@ struct ModelGrid {
     /// The part of ``native`` that is resampled.
     let box: VoxelBox
     let shape: VolumeShape
+    /// The part of the grid that the networks see: all of it unless the normalized image is cropped. Beyond it logits are 0.
+    var window: VoxelBox
     let image: ResamplingRule
     let logits: ResamplingRule
     let labels: ResamplingRule
@@ -19,30 +21,39 @@ struct ModelGrid {
     let nativeSpacing: SIMD3<Double>
     let spacing: SIMD3<Double>
 
-    /// - Parameter nonzero: finds the box to crop to; called only if the package crops. For planning, without voxels,
+    /// - Parameter foreground: finds the box to crop to; called only if the package crops. For planning, without voxels,
     ///   it returns nil: the whole grid, the upper bound.
-    init(source: VolumeSource, level: CascadeLevel, nonzero: (AxisOrientation) throws -> VoxelBox?) throws {
-        let turned = level.orientation == .stored ? .stored : AxisOrientation(of: source.geometry.affine)
-        orientation = AxisOrientation(transposing: level.transpose).map(turned.followed) ?? turned
+    init(source: VolumeSource, level: CascadeLevel, foreground: (AxisOrientation) throws -> VoxelBox?) throws {
+        let turned = level.orientation.axes(of: source.geometry.affine)
+        let transpose = AxisOrientation(transposing: level.transpose) ?? .stored
+        orientation = turned.followed(by: transpose)
         native = orientation.shape(from: source.geometry.shape)
-        let whole = VoxelBox(all: native)
-        box = level.cropToNonzero ? try nonzero(orientation) ?? whole : whole
         let stored =
             level.imageResampling.method == .monai
             ? source.geometry.spacing : source.spacing(turned: turned, as: level.orientation)
         let axes = orientation.source
         let own = SIMD3(stored[axes[0]], stored[axes[1]], stored[axes[2]])
-        let wanted = (0..<3).map { axis in level.spacing.flatMap { $0[2 - axis] } ?? own[axis] }
+        let found = try level.crop?.isOfNormalizedImage == false ? foreground(orientation) : nil
+        if let found {
+            box = found.enlarged(by: level.crop?.margin ?? .none, spacing: own, in: native)
+        } else {
+            box = VoxelBox(all: native)
+        }
+        // The spacing that the package states for each axis before or after the volume is reoriented.
+        let stated = (0..<3).map { axis in
+            level.orientsAfterSpacing ? transpose.source.firstIndex(of: axes[axis]) ?? axis : axis
+        }
+        let wanted = (0..<3).map { axis in level.spacing.flatMap { $0[2 - stated[axis]] } ?? own[axis] }
         nativeSpacing = own
-        spacing = SIMD3(wanted[0], wanted[1], wanted[2])
-        var (image, logits) = (ResamplingRule(level.imageResampling), ResamplingRule(level.logitsResampling))
-        labels = ResamplingRule(level.labelsResampling)
+        let spacing = SIMD3(wanted[0], wanted[1], wanted[2])
+        var (image, logits) = (level.imageResampling, level.logitsResampling)
+        labels = level.labelsResampling
         switch image.method {
         case .none: shape = box.shape
         case .monai:
             let grid = try Self.monaiGrid(
-                turned.geometry(from: source.geometry),
-                transposed: AxisOrientation(transposing: level.transpose) ?? .stored,
+                level.orientsAfterSpacing ? source.geometry : turned.geometry(from: source.geometry),
+                rearranged: level.orientsAfterSpacing ? orientation : transpose,
                 box,
                 spacing: spacing
             )
@@ -50,39 +61,77 @@ struct ModelGrid {
             image.alignment = grid.alignment
             logits.alignment = grid.alignment.inverse
         case .spline, .torch, .zoom:
-            shape = try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
+            if let size = level.size {
+                shape = try Self.fixed(size, of: box.shape)
+            } else {
+                shape = try targetShape(of: box.shape, spacing: own, resampledTo: spacing)
+            }
         }
+        self.spacing = level.size == nil ? spacing : own * Self.extents(box.shape) / Self.extents(shape)
         self.image = image
         self.logits = logits
+        window = VoxelBox(all: shape)
     }
 
-    /// MONAI's grid for a box, which depends on the order of the axes before they are transposed.
+    private static func extents(_ shape: VolumeShape) -> SIMD3<Double> {
+        SIMD3(Double(shape.x), Double(shape.y), Double(shape.z))
+    }
+
+    private static func fixed(_ size: GridSize, of shape: VolumeShape) throws(NumericsError) -> VolumeShape {
+        guard let fixed = size.shape(of: shape) else {
+            throw .shape("resampling \(shape) to the package's size gives more voxels than can be handled")
+        }
+        return fixed
+    }
+
+    /// MONAI's grid for a box, which depends on order and direction of the axes when the volume is resampled.
     /// - Parameters:
+    ///   - geometry: of the volume when it is resampled.
+    ///   - rearrangement: from its axes to the networks'.
     ///   - box, spacing: along the networks' axes.
-    ///   - transpose: from the axes of `geometry` to the networks'.
     private static func monaiGrid(
         _ geometry: VolumeGeometry,
-        transposed transpose: AxisOrientation,
+        rearranged rearrangement: AxisOrientation,
         _ box: VoxelBox,
         spacing: SIMD3<Double>
     ) throws -> (shape: VolumeShape, alignment: GridAlignment) {
-        var (lower, size, wanted) = (SIMD3(0, 0, 0), SIMD3(0, 0, 0), SIMD3(0.0, 0, 0))
-        for (axis, source) in transpose.source.enumerated() {
-            lower[source] = box.lower[axis]
-            size[source] = box.shape[axis]
+        var (part, wanted) = (VoxelBox(all: geometry.shape), SIMD3(0.0, 0, 0))
+        for (axis, source) in rearrangement.source.enumerated() {
+            let size = geometry.shape[source]
+            let isReversed = rearrangement.reversed[axis]
+            part.lower[source] = isReversed ? size - box.upper[axis] : box.lower[axis]
+            part.upper[source] = isReversed ? size - box.lower[axis] : box.upper[axis]
             wanted[source] = spacing[axis]
         }
-        let part = geometry.cropped(to: VoxelBox(lower: lower, upper: lower &+ size))
-        let grid = try MONAIGrid(of: part.shape, affine: part.affine, spacing: wanted)
-        return (transpose.shape(from: grid.shape), grid.alignment.permuted(transpose.source))
+        let cropped = geometry.cropped(to: part)
+        let grid = try MONAIGrid(of: cropped.shape, affine: cropped.affine, spacing: wanted)
+        return (
+            rearrangement.shape(from: grid.shape),
+            grid.alignment.oriented(by: rearrangement, from: cropped.shape, to: grid.shape)
+        )
     }
 
     /// Whether nothing is resampled.
     var isNative: Bool { shape == box.shape && (image.alignment?.isIdentity ?? true) }
 
+    /// Whether networks see the whole grid.
+    var isWhole: Bool { window == VoxelBox(all: shape) }
+
+    /// The plane of the window from which on planes have to be known for a plane of the grid. Of a grid that is not done, at least
+    /// the last one.
+    func plane(inWindow plane: Int) -> Int {
+        let depth = window.shape.z
+        return plane >= shape.z ? depth : min(max(plane - window.lower.z, 0), depth - 1)
+    }
+
+    /// The number of planes of the grid that are known once this number of planes of the window is.
+    func planes(known: Int) -> Int {
+        known == window.shape.z ? shape.z : known == 0 ? 0 : window.lower.z + known
+    }
+
     func tiles(_ level: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
         try TilePlan(
-            imageShape: GridZYX(shape),
+            imageShape: GridZYX(window.shape),
             patch: level.patch,
             step: level.tileStep(options),
             rule: level.settings.tiling.rule
@@ -102,29 +151,16 @@ extension VolumeSource {
     }
 }
 
-extension ResamplingRule {
-    /// The package's settings as the numerics module's type.
-    init(_ settings: ResamplingSettings) {
-        let method: ResamplingRule.Method =
-            switch settings.method {
-            case .spline: .spline
-            case .torch: .torch
-            case .none: .none
-            case .zoom: .zoom
-            case .monai: .monai
-            }
-        let separation: ResamplingRule.Separation =
-            switch settings.separateZ {
-            case .auto: .auto
-            case .always: .always
-            case .never: .never
-            }
-        self.init(
-            method: method,
-            order: ResamplingOrder(rawValue: settings.order) ?? .linear,
-            orderZ: ResamplingOrder(rawValue: settings.orderZ) ?? .nearest,
-            separateZ: settings.method == .monai ? .never : separation,
-            anisotropyThreshold: settings.anisotropyThreshold
-        )
+extension VoxelBox {
+    /// The box with a margin on each side, up to the border of the grid.
+    /// - Parameter spacing: in mm.
+    func enlarged(by margin: Margin, spacing: SIMD3<Double>, in grid: VolumeShape) -> VoxelBox {
+        var larger = self
+        for axis in 0..<3 {
+            let distance = margin.voxels(extent: shape[axis], spacing: spacing[axis])
+            larger.lower[axis] = max(0, lower[axis] - distance)
+            larger.upper[axis] = min(grid[axis], upper[axis] + distance)
+        }
+        return larger
     }
 }

@@ -4,20 +4,21 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
-/// The argument of `--compare`.
-public enum ReferenceInstruction {
+/// The argument of `--compare`, and of other options that name a file or a folder.
+enum ReferenceInstruction {
     /// - Parameter what: what is expected there, for the message.
-    /// - Returns: the path.
     /// - Throws: `BatchError` when it does not exist: a mistyped path would otherwise become a note in every item.
-    public static func checked(_ path: String, _ what: String = "reference labels") throws -> String {
+    static func check(_ path: String, _ what: String = "reference labels") throws {
         guard FileSystem.exists(path) else {
             throw BatchError(.inputMissing, path: path, detail: "the \(what) do not exist")
         }
-        return path
     }
 }
 
@@ -47,7 +48,7 @@ struct ReferenceComparison {
 
     /// Whether a file lies among the inputs but is not an input: the regions file, the references and the second images,
     /// unless an input given is their folder or lies in it.
-    static func excludedFromInputs(_ options: SegmentationOptions, _ inputs: [String]) -> (String) -> Bool {
+    static func excludedFromInputs(_ options: SegmentationOptions, _ inputs: [String]) -> @Sendable (String) -> Bool {
         let regions = options.regions?.path
         let isExcluded = FilePerItem.excluded([options.comparePath, options.measurePath].compactMap { $0 }, inputs)
         return { path in path == regions || isExcluded(path) }
@@ -80,7 +81,7 @@ struct ReferenceComparison {
         guard options.comparePath != nil, let path = source.reference else { return 0 }
         let shape = source.geometry.shape
         // A label map may have to be put into the order of the item's voxels.
-        let masks = VolumeDiscovery.isNIfTIName(path) ? 1 : SegmentationReference.maximumVolumeCount
+        let masks = FoundVolume.isNIfTIName(path) ? 1 : SegmentationReference.maximumVolumeCount
         return shape.count * 2 * (1 + masks) + (1 << 20)
             + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
@@ -90,15 +91,15 @@ struct ReferenceComparison {
         _ labels: LabelVolume,
         named wanted: [ModelLabel],
         scope: ComputeScope
-    ) throws -> (outcome: Outcome?, notes: [String]) {
+    ) throws -> (outcome: Outcome?, notes: [Note]) {
         guard let root = options.comparePath else { return (nil, []) }
         guard let path = source.reference else {
-            return (nil, [ComparisonNote.notCompared(because: "there are no reference labels for this item")])
+            return (nil, [.notCompared(because: "there are no reference labels for this item")])
         }
         let name =
             path.hasPrefix(root + "/") ? String(path.dropFirst(root.count + 1)) : (path as NSString).lastPathComponent
-        func note(_ detail: String) -> [String] { [ComparisonNote.notCompared(with: name, because: detail)] }
-        if !VolumeDiscovery.isNIfTIName(path), DICOMScanner.looksLikeDICOM(path) {
+        func note(_ detail: String) -> [Note] { [.notCompared(with: name, because: "\(detail)")] }
+        if !FoundVolume.isNIfTIName(path), DICOMScanner.looksLikeDICOM(path) {
             switch try SegmentationReference.read(path, on: labels.geometry, named: wanted, scope: scope) {
             case .failure(let fault): return (nil, note(fault.detail))
             case .success(let found):
@@ -112,17 +113,18 @@ struct ReferenceComparison {
                 )
                 return (
                     outcome(name, compared, on: labels),
-                    found.notes.map { ComparisonNote.compared(with: name, $0) }
+                    found.notes.map { $0.after("compared with \(file: name): ") }
                 )
             }
         }
         let read: (header: NIfTIHeader, labels: LabelVolume)
+        var readNotes: [Note] = []
         do {
             let geometry = try NIfTIReader.readHeader(at: path, assumesOrientation: true).geometry
             guard GridMapping(of: geometry, in: labels.geometry) != nil else {
                 return (nil, note(LabelVolume.difference(geometry, labels.geometry)))
             }
-            read = try NIfTIReader.readLabels(at: path, assumesOrientation: true, scope: scope)
+            read = try NIfTIReader.readLabels(at: path, assumesOrientation: true, scope: scope) { readNotes.append($0) }
         } catch let error as NIfTIError where error.code != .outOfMemory {
             return (nil, note(error.detail))
         }
@@ -141,7 +143,7 @@ struct ReferenceComparison {
         )
         return (
             outcome(name, compared, on: labels),
-            matching.notes.map { ComparisonNote.compared(with: name, $0) }
+            (matching.notes + readNotes).map { $0.after("compared with \(file: name): ") }
         )
     }
 

@@ -1,5 +1,7 @@
 import NocturneBatch
 import NocturneInference
+import NocturneOutput
+import NocturneSystem
 
 /// Which labels of a reference stand for which labels of the model: a pure decision.
 struct ReferenceNames {
@@ -7,17 +9,20 @@ struct ReferenceNames {
     let values: [UInt16: UInt16]?
     /// The model's values that are compared.
     let compared: [UInt16]
-    let notes: [String]
+    let notes: [Note]
 
     struct Fault: Error {
         let detail: String
     }
 
-    /// Labels are matched by name. Only a reference that names no labels is matched by number, and a note says so.
+    /// Labels are matched by name. Only a reference that names no labels is matched by number, and a note states it.
     /// - Parameter names: of the reference's labels, by value; empty when it names none.
     static func match(_ names: [UInt16: String], _ wanted: [ModelLabel]) -> Result<ReferenceNames, Fault> {
         guard !names.isEmpty else {
-            let note = ComparisonNote.byNumber + "; make sure that both number their labels alike"
+            let note = Note(
+                .comparedByNumber,
+                "by number, since the file names no labels; make sure that both number their labels alike"
+            )
             return .success(ReferenceNames(values: nil, compared: wanted.map(\.value), notes: [note]))
         }
         var places: [String: UInt16] = [:]
@@ -35,7 +40,8 @@ struct ReferenceNames {
             ReferenceNames(
                 values: Dictionary(matched.map { ($0.1, $0.0.value) }) { first, _ in first },
                 compared: matched.map(\.0.value),
-                notes: missing.isEmpty ? [] : ["it has no label " + missing.joined(separator: ", ")]
+                notes: missing.isEmpty
+                    ? [] : [Note("comparison.labelsMissing", "it has no label \(own: missing.joined(separator: ", "))")]
             )
         )
     }

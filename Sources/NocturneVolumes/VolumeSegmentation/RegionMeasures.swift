@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneOutput
 import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
@@ -13,7 +14,7 @@ import NocturneSystem
 #endif
 
 /// The file of `--rois` as an option: its path and a digest of its content.
-public struct RegionInstruction: Sendable, Hashable, Codable {
+public struct RegionInstruction: Sendable, Hashable {
     public var path: String
     /// SHA-256 of the content, in hexadecimal.
     public var digest: String
@@ -63,16 +64,16 @@ struct RegionMeasures: Sendable {
         }
     }
 
-    /// What is said of patterns that fit no item.
-    func unmatchedPatterns(_ items: FileBackedList<DiscoveredItem>, _ identifiers: IdentifierPolicy) throws -> [String]
-    {
-        let patterns = Set(file.entries.flatMap { $0.items ?? [] })
-        guard !patterns.isEmpty else { return [] }
-        var left = patterns
-        let places = zip(ItemNames(items, identifiers).names, items).lazy.filter { $0.1.problem == nil }
-        for (name, item) in places where !left.isEmpty {
-            let names = Self.names(name, of: try VolumeSource(item.source))
+    /// Remarks on patterns that fit no item.
+    func unmatchedPatterns(
+        _ items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
+    ) throws -> [String] {
+        var left = Set(file.entries.flatMap { $0.items ?? [] })
+        guard !left.isEmpty else { return [] }
+        try items { name, source in
+            let names = Self.names(name, of: source)
             left = left.filter { pattern in !names.contains { fnmatch(pattern, $0, 0) == 0 } }
+            return !left.isEmpty
         }
         return left.sorted().map {
             "regions: no item is called \($0); `nocturne plan` shows the names of items"
@@ -82,7 +83,7 @@ struct RegionMeasures: Sendable {
     /// By which regions name an item.
     private static func names(_ item: String, of source: VolumeSource) -> [String] {
         let file = (source.name as NSString).lastPathComponent
-        return [item, source.name, file, VolumeDiscovery.stem(file)]
+        return [item, source.name, file, FoundVolume.stem(file)]
     }
 
     /// Bytes for the largest region on this grid: regions are measured one after the other.
@@ -98,21 +99,30 @@ struct RegionMeasures: Sendable {
         scope: ComputeScope
     ) throws -> MeasuredRegions {
         let names = Self.names(item.name, of: source)
-        var (regions, notes): ([(RegionOfInterest, RegionMeasurement)], [String]) = ([], [])
+        var (regions, notes): ([(RegionOfInterest, RegionMeasurement)], [Note]) = ([], [])
         var seen: Set<String> = []
         for entry in self.file.entries where entry.isFor(names) {
             try scope.check()
             guard seen.insert(entry.region.name).inserted else {
-                notes.append("region \(entry.region.name): an earlier region of this name is measured")
+                notes.append(
+                    Note("region.repeated", "region \(entry.region.name): an earlier region of this name is measured")
+                )
                 continue
             }
             let measured = try RegionMeasurer.measure(entry.region, on: image, scope: scope)
             regions.append((entry.region, measured))
             switch measured.status {
             case .complete: break
-            case .cut: notes.append("region \(measured.name) extends beyond the volume; only a part is measured")
-            case .outside: notes.append("region \(measured.name) lies outside the volume")
-            case .notMeasured: notes.append("region \(measured.name) is not measured: \(measured.problem ?? "")")
+            case .cut:
+                notes.append(
+                    Note("region.cut", "region \(measured.name) extends beyond the volume; only a part is measured")
+                )
+            case .outside:
+                notes.append(Note("region.outside", "region \(measured.name) lies outside the volume"))
+            case .notMeasured:
+                notes.append(
+                    Note("region.notMeasured", "region \(measured.name) is not measured: \(measured.problem ?? "")")
+                )
             }
         }
         return MeasuredRegions(regions: regions, notes: notes)
@@ -122,7 +132,7 @@ struct RegionMeasures: Sendable {
 /// The regions that apply to an item, and what was found.
 struct MeasuredRegions: Sendable {
     var regions: [(RegionOfInterest, RegionMeasurement)] = []
-    var notes: [String] = []
+    var notes: [Note] = []
 
     var measurements: [RegionMeasurement] { regions.map(\.1) }
 
@@ -138,10 +148,13 @@ struct MeasuredRegions: Sendable {
         return path
     }
 
-    /// What is said where not all regions are drawn.
-    var pictureNote: String? {
-        regions.count > RegionPicture.maximumCount
-            ? "\(RegionPicture.file) shows the first \(RegionPicture.maximumCount) of \(regions.count) regions" : nil
+    /// The note where not all regions are drawn.
+    var pictureNote: Note? {
+        guard regions.count > RegionPicture.maximumCount else { return nil }
+        return Note(
+            "region.notAllDrawn",
+            "\(own: RegionPicture.file) shows the first \(RegionPicture.maximumCount) of \(regions.count) regions"
+        )
     }
 }
 

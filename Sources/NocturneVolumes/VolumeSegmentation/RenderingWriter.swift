@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneOutput
 import NocturnePictures
 import NocturneSystem
 
@@ -20,11 +21,14 @@ enum RenderingWriter {
     /// The size of both files at most: half of their pixels.
     static let diskBytes = VolumeRendering.maximumFramePixelCount * 3 * (VolumeRendering.frameCount + 8) / 2
 
-    /// Why a preset cannot be used; nil if it can. Intensities of images other than CT are no Hounsfield units; a NIfTI file
-    /// does not say what it is.
-    static func refusal(_ preset: RenderingPreset, modality: String?) -> String? {
-        guard preset.needsHounsfieldUnits, let modality, modality != "CT" else { return nil }
-        return MissingOutput.note("rendering", because: "\(preset.rawValue) is for CT, and this is \(modality)")
+    /// Why a preset cannot be used; nil if it can. Intensities of images other than CT are not Hounsfield units; a NIfTI
+    /// file does not state what it is.
+    static func refusal(_ preset: RenderingPreset, _ source: VolumeSource) -> Note? {
+        guard preset.needsHounsfieldUnits, source.isHounsfield == false, let modality = source.modality else {
+            return nil
+        }
+        let found = source.valueType.map { "\(modality) with values of type \($0)" } ?? modality
+        return .missing("rendering", because: "\(own: preset.rawValue) is for CT in HU, and this is \(found)")
     }
 
     /// A file of the result, and where it is in the item's staging folder.

@@ -7,16 +7,6 @@ import NocturnePictures
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// How much the page for reviewers gets of each item.
-public enum ReviewContent: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The page shows no pictures of volumes.
-    case none
-    /// The pictures of the results.
-    case pictures
-    /// Pictures, and a reduced volume with labels and surfaces: the pixels of the input, which may show a face.
-    case volumes
-}
-
 /// `review.js`: the volume that the page shows, as a classic script, since a page opened from a file may load nothing else.
 struct ReviewVolume: Encodable {
     struct Window: Encodable {
@@ -63,13 +53,13 @@ struct ReviewVolume: Encodable {
         let fallback: PictureWindow
 
         /// - Parameters:
-        ///   - modality: as the file says; nil for NIfTI files, which do not say it.
+        ///   - isHounsfield: whether the values are Hounsfield units, as the file states; nil for NIfTI files, which do not.
         ///   - modelModalities: for which the model was made. A model for CT alone takes the values of any file for Hounsfield
         ///     units, and so do the presets.
         ///   - header: the window stored in the file.
         ///   - fallback: the window of the model.
-        init(modality: String?, modelModalities: [String], header: HeaderWindow?, fallback: PictureWindow) {
-            isCT = modality.map { $0 == "CT" } ?? (modelModalities == ["CT"])
+        init(isHounsfield: Bool?, modelModalities: [String], header: HeaderWindow?, fallback: PictureWindow) {
+            isCT = isHounsfield ?? (modelModalities == ["CT"])
             self.header = header
             self.fallback = fallback
         }

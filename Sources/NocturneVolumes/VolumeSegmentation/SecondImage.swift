@@ -3,31 +3,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
-
-/// The image of `--measure` for an item, as the journal keeps it.
-struct SecondImage: Codable, Sendable {
-    /// Its path relative to the folder given; nil where there is none for the item.
-    var name: String?
-    /// Why it cannot be measured; nil where it can.
-    var problem: String?
-    /// The image, if it can be measured: an array, since a value cannot contain another one of its own type.
-    private var images: [VolumeSource]
-
-    init(name: String?, problem: String) {
-        self.name = name
-        self.problem = problem
-        images = []
-    }
-
-    init(name: String, image: VolumeSource) {
-        self.name = name
-        images = [image]
-    }
-
-    var image: VolumeSource? { images.first }
-}
 
 /// Finds the second images of items. Each file or series is read once, however many items share it.
 struct SecondImageFinder {
@@ -73,7 +52,7 @@ struct SecondImageFinder {
 
     private mutating func found(_ file: FoundFile) throws -> Found {
         if let found = known[file.path] { return found }
-        let found = VolumeDiscovery.isNIfTIName(file.fileName) ? try nifti(file) : try dicom(file)
+        let found = FoundVolume.isNIfTIName(file.fileName) ? try nifti(file) : try dicom(file)
         known[file.path] = found
         return found
     }
@@ -86,22 +65,25 @@ struct SecondImageFinder {
 
     private func nifti(_ file: FoundFile) throws -> Found {
         do {
-            let header = try NIfTIReader.readHeader(at: file.path, assumesOrientation: options.assumesOrientation)
+            let header = try NIfTIReader.readHeader(
+                at: file.path,
+                assumesOrientation: options.inputs.assumesOrientation
+            )
             let images = header.dataPath == file.path ? [] : [header.dataPath]
-            let image = VolumeSource(
+            var image = VolumeSource(
                 format: .nifti,
                 model: "",
                 files: [file.path],
                 name: file.name,
-                images: images,
                 geometry: header.geometry,
-                spacing: header.pixelSpacing,
-                notes: header.notes
+                spacing: header.pixelSpacing
             )
+            image.images = images.isEmpty ? nil : images
+            image.notes = header.notes.isEmpty ? nil : header.notes
             let files = [file] + images.map { file.neighbour(at: $0) }
             return try made(SecondImage(name: file.name, image: image), files)
         } catch let error as NIfTIError {
-            return try made(SecondImage(name: file.name, problem: error.detail + DICOMFiles.hint(error)), [file])
+            return try made(SecondImage(name: file.name, problem: error.detail + FoundVolume.hint(error)), [file])
         }
     }
 
@@ -109,11 +91,11 @@ struct SecondImageFinder {
         var isFolder: ObjCBool = false
         _ = FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder)
         let files = isFolder.boolValue ? Self.files(directlyIn: place) : [place]
-        let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.seriesRules)
+        let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.inputs.seriesRules)
         switch Self.choice(scan) {
         case .failure(let fault): return try made(SecondImage(name: place.name, problem: fault.detail), [])
         case .success(let series):
-            let known = FoundFiles(files)
+            let known = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
             let own = series.files.compactMap { known[$0] }
             guard let image = VolumeSource(series, files: own, model: "") else {
                 return try made(SecondImage(name: place.name, problem: "the series has no geometry"), own)
@@ -152,7 +134,7 @@ struct SecondImageFinder {
             let reason = scan.rejectedFiles.first.map { IdentifierPolicy.marking([$0.path], in: $0.reason.detail) }
             return .failure(Fault(detail: reason ?? "it is neither a NIfTI file nor a DICOM series"))
         }
-        let detail = IdentifierPolicy.marking(series.files, in: problem.detail) + DICOMFiles.hint(series)
+        let detail = IdentifierPolicy.marking(series.files, in: problem.detail) + FoundVolume.hint(series)
         return .failure(Fault(detail: detail))
     }
 }
@@ -168,15 +150,15 @@ extension VolumeSource {
             files: files.map(\.path),
             name: "",
             geometry: geometry,
-            spacing: geometry.spacing,
-            modality: series.modality,
-            seriesInstanceUID: series.seriesInstanceUID
+            spacing: geometry.spacing
         )
+        (modality, seriesInstanceUID) = (series.modality, series.seriesInstanceUID)
         window = HeaderWindow(series)
         let facts = SeriesFacts(
             part: series.part,
             slices: SeriesSlices(series.slices.map(DICOMSliceName.init), files: self.files),
             storedVoxels: series.correction?.storedShape.count,
+            valueType: series.otherValueType,
             notes: series.notes
         )
         set(facts)

@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -16,7 +17,7 @@ struct SecondImageMeasurement {
         let name: String
         let image: VolumeSource
         let unit: MeasuredUnit
-        /// Of the labels, in the order asked for; nil where the image lies beside the label map.
+        /// Of the labels, in the order asked for; nil where the image lies outside the label map.
         let measurements: [LabelMeasurement]?
     }
 
@@ -39,27 +40,39 @@ struct SecondImageMeasurement {
         _ labels: LabelVolume,
         values: [UInt16],
         scope: ComputeScope
-    ) throws -> (outcome: Outcome?, notes: [String]) {
+    ) throws -> (outcome: Outcome?, notes: [Note]) {
         guard let second = source.secondImage else { return (nil, []) }
-        let shown = second.name.map { " " + IdentifierPolicy.mark($0) } ?? ""
-        func note(_ detail: String) -> String { "second image\(shown): \(detail)" }
+        let shown: Sentence = second.name.map { " \(file: IdentifierPolicy.mark($0))" } ?? ""
+        func about(_ note: Note) -> Note { note.after("second image\(shown): ") }
+        func notMeasured(_ reason: String) -> [Note] {
+            [Note("secondImage.notMeasured", "second image\(shown) not measured: \(reason)")]
+        }
         guard let image = second.image, let name = second.name else {
-            return (nil, ["second image\(shown) not measured: \(second.problem ?? "")"])
+            return (nil, notMeasured(second.problem ?? ""))
         }
         let read: VolumeLoader.Loaded
         do {
             read = try VolumeLoader(source: image, path: image.files.first ?? "", scope: scope).load()
         } catch let error as DICOMReadError where error.code != .tooLarge {
-            return (nil, ["second image\(shown) not measured: \(error.detail)"])
+            return (nil, notMeasured(error.detail))
         } catch let error as NIfTIError where error.code != .outOfMemory {
-            return (nil, ["second image\(shown) not measured: \(error.detail)"])
+            return (nil, notMeasured(error.detail))
         }
         let unit = try MeasuredUnit(of: image, scope: scope)
-        var notes = (read.notes + [frameNote(image)].compactMap { $0 } + unit.notes).map(note)
-        if let (_, count) = read.nonFinite { notes.append(note("\(count) voxels are NaN or infinite and left out")) }
+        var notes = (read.notes + [frameNote(image)].compactMap { $0 } + unit.notes).map(about)
+        if let (_, count) = read.nonFinite {
+            notes.append(about(Note("volume.notFinite", "\(count) voxels are NaN or infinite and left out")))
+        }
         let placed = try LabelsOnGrid(labels, on: read.channels[0].geometry, scope: scope)
         guard placed.voxelsInside > 0 else {
-            notes.append(note("no voxel of it lies in the label map, so that nothing is measured"))
+            notes.append(
+                about(
+                    Note(
+                        "secondImage.outside",
+                        "no voxel of it lies in the label map, so that nothing is measured"
+                    )
+                )
+            )
             return (Outcome(name: name, image: image, unit: unit, measurements: nil), notes)
         }
         let measurements = try LabelMeasurer.measure(
@@ -72,13 +85,16 @@ struct SecondImageMeasurement {
         return (Outcome(name: name, image: image, unit: unit, measurements: inUnit), notes)
     }
 
-    /// What is said where the headers of two DICOM series state different frames of reference: positions in them need not
+    /// The note where the headers of two DICOM series state different frames of reference: positions in them need not
     /// agree.
-    private func frameNote(_ image: VolumeSource) -> String? {
+    private func frameNote(_ image: VolumeSource) -> Note? {
         guard let own = frameOfReference(of: source), let other = frameOfReference(of: image), own != other else {
             return nil
         }
-        return "its frame of reference is not that of the item, so that positions may not agree; measured all the same"
+        return Note(
+            "secondImage.otherFrame",
+            "its frame of reference is not that of the item, so that positions may not agree; measured all the same"
+        )
     }
 
     private func frameOfReference(of source: VolumeSource) -> String? {

@@ -1,22 +1,21 @@
+import NocturneCore
 public import NocturneInference
 import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 
-/// Why a package cannot be used for volumes.
-public struct SegmentationModelError: Error, Sendable, CustomStringConvertible {
-    public let package: String
-    public let detail: String
-    public var description: String { "model \(package): \(detail)" }
-}
-
 /// A model package with its networks in memory.
 public final class SegmentationModel: Sendable {
+    /// Of any task that has networks for volumes.
     public let package: ModelPackage
+    /// How the networks are applied.
     public let settings: VolumeModelSettings
+    /// What results of other engines and devices differ by.
+    let engineIdentity: String
+    /// The name of the engine, for results.
     public let engineName: String
+    /// Of the networks' arithmetic.
     public let precision: InferencePrecision
-    public let instructionSet: String
     /// The network that finds the region of a program.
     let region: MemberModel?
     /// In the order of the settings; one for a package that is not a program.
@@ -25,16 +24,16 @@ public final class SegmentationModel: Sendable {
     private let members: [MemberModel]
 
     /// Loads the networks and checks that their inputs and outputs match the package.
-    /// - Throws: ``SegmentationModelError``, `ModelPackageError`, `ModelFormatError`.
+    /// - Throws: ``UnusablePackageError``, `ModelPackageError`, `ModelFormatError`.
     public convenience init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
         guard VolumeSegmentationKind.packageTasks.contains(package.task) else {
-            throw SegmentationModelError(package: package.id, detail: "is for \(package.task), not for volumes")
+            throw UnusablePackageError(package: package.id, detail: "is for \(package.task), not for volumes")
         }
         try self.init(try VolumeModelSettings(package), of: package, engine: engine, precision: precision)
     }
 
     /// - Parameter settings: of a package of any task.
-    /// - Throws: ``SegmentationModelError``, `ModelFormatError`.
+    /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
     init(
         _ settings: VolumeModelSettings,
         of package: ModelPackage,
@@ -44,7 +43,7 @@ public final class SegmentationModel: Sendable {
         let members = try settings.members.map { try MemberModel($0, engine: engine, precision: precision) }
         func model(of member: ProgramMember) throws -> MemberModel {
             guard let model = members.first(where: { $0.member == member }) else {
-                throw SegmentationModelError(package: package.id, detail: "\(member.path) is not among its members")
+                throw UnusablePackageError(package: package.id, detail: "\(member.path) is not among its members")
             }
             return model
         }
@@ -52,20 +51,26 @@ public final class SegmentationModel: Sendable {
         self.settings = settings
         self.precision = precision
         self.members = members
+        engineIdentity = engine.identity
         engineName = engine.name
         region = try settings.region.map { try model(of: $0.member) }
         parts = try settings.parts.map { part in
             PartModel(members: try part.members.map(model), labels: part.labels)
         }
-        instructionSet = members.first?.levels.first?.networks.first?.instructionSet ?? ""
         for part in parts {
             guard let other = part.members.first(where: { $0.classes != part.members[0].classes }) else { continue }
-            throw SegmentationModelError(
+            throw UnusablePackageError(
                 package: package.id,
                 detail: "\(other.member.path) returns \(other.classes) classes, \(part.members[0].member.path) "
                     + "\(part.members[0].classes); their probabilities cannot be averaged"
             )
         }
+    }
+
+    /// What runs the networks from now on: a device that fails is no longer used.
+    var engineInUse: EngineInUse {
+        // A package without networks is refused when it is read.
+        EngineInUse(members[0].levels[0].networks[0], name: engineName, precision: precision)
     }
 
     /// The levels of all members.
@@ -82,7 +87,7 @@ public final class SegmentationModel: Sendable {
 
     /// The parts that have a label which was asked for; all of them, and at least one, without such a choice.
     func partsInUse(_ options: SegmentationOptions) -> [PartModel] {
-        guard parts.count > 1, let wanted = options.labels else { return parts }
+        guard parts.count > 1, let wanted = options.labels?.names else { return parts }
         let values = Set(package.labels.filter { wanted.contains($0.name) }.map(\.value))
         let used = parts.filter { !values.isDisjoint(with: $0.labels.values) }
         return used.isEmpty ? Array(parts[..<1]) : used
@@ -90,7 +95,7 @@ public final class SegmentationModel: Sendable {
 
     /// The labels of results: all, or those that were asked for.
     func wantedLabels(_ options: SegmentationOptions) -> [ModelLabel] {
-        package.labels.filter { options.labels?.contains($0.name) ?? true }
+        package.labels.filter { options.labels?.names.contains($0.name) ?? true }
     }
 
     /// What runs first: the network of the region, or the first part.
@@ -99,13 +104,24 @@ public final class SegmentationModel: Sendable {
     }
 
     /// The package's rules for cleaning the final labels.
-    var postprocessRules: PostprocessRules { PostprocessRules(settings.postprocessing, of: package.labels) }
+    var postprocessRules: PostprocessRules { settings.postprocessing }
 
     /// Whether the package combines others.
     var isProgram: Bool { package.task == VolumeModelSettings.programTask }
 
     /// Number of image channels of a case.
     var channelCount: Int { package.channels.count }
+
+    /// Whether the networks apply to volumes of a shape: a single slice needs networks for slices that lie in it.
+    func takesShape(of source: VolumeSource) -> Bool {
+        let shape = source.geometry.shape
+        guard min(shape.x, shape.y, shape.z) < 2 else { return true }
+        return !isProgram
+            && levels.allSatisfy { level in
+                let grid = try? ModelGrid(source: source, level: level.settings, foreground: { _ in nil })
+                return level.settings.isPlanar && grid.map { min($0.native.x, $0.native.y) > 1 } ?? false
+            }
+    }
 
     /// What the model takes while it is in use. Of its levels, only those that run together have buffers: an earlier level of
     /// a cascade alone, and the last levels of an ensemble.
@@ -132,7 +148,7 @@ public final class SegmentationModel: Sendable {
         do {
             try body()
         } catch let fault as NonFiniteLogits {
-            throw SegmentationModelError(package: package.id, detail: "\(fault)")
+            throw UnusablePackageError(package: package.id, detail: "\(fault)")
         }
     }
 }
@@ -150,9 +166,7 @@ final class PartModel: Sendable {
 
     /// The rules of the member's package; none for an ensemble, of which each member has its own.
     var postprocessRules: PostprocessRules {
-        guard members.count == 1 else { return PostprocessRules() }
-        let member = members[0].member
-        return PostprocessRules(member.settings.postprocessing, of: member.package.labels)
+        members.count == 1 ? members[0].member.settings.postprocessing : PostprocessRules()
     }
 
     /// The members' classes of these labels of the result, with their labels.
@@ -192,18 +206,18 @@ final class MemberModel: Sendable {
     private static func decision(_ member: ProgramMember, _ levels: [LevelModel]) throws -> LabelDecision {
         let package = member.package
         switch member.settings.output {
-        case .regions:
+        case .regions(let threshold):
             if let level = levels.first(where: { $0.classes != package.labels.count }) {
-                throw SegmentationModelError(
+                throw UnusablePackageError(
                     package: package.id,
                     detail: "there are \(package.labels.count) regions, the network returns \(level.classes)"
                 )
             }
-            return .regions(labels: package.labels.map(\.value))
+            return LabelDecision(regions: package.labels.map(\.value), threshold: threshold)
         case .classes:
             for level in levels {
                 guard let label = package.labels.first(where: { Int($0.value) >= level.classes }) else { continue }
-                throw SegmentationModelError(
+                throw UnusablePackageError(
                     package: package.id,
                     detail: "label \(label.name) is class \(label.value), the network returns classes 0 to "
                         + "\(level.classes - 1)"
@@ -213,28 +227,5 @@ final class MemberModel: Sendable {
             for label in package.labels { table[Int(label.value)] = label.value }
             return .largestLogit(labels: table)
         }
-    }
-}
-
-extension PostprocessRules {
-    init(_ settings: PostprocessingSettings, of labels: [ModelLabel]) {
-        let values = Dictionary(uniqueKeysWithValues: labels.map { ($0.name, $0.value) })
-        self.init(
-            keepLargest: settings.keepLargest.map { $0.compactMap { values[$0] } },
-            fillHoles: settings.fillHoles.compactMap { values[$0] },
-            minimumVolumeMm3: Dictionary(
-                uniqueKeysWithValues: settings.minimumVolumeMm3.compactMap { entry in
-                    values[entry.key].map { ($0, entry.value) }
-                }
-            ),
-            connectivity: Connectivity(rawValue: settings.connectivity) ?? .corners,
-            morphology: settings.morphology.map { step in
-                MorphologyStep(
-                    step.operation,
-                    labels: step.labels.compactMap { values[$0] },
-                    millimetres: step.millimetres
-                )
-            }
-        )
     }
 }

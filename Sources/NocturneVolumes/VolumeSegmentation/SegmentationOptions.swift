@@ -1,160 +1,258 @@
-public import NocturneCore
-public import NocturneFormats
+public import ArgumentParser
+public import NocturnePictures
 public import NocturneRecipeSupport
-import NocturneSystem
 
 /// The options of a batch that change the results of volumes.
-public struct SegmentationOptions: Sendable, Hashable {
-    public typealias Meshes = MeshSelection
+public struct SegmentationOptions: OptionSection, RecipeOptions {
+    /// The heading of the section in help.
+    package static let title = "Segmentation of volumes"
 
-    /// The labels to keep, by name; nil for all.
-    public var labels: [String]?
-    public var meshes: Meshes
-    public var frame: PatientFrame
-    /// Distance between neighbouring tiles as a share of the patch; nil for the package's value.
-    public var tileStep: Double?
-    /// Whether mirrored passes are skipped even if the package asks for them.
-    public var disablesMirroring: Bool
-    /// Whether sums and logits are rounded to half precision where nnU-Net does it.
-    public var usesReferenceRounding: Bool
-    /// Whether a tilted or unevenly spaced series is resampled onto an upright, even grid instead of refused.
-    public var fixesTilt: Bool
-    /// Whether DICOM images computed from others are processed.
-    public var includesDerived: Bool
-    /// Whether a NIfTI file that states no orientation is read as nibabel does instead of refused.
-    public var assumesOrientation: Bool
+    /// Of surfaces and previews.
+    package var surfaces = SurfaceOptions()
+    /// Which inputs are volumes.
+    package var inputs = VolumeInputOptions()
+    /// How networks are applied to tiles.
+    package var tiles = TileOptions()
 
-    /// The regions to measure.
-    public var regions: RegionInstruction?
-    /// Reference labels to compare with: a file, or a folder with one file per item.
-    public var comparePath: String?
-    /// Second images to measure the labels on: a file, a DICOM series, or a folder with one per item.
-    public var measurePath: String?
-    /// mm. Within it, surfaces count as the same in comparisons; nil for ``LabelComparer/standardTolerance``.
-    public var surfaceTolerance: Double?
-
-    /// Whether a DICOM segmentation is written for DICOM sources.
-    public var writesSegmentationObject: Bool
-    /// Whether a DICOM structure set is written for DICOM sources.
-    public var writesStructureSet: Bool
-    /// What the page for reviewers gets of each item.
-    public var review: ReviewContent
-    /// What the preview shows.
-    public var preview: PreviewContent
+    /// The labels to keep; nil for all.
+    package var labels: LabelNames?
     /// Whether the slices are written as an animation, `slices.png`.
-    public var drawsSlices: Bool
+    package var drawsSlices = false
     /// The planes of these slices.
-    public var planes = SlicePlanes.acquired
-    /// Whether a map of each label's probability is written.
-    public var writesProbabilities = false
-    /// How pictures are drawn.
-    public var pictures = PictureOptions()
+    package var planes = SlicePlanes.acquired
     /// What a rendering of the volume shows.
-    public var rendering: RenderingContent
+    package var rendering = RenderingContent.none
+    /// What the page for reviewers gets of each item.
+    package var review = ReviewContent.pictures
+    /// Whether a map of each label's probability is written.
+    package var writesProbabilities = false
+    /// The regions to measure.
+    package var regions: RegionInstruction?
+    /// Reference labels to compare with: a file, or a folder with one file per item.
+    package var comparePath: String?
+    /// mm. Within it, surfaces count as the same in comparisons; nil for ``LabelComparer/standardTolerance``.
+    package var surfaceTolerance: Double?
+    /// Second images to measure the labels on: a file, a DICOM series, or a folder with one per item.
+    package var measurePath: String?
+    /// Whether a DICOM segmentation is written for DICOM sources.
+    package var writesSegmentationObject = false
+    /// Whether a DICOM structure set is written for DICOM sources.
+    package var writesStructureSet = false
 
-    public init(
-        labels: [String]? = nil,
-        meshes: Meshes = .stl,
-        frame: PatientFrame = .lps,
-        tileStep: Double? = nil,
-        disablesMirroring: Bool = false,
-        usesReferenceRounding: Bool = false,
-        fixesTilt: Bool = false,
-        includesDerived: Bool = false,
-        assumesOrientation: Bool = false,
-        regions: RegionInstruction? = nil,
-        comparePath: String? = nil,
-        surfaceTolerance: Double? = nil,
-        writesSegmentationObject: Bool = false,
-        writesStructureSet: Bool = false,
-        review: ReviewContent = .pictures,
-        preview: PreviewContent = .full,
-        drawsSlices: Bool = false,
-        rendering: RenderingContent = .none
-    ) {
-        self.labels = labels
-        self.meshes = meshes
-        self.frame = frame
-        self.tileStep = tileStep
-        self.disablesMirroring = disablesMirroring
-        self.usesReferenceRounding = usesReferenceRounding
-        self.fixesTilt = fixesTilt
-        self.includesDerived = includesDerived
-        self.assumesOrientation = assumesOrientation
-        self.regions = regions
-        self.comparePath = comparePath
-        self.surfaceTolerance = surfaceTolerance
-        self.writesSegmentationObject = writesSegmentationObject
-        self.writesStructureSet = writesStructureSet
-        self.review = review
-        self.preview = preview
-        self.drawsSlices = drawsSlices
-        self.rendering = rendering
-    }
+    /// In the order of help.
+    package static let sections = [
+        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.inputs), RecipeSection<Self>(\.self),
+        RecipeSection<Self>(\.tiles),
+    ]
 
-    /// Which DICOM series become volumes.
-    var seriesRules: DICOMSeriesRules {
-        DICOMSeriesRules(correctsStacks: fixesTilt, includesDerived: includesDerived)
-    }
+    /// Each option with its help.
+    package static let options: [Entry] = outputs + measurements
 
-    /// What a result of a source and its fingerprint contain: no local path, and only what concerns the source.
-    /// - Parameter source: nil for one that is refused.
-    func shownInResults(of source: VolumeSource?) -> [String: String] {
-        let paths = ["rois-path", "compare-path", "measure-path"]
-        return OptionScope.concerning(source, shown).filter { !paths.contains($0.key) }
+    public init() {}
+
+    package func check() throws {
+        guard drawsSlices || planes == .acquired else {
+            throw ValidationError("--planes is about the slices of --pictures; add --pictures.")
+        }
+        if let surfaceTolerance, !(0...1000).contains(surfaceTolerance) {
+            throw ValidationError("--surface-tolerance takes 0 to 1000 mm, not \(surfaceTolerance).")
+        }
     }
 }
 
-extension SegmentationOptions: RecipeOptions {
-    package var shown: [String: String] {
-        var shown = ["meshes": meshes.rawValue, "frame": frame.rawValue]
-        if let labels { shown["labels"] = labels.sorted().joined(separator: ",") }
-        if let tileStep { shown["step-size"] = "\(tileStep)" }
-        if disablesMirroring { shown["disable-tta"] = "yes" }
-        if usesReferenceRounding { shown["reference-rounding"] = "yes" }
-        if fixesTilt { shown["fix-tilt"] = "yes" }
-        if includesDerived { shown["include-derived"] = "yes" }
-        if assumesOrientation { shown["assume-orientation"] = "yes" }
-        if let regions { shown.merge(["rois": regions.digest, "rois-path": regions.path]) { $1 } }
-        if let comparePath { shown.merge(["compare": "yes", "compare-path": comparePath]) { $1 } }
-        if let measurePath { shown.merge(["measure": "yes", "measure-path": measurePath]) { $1 } }
-        if let surfaceTolerance { shown["surface-tolerance"] = "\(surfaceTolerance)" }
-        if writesSegmentationObject { shown["dicom-seg"] = "yes" }
-        if writesStructureSet { shown["rtstruct"] = "yes" }
-        if review != .pictures { shown["review"] = review.rawValue }
-        if preview != .full { shown["preview"] = preview.rawValue }
-        if drawsSlices { shown["pictures"] = "yes" }
-        if writesProbabilities { shown["probabilities"] = "yes" }
-        if planes != .acquired { shown["planes"] = planes.rawValue }
-        shown.merge(pictures.shown) { $1 }
-        if rendering != .none { shown["rendering"] = rendering.rawValue }
-        return shown
+extension SegmentationOptions {
+    private static let outputs: [Entry] = [
+        Entry(
+            "labels",
+            \.labels,
+            ArgumentHelp("Write only these labels, separated by commas.", valueName: "labels")
+        ).main,
+        Entry(
+            "pictures",
+            \.drawsSlices,
+            "Also write the slices with the outlines of the labels as an animation, slices.png."
+        ).main,
+        Entry(
+            "planes",
+            \.planes,
+            "With --pictures, the planes of the slices: as acquired, or all for one animation of each of the three planes."
+        ),
+        Entry(
+            "rendering",
+            \.rendering,
+            ArgumentHelp(
+                "Also write a 3D rendering and a turntable animation (rendering.png, rendering-turn.png): the bones or the soft "
+                    + "tissue of a CT, or an MR image. May show a face."
+            )
+        ),
+        Entry(
+            "review",
+            \.review,
+            ArgumentHelp(
+                "What index.html shows of a volume: none, its pictures, or volumes for a reduced volume with labels and surfaces "
+                    + "as well, which holds pixels of the input and may show a face."
+            )
+        ),
+        Entry(
+            "probabilities",
+            \.writesProbabilities,
+            ArgumentHelp(
+                "Also write the probability of each label (probabilities/LABEL.nii.gz): uint8, with a slope that scales it to 0 "
+                    + "to 1."
+            )
+        ),
+        Entry(
+            "dicom-seg",
+            \.writesSegmentationObject,
+            "For DICOM sources, also write a DICOM segmentation (segmentation.dcm)."
+        ).concerning(VolumeSource.isDICOM),
+        Entry(
+            "rtstruct",
+            \.writesStructureSet,
+            "For DICOM sources, also write a DICOM structure set (rtstruct.dcm)."
+        ).concerning(VolumeSource.isDICOM),
+    ]
+
+    private static let measurements: [Entry] = [
+        regionsOption,
+        Entry(
+            path: "compare",
+            \.comparePath,
+            ArgumentHelp(
+                "Compare with reference labels: a NIfTI file or DICOM segmentation, or a folder with one per item.",
+                valueName: "path"
+            ),
+            result: "yes"
+        ) { try ReferenceInstruction.check($0) }.main,
+        Entry(
+            "surface-tolerance",
+            \.surfaceTolerance,
+            ArgumentHelp(
+                "With --compare, the distance in mm within which surfaces count as the same, for the surface Dice coefficient "
+                    + "(default: 1).",
+                valueName: "mm"
+            )
+        ),
+        Entry(
+            path: "measure",
+            \.measurePath,
+            ArgumentHelp(
+                "Also measure a second image, such as a PET, on the labels: a NIfTI file or a DICOM series, or a folder with one "
+                    + "per item.",
+                valueName: "path"
+            ),
+            result: "yes"
+        ) { try ReferenceInstruction.check($0, "second images") },
+    ]
+
+    /// Results state a digest of the file.
+    private static let regionsOption = Entry(
+        OptionArgument.optional(
+            "rois",
+            String.self,
+            ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file")
+        ).completed(.file()),
+        isPath: true,
+        text: { $0.regions?.path },
+        take: { options, text in
+            options.regions =
+                try text.isGiven
+                ? RegionInstruction(path: absolutePath(text.text))
+                : RegionInstruction(path: text.text, digest: text.result ?? "")
+        }
+    ).stated { $0.regions?.digest }
+}
+
+/// Names of labels, comma-separated. Their order has no meaning.
+package struct LabelNames: ExpressibleByArgument, Hashable, Sendable {
+    /// Sorted.
+    package let names: [String]
+
+    /// Reads names between commas; spaces around them are left out.
+    package init(argument: String) {
+        names = argument.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }.map { name in
+            String(name.reversed().trimmingPrefix { $0 == " " }.reversed())
+        }.sorted()
     }
 
-    public init() { self.init(labels: nil) }
+    /// The names as they are written.
+    package var defaultValueDescription: String { names.joined(separator: ",") }
+}
 
-    package init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
-        self.init(
-            labels: options["labels"].map { $0.split(separator: ",").map(String.init) },
-            meshes: try options.value("meshes") ?? .stl,
-            frame: try options.value("frame") ?? .lps,
-            tileStep: try options.number("step-size"),
-            disablesMirroring: try options.flag("disable-tta"),
-            usesReferenceRounding: try options.flag("reference-rounding"),
-            fixesTilt: try options.flag("fix-tilt"),
-            includesDerived: try options.flag("include-derived"),
-            assumesOrientation: try options.flag("assume-orientation"),
-            regions: options["rois"].flatMap { digest in
-                options["rois-path"].map { RegionInstruction(path: $0, digest: digest) }
-            },
-            comparePath: options["compare-path"],
-            surfaceTolerance: try options.number("surface-tolerance"),
-            writesSegmentationObject: try options.flag("dicom-seg"),
-            writesStructureSet: try options.flag("rtstruct"),
-            review: try options.value("review") ?? .pictures,
-            preview: try options.value("preview") ?? .full,
-            drawsSlices: try options.flag("pictures"),
-            rendering: try options.value("rendering") ?? .none
-        )
+/// Perpendicular to which axes the animated slices are cut.
+public enum SlicePlanes: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
+    /// Along the axis with the longest voxels, as such volumes are acquired: one animation, `slices.png`.
+    case acquired
+    /// One animation for each of the three planes: `slices-axial.png`, `slices-coronal.png` and `slices-sagittal.png`.
+    case all
+}
+
+/// Which renderings of a volume are written: `rendering.png` and `rendering-turn.png`.
+public enum RenderingContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
+    case none
+    case ctBone = "ct-bone"
+    case ctSoftTissue = "ct-soft-tissue"
+    case mr
+
+    /// Nil for none.
+    public var preset: RenderingPreset? { RenderingPreset(rawValue: rawValue) }
+}
+
+/// Options for networks that are applied tile by tile, to volumes or photos.
+package struct TileOptions: OptionSection, RecipeOptions {
+    /// The heading of the section in help.
+    package static let title = "Segmentation of volumes and photos"
+
+    /// Distance between neighbouring tiles; nil for the package's value.
+    package var step: TileStep?
+    /// Whether mirrored passes are skipped even if the package asks for them.
+    package var disablesMirroring = false
+    /// Whether sums and logits are rounded to half precision where nnU-Net does it.
+    package var usesReferenceRounding = false
+
+    /// Each option with its help.
+    package static let options: [Entry] = [
+        Entry(
+            "step-size",
+            \.step,
+            ArgumentHelp(
+                "Distance between neighbouring tiles as a share of the patch, above 0 and at most 1. "
+                    + "Default: as in the package.",
+                valueName: "share"
+            )
+        ),
+        Entry("disable-tta", \.disablesMirroring, "Skip mirrored passes, even if the package asks for them."),
+        Entry(
+            "reference-rounding",
+            \.usesReferenceRounding,
+            "Round sums and logits to half precision where nnU-Net does, to compare with it. Slower."
+        ),
+    ]
+
+    package init() {}
+}
+
+/// A share of the patch, above 0 and at most 1.
+package struct TileStep: ExpressibleByArgument, Hashable, Sendable {
+    /// Above 0 and at most 1.
+    package let share: Double
+
+    /// Nil for what is not such a share.
+    package init?(argument: String) {
+        guard let share = Double(argument), share > 0, share <= 1 else { return nil }
+        self.share = share
     }
+
+    /// The share as it is written.
+    package var defaultValueDescription: String { "\(share)" }
+}
+
+/// How much the page for reviewers gets of each item.
+public enum ReviewContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
+    /// The page shows no pictures of volumes.
+    case none
+    /// The pictures of the results.
+    case pictures
+    /// Pictures, and a reduced volume with labels and surfaces: the pixels of the input, which may show a face.
+    case volumes
 }

@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneConcurrency
+import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturnePictures
@@ -16,7 +17,7 @@ extension SegmentationModel {
             return window
         }
         let channels = parts[0].members[0].member.package.channels
-        if case .ct(let lower, let upper, _, _) = channels[0].normalization {
+        if case .ct(let lower, let upper, _, _) = channels[0].normalizations[0] {
             return .fixed(lower: lower, upper: upper)
         }
         return .percentiles

@@ -12,7 +12,7 @@ enum SegmentationReference {
         let labels: LabelVolume
         /// The model's labels that have a matching segment.
         let values: [UInt16]
-        let notes: [String]
+        let notes: [Note]
     }
 
     /// Why nothing can be compared.
@@ -51,7 +51,12 @@ enum SegmentationReference {
         let (labels, overwritten) = try merged(read, values, scope)
         var all = notes
         if overwritten > 0 {
-            all.append("\(overwritten) voxels belong to several of its segments and are assigned to the last one")
+            all.append(
+                Note(
+                    "comparison.segmentsOverlap",
+                    "\(overwritten) voxels belong to several of its segments and are assigned to the last one"
+                )
+            )
         }
         let found = Set(values.values)
         return .success(Found(labels: labels, values: wanted.map(\.value).filter(found.contains), notes: all))
@@ -61,7 +66,7 @@ enum SegmentationReference {
     private static func matches(
         _ segments: [DICOMSegmentation.Segment],
         _ wanted: [ModelLabel]
-    ) -> (values: [UInt16: UInt16], notes: [String]) {
+    ) -> (values: [UInt16: UInt16], notes: [Note]) {
         var values: [UInt16: UInt16] = [:]
         var rest = wanted
         func take(_ isSame: (DICOMSegmentation.Segment, ModelLabel) -> Bool) {
@@ -80,7 +85,14 @@ enum SegmentationReference {
         let unmatched = rest.map(\.name)
         return (
             values,
-            unmatched.isEmpty ? [] : ["it has no segment for " + unmatched.joined(separator: ", ")]
+            unmatched.isEmpty
+                ? []
+                : [
+                    Note(
+                        "comparison.segmentsMissing",
+                        "it has no segment for \(own: unmatched.joined(separator: ", "))"
+                    )
+                ]
         )
     }
 

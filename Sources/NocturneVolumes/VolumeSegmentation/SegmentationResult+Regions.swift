@@ -85,7 +85,7 @@ extension SegmentationResult.Region {
 
     /// Rows for the batch's statistics table: the measures that have a meaning for the kind. The name marks it as a
     /// region, to distinguish it from labels.
-    func statistics(intensityUnit: String?) -> [Statistic] {
+    func statistics(intensityUnit: String) -> [Statistic] {
         func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
             Statistic(label: "roi:\(name)", measure: measure, value: value, unit: unit)
         }

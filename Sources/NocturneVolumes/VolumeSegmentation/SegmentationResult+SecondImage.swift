@@ -1,6 +1,7 @@
 import NocturneBatch
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -32,7 +33,7 @@ extension SegmentationResult {
         }
     }
 
-    /// A label on the voxels of the second image; everything is null where that lies beside the label map.
+    /// A label on the voxels of the second image; everything is null where that lies outside the label map.
     struct SecondMeasurement: Codable {
         @Nullable var voxelCount: Int?
         @Nullable var volumeMl: Double?

@@ -3,6 +3,7 @@ import NocturneCore
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
+import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -15,8 +16,8 @@ struct SegmentationResult: ItemResult {
         let name: String
         let files: Int
         @Nullable var modality: String?
-        /// Of measured intensities: ``ImageUnit``. Absent in results of 0.1.0.
-        let intensityUnit: String?
+        /// Of measured intensities: ``ImageUnit``.
+        let intensityUnit: String
         /// Only of a PET whose intensities are SUV.
         let suv: SUV?
         let shape: [Int]
@@ -73,6 +74,8 @@ struct SegmentationResult: ItemResult {
     struct Label: Codable, MeasuredLabel {
         let value: Int
         let name: String
+        /// For people; absent where it is the name.
+        let title: String?
         let color: String
         @Nullable var code: Code?
         let status: String
@@ -83,11 +86,11 @@ struct SegmentationResult: ItemResult {
         @Nullable var centroidRasMm: [Double]?
         @Nullable var boundingBox: Box?
         let touchesBorder: Bool
-        /// Whose voxels touch at faces, edges or corners. Absent in results of 0.1.0, as is the share.
+        /// Whose voxels touch at faces, edges or corners.
         let components: Int?
         /// Of the label's voxels; absent for a label that is not there.
         let largestComponentShare: Double?
-        /// Absent where no network has decided: edited labels, labels that are not there, results of 0.1.0.
+        /// Absent where no network has decided: edited labels, labels that are not there.
         let confidence: Confidence?
         /// The map of the label's probability; absent unless it was asked for.
         let probabilityFile: String?
@@ -123,7 +126,7 @@ struct SegmentationResult: ItemResult {
         /// The person's file.
         let file: String
         let sha256: String
-        /// The model's labels, beside the edited ones.
+        /// The model's labels, next to the edited ones.
         let original: String
     }
 
@@ -131,7 +134,7 @@ struct SegmentationResult: ItemResult {
     let disclaimer: String
     let item: String
     let fingerprint: String
-    /// Of everything that the label map depends on; absent in results with edited labels and in those of 0.1.0.
+    /// Of everything that the label map depends on; absent in results with edited labels.
     let labelsFingerprint: String?
     let source: Source
     let model: ResultModel
@@ -147,6 +150,7 @@ struct SegmentationResult: ItemResult {
     let secondImage: SecondImage?
     let files: [ItemFile]
     var notes: [String]
+    var noteCodes: [Note.Code]?
 
     /// Six decimal places: finer than any measure is meaningful, coarser than the effect of a float sum's order.
     static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
@@ -154,7 +158,7 @@ struct SegmentationResult: ItemResult {
     /// Rows for the batch's statistics table.
     var statistics: [Statistic] {
         let unit = source.intensityUnit
-        return source.timeRows + (unit == nil ? [] : ImageUnit.spacingRows(source.spacingMm))
+        return source.timeRows + ImageUnit.spacingRows(source.spacingMm)
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
             + regions.flatMap { $0.statistics(intensityUnit: unit) } + secondImageStatistics
             + (comparison?.statistics ?? [])
@@ -169,4 +173,77 @@ extension LabelConfidence {
             passAgreement: recorded.passAgreement
         )
     }
+}
+
+extension SegmentationResult.Source {
+    /// A volume as results describe it.
+    /// - Parameter unit: of its measured intensities; nil for that of its modality.
+    init(_ source: VolumeSource, unit: MeasuredUnit? = nil) {
+        let geometry = source.geometry
+        let spacing = geometry.spacing
+        self.init(
+            format: source.format.rawValue,
+            name: source.name,
+            files: source.files.count,
+            modality: source.modality,
+            intensityUnit: unit?.name ?? ImageUnit.name(of: source),
+            suv: unit?.suv.map(SegmentationResult.SUV.init),
+            shape: [geometry.shape.x, geometry.shape.y, geometry.shape.z],
+            spacingMm: [spacing.x, spacing.y, spacing.z],
+            orientation: geometry.orientationCode,
+            affineRas: Array(geometry.affine.rows.prefix(3)),
+            timePoint: source.timePoint
+        )
+    }
+}
+
+extension SegmentationResult.Box {
+    init(_ box: VoxelBox) {
+        self.init(
+            lower: [box.lower.x, box.lower.y, box.lower.z],
+            upper: [box.upper.x - 1, box.upper.y - 1, box.upper.z - 1]
+        )
+    }
+}
+
+extension SegmentationResult {
+    /// Alternative texts of the pictures of a volume.
+    static var pictureTitles: KeyValuePairs<String, String> {
+        [
+            "preview.png":
+                "Three slices with the labels, projections of the volume, and the labels' surfaces",
+            SliceWriter.file(nil): "All slices with the outlines of the labels, one after another",
+            SliceWriter.file(.axial): "All axial slices with the outlines of the labels, one after another",
+            SliceWriter.file(.coronal): "All coronal slices with the outlines of the labels, one after another",
+            SliceWriter.file(.sagittal): "All sagittal slices with the outlines of the labels, one after another",
+            RegionPicture.file: "The measured regions of interest with their figures, each in the plane that shows it",
+            RenderingWriter.stillFile:
+                "The volume as if one looked into it, from the front and from the patient's left side",
+            RenderingWriter.turnFile: "The volume as if one looked into it, turning round the patient's long axis",
+        ]
+    }
+}
+
+extension SegmentationResult {
+    /// What the page shows of a result. It is read of every item of a batch, so nothing else of the file is decoded.
+    struct Shown: Decodable {
+        struct Label: Decodable {
+            let value: Int
+            let name: String
+            let color: String
+            let mesh: Mesh?
+        }
+
+        struct Edit: Decodable {}
+
+        let options: [String: String]
+        let edited: Edit?
+        let labels: [Label]
+        let files: [ItemFile]
+    }
+}
+
+extension SegmentationResult.Mesh {
+    /// The file, if it holds this surface alone and the page can show it.
+    var reviewFile: String? { node == nil && file.hasSuffix(".stl") ? file : nil }
 }

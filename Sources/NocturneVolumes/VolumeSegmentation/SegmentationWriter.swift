@@ -6,6 +6,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneMesh
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -24,7 +25,9 @@ struct SegmentationWriter {
     static let tiffFile = "segmentation.tif"
     static let tiffSpacingFile = "segmentation.json"
 
-    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+    /// Writes the files but for those of surfaces and probabilities, which the result's labels name.
+    /// - Returns: their names in the folder, and notes.
+    private func writeFiles(into folder: String, scope: ComputeScope) throws -> (files: [String], notes: [Note]) {
         var written = [Self.labelFile]
         try writeLabels(to: folder + "/" + Self.labelFile, scope: scope)
         if let edit = item.edit {
@@ -54,6 +57,12 @@ struct SegmentationWriter {
             try FileSystem.move(path, to: folder + "/" + file)
             written.append(file)
         }
+        return (written, clinical.notes)
+    }
+
+    func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+        let first = try writeFiles(into: folder, scope: scope)
+        var written = first.files
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.fileNames
@@ -65,7 +74,7 @@ struct SegmentationWriter {
             written.append(ReviewParts.volumeFile)
         }
         let files = try written.map { try ItemFile($0, in: folder) }
-        let notes = notes() + clinical.notes
+        let notes = finished.source.shown(ownNotes + first.notes)
         let result = SegmentationResult(
             schemaVersion: 1,
             disclaimer: Disclaimer.text,
@@ -74,13 +83,8 @@ struct SegmentationWriter {
             labelsFingerprint: item.edit == nil ? finished.source.labelsFingerprint : nil,
             source: SegmentationResult.Source(finished.source, unit: finished.unit),
             model: ResultModel(model.package),
-            engine: finished.earlier?.engine
-                ?? ResultEngine(
-                    name: model.engineName,
-                    precision: model.precision,
-                    instructionSet: model.instructionSet
-                ),
-            options: options.shownInResults(of: finished.source),
+            engine: finished.engine,
+            options: options.inResults(of: finished.source),
             edited: edited,
             labels: labels.map {
                 entry(for: $0, mesh: meshed.meshes[$0.value], probabilityFile: probabilities[$0.value])
@@ -89,9 +93,10 @@ struct SegmentationWriter {
             comparison: finished.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
             secondImage: finished.secondImage.map { .init($0, finished.source.shownNames) },
             files: files,
-            notes: notes
+            notes: notes.texts,
+            noteCodes: notes.codes
         )
-        return try result.write(into: folder, of: finished.source)
+        return try result.write(into: folder, notes)
     }
 
     private var edited: SegmentationResult.Edit? {
@@ -185,6 +190,7 @@ struct SegmentationWriter {
         return SegmentationResult.Label(
             value: Int(label.value),
             name: label.name,
+            title: label.title,
             color: label.color.description,
             code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
             status: measured?.status.rawValue ?? LabelStatus.absent.rawValue,
@@ -210,23 +216,33 @@ struct SegmentationWriter {
         )
     }
 
-    private func notes() -> [String] {
+    private var ownNotes: [Note] {
         var notes = finished.notes + meshed.notes
         if let edited {
-            notes.insert("the labels were edited by a person; the model's are in \(edited.original)", at: 0)
+            let detail: Sentence = "the labels were edited by a person; the model's are in \(own: edited.original)"
+            notes.insert(Note("labels.edited", detail), at: 0)
             if options.writesProbabilities {
-                notes.insert("no maps of probabilities, since no network has decided on these labels", at: 1)
+                notes.insert(
+                    Note(
+                        "labels.noProbabilities",
+                        "no maps of probabilities, since no network has decided on these labels"
+                    ),
+                    at: 1
+                )
             }
         }
         let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
-        if !absent.isEmpty { notes.append("not found: " + absent.map(\.name).joined(separator: ", ")) }
+        if !absent.isEmpty { notes.append(.notFound(absent.map(\.name))) }
         let cut = labels.filter { label in
             finished.measurements.first { $0.value == label.value }?.touchesBorder == true
         }
         if !cut.isEmpty {
             notes.append(
-                "touches the border of the volume, only the visible part is measured: "
-                    + cut.map(\.name).joined(separator: ", ")
+                Note(
+                    "labels.touchBorder",
+                    "touches the border of the volume, only the visible part is measured: "
+                        + "\(own: cut.map(\.name).joined(separator: ", "))"
+                )
             )
         }
         return notes

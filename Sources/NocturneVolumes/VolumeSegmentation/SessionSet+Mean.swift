@@ -11,7 +11,7 @@ extension SessionSet {
     /// - Parameter agreement: compares the passes, if there are several.
     /// - Returns: on how many voxels the passes agree; empty for a single pass.
     func infer(
-        _ sessions: ArraySlice<any NetworkSession>,
+        _ sessions: ArraySlice<NetworkSession>,
         _ passes: MirrorPasses,
         _ model: LevelModel,
         _ agreement: PassAgreement?,
@@ -41,7 +41,7 @@ extension SessionSet {
     }
 
     private func add(
-        _ session: any NetworkSession,
+        _ session: NetworkSession,
         _ axes: [Int],
         _ model: LevelModel,
         _ agreement: PassAgreement?,

@@ -20,7 +20,7 @@ final class StagedProbabilities {
     /// Of the slices that are not yet saved.
     private var digester = ContentDigester()
 
-    /// - Parameter run: the number of the run on the item; each has a file of its own.
+    /// - Parameter run: the number of the run on the item; each has a separate file.
     init(_ classes: ClassProbabilities, box: VoxelBox, run: Int, in folder: String) throws {
         try FileSystem.makeFolder(folder)
         path = folder + "/probabilities\(run).u8"

@@ -18,6 +18,12 @@ final class TileBlending {
     private let sessions: SessionSet
     /// One for all networks, or one per network with nnU-Net's rounding.
     private var accumulators: [AccumulatorBox] = []
+    /// Nil if the package does not blur logits.
+    private let blur: LogitBlur?
+    /// Nil if the networks see the whole grid.
+    private let placed: PlacedPlanes?
+    /// The planes of the grid that can be read.
+    private var planes: Range<Int>
     /// Of the tiles so far, and of those before an interruption. With nnU-Net's rounding, networks are run one by one, and only
     /// the mirrored passes of each are compared.
     private(set) var agreement: AgreementTally
@@ -25,34 +31,43 @@ final class TileBlending {
     private let compared: PassAgreement?
 
     /// - Parameters:
-    ///   - image: `[channel][z][y][x]` in the grid's shape.
     ///   - plane: the first plane of logits that is needed.
     ///   - agreement: of the passes before an interruption.
     init(
         _ level: PreparedLevel,
         decision: LabelDecision,
-        options: SegmentationOptions,
-        sessions: LevelSessions,
+        resources: InferenceResources,
         resumingAtPlane plane: Int,
         agreement: AgreementTally,
         context: StageContext
     ) throws {
+        let options = resources.options
         self.agreement = agreement
         model = level.model
         grid = level.grid
+        planes = plane..<plane
+        blur = try level.model.settings.logitBlur.map {
+            try LogitBlur(
+                sigmas: $0,
+                shape: level.grid.window.shape,
+                classes: level.model.classes,
+                resumingAtPlane: level.grid.plane(inWindow: plane)
+            )
+        }
+        placed = try grid.isWhole ? nil : PlacedPlanes(grid.window, in: grid.shape, classes: model.classes)
         image = level.image
         plan = try grid.tiles(model, options)
         passes = model.passes(options)
         compared = model.averages(options) ? try PassAgreement(decision, patch: model.patch) : nil
         if context.isLean { try FileSystem.makeFolder(context.staging) }
-        let set = try sessions.set(of: model, width: context.scope.width, options: options)
+        let set = try resources.sessions.set(of: model, width: context.scope.width, options: options)
         self.sessions = set
         for _ in 0..<model.accumulatorCount(options) {
             let accumulator = try RollingAccumulator(
                 plan: plan,
                 classes: model.classes,
                 map: set.map,
-                resumingAtPlane: plane,
+                resumingAtPlane: blur?.nextPlane ?? grid.plane(inWindow: plane),
                 inFileIn: context.isLean ? context.staging : nil
             )
             accumulators.append(AccumulatorBox(accumulator))
@@ -65,6 +80,7 @@ final class TileBlending {
     /// Runs one tile through all networks.
     /// - Returns: the planes that became finished; often none.
     func step(_ scope: ComputeScope) throws -> Range<Int> {
+        if let blur { try push(planesUntil: accumulators[0].value.finishedPlanes, into: blur) }
         let tile = stepsDone
         let row = plan.row(ofTile: tile)
         if tile == plan.tiles(inRow: row).lowerBound { agreement.begin(row: row) }
@@ -93,13 +109,37 @@ final class TileBlending {
             }
         }
         guard stepsDone % plan.tilesInRow == 0 else { return 0..<0 }
-        var planes = 0..<0
-        for accumulator in accumulators { planes = try accumulator.value.finishRow(scope: scope) }
+        var finished = 0..<0
+        for accumulator in accumulators { finished = try accumulator.value.finishRow(scope: scope) }
+        let known = blur?.computablePlanes(afterPlanes: finished.upperBound) ?? finished.upperBound
+        planes = planes.upperBound..<max(planes.upperBound, grid.planes(known: known))
         return planes
     }
 
-    /// Calls `body` with the logits of a plane: `[class][y][x]`.
-    func withPlane(_ plane: Int, _ body: (UnsafeBufferPointer<Float>) throws -> Void) throws {
+    /// Calls `body` with the logits of a plane, `[class][y][x]`: one of those that became finished, in ascending order.
+    func withPlane(_ plane: Int, scope: ComputeScope, _ body: (UnsafeBufferPointer<Float>) throws -> Void) throws {
+        guard let placed else { return try withWindowPlane(plane, scope, body) }
+        let inside = plane - grid.window.lower.z
+        guard (0..<grid.window.shape.z).contains(inside) else { return try placed.withPlane(nil, body) }
+        try withWindowPlane(inside, scope) { try placed.withPlane($0, body) }
+    }
+
+    /// A plane of the part that the networks see.
+    private func withWindowPlane(
+        _ plane: Int,
+        _ scope: ComputeScope,
+        _ body: (UnsafeBufferPointer<Float>) throws -> Void
+    ) throws {
+        guard let blur else { return try withBlendedPlane(plane, body) }
+        try push(planesUntil: blur.lastPlane(neededFor: plane) + 1, into: blur)
+        try blur.withPlane(plane, scope: scope, body)
+    }
+
+    private func push(planesUntil end: Int, into blur: LogitBlur) throws {
+        while blur.nextPlane < end { try withBlendedPlane(blur.nextPlane) { try blur.push($0) } }
+    }
+
+    private func withBlendedPlane(_ plane: Int, _ body: (UnsafeBufferPointer<Float>) throws -> Void) throws {
         if accumulators.count == 1 {
             try accumulators[0].value.withPlane(plane, body)
         } else {

@@ -3,6 +3,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
+import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -15,7 +16,7 @@ public struct PreparedVolume: Sendable {
     /// What the networks work on; nil for an item whose labels a person has edited, or that has earlier ones.
     let input: NetworkInput?
     let earlier: EarlierLabels?
-    let notes: [String]
+    let notes: [Note]
 
     struct NetworkInput: Sendable {
         /// As stored.
@@ -43,7 +44,8 @@ public struct LabelledVolume: Sendable {
     let confidence: [UInt16: LabelConfidence]
     /// In staging; nil where no network has run.
     let probabilities: ProbabilityMaps?
-    let notes: [String]
+    let engine: ResultEngine
+    let notes: [Note]
 }
 
 /// Inference on one volume: one part of the program after the other, one tile at a time. Labels that a person has edited,
@@ -52,6 +54,7 @@ public final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let prepared: PreparedVolume
     private let item: RecipeItem
+    private let used: EngineInUse
     private var program: ProgramRun?
 
     init(
@@ -65,12 +68,13 @@ public final class TiledSegmentation: InferenceRun {
         self.model = model
         self.prepared = prepared
         self.item = item
+        used = model.engineInUse
         guard let input = prepared.input else { return }
         let resources = InferenceResources(
             options: options,
             sessions: sessions,
             item: item,
-            instructionSet: model.instructionSet,
+            instructionSet: used.engine.instructionSet,
             mappedLabels: options.writesProbabilities ? Set(model.wantedLabels(options).map(\.value)) : []
         )
         program = try ProgramRun(model, input, resources: resources)
@@ -89,12 +93,15 @@ public final class TiledSegmentation: InferenceRun {
         let labels: LabelVolume
         var notes = prepared.notes
         if let edit = item.edit {
-            labels = try EditedLabelMap.read(edit.labels.edited, on: geometry, context.scope)
+            labels = try EditedLabelMap.read(edit.labels.edited, on: geometry, context.scope) {
+                notes.append($0.after("the edited label map: "))
+            }
         } else if let earlier = prepared.earlier {
             labels = try earlier.read(on: geometry, context.scope)
         } else if let program {
             labels = LabelVolume(geometry: geometry, voxels: try program.finish(context))
-            notes += program.notes
+            try used.end(item.name)
+            notes += program.notes + used.notes
         } else {
             preconditionFailure("labels come from a person, an earlier result, or networks")
         }
@@ -106,6 +113,7 @@ public final class TiledSegmentation: InferenceRun {
             cleaning: prepared.earlier?.cleaning ?? program?.cleaning,
             confidence: item.edit == nil ? prepared.earlier?.confidence ?? program?.confidence ?? [:] : [:],
             probabilities: item.edit == nil && prepared.earlier == nil ? program?.maps : nil,
+            engine: prepared.earlier?.engine ?? used.engine,
             notes: notes
         )
     }

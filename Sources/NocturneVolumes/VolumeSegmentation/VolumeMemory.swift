@@ -48,7 +48,7 @@ struct VolumeMemory {
             buffers.append(PlannedBuffer("region of the volume", bytes: bytes, from: .infer, through: .infer))
         }
         buffers += finishing(threads)
-        return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes(lean: lean))
+        return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes)
     }
 
     /// The buffers of the part that needs most, on a grid of the program or the volume's own, and the tiles of all parts.
@@ -91,7 +91,9 @@ struct VolumeMemory {
         rules.map { LabelCleaner.morphologyBytes(of: $0, shape: shape, threads: threads) }.max() ?? 0
     }
 
-    private static func sum(_ buffers: [PlannedBuffer]) -> Int { buffers.reduce(0) { $0 + $1.bytes } }
+    private static func sum(_ buffers: [PlannedBuffer]) -> Int {
+        buffers.reduce(0) { $0 + ($1.isInFile ? 0 : $1.bytes) }
+    }
 
     private func onGrid(_ grid: ProgramGrid, _ voxels: Int) throws -> [PlannedBuffer] {
         [
@@ -111,14 +113,14 @@ struct VolumeMemory {
         ]
     }
 
-    /// The files of the result, and the sums if they are in a file. Checkpoints are left out: ``LabelCheckpoint`` makes none
+    /// The files of the result. Checkpoints are left out: ``LabelCheckpoint`` makes none
     /// where the disk is nearly full.
     ///
     /// Label maps are compressed: segmentations take less than a bit a voxel, two are planned. What results of this model
     /// really take replaces the prediction after a few items (`LearnedPace`).
-    private func diskBytes(lean: Bool) -> Int {
+    private var diskBytes: Int {
         let shape = source.geometry.shape
-        let surfaces = options.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
+        let surfaces = options.surfaces.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
         let objects = options.writesSegmentationObject ? voxels / 4 : 0
         let pictures = options.drawsSlices ? voxels / 4 * (options.planes == .all ? 3 : 1) : 0
         let review = options.review == .volumes ? ReviewVolume.workingBytes(shape) : 0
@@ -126,7 +128,6 @@ struct VolumeMemory {
         let probabilities = mappedLabels.count * (voxelsOfNetworks + voxels / 4)
         let stack = source.format == .tiff ? voxels / 4 : 0
         return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + probabilities + stack
-            + (lean ? voxels * 8 : 0)
     }
 
     /// The grid on which labels are made: the program's or the volume's own.
@@ -172,9 +173,9 @@ struct VolumeMemory {
             ),
             PlannedBuffer(
                 "pictures",
-                bytes: (options.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads))
+                bytes: (options.surfaces.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads))
                     + (options.drawsSlices ? SliceWriter.workingBytes : 0)
-                    + (regions == nil || options.preview == .none ? 0 : RegionPicture.workingBytes),
+                    + (regions == nil || options.surfaces.preview == .none ? 0 : RegionPicture.workingBytes),
                 from: .finish,
                 through: .finish
             ),
@@ -188,10 +189,10 @@ struct VolumeMemory {
             let bytes = ReviewVolume.workingBytes(shape)
             buffers.append(PlannedBuffer("review volume", bytes: bytes, from: .finish, through: .write))
         }
-        if options.meshes != .none {
+        if options.surfaces.meshes != .none {
             buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .render, through: .render))
         }
-        if !model.settings.postprocessing.isEmpty || options.labels != nil {
+        if !model.postprocessRules.isEmpty || options.labels != nil {
             buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
         }
         if !mappedLabels.isEmpty {

@@ -25,6 +25,7 @@ extension VolumeSegmentation {
         let confidence: [UInt16: LabelConfidence]
         let probabilities: ProbabilityMaps?
         let earlier: EarlierLabels?
+        let engine: ResultEngine
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
         let secondImage: SecondImageMeasurement.Outcome?
@@ -36,7 +37,7 @@ extension VolumeSegmentation {
         let renderings: [RenderingWriter.Written]
         /// In staging; nil if it was not requested.
         let review: StagedReviewVolume?
-        let notes: [String]
+        let notes: [Note]
     }
 
     func finish(
@@ -58,19 +59,19 @@ extension VolumeSegmentation {
                     ($0.value, SIMD3($0.color.red, $0.color.green, $0.color.blue))
                 }
             ),
-            window: options.pictures.window?.pictureWindow ?? inferred.source.window.flatMap(PictureWindow.init)
+            window: options.surfaces.window?.pictureWindow ?? inferred.source.window.flatMap(PictureWindow.init)
                 ?? model.pictureWindow,
             labelled: VoxelBox(around: found.labels.compactMap(\.boundingBox)),
-            drawsSurface: options.preview == .full
+            drawsSurface: options.surfaces.preview == .full
         )
-        pictures.labelOpacity = options.pictures.labelOpacity
-        let preview = options.preview == .none ? nil : try pictures.image(scope: context.scope)
+        pictures.labelOpacity = options.surfaces.labelOpacity
+        let preview = options.surfaces.preview == .none ? nil : try pictures.image(scope: context.scope)
         var files = options.drawsSlices ? try SliceWriter.write(pictures, options.planes, into: context) : []
-        if options.preview != .none {
+        if options.surfaces.preview != .none {
             files += try [found.regions.writePicture(pictures, unit: found.unit.shown, into: context)].compactMap { $0 }
         }
         let preset = options.rendering.preset
-        let refusal = preset.flatMap { RenderingWriter.refusal($0, modality: inferred.source.modality) }
+        let refusal = preset.flatMap { RenderingWriter.refusal($0, inferred.source) }
         let renderings =
             try refusal != nil ? [] : preset.map { try RenderingWriter.write($0, of: pictures, into: context) } ?? []
         return FinishedVolume(
@@ -82,6 +83,7 @@ extension VolumeSegmentation {
             confidence: inferred.confidence,
             probabilities: inferred.probabilities,
             earlier: inferred.earlier,
+            engine: inferred.engine,
             regions: found.regions.measurements,
             comparison: found.comparison,
             secondImage: found.secondImage,
@@ -90,7 +92,7 @@ extension VolumeSegmentation {
             renderings: renderings,
             review: try review(of: inferred, labels, model, context),
             notes: inferred.notes + found.notes + [refusal].compactMap { $0 }
-                + (options.preview == .none ? [] : [found.regions.pictureNote].compactMap { $0 })
+                + (options.surfaces.preview == .none ? [] : [found.regions.pictureNote].compactMap { $0 })
         )
     }
 
@@ -101,7 +103,7 @@ extension VolumeSegmentation {
         let unit: MeasuredUnit
         let comparison: ReferenceComparison.Outcome?
         let secondImage: SecondImageMeasurement.Outcome?
-        let notes: [String]
+        let notes: [Note]
     }
 
     private func measures(
@@ -152,7 +154,7 @@ extension VolumeSegmentation {
     ) throws -> StagedReviewVolume? {
         guard options.review == .volumes else { return nil }
         let intensities = ReviewVolume.Intensities(
-            modality: inferred.source.modality,
+            isHounsfield: inferred.source.isHounsfield,
             modelModalities: model.package.modalities,
             header: inferred.source.window,
             fallback: model.pictureWindow
@@ -196,7 +198,7 @@ extension VolumeSegmentation {
         /// The staging folder with the files of ``meshes``.
         let folder: String
         let meshes: [UInt16: SegmentationResult.Mesh]
-        let notes: [String]
+        let notes: [Note]
     }
 
     func render(
@@ -205,7 +207,7 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> MeshedVolume {
         let folder = context.staging + "/meshes"
-        guard let format = options.meshes.format else {
+        guard let format = options.surfaces.meshes.format else {
             return MeshedVolume(finished: finished, folder: folder, meshes: [:], notes: [])
         }
         let present = finished.measurements.filter { $0.voxelCount > 0 }.map(\.value)
@@ -215,15 +217,13 @@ extension VolumeSegmentation {
             uniqueKeysWithValues: model(finished.source.model).package.labels.map { ($0.value, $0) }
         )
         try FileSystem.makeFolder(context.staging)
-        FileSystem.remove(folder)
-        try FileSystem.makeFolder(folder)
-        let writer = SurfaceWriter(format, frame: options.frame, folder: folder, scope: context.scope)
+        try FileSystem.makeEmptyFolder(folder)
+        let writer = SurfaceWriter(format, frame: options.surfaces.frame, folder: folder, scope: context.scope)
         var meshes: [UInt16: SegmentationResult.Mesh] = [:]
-        try SurfaceExtractor.forEachSurface(
+        try forecast.forEachSurface(
             of: present.filter { forecast.workingBytes(of: $0) <= bytes },
             in: finished.labels,
             within: bytes,
-            forecast: forecast,
             scope: context.scope
         ) { value, surface in
             guard !surface.isEmpty, let label = labels[value] else { return }
@@ -233,8 +233,11 @@ extension VolumeSegmentation {
         try writer.finish()
         let tooLarge = present.filter { forecast.workingBytes(of: $0) > bytes }
         let notes = tooLarge.map { value in
-            "no surface for \(labels[value]?.name ?? "\(value)"): it would have about "
-                + "\(forecast.vertexCount(of: value)) vertices, more than the memory planned for surfaces can hold"
+            Note(
+                "surface.tooLarge",
+                "no surface for \(own: labels[value]?.name ?? "\(value)"): it would have about "
+                    + "\(forecast.vertexCount(of: value)) vertices, more than the memory planned for surfaces can hold"
+            )
         }
         return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
     }

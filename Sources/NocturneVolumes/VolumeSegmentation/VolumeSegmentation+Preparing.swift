@@ -12,7 +12,7 @@ extension VolumeSegmentation {
         let source: VolumeSource
         /// One per channel of the case.
         let channels: [Volume]
-        let notes: [String]
+        let notes: [Note]
     }
 
     func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {

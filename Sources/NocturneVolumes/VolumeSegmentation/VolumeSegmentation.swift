@@ -25,18 +25,24 @@ public struct VolumeSegmentation: Recipe {
 
     func model(_ id: String) throws -> SegmentationModel {
         guard let model = models.first(where: { $0.package.id == id }) else {
-            throw SegmentationModelError(package: id, detail: "is not among the models of this run")
+            throw UnusablePackageError(package: id, detail: "is not among the models of this run")
         }
         return model
     }
 
     // MARK: Discovery and planning
 
-    public func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        var discovery = try VolumeDiscovery(models: models, options: options, scope: scope).run(request)
-        if let regions { discovery.notes += try regions.unmatchedPatterns(discovery.items, request.identifiers) }
-        return discovery
+    public func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims {
+        VolumeDiscovery(VolumeFinder(models, options, request, files, scope: scope))
     }
+
+    public func remarks(
+        on items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
+    ) throws -> [String] { try regions?.unmatchedPatterns(items) ?? [] }
 
     public func sharedBytes(threads: Int) throws -> Int {
         let needs = try models.map { try $0.memory(threads: threads, options: options) }
@@ -95,25 +101,4 @@ public struct VolumeSegmentation: Recipe {
     public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         try SegmentationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
-}
-
-/// A fault of a volume found during processing.
-struct VolumeError: CodedError, CustomStringConvertible {
-    let code: Code
-    let path: String
-    let detail: String
-
-    enum Code: String {
-        case damagedRecord, sourceChanged, notFinite, tooManyOverlaps
-        /// A label map on another grid than its image.
-        case otherGrid
-        case labelWithoutVolume
-        /// A label map with more values than labels have.
-        case notLabels
-        /// An isosurface with more triangles than are made of a volume of its size.
-        case tooManyTriangles
-    }
-
-    var faultCode: FaultCode { FaultCode("volume", code.rawValue) }
-    var description: String { "\(path): \(detail)" }
 }

@@ -3,7 +3,10 @@ package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneInference
 package import NocturneJournal
+import NocturneNumerics
+import NocturneOutput
 package import NocturneRecipeSupport
+package import NocturneReport
 package import NocturneSystem
 
 /// Segmentation of volumes: the entry in the registry.
@@ -12,28 +15,16 @@ package enum VolumeSegmentationKind: RecipeKind {
     package static let packageTasks = [task, VolumeModelSettings.programTask]
     package static let purpose = "segment volumes"
     package static let settings: (any ModelSettings.Type)? = VolumeModelSettings.self
-    package static let arguments: [any RecipeArguments.Type] = [
-        SurfaceArguments.self, VolumeInputArguments.self, SegmentationArguments.self, TileArguments.self,
-    ]
     /// Nil: results of this recipe are older than the `task` key.
     package static let resultTask: String? = nil
-    package static var resultSchema: JSONSchema { VolumeSchemas.segmentation }
-
-    package static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> SegmentationOptions? {
-        guard hasModels else { return nil }
-        return try arguments[SegmentationArguments.self].options(
-            arguments[SurfaceArguments.self],
-            arguments[VolumeInputArguments.self],
-            arguments[TileArguments.self]
-        )
-    }
+    package static let resultSchema = JSONSchema(own: PackageResources.result_schema_json)
 
     package static func make(_ models: [ChosenModel], options: SegmentationOptions) throws -> any Recipe {
         let models = try load(models) {
             try SegmentationModel(package: $0.package, engine: $0.engine, precision: $0.precision)
         }
         let known = Set(models.flatMap { $0.package.labels.map(\.name) })
-        for label in options.labels ?? [] where !known.contains(label) {
+        for label in options.labels?.names ?? [] where !known.contains(label) {
             throw BatchError(
                 .modelUnusable,
                 path: "",
@@ -88,5 +79,52 @@ package enum VolumeSegmentationKind: RecipeKind {
         flag: CancellationFlag
     ) throws -> ResultFindings {
         try SegmentationResult.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
+}
+
+extension VolumeModelSettings {
+    /// Lines about a program for `models show`; none for a package that is not a program.
+    fileprivate func programDetails(_ package: ModelPackage) -> [String] {
+        guard package.task == Self.programTask else { return [] }
+        var lines: [String] = []
+        if let grid {
+            let spacing = grid.spacing?.map { "\($0)" }.joined(separator: "×")
+            lines.append(
+                "Grid of the program: RAS, spacing "
+                    + (spacing.map { "\($0) mm, resampled by \(grid.resampling.method)" } ?? "of the volume")
+            )
+        }
+        if let region {
+            lines.append(
+                "Region: \(region.labels.count) labels of \(region.member.path), \(region.margin.text)"
+            )
+        }
+        for (index, part) in parts.enumerated() {
+            let members = part.members.map(\.path).joined(separator: ", ")
+            let kind = part.members.count > 1 ? "ensemble of " : ""
+            lines.append("Part \(index + 1): \(kind)\(members), labels: \(part.labels.count)")
+        }
+        return lines
+    }
+}
+
+extension CascadeLevel {
+    /// What `models show` prints about a level.
+    fileprivate var details: String {
+        let spacing = spacing.map { $0.map { $0.map { "\($0)" } ?? "own" }.joined(separator: "×") + " mm" }
+        return "spacing \(spacing ?? "the volume's own"), patch "
+            + patchSize.map(String.init).joined(separator: "×")
+            + ", step \(tileStep), networks: \(networks.count), mirrored axes: \(mirroringAxes.count)"
+    }
+}
+
+extension Margin {
+    /// For `models show` and errors.
+    var text: String {
+        let parts = [
+            millimetres > 0 || voxels == 0 && share == 0 ? "\(millimetres) mm" : nil,
+            voxels > 0 ? "\(voxels) voxels" : nil, share > 0 ? "\(share * 100) % of the extent" : nil,
+        ]
+        return "margin " + parts.compactMap(\.self).joined(separator: " + ")
     }
 }

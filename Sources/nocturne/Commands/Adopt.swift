@@ -2,6 +2,8 @@ import ArgumentParser
 import NocturneBatch
 import NocturneConcurrency
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
@@ -11,9 +13,9 @@ struct Adopt: EngineCommand {
         abstract: "Replace the label map of an item by one that a person has edited.",
         discussion: """
             The surfaces, measures, pictures and DICOM objects of the item are made again from the edited map, without \
-            inference; the model's map stays beside it as segmentation-model.nii.gz. The map must have the same voxels, in \
+            inference; the model's map stays next to it as segmentation-model.nii.gz. The map must have the same voxels, in \
             any order of the axes, and only values of the item's labels. What else waits in the batch is processed as well. \
-            If the source, the model or the options change later, the edited map does not apply any more.
+            If the source, the model or the options change later, the edited map no longer applies.
             """
     )
 
@@ -30,11 +32,11 @@ struct Adopt: EngineCommand {
     var undo = false
 
     @OptionGroup var resources: ResourceArguments
-    @OptionGroup var show: OutputArguments
+    @OptionGroup(title: ShortHelp.title) var show: OutputArguments
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
 
-    func check() throws { try ExistingBatch.check(folder) }
+    func check() throws { try folder.checkHoldsBatch() }
 
     func validate() throws {
         guard undo == (map == nil) else {
@@ -45,14 +47,7 @@ struct Adopt: EngineCommand {
     func run() async throws {
         // A restart of the engine continues what the first one began.
         if ProcessHandover.toEngine?.previousEnd == nil { try await change() }
-        try await EngineProcess.run(
-            EngineProcess.Request(
-                output: folder,
-                description: try await description(),
-                resources: resources,
-                show: show
-            )
-        )
+        try await processBatch()
     }
 
     private func change() async throws {
@@ -71,6 +66,6 @@ struct Adopt: EngineCommand {
         }
         let path = absolutePath(map)
         let replaced = try RecipeResults().checkEdit(path, of: folder.item(item.name), scope: .serial())
-        try await EditedLabels.keep(path, for: item, map: replaced, in: folder, Nocturne.time)
+        try await EditedLabels.keep(path, for: item, map: replaced, in: folder, Program.time)
     }
 }

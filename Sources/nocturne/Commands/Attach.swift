@@ -2,6 +2,8 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 
@@ -15,7 +17,7 @@ struct Attach: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        try ExistingBatch.check(folder)
+        try folder.checkHoldsBatch()
         guard BatchLock.state(of: folder).isHeld else { return try await end(folder, message: "No run is active.") }
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
@@ -30,7 +32,7 @@ struct Attach: AsyncParsableCommand {
                 if let text = EventText.line(event, ProgressStatus(of: event)) { Terminal.printMessage(text) }
             }
             if !isActive { return try await end(folder) }
-            try await Nocturne.time.sleep(for: .milliseconds(500))
+            try await Program.time.sleep(for: .milliseconds(500))
         }
     }
 

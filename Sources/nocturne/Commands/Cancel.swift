@@ -2,6 +2,8 @@ import ArgumentParser
 import NocturneBatch
 import NocturneCluster
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
@@ -19,8 +21,8 @@ struct Cancel: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        try ExistingBatch.check(folder)
-        if let divided = try await DividedBatch.read(folder) { return try cancel(divided) }
+        try folder.checkHoldsBatch()
+        if let divided = try await DividedBatch.read(folder) { return try await cancel(divided) }
         if !items.isEmpty {
             let known = Set(try await ExistingBatch.contents(of: folder).items.map(\.name))
             for item in items where !known.contains(item) {
@@ -33,8 +35,8 @@ struct Cancel: AsyncParsableCommand {
     }
 
     /// Asks the runs that are active on shards, or those that have the items.
-    private func cancel(_ batch: DividedBatch) throws {
-        let known = Set(batch.items.map(\.name))
+    private func cancel(_ batch: DividedBatch) async throws {
+        let known = Set(try await batch.contents().items.map(\.name))
         for item in items where !known.contains(item) {
             throw BatchError(.unknownItem, path: batch.output.path, detail: "there is no item \(item)")
         }

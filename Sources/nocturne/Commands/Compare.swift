@@ -4,7 +4,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 
 struct Compare: AsyncParsableCommand {
@@ -31,24 +34,19 @@ struct Compare: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(
-        name: [.customShort("j"), .long],
-        help: "Compute threads. Default: one per core that the process may use.",
-        transform: ThreadCount.parse
-    )
-    var threads: ThreadCount?
+    @OptionGroup var compute: ThreadArguments
 
     func run() async throws {
         let contents = try await (
             BatchContents.read(OutputFolder(absolutePath(first))),
             BatchContents.read(OutputFolder(absolutePath(second)))
         )
-        let pool = try ComputePool(width: threads?.count ?? CoreAllowance.count())
+        let pool = try ComputePool(width: compute.width)
         defer { pool.shutdown() }
         let report = try await pool.run { [pool] in
             try ComparisonReport(contents.0, contents.1, scope: ComputeScope(pool: pool, flag: CancellationFlag()))
         }
-        if let table { try FileSystem.replace(absolutePath(table), with: Array(report.table.utf8)) }
+        if let table { try WrittenFile.write(table: report.table, to: absolutePath(table)) }
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
     }
 }

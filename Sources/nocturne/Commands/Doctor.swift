@@ -1,4 +1,5 @@
 import ArgumentParser
+import NocturneRecipeSupport
 import NocturneRecipes
 
 struct Doctor: AsyncParsableCommand {
@@ -22,10 +23,10 @@ struct Doctor: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await HealthReport(
-            version: Nocturne.version,
+            version: Program.version,
             folder: absolutePath(output),
             model: model,
-            time: Nocturne.time
+            time: Program.time
         )
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
         if report.hasFault { throw NocturneExit.internalError }

@@ -1,20 +1,24 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneReview
 import NocturneSystem
 
 struct Enrich: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract:
-            "List the objects found in photos, or take over titles and authors that another tool has read on them.",
+        abstract: "List the objects found in photos, or take over what another tool has read on them.",
         discussion: """
-            Without --import, a table of all objects is printed as CSV: item, object, class, state, thumbnail, title, author. \
-            Fill in titles and authors and import it. result.json of each item names the crops to read. Texts are kept in the \
+            Without --import, a table of all objects is printed as CSV: item, object, class, state, thumbnail, and the texts to \
+            fill in: \(texts.joined(separator: ", ")). result.json of each item names the crops to read. Texts are kept in the \
             batch's journal: result files stay as they are, and a result that changes later loses its texts.
             """
     )
+
+    private static var texts: [String] { RecipeRegistry.all.objectTexts }
 
     @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
@@ -22,7 +26,7 @@ struct Enrich: AsyncParsableCommand {
     @Option(
         name: .customLong("import"),
         help: ArgumentHelp(
-            "Take over the titles and authors in this CSV file: item, object, title, author. May be repeated.",
+            "Take over the texts in this CSV file: item, object, \(texts.joined(separator: ", ")). Repeatable.",
             valueName: "file"
         ),
         completion: .file()
@@ -31,17 +35,20 @@ struct Enrich: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        try ExistingBatch.check(folder)
+        try folder.checkHoldsBatch()
         try await folder.checkIsWhole()
         guard !imports.isEmpty else {
             let contents = try await ExistingBatch.contents(of: folder)
-            for line in ObjectTextTable.lines(contents.items, contents.parts) { Terminal.printResult(line) }
+            for line in ObjectTextTable.lines(contents.items, contents.parts, fields: Self.texts) {
+                Terminal.printResult(line)
+            }
             return
         }
-        let tables = try imports.map { try ObjectTextTable.read(absolutePath($0)) }
+        let tables = try imports.map { try ObjectTextTable.read(absolutePath($0), fields: Self.texts) }
         let results = RecipeResults()
         let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
-        _ = try await renewal.write { journal, items in
+        _ = try await renewal.write { journal in
+            let items = try await journal.items()
             let taken = ObjectTextImport(tables, items: items, parts: try await journal.parts())
             try await journal.keep(taken.texts)
             Terminal.printResult(taken.summary)

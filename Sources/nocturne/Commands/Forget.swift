@@ -1,7 +1,10 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneReview
 import NocturneSystem
 
@@ -9,7 +12,8 @@ struct Forget: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Remove items with every trace of them: results, journal, tables, events, page and logs.",
         discussion: """
-            Sources stay as they are, and later runs leave them out. Afterwards every file of the output folder is searched for \
+            Sources stay as they are, and later runs leave them out. What is deleted is shown first, and has to be confirmed: \
+            it cannot be restored. Afterwards every file of the output folder is searched for \
             the names, paths and fingerprints of the items; files in which they still stand are listed, and the exit code is 3.
             """
     )
@@ -38,12 +42,18 @@ struct Forget: AsyncParsableCommand {
     )
     var subjects: String?
 
+    @Flag(help: "Show what would be deleted, without deleting anything.")
+    var dryRun = false
+
+    @Flag(help: "Delete without asking.")
+    var yes = false
+
     func validate() throws {
         if items.isEmpty, source.isEmpty, subject.isEmpty {
             throw ValidationError("Name items, a --source or a --subject.")
         }
         guard subject.isEmpty || subjects != nil else {
-            throw ValidationError("--subject needs the table of --subjects, which says whose items are whose.")
+            throw ValidationError("--subject needs the table of --subjects, which assigns items to subjects.")
         }
     }
 
@@ -52,7 +62,14 @@ struct Forget: AsyncParsableCommand {
         let description = try await ExistingBatch.description(of: folder)
         try await folder.checkIsWhole()
         let known = try await ExistingBatch.contents(of: folder).items
-        for item in items where !known.contains(where: { $0.name == item }) {
+        let results = RecipeResults()
+        let removal = ItemRemoval(
+            from: folder,
+            page: ReviewPage { results.reviewParts(of: $0) },
+            summaries: try LoadedModels.summaries(description)
+        )
+        let unfinished = try await removal.unfinished()
+        for item in items where !unfinished.contains(item) && !known.contains(where: { $0.name == item }) {
             throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(item); nothing was removed")
         }
         let table = try subjects.map { try SubjectTable.read(absolutePath($0)) }
@@ -65,16 +82,12 @@ struct Forget: AsyncParsableCommand {
             )
         }
         let (names, sources, subjects) = (Set(items), source.map(absolutePath), Set(subject))
-        let results = RecipeResults()
-        let removal = ItemRemoval(
-            from: folder,
-            page: ReviewPage { results.reviewParts(of: $0) },
-            summaries: try LoadedModels.summaries(description)
-        )
-        let outcome = try await removal.remove { item in
-            names.contains(item.name) || sources.contains { item.path == $0 || item.path.hasPrefix($0 + "/") }
+        let isWanted: @Sendable (JournalItem) -> Bool = { item in
+            names.contains(item.name) || sources.contains { FileSystem.isWithin(item.path, $0) }
                 || table?.subject(item: item.name, path: item.path).map(subjects.contains) ?? false
         }
+        guard try confirm(await removal.extent(of: isWanted)) else { return }
+        let outcome = try await removal.remove(isWanted)
         Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
         guard !outcome.remaining.isEmpty else { return }
         Terminal.printMessage(
@@ -83,4 +96,27 @@ struct Forget: AsyncParsableCommand {
         )
         throw NocturneExit.someFailed
     }
+
+    /// Shows what is deleted, and asks.
+    /// - Returns: whether to continue.
+    /// - Throws: `ValidationError` where nobody can be asked.
+    private func confirm(_ extent: ItemRemoval.Extent) throws -> Bool {
+        guard !extent.items.isEmpty else { return true }
+        let shown = extent.items.prefix(Self.mostShown).joined(separator: ", ")
+        let rest = extent.items.count - min(extent.items.count, Self.mostShown)
+        Terminal.printMessage(
+            "\(dryRun ? "Would be deleted" : "To be deleted"): \(extent.files) files (\(ByteCount(extent.bytes))) of "
+                + "\(extent.items.count == 1 ? "1 item" : "\(extent.items.count) items"): \(shown)"
+                + (rest > 0 ? " and \(rest) more" : "") + "."
+        )
+        if dryRun || yes { return !dryRun }
+        guard Terminal.canAsk else {
+            throw ValidationError("Give --yes to delete these items, or --dry-run to see them.")
+        }
+        if Terminal.ask("Delete them?") { return true }
+        Terminal.printMessage("Nothing was deleted.")
+        return false
+    }
+
+    private static var mostShown: Int { 20 }
 }

@@ -1,6 +1,10 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneCore
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 
 struct History: AsyncParsableCommand {
@@ -8,7 +12,7 @@ struct History: AsyncParsableCommand {
         abstract:
             "List the items of several batches in the order of time, and how each subject's measures have changed.",
         discussion: """
-            The table of --subjects says which subject an item shows and when it was made: columns item (or image, image_id, \
+            The table of --subjects has the subject and the date of each item: columns item (or image, image_id, \
             isic_id, file), subject (or patient, patient_id, lesion_id) and date (2026-03-01). The table of --metadata may be \
             used, if it has these columns. Without a date, the time at which the item was completed counts. Values are compared \
             with those of the same subject and model before. Nothing is written but the table of --table.
@@ -38,7 +42,7 @@ struct History: AsyncParsableCommand {
 
     func validate() throws {
         guard subject == nil || subjects != nil else {
-            throw ValidationError("--subject needs the table of --subjects, which says whose items are whose.")
+            throw ValidationError("--subject needs the table of --subjects, which assigns items to subjects.")
         }
     }
 
@@ -49,7 +53,34 @@ struct History: AsyncParsableCommand {
         }
         let known = try subjects.map { try SubjectTable.read(absolutePath($0)) }
         let history = BatchHistory(batches, subjects: known, only: subject)
-        if let table { try FileSystem.replace(absolutePath(table), with: Array(history.table.utf8)) }
-        if json { try Terminal.printJSON(history) } else { Terminal.printResult(HistoryText.text(history)) }
+        if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }
+        if json { try Terminal.printJSON(history) } else { Terminal.printResult(history.text) }
+    }
+}
+
+/// What `history` prints for a person.
+extension BatchHistory {
+    var text: String {
+        guard !entries.isEmpty else { return "No items." }
+        let head = ["date", "subject", "batch", "item", "state", "result"]
+        let rows = entries.map { entry in
+            [
+                entry.date.map { String($0.prefix(10)) } ?? "-", entry.subject ?? "-", entry.batch, entry.item,
+                entry.state, entry.result,
+            ]
+        }
+        var lines = [Terminal.table([head] + rows)]
+        if !courses.isEmpty {
+            let head = ["subject", "label", "measure", "values", "change"]
+            let rows = courses.map { course in
+                [
+                    course.subject, course.label, MeasureText.title(course.measure, course.unit),
+                    course.values.map(MeasureText.number).joined(separator: " → "),
+                    (course.change > 0 ? "+" : "") + MeasureText.number(course.change),
+                ]
+            }
+            lines += ["", "Over time, first to last:", Terminal.table([head] + rows)]
+        }
+        return (lines + ["", Disclaimer.text]).joined(separator: "\n")
     }
 }

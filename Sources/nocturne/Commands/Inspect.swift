@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneRecipeSupport
 import NocturneSystem
 import NocturneVolumes
 
@@ -19,31 +20,21 @@ struct Inspect: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Flag(help: "Show tilted and unevenly spaced series as they are after resampling.")
-    var fixTilt = false
-
-    @Flag(help: "Show DICOM images computed from others as they are with --include-derived.")
-    var includeDerived = false
-
-    @Flag(help: "Show NIfTI files without q-form and s-form as they are with --assume-orientation.")
-    var assumeOrientation = false
+    @OptionGroup(title: VolumeInputOptions.title) var reading: SectionArguments<VolumeInputOptions>
 
     func run() async throws {
         let pool = try ComputePool(width: CoreAllowance.count())
         defer { pool.shutdown() }
         let request = DiscoveryRequest(inputs: inputs.map(absolutePath))
+        let count = Terminal.isInteractive ? TerminalCounter("files", time: Program.time) : nil
         let report = try await pool.run {
             try InputInspection(
                 scope: ComputeScope(pool: pool, flag: CancellationFlag()),
-                options: SegmentationOptions(
-                    fixesTilt: fixTilt,
-                    includesDerived: includeDerived,
-                    assumesOrientation: assumeOrientation
-                ),
-                progress: ScanProgress.view
+                options: try VolumeInputOptions(given: reading.given),
+                progress: { done, all in count?.show(done, of: all) }
             ).run(request)
         }
-        ScanProgress.clear()
+        count?.clear()
         if json {
             try Terminal.printJSON(report)
         } else {
@@ -65,26 +56,5 @@ struct Inspect: AsyncParsableCommand {
         for detail in entry.details + entry.notes { lines.append("  \(detail)") }
         if let problem = entry.problem { lines.append("  not usable: \(problem)") }
         return lines.joined(separator: "\n")
-    }
-}
-
-/// One line on the terminal that counts the scanned files; nothing if standard error is not a terminal.
-private enum ScanProgress {
-    private static let isShown = isatty(2) == 1 && (ProcessInfo.processInfo.environment["TERM"] ?? "dumb") != "dumb"
-
-    static var view: (@Sendable (_ done: Int, _ all: Int) -> Void)? {
-        guard isShown else { return nil }
-        return { done, all in
-            // Fewer files are scanned before anybody could read the line.
-            if all >= 1000, done % 500 == 0 || done == all { write("\r\(done) of \(all) files") }
-        }
-    }
-
-    static func clear() {
-        if isShown { write("\r\u{1B}[K") }
-    }
-
-    private static func write(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 }

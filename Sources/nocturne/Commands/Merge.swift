@@ -1,7 +1,10 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneCluster
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneReview
 
 struct Merge: AsyncParsableCommand {
@@ -31,6 +34,9 @@ struct Merge: AsyncParsableCommand {
         if !outcome.open.isEmpty {
             let names = outcome.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
             lines.append("Items wait in \(outcome.open.count) shards: \(names)")
+            if outcome.open.contains(where: { $0.state == .lost }) {
+                lines.append("The journal of a lost shard is missing or damaged: end the division with --close.")
+            }
         }
         Terminal.printResult(lines.joined(separator: "\n"))
         let isOpen = !outcome.open.isEmpty || counts.notReached > 0

@@ -4,6 +4,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
@@ -94,12 +95,12 @@ struct Models: ParsableCommand {
         @Flag(help: "Print the report as JSON.")
         var json = false
 
-        @OptionGroup var resources: ResourceArguments
+        @OptionGroup var machine: MachineArguments
 
         func run() async throws {
             guard (1...1000).contains(repeats) else { throw ValidationError("--repeat takes a number from 1 to 1000") }
             let package = try LoadedModels.package(model)
-            let threads = resources.width()
+            let threads = machine.width
             let report: CheckReport
             do {
                 report = try await CheckReport(package: package, threads: threads, repeats: repeats)
@@ -139,20 +140,21 @@ struct Models: ParsableCommand {
         @Flag(help: "With --profile, print JSON.")
         var json = false
 
-        @OptionGroup var resources: ResourceArguments
+        @OptionGroup var machine: MachineArguments
 
         func run() async throws {
             guard repeats > 0 else { throw ValidationError("--repeat takes a number above 0") }
             guard profile || !json else { throw ValidationError("--json goes with --profile; the timings are JSON") }
-            let timings = try await NetworkBenchmark.run(
+            var benchmark = NetworkBenchmark(
                 onnx: network,
                 patch: patch.extents,
-                precision: precision,
-                threads: resources.width(),
-                repeats: repeats,
-                profiles: profile,
-                environment: ProcessInfo.processInfo.environment
+                threads: machine.width,
+                repeats: repeats
             )
+            benchmark.precision = precision
+            benchmark.profiles = profile
+            benchmark.environment = ProcessInfo.processInfo.environment
+            let timings = try await benchmark.run()
             if let profile = timings.profile, !json {
                 Terminal.printResult(profile.text(of: timings))
             } else {

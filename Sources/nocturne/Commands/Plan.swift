@@ -3,6 +3,8 @@ import NocturneBatch
 import NocturneCluster
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 
@@ -17,8 +19,8 @@ struct Plan: AsyncParsableCommand {
 
     @OptionGroup var batch: BatchArguments
     @OptionGroup var resources: ResourceArguments
-    @OptionGroup var profile: ProfileArguments
-    @OptionGroup var sharding: ShardArguments
+    @OptionGroup(title: "Clusters") var sharding: ShardArguments
+    @OptionGroup var process: ProcessArguments
 
     @Option(name: [.short, .long], help: "Begin a divided batch in this folder, without processing anything.")
     var output: String?
@@ -35,7 +37,7 @@ struct Plan: AsyncParsableCommand {
 
     func run() async throws {
         if let output { return try await divide(OutputFolder(absolutePath(output))) }
-        let description = try batch.description(version: Nocturne.version, say: Terminal.printMessage)
+        let description = try batch.description(version: Program.version, report: Terminal.printMessage)
         try await Plan.show(description, resources: resources, json: json)
     }
 
@@ -48,8 +50,12 @@ struct Plan: AsyncParsableCommand {
         existing: PlanReport.Existing? = nil,
         json: Bool
     ) async throws {
-        let report = try await PlanReport(description, resources.limits, existing: existing)
-        if json { try Terminal.printJSON(report) } else { Terminal.printResult(PlanText(report: report).text) }
+        let report = try await PlanReport(description, resources.machine.limits, existing: existing)
+        if json {
+            try Terminal.printJSON(report)
+        } else {
+            try PlanText(report: report).forEachLine(Terminal.printResult)
+        }
         if report.isEmpty { throw NocturneExit.nothingMatched }
     }
 
@@ -58,31 +64,31 @@ struct Plan: AsyncParsableCommand {
         let (plan, notes) = try await divided(folder)
         _ = try await Merge.merge(folder)
         if json { return try Terminal.printJSON(plan) }
-        let text = Plan.text(plan, folder, cores: resources.width())
+        let text = Plan.text(plan, folder, cores: resources.machine.width)
         Terminal.printResult((notes + [text]).joined(separator: "\n"))
     }
 
     /// Finds the items and divides them. What is known of a million items is not kept longer.
-    /// - Returns: the plan, and what to tell of the search.
+    /// - Returns: the plan, and the notes of the search.
     private func divided(_ folder: OutputFolder) async throws -> (plan: ShardPlan, notes: [String]) {
         try folder.checkHoldsNoBatch()
         try folder.checkReportsAreOwn()
-        var description = try batch.description(version: Nocturne.version, say: Terminal.printMessage)
-        description.instructionSet = sharding.instructionSet(for: batch.precision)
+        var description = try batch.description(version: Program.version, report: Terminal.printMessage)
+        description.instructionSet = try sharding.instructionSet(for: batch.precision)
         let report = try await PlanReport(
             description,
-            resources.limits,
-            existing: PlanReport.Existing(try await RecordedItems.read(folder)),
-            dividesCores: resources.threads == nil
+            resources.machine.limits,
+            existing: PlanReport.Existing(try await PlannedBatch.read(folder)),
+            dividesCores: resources.machine.threads == nil
         )
         if report.isEmpty {
-            Terminal.printMessage(PlanText(report: report).text)
+            try PlanText(report: report).forEachLine(Terminal.printMessage)
             throw NocturneExit.nothingMatched
         }
-        let items = report.divisible
+        let items = try report.divisible()
         let plan = try await Division(folder, description, threads: report.threads).begin(
             items,
-            of: report.decisions,
+            in: report.items.journal,
             count: sharding.count(for: items.map(\.seconds))
         )
         return (plan, report.notes)
@@ -105,7 +111,7 @@ struct Plan: AsyncParsableCommand {
             \(folder.path): \(items) items in \(count) shards; the longest takes about \(EventText.duration(longest)) with \
             \(plan.threads) threads, and at most \(ByteCount(bytes)) of memory\
             \(plan.instructionSet.map { "; all machines use \($0)" } ?? "").
-            Process them with: nocturne run \(folder.path) --shard 1/\(count) and so on, or nocturne submit \(folder.path) --slurm
+            Process them with: nocturne run \(folder.path) --shard 1/\(count) and so on, or nocturne submit \(folder.path)
             Afterwards: nocturne merge \(folder.path)\
             \(plan.threads < cores ? "\n" + processesText(threads: plan.threads, cores: cores) : "")
             """

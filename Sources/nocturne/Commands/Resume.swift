@@ -1,6 +1,8 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 
@@ -17,58 +19,43 @@ struct Resume: EngineCommand {
     var output: String
 
     @OptionGroup var resources: ResourceArguments
-    @OptionGroup var profile: ProfileArguments
-    @OptionGroup var show: OutputArguments
-    @OptionGroup var consentArguments: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var attempts: AttemptArguments
+    @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var show: OutputArguments
     @OptionGroup var changes: ChangedOptions
+    @OptionGroup var process: ProcessArguments
 
-    @Flag(help: "Show what is left to be done without processing or writing anything.")
-    var dryRun = false
-
-    @Flag(help: "Try failed, cancelled and quarantined items again.")
-    var retryFailed = false
-
-    @Flag(help: "Stop at the first item that fails.")
-    var failFast = false
-
-    var needsEngine: Bool { !dryRun }
+    var needsEngine: Bool { !attempts.dryRun }
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
 
-    var retries: RetrySelection { retryFailed ? .all : .none }
+    var retries: RetrySelection { attempts.retries }
     var consent: ChangeConsent? {
-        ChangedOptions.areGiven() ? ChangeConsent(isGiven: true, mayAsk: !consentArguments.yes) : nil
+        changes.areGiven ? ChangeConsent(isGiven: true, mayAsk: !answer.yes) : nil
     }
 
     func description() async throws -> BatchDescription {
         try changes.applied(to: try await ExistingBatch.continued(folder))
     }
 
-    func check() throws { try ExistingBatch.check(folder) }
+    func check() throws { try folder.checkHoldsBatch() }
 
     func run() async throws {
-        if dryRun { return try await showRemaining() }
-        try await EngineProcess.run(
-            EngineProcess.Request(
-                output: folder,
-                description: try await description(),
-                resources: resources,
-                show: show,
-                retries: retries,
-                overwrite: true,
-                failFast: failFast
-            )
-        )
+        if attempts.dryRun { return try await showRemaining() }
+        try await processBatch { request in
+            request.isChangeConfirmed = true
+            request.failFast = attempts.failFast
+        }
     }
 
     private func showRemaining() async throws {
         try check()
-        let recorded = try await RecordedItems.read(folder)
-        guard let description = recorded.description else { throw BatchError.notDescribed(folder) }
+        let batch = try await PlannedBatch.read(folder)
+        guard let description = batch.description else { throw BatchError.notDescribed(folder) }
         try await Plan.show(
             try changes.applied(to: description),
             resources: resources,
-            existing: PlanReport.Existing(recorded, retries: retries),
+            existing: PlanReport.Existing(batch, retries: retries),
             json: show.json
         )
     }

@@ -3,7 +3,10 @@ import NocturneBatch
 import NocturneCluster
 import NocturneConcurrency
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSupervisor
 import NocturneSystem
 
@@ -31,19 +34,19 @@ struct Retry: EngineCommand {
     )
     var code: [String] = []
 
-    @OptionGroup var sharding: ShardArguments
     @OptionGroup var resources: ResourceArguments
-    @OptionGroup var profile: ProfileArguments
-    @OptionGroup var show: OutputArguments
-    @OptionGroup var consentArguments: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var show: OutputArguments
     @OptionGroup var changes: ChangedOptions
+    @OptionGroup(title: "Clusters") var sharding: ShardArguments
+    @OptionGroup var process: ProcessArguments
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var needsEngine: Bool { sharding.shards == nil }
 
     var retries: RetrySelection { reviewed != nil ? .none : code.isEmpty ? .all : .codes(Set(code)) }
     var consent: ChangeConsent? {
-        ChangedOptions.areGiven() ? ChangeConsent(isGiven: true, mayAsk: !consentArguments.yes) : nil
+        changes.areGiven ? ChangeConsent(isGiven: true, mayAsk: !answer.yes) : nil
     }
 
     func description() async throws -> BatchDescription {
@@ -51,7 +54,7 @@ struct Retry: EngineCommand {
     }
 
     func check() throws {
-        try ExistingBatch.check(folder)
+        try folder.checkHoldsBatch()
         if sharding.shards != nil, reviewed != nil {
             throw ValidationError("--shards and --reviewed cannot be combined.")
         }
@@ -64,19 +67,10 @@ struct Retry: EngineCommand {
         let isFirst = ProcessHandover.toEngine?.previousEnd == nil
         if isFirst, !code.isEmpty { try await checkCodes() }
         if let reviewed, isFirst {
-            let count = try await ReviewedItems(in: folder, marked: reviewed).processAgain(Nocturne.time)
+            let count = try await ReviewedItems(in: folder, marked: reviewed).processAgain(Program.time)
             Terminal.printMessage("\(count) items with the verdict \(reviewed.rawValue) are processed again.")
         }
-        try await EngineProcess.run(
-            EngineProcess.Request(
-                output: folder,
-                description: try await description(),
-                resources: resources,
-                show: show,
-                retries: retries,
-                overwrite: true
-            )
-        )
+        try await processBatch { $0.isChangeConfirmed = true }
     }
 
     /// Divides what is to be tried again, and what still waits, into new shards.
@@ -85,22 +79,24 @@ struct Retry: EngineCommand {
         try await folder.checkIsWhole()
         if !code.isEmpty { try await checkCodes() }
         let selection = code.isEmpty ? RetrySelection.all : .codes(Set(code))
-        let items = try await ExistingBatch.contents(of: folder).items
         let ended: Set<ItemState> = [.failed, .cancelled, .quarantined]
-        let wanted = Set(
-            items.filter { item in
-                ended.contains(item.state) ? selection.contains(item) : [.pending, .started].contains(item.state)
-            }.map(\.key)
-        )
-        var planned = try await folder.reading { try await $0.planned(Set(ItemState.allCases)) }
-        planned.removeAll { !wanted.contains($0.entry.key) }
-        let entries = planned
-        guard !entries.isEmpty else {
-            let why =
-                wanted.isEmpty
-                ? "nothing is to be tried again" : "this batch was not begun with `nocturne plan --shards`"
-            throw BatchError(.notAShard, path: folder.path, detail: "\(why); nothing was divided")
+        let items = try await folder.reading { journal in
+            var items: [JournalItem] = []
+            try await journal.forEachItem { item in
+                let isWanted =
+                    ended.contains(item.state) ? selection.contains(item) : [.pending, .started].contains(item.state)
+                if isWanted { items.append(item) }
+            }
+            return items
         }
+        guard !items.isEmpty else {
+            throw BatchError(
+                .notAShard,
+                path: folder.path,
+                detail: "nothing is to be tried again; nothing was divided"
+            )
+        }
+        let wanted = Set(items.map(\.key))
         let description = try await ExistingBatch.continued(folder)
         guard try changes.applied(to: description) == description else {
             throw ValidationError("A batch cannot be divided with changed options; leave out --shards, or the options.")
@@ -112,24 +108,28 @@ struct Retry: EngineCommand {
         }
         let report = try await PlanReport(
             description,
-            resources.limits,
-            dividesCores: resources.threads == nil
-        ) { recipes, scope in
-            try Discovery(planned: entries, recipes: recipes.count, flag: scope.flag)
+            resources.machine.limits,
+            dividesCores: resources.machine.threads == nil
+        ) { [folder] recipes, found in
+            try await folder.reading { journal in
+                try await found.fill(recipes: recipes.count, flag: CancellationFlag()) { last in
+                    var portion = try await journal.entries(after: last, limit: FoundTable.itemsAtOnce)
+                    portion.entries.removeAll { !wanted.contains($0.item.key) || $0.item.inputs.isEmpty }
+                    return portion
+                }
+            }
+            return Discovery()
         }
         // The engine crashed twice on these, most often for memory.
         let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
-        var divisible = report.divisible
-        for place in divisible.indices where crashed.contains(report.decisions[divisible[place].place].item.key) {
-            divisible[place].bytes *= 2
-        }
+        let divisible = try report.divisible { crashed.contains($0) }
         guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
         let plan = try await Division(folder, description, threads: report.threads).again(
             divisible,
-            of: report.decisions,
+            in: report.items.journal,
             count: sharding.count(for: divisible.map(\.seconds))
         )
-        Terminal.printResult(Plan.text(plan, folder, cores: resources.width()))
+        Terminal.printResult(Plan.text(plan, folder, cores: resources.machine.width))
     }
 
     /// A code that no item has is probably mistyped.

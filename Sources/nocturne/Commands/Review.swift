@@ -1,7 +1,10 @@
 public import ArgumentParser
 import NocturneBatch
 public import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneReview
 import NocturneSystem
 
@@ -41,17 +44,18 @@ struct Review: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        try ExistingBatch.check(folder)
+        try folder.checkHoldsBatch()
         try await folder.checkIsWhole()
         if let list {
             for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
             return
         }
         let files = try imports.map { try read(absolutePath($0)) }
-        let ranges = try norms.map { try ReferenceRanges.read(absolutePath($0)) }
+        let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
         let results = RecipeResults()
         let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
-        _ = try await renewal.write { journal, items in
+        _ = try await renewal.write { journal in
+            let items = try await journal.items()
             if let ranges { try await journal.expect(ranges) }
             guard !files.isEmpty else { return }
             let taken = ReviewImport(files, items: items)

@@ -4,6 +4,8 @@ import NocturneBatch
 import NocturneCluster
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
@@ -12,62 +14,63 @@ struct Run: EngineCommand {
     static let configuration = CommandConfiguration(
         abstract: "Process the inputs; continue the batch if the output folder already holds it.",
         discussion: """
+            nocturne run scans/ --model urinary-tract-ct --output results/
+
             `nocturne run OUT --shard K/N` processes one shard of a divided batch, which `nocturne plan --output` begins.
             """
     )
 
     @OptionGroup var batch: BatchArguments
+    @OptionGroup(title: ShortHelp.title) var place: PlaceArguments
     @OptionGroup var resources: ResourceArguments
-    @OptionGroup var profile: ProfileArguments
-    @OptionGroup var show: OutputArguments
-    @OptionGroup var consentArguments: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var attempts: AttemptArguments
+    @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var show: OutputArguments
+    @OptionGroup(title: "Clusters") var cluster: TaskArguments
+    @OptionGroup var process: ProcessArguments
 
-    @Option(name: [.short, .long], help: "The folder for the results.", completion: .directory)
-    var output: String?
+    /// Where results are written.
+    struct PlaceArguments: ParsableArguments {
+        @Option(name: [.short, .long], help: "The folder for the results.", completion: .directory)
+        var output: String?
+    }
 
-    @Option(
-        help: ArgumentHelp(
-            "Process this shard of the divided batch in the folder given as input; auto for the task of a job array.",
-            valueName: "k/n|auto"
+    /// About tasks of a cluster.
+    struct TaskArguments: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "Process this shard of the divided batch in the folder given as input; auto for the task of a job array.",
+                valueName: "k/n|auto",
+                visibility: .more
+            )
         )
-    )
-    var shard: ShardChoice?
+        var shard: ShardChoice?
 
-    @Flag(help: "With --shard in Slurm: put the task back into the queue when items wait at its end.")
-    var requeue = false
+        @Flag(
+            help: ArgumentHelp(
+                "With --shard in Slurm: put the task back into the queue when items wait at its end.",
+                visibility: .more
+            )
+        )
+        var requeue = false
 
-    @Flag(help: "Exit with 0 instead of 3 when some items failed, for schedulers that would repeat the task.")
-    var failedItemsOk = false
-
-    @Flag(help: "Show what would be done, or is left to be done, without processing or writing anything.")
-    var dryRun = false
-
-    @Flag(help: "Try failed, cancelled and quarantined items again.")
-    var retryFailed = false
-
-    @Flag(help: "Continue the batch with different options; results that they affect are made again.")
-    var overwrite = false
-
-    @Flag(help: "Stop at the first item that fails.")
-    var failFast = false
-
-    var needsEngine: Bool { !dryRun }
-    var keepsInput: Bool { batch.list == "-" }
-    var retries: RetrySelection { retryFailed ? .all : .none }
-
-    /// What can be read once, such as a list from a pipe, is left to the engine.
-    var consent: ChangeConsent? {
-        guard shard == nil, batch.list.map({ FileSystem.kind($0) == .file }) ?? true else { return nil }
-        return ChangeConsent(isGiven: overwrite || consentArguments.yes, mayAsk: !consentArguments.yes)
+        @Flag(
+            help: ArgumentHelp(
+                "Exit with 0 instead of 3 when some items failed, so that the scheduler does not repeat the task.",
+                visibility: .more
+            )
+        )
+        var failedItemsOk = false
     }
 
-    func description() async throws -> BatchDescription {
-        // Of the engine before this one: it may have read a list that can be read once.
-        if let started = try await ExistingBatch.startedByThisRun(folder) { return started }
-        return try batch.description(version: Nocturne.version) { text in
-            if !ChangePreview.isThisProcess { Terminal.printMessage(text) }
-        }
-    }
+    private var output: String? { place.output }
+    private var shard: ShardChoice? { cluster.shard }
+    var needsEngine: Bool { !attempts.dryRun }
+    var keepsInput: Bool { batch.selection.list == "-" }
+    var retries: RetrySelection { attempts.retries }
+    var consent: ChangeConsent? { shard == nil ? answer.consent(list: batch.selection.list) : nil }
+
+    func description() async throws -> BatchDescription { try await batch.description(continuing: folder) }
 
     var folder: OutputFolder {
         guard shard != nil else { return OutputFolder(absolutePath(output ?? "")) }
@@ -78,10 +81,10 @@ struct Run: EngineCommand {
         guard let shard else {
             if output == nil { throw ValidationError("Missing expected argument '--output <output>'") }
             if output?.isEmpty == true { throw ValidationError("--output is empty: name a folder.") }
-            if requeue { throw ValidationError("--requeue is for --shard.") }
+            if cluster.requeue { throw ValidationError("--requeue is for --shard.") }
             return
         }
-        guard output == nil, batch.inputs.count == 1, !dryRun, !overwrite else {
+        guard output == nil, batch.inputs.count == 1, !attempts.dryRun, !answer.yes else {
             throw ValidationError("--shard takes the output folder of a divided batch: nocturne run OUT --shard K/N")
         }
         guard batch.given.isEmpty else {
@@ -97,25 +100,25 @@ struct Run: EngineCommand {
     func check() throws {
         if shard == nil { return try batch.check() }
         // When the task ends is asked before it does.
-        if requeue { _ = Self.slurm }
+        if cluster.requeue { _ = Self.slurm }
     }
 
     /// The task of Slurm that this process is, and when it began.
     private static let slurm = (
-        task: SlurmTask(environment: ProcessInfo.processInfo.environment), start: Nocturne.time.wallClock.seconds
+        task: SlurmTask(environment: ProcessInfo.processInfo.environment), start: Program.time.wallClock.seconds
     )
 
     func exitCode(after code: NocturneExit) -> NocturneExit {
         switch code {
-        case .someFailed: failedItemsOk ? .allCompleted : code
+        case .someFailed: cluster.failedItemsOk ? .allCompleted : code
         case .unsuitableMachine: .stoppedEarly
         default: code
         }
     }
 
     func engineEnded(with code: NocturneExit) {
-        let (now, isElsewhere) = (Nocturne.time.wallClock.seconds, code == .unsuitableMachine)
-        guard requeue, let task = Self.slurm.task,
+        let (now, isElsewhere) = (Program.time.wallClock.seconds, code == .unsuitableMachine)
+        guard cluster.requeue, let task = Self.slurm.task,
             task.requeues(
                 after: exitCode(after: code).rawValue,
                 seconds: now - Self.slurm.start,
@@ -132,40 +135,41 @@ struct Run: EngineCommand {
     }
 
     func run() async throws {
-        if dryRun {
+        if attempts.dryRun {
+            let held = try await PlannedBatch.read(folder)
             try await Plan.show(
-                try batch.description(version: Nocturne.version, say: Terminal.printMessage),
+                try batch.description(
+                    version: Program.version,
+                    continuing: held.description,
+                    report: Terminal.printMessage
+                ),
                 resources: resources,
-                existing: PlanReport.Existing(try await RecordedItems.read(folder), retries: retries),
+                existing: PlanReport.Existing(held, retries: retries),
                 json: show.json
             )
             return
         }
         if shard != nil { return try await runShard() }
-        try await EngineProcess.run(
-            EngineProcess.Request(
-                output: folder,
-                description: try await description(),
-                resources: resources,
-                show: show,
-                retries: retries,
-                overwrite: overwrite || consentArguments.yes,
-                failFast: failFast
-            )
-        )
+        try await processBatch { request in
+            request.isChangeConfirmed = answer.yes
+            request.failFast = attempts.failFast
+        }
     }
 
     private func runShard() async throws {
         let environment = ProcessInfo.processInfo.environment
         guard let plan = try await folder.whole.shardPlan() else { throw BatchError.notDivided(folder.whole) }
-        if let task = shard?.task { try task.check(plan, folder.whole) }
+        if let task = shard?.task {
+            try task.check(plan, folder.whole)
+            try await DividedBatch.Shard(plan.shards[task.shard - 1], of: folder.whole).checkIsThere(folder.whole)
+        }
         let slurmTask = SlurmTask(environment: environment)
         // Not for an engine that was started again after a crash.
         if let slurmTask, ProcessHandover.toEngine?.previousEnd == nil {
             TaskStarts.record(for: folder) { $0.begin(slurmTask) }
         }
         try plan.checkArithmetic(
-            version: Nocturne.version,
+            version: Program.version,
             isAvailable: { InstructionSets.isAvailable($0, environment: environment) },
             folder.whole
         )
@@ -175,7 +179,7 @@ struct Run: EngineCommand {
             resources: resources,
             show: show,
             retries: retries,
-            failFast: failFast
+            failFast: attempts.failFast
         )
         // What Slurm would end is not started; a minute is for the end of what is active.
         request.deadline = slurmTask?.end.map { $0 - 60 }

@@ -1,5 +1,9 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneCluster
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 
@@ -30,7 +34,22 @@ struct Status: AsyncParsableCommand {
                 Terminal.printResult(report.text(folder, state.lock, listsParts: newestFirst))
             }
             guard follow, state.isActive else { return }
-            try await Nocturne.time.sleep(for: .seconds(2))
+            try await Program.time.sleep(for: .seconds(2))
         }
+    }
+}
+
+struct Prom: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print batch status as metrics for Prometheus.",
+        discussion: "For node_exporter's textfile collector: write to another name in its folder, and rename."
+    )
+
+    @Argument(help: "The batch's output folder.", completion: .batch)
+    var output: String
+
+    func run() async throws {
+        let state = try await BatchState.read(OutputFolder(absolutePath(output)))
+        try Terminal.printExactly(BatchMetrics(state).text)
     }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 
@@ -16,16 +18,7 @@ struct Trace: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        try ExistingBatch.check(folder)
-        try Trace.write(folder, to: absolutePath(file))
-    }
-
-    /// - Throws: `BatchError` for a file that cannot be written, or events that cannot be read.
-    static func write(_ folder: OutputFolder, to path: String) throws {
-        do {
-            try folder.writeTrace(to: path)
-        } catch let error as FileSystemError {
-            throw BatchError(.outputUnwritable, path: path, detail: "the trace was not written: \(error)")
-        }
+        try folder.checkHoldsBatch()
+        try WrittenFile.writeTrace(of: folder, to: absolutePath(file))
     }
 }

@@ -2,7 +2,10 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSupervisor
 import NocturneSystem
 import Synchronization
@@ -13,8 +16,8 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             Hashes every file, counts every label map, reads every surface, picture and document, and compares the \
             report, retry list, statistics and events with the journal. Exits with 3 if anything differs. No \
-            model is needed. A copy of the results without the folder .nocturne is checked by what result.json and \
-            batch.json say.
+            model is needed. A copy of the results without the folder .nocturne is checked against result.json and \
+            batch.json.
             """
     )
 
@@ -43,7 +46,7 @@ struct Verify: AsyncParsableCommand {
         }
         let pool = try ComputePool(width: threads?.count ?? CoreAllowance.count())
         defer { pool.shutdown() }
-        let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Nocturne.time) : nil
+        let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Program.time) : nil
         let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)
         let report: VerificationReport
         do {

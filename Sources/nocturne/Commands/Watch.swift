@@ -1,5 +1,7 @@
 import ArgumentParser
 import NocturneBatch
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
 import NocturneSystem
@@ -14,62 +16,49 @@ struct Watch: EngineCommand {
     )
 
     @OptionGroup var batch: BatchArguments
+    @OptionGroup(title: ShortHelp.title) var place: PlaceArguments
     @OptionGroup var resources: ResourceArguments
-    @OptionGroup var profile: ProfileArguments
-    @OptionGroup var show: OutputArguments
-    @OptionGroup var consentArguments: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
+    @OptionGroup(title: ShortHelp.title) var show: OutputArguments
+    @OptionGroup var process: ProcessArguments
 
-    @Option(name: [.short, .long], help: "The folder for the results.", completion: .directory)
-    var output: String
+    /// Where results are written.
+    struct PlaceArguments: ParsableArguments {
+        @Option(name: [.short, .long], help: "The folder for the results.", completion: .directory)
+        var output: String
+    }
 
     @Option(
-        help: "Seconds without a change after which files count as complete. Default: 60.",
-        transform: SettlingTime.parse
+        help: "Time without a change after which files count as complete, such as 90s or 2m. Default: 60 seconds.",
+        transform: DurationLimit.parse
     )
-    var settle = SettlingTime.minute
+    var settle = DurationLimit(seconds: 60)
 
     @Option(help: "Stop watching once this file exists. Default: the file stop in the output folder.")
     var stopFile: String?
 
-    @Flag(help: "Continue the batch with different options; results that they affect are made again.")
-    var overwrite = false
-
     func validate() throws {
         if output.isEmpty { throw ValidationError("--output is empty: name a folder.") }
+        guard settle.seconds ?? 0 <= 86_400 else { throw ValidationError("--settle takes at most a day.") }
     }
 
+    private var output: String { place.output }
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
-    var keepsInput: Bool { batch.list == "-" }
-
-    /// What can be read once, such as a list from a pipe, is left to the engine.
-    var consent: ChangeConsent? {
-        guard batch.list.map({ FileSystem.kind($0) == .file }) ?? true else { return nil }
-        return ChangeConsent(isGiven: overwrite || consentArguments.yes, mayAsk: !consentArguments.yes)
-    }
+    var keepsInput: Bool { batch.selection.list == "-" }
+    var consent: ChangeConsent? { answer.consent(list: batch.selection.list) }
 
     func check() throws { try batch.check() }
 
-    func description() async throws -> BatchDescription {
-        if let started = try await ExistingBatch.startedByThisRun(folder) { return started }
-        return try batch.description(version: Nocturne.version) { text in
-            if !ChangePreview.isThisProcess { Terminal.printMessage(text) }
-        }
-    }
+    func description() async throws -> BatchDescription { try await batch.description(continuing: folder) }
 
     func run() async throws {
-        try await EngineProcess.run(
-            EngineProcess.Request(
-                output: folder,
-                description: try await description(),
-                resources: resources,
-                show: show,
-                overwrite: overwrite || consentArguments.yes,
-                watch: FolderWatcher(
-                    quietSeconds: settle.seconds,
-                    stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
-                    takesStopFile: stopFile == nil
-                )
+        try await processBatch { request in
+            request.isChangeConfirmed = answer.yes
+            request.watch = FolderWatcher(
+                quietSeconds: settle.seconds ?? 0,
+                stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
+                takesStopFile: stopFile == nil
             )
-        )
+        }
     }
 }

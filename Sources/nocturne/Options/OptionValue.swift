@@ -11,14 +11,9 @@ protocol OptionValue: ExpressibleByArgument {
 extension OptionValue {
     /// For the `transform` of an option: the parser puts the option and the value before this message.
     static func parse(_ text: String) throws -> Self {
-        guard let value = Self(argument: text) else { throw OptionValueError(allowed: allowed) }
+        guard let value = Self(argument: text) else { throw ValidationError("expected \(allowed)") }
         return value
     }
-}
-
-struct OptionValueError: Error, CustomStringConvertible {
-    let allowed: String
-    var description: String { "expected \(allowed)" }
 }
 
 extension ByteCount: OptionValue {
@@ -52,36 +47,15 @@ struct ThreadCount: OptionValue {
     }
 }
 
-/// A duration in seconds; 0 means no limit.
-struct SecondsLimit: OptionValue, CustomStringConvertible {
-    static var allowed: String { "a number of seconds, or 0 for no limit" }
-    private let count: Int
-
-    init(_ count: Int) { self.count = count }
-
-    init?(argument: String) {
-        guard let count = Int(argument), count >= 0 else { return nil }
-        self.init(count)
-    }
-
-    /// Nil without a limit.
-    var seconds: Int? { count > 0 ? count : nil }
-    var description: String { "\(count)" }
-}
-
-/// A duration with a unit; 0 means no limit.
+/// A duration in seconds, or with a unit; 0 means no limit.
 struct DurationLimit: OptionValue, CustomStringConvertible {
     static var allowed: String { "a duration such as 30m, 2h or 90s, or 0 for no limit" }
-    let description: String
     /// Nil without a limit.
     let seconds: Int?
 
-    static let none = DurationLimit(description: "0", seconds: nil)
+    static let none = DurationLimit(seconds: 0)
 
-    private init(description: String, seconds: Int?) {
-        self.description = description
-        self.seconds = seconds
-    }
+    init(seconds: Int) { self.seconds = seconds == 0 ? nil : seconds }
 
     init?(argument: String) {
         let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600]
@@ -89,23 +63,8 @@ struct DurationLimit: OptionValue, CustomStringConvertible {
         let digits = unit == nil ? argument[...] : argument.dropLast()
         guard let count = Int(digits), (0...1_000_000).contains(count), digits.allSatisfy(\.isNumber)
         else { return nil }
-        self.init(description: argument, seconds: count == 0 ? nil : count * (unit ?? 1))
-    }
-}
-
-/// How long files must be unchanged before they count as complete.
-struct SettlingTime: OptionValue, CustomStringConvertible {
-    static var allowed: String { "a number of seconds from 0 to 86400" }
-    let seconds: Int
-
-    static let minute = SettlingTime(seconds: 60)
-
-    private init(seconds: Int) { self.seconds = seconds }
-
-    init?(argument: String) {
-        guard let seconds = Int(argument), (0...86_400).contains(seconds) else { return nil }
-        self.init(seconds: seconds)
+        self.init(seconds: count * (unit ?? 1))
     }
 
-    var description: String { "\(seconds)" }
+    var description: String { "\(seconds ?? 0)" }
 }

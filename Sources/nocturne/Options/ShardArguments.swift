@@ -4,21 +4,33 @@ import NocturneBatch
 import NocturneCluster
 import NocturneInference
 import NocturneJournal
+import NocturneRecipeSupport
 import NocturneRecipes
 
 /// How a batch is divided into shards.
 struct ShardArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("Divide the batch into so many shards; auto by predicted time.", valueName: "n|auto"))
+    @Option(
+        help: ArgumentHelp(
+            "Divide the batch into this number of shards; auto chooses it from the predicted time.",
+            valueName: "n|auto"
+        )
+    )
     var shards: ShardCount?
 
-    @Option(help: "Machines that will process the shards: with auto there are at least four shards for each.")
+    @Option(
+        help: ArgumentHelp(
+            "Machines that will process the shards: with auto there are at least four shards for each.",
+            visibility: .more
+        )
+    )
     var nodes = 1
 
     @Option(
         help: ArgumentHelp(
             "Instruction set of all machines: \(InstructionSets.names.joined(separator: ", ")). "
                 + "Default: the best one of this machine.",
-            valueName: "name"
+            valueName: "name",
+            visibility: .more
         )
     )
     var isa: String?
@@ -64,7 +76,8 @@ enum ShardCount: ExpressibleByArgument {
 }
 
 extension ShardArguments {
-    /// What all machines are to use. In float32, AVX-512 and what follows it give the same bits.
+    /// What all machines are to use. In float32, AVX-512 gives the same bits with bfloat16 instructions; matrix tiles give others, and
+    /// few machines have them.
     func instructionSet(for precision: InferencePrecision) -> String {
         let best = isa ?? InstructionSets.best(environment: ProcessInfo.processInfo.environment)
         let isFloat = precision != .bfloat16 && !best.hasSuffix("-split")
@@ -74,10 +87,20 @@ extension ShardArguments {
 
 extension PlanReport {
     /// The items to be processed, with what is predicted.
-    var divisible: [Division.Item] {
-        zip(decisions, items).enumerated().lazy.filter(\.element.0.work).map { place, found in
-            let shown = found.1
-            return Division.Item(at: place, seconds: shown.seconds ?? 0, bytes: engineBytes + (shown.peakBytes ?? 0))
+    /// - Parameter needsMore: by the key of an item: whether twice the memory is predicted.
+    func divisible(needsMore: (String) -> Bool = { _ in false }) throws -> [Division.Item] {
+        var divisible: [Division.Item] = []
+        try items.forEach { item in
+            guard item.state.isWork else { return }
+            let bytes = engineBytes + (item.peakBytes ?? 0)
+            divisible.append(
+                Division.Item(
+                    at: item.place,
+                    seconds: item.seconds ?? 0,
+                    bytes: needsMore(item.key) ? 2 * bytes : bytes
+                )
+            )
         }
+        return divisible
     }
 }

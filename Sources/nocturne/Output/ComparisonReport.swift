@@ -2,7 +2,9 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 
 /// What `compare` prints.
@@ -59,15 +61,7 @@ struct ComparisonReport: Encodable {
         changes = BatchComparison.changes(measured)
         rows =
             agreements.flatMap { name, rows in
-                rows.map {
-                    BatchComparison.Row(
-                        item: name,
-                        label: $0.label,
-                        measure: $0.measure,
-                        unit: $0.unit,
-                        value: $0.value
-                    )
-                }
+                rows.map { BatchComparison.Row(item: name, MeasureKey($0), value: $0.value) }
             } + measured
     }
 
@@ -75,7 +69,7 @@ struct ComparisonReport: Encodable {
     var table: String {
         var text = "item,label,measure,unit,first,second,value\n"
         for row in rows {
-            let names = [row.item, row.label, row.measure, row.unit].map(CSVField.text)
+            let names = [row.item, row.key.label, row.key.measure, row.key.unit].map(CSVField.text)
             let numbers = [row.first, row.second, row.value].map { $0.map(CSVField.number) ?? "" }
             text += (names + numbers).joined(separator: ",") + "\n"
         }
@@ -95,9 +89,9 @@ struct ComparisonReport: Encodable {
             let head = ["label", "measure", "items", "mean", "median", "worst", "worst item"]
             let rows = agreement.map {
                 [
-                    $0.label, Self.title($0.measure, $0.unit), "\($0.count)", Self.short($0.mean),
-                    Self.short($0.median),
-                    Self.short($0.worst), $0.worst == $0.median ? "" : $0.worstItems.first ?? "",
+                    $0.label, MeasureText.title($0.measure, $0.unit), "\($0.count)", MeasureText.number($0.mean),
+                    MeasureText.number($0.median),
+                    MeasureText.number($0.worst), $0.worst == $0.median ? "" : $0.worstItems.first ?? "",
                 ]
             }
             lines += ["", "Agreement of the label maps:", Terminal.table([head] + rows)]
@@ -109,21 +103,24 @@ struct ComparisonReport: Encodable {
             // Histograms are in the table and in JSON.
             let rows = changes.filter { !$0.measure.hasPrefix("histogram") }.map {
                 [
-                    $0.label, Self.title($0.measure, $0.unit), "\($0.items)", Self.short($0.meanDifference),
-                    Self.short($0.medianDifference), Self.short($0.largestDifference), $0.largestItem,
+                    $0.label, MeasureText.title($0.measure, $0.unit), "\($0.items)",
+                    MeasureText.number($0.meanDifference),
+                    MeasureText.number($0.medianDifference), MeasureText.number($0.largestDifference), $0.largestItem,
                 ]
             }
             lines += ["", "Measures, second minus first:", Terminal.table([head] + rows)]
         }
         return lines.joined(separator: "\n")
     }
+}
 
-    private static func title(_ measure: String, _ unit: String) -> String {
+/// Names and values of measures in tables for a person.
+enum MeasureText {
+    /// With the unit, unless the measure has none.
+    static func title(_ measure: String, _ unit: String) -> String {
         unit.isEmpty || unit == "1" ? measure : "\(measure) (\(unit))"
     }
 
     /// Four decimal places at most.
-    private static func short(_ value: Double) -> String {
-        CSVField.number((value * 1e4).rounded() / 1e4)
-    }
+    static func number(_ value: Double) -> String { CSVField.number((value * 1e4).rounded() / 1e4) }
 }

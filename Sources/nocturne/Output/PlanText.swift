@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneOutput
 import NocturneRecipes
 import NocturneSystem
 
@@ -6,32 +7,38 @@ import NocturneSystem
 struct PlanText {
     let report: PlanReport
 
-    var text: String {
-        let rows = report.batch == nil ? newRows : remainingRows
-        let table = rows.count > 1 ? [Terminal.table(rows)] : []
-        return (table + report.notes + [summary]).joined(separator: "\n")
+    /// Calls `body` with each line. The items are read twice, since a million of them do not fit into memory as text.
+    /// - Throws: `JournalError`; what `body` throws.
+    func forEachLine(_ body: (String) throws -> Void) throws {
+        var (count, widths): (Int, [Int]) = (0, [])
+        try forEachRow { row in
+            count += 1
+            widths = Terminal.widths(of: row, atLeast: widths)
+        }
+        if count > 1 { try forEachRow { try body(Terminal.line($0, widths)) } }
+        for note in report.notes { try body(note) }
+        try body(try summary())
     }
 
-    private var newRows: [[String]] {
-        [["item", "peak memory", "tiles", "inference", "remark"]]
-            + report.items.map { item in
-                [
-                    item.item, item.peakBytes.map { "\(ByteCount($0))" } ?? "-", item.tiles.map(String.init) ?? "-",
-                    item.seconds.map(EventText.duration) ?? "-", item.problem ?? remark(item),
-                ]
-            }
+    /// Of the table, the head first.
+    private func forEachRow(_ body: ([String]) throws -> Void) throws {
+        guard report.batch != nil else {
+            try body(["item", "peak memory", "tiles", "inference", "remark"])
+            return try report.items.forEach { item in try body([item.item] + facts(of: item)) }
+        }
+        try body(["item", "state", "peak memory", "tiles", "time", "remark"])
+        try report.items.forEach { item in
+            // What has its result, or was set aside, is only counted.
+            guard ![.completed, .skipped].contains(item.state) else { return }
+            try body([item.item, item.state.rawValue] + facts(of: item))
+        }
     }
 
-    /// What has its result, or was set aside, is only counted.
-    private var remainingRows: [[String]] {
-        [["item", "state", "peak memory", "tiles", "time", "remark"]]
-            + report.items.filter { ![.completed, .skipped].contains($0.state) }.map { item in
-                [
-                    item.item, item.state.rawValue, item.peakBytes.map { "\(ByteCount($0))" } ?? "-",
-                    item.tiles.map(String.init) ?? "-", item.seconds.map(EventText.duration) ?? "-",
-                    item.problem ?? remark(item),
-                ]
-            }
+    private func facts(of item: PlanReport.Item) -> [String] {
+        [
+            item.peakBytes.map { "\(ByteCount($0))" } ?? "-", item.tiles.map(String.init) ?? "-",
+            item.seconds.map(EventText.duration) ?? "-", item.problem ?? remark(item),
+        ]
     }
 
     private func remark(_ item: PlanReport.Item) -> String {
@@ -39,13 +46,14 @@ struct PlanText {
         return item.lean ? "lean: sums in a file, no other items in parallel" : ""
     }
 
-    private var summary: String {
+    private func summary() throws -> String {
         let engine =
             "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes))"
         guard let batch = report.batch else {
             return "\(engine); inference about \(EventText.duration(report.seconds)). Nothing was run."
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
+        if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
         lines.append(
             "Of \(report.items.count) items: "
                 + Self.counts.compactMap { state, text in
@@ -56,10 +64,12 @@ struct PlanText {
             lines.append("\(batch.vanished) items of the batch without a result are no longer among the inputs.")
         }
         let ended: [RemainingWork] = [.failed, .cancelled, .quarantined]
-        if zip(report.decisions, report.items).contains(where: { $0.item.problem == nil && ended.contains($1.state) }) {
+        var hasEnded = false
+        try report.items.forEachGood { item in hasEnded = hasEnded || ended.contains(item.state) }
+        if hasEnded {
             lines.append("Items that failed, were cancelled or quarantined are tried again with --retry-failed.")
         }
-        let isDone = report.items.allSatisfy { !$0.state.isWork }
+        let isDone = RemainingWork.allCases.allSatisfy { !$0.isWork || batch.count($0) == 0 }
         lines.append(
             isDone
                 ? "Nothing is left to be done. Nothing was run."
@@ -70,7 +80,14 @@ struct PlanText {
 
     /// What the plan changes in the batch, as one line.
     static func changes(_ batch: PlanReport.Batch) -> String {
-        "Changed since the batch was started: \(batch.changes.joined(separator: "; "))."
+        "Changed since the batch was started: \(batch.changes.all.joined(separator: "; "))."
+    }
+
+    /// That results leave the batch.
+    static func withdrawn(_ count: Int) -> String {
+        let results = count == 1 ? "1 result leaves" : "\(count) results leave"
+        return
+            "\(results) the tables, since the input or the model is no longer given. The files stay in their folders."
     }
 
     private static let counts: [(RemainingWork, String)] = [

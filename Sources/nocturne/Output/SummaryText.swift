@@ -1,5 +1,7 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
 /// The outcome of a batch in a few lines.

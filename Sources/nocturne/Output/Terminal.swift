@@ -1,7 +1,9 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
 import NocturneSupervisor
 import NocturneSystem
+import Synchronization
 
 /// Prints text: results to standard output, everything else to standard error.
 enum Terminal {
@@ -55,12 +57,50 @@ enum Terminal {
 
     /// A table with aligned columns.
     static func table(_ rows: [[String]]) -> String {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
-        return rows.map { row in
-            row.enumerated().map { column, cell in
-                column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
-            }.joined(separator: "  ")
-        }.joined(separator: "\n")
+        let widths = rows.reduce([]) { Self.widths(of: $1, atLeast: $0) }
+        return rows.map { line($0, widths) }.joined(separator: "\n")
+    }
+
+    /// The widths of columns that hold a row too.
+    static func widths(of row: [String], atLeast widths: [Int]) -> [Int] {
+        (0..<max(row.count, widths.count)).map { column in
+            max(column < row.count ? row[column].count : 0, column < widths.count ? widths[column] : 0)
+        }
+    }
+
+    /// A row of a table with aligned columns.
+    static func line(_ row: [String], _ widths: [Int]) -> String {
+        row.enumerated().map { column, cell in
+            column == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
+        }.joined(separator: "  ")
+    }
+}
+
+/// A progress count on one line of the terminal. Shows nothing in the first second.
+final class TerminalCounter: Sendable {
+    private let what: String
+    private let time: any TimeSource
+    private let start: Duration
+    private let shown = Mutex<Duration?>(nil)
+
+    init(_ what: String, time: any TimeSource) {
+        self.what = what
+        self.time = time
+        start = time.monotonic
+    }
+
+    func show(_ done: Int, of all: Int) {
+        let now = time.monotonic
+        guard now - start > .seconds(1) else { return }
+        let isDue = shown.withLock { last in
+            guard last.map({ now - $0 > .milliseconds(200) }) ?? true else { return false }
+            last = now
+            return true
+        }
+        if isDue { Terminal.write("\r\u{1B}[K\(done) of \(all) \(what)") }
+    }
+
+    func clear() {
+        if shown.withLock({ $0 != nil }) { Terminal.write("\r\u{1B}[K") }
     }
 }

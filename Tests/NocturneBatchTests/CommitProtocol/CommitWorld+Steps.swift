@@ -1,6 +1,7 @@
 import NocturneBatch
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 
 /// What the engine does, and what is left of it when it ends.
@@ -29,17 +30,16 @@ extension CommitWorld {
     private func journalItems() -> [JournalItem] {
         Self.sources.indices.filter { items[$0].row.exists }.map { index in
             let (source, row) = (Self.sources[index], items[index].row)
-            return JournalItem(
+            var item = JournalItem(
                 id: Int64(index),
                 key: source.key,
                 name: source.name,
                 path: source.path,
                 fingerprint: row.isOld ? "old" : source.fingerprint.hex,
-                state: row.state,
-                reason: nil,
-                crashes: row.crashes,
-                notes: []
+                state: row.state
             )
+            item.crashes = row.crashes
+            return item
         }
     }
 
@@ -73,12 +73,14 @@ extension CommitWorld {
             flushFolder()
             for index in items.indices { items[index].replaced = .none }
         }
-        let known = KnownItems(FileBackedList(flaw == .doesAllAnew ? [] : journalItems()))
-        let before = items
-        let decisions = WorkPlanner(retries: .none)
-            .decide(FileBackedList(Self.sources), known: known, foreign: []) { item in
-                [.old, .new, .whole].contains(before[Int(item.id)].final)
+        let known = flaw == .doesAllAnew ? [] : journalItems()
+        let planner = WorkPlanner(retries: .none)
+        let decisions = Self.sources.map { source in
+            let before = known.first { $0.key == source.key }
+            return planner.decide(source, before: before, name: { (source.name, nil) }) {
+                before.map { [.old, .new, .whole].contains(items[Int($0.id)].final) } ?? false
             }
+        }
         for (index, decision) in decisions.enumerated() {
             let entry = decision.entry
             items[index].row = Row(state: entry.state, crashes: entry.crashes, isOld: false, exists: true)

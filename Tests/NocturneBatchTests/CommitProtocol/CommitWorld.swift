@@ -116,7 +116,7 @@ struct CommitWorld: SmallWorld {
     let exchanges: Bool
 
     static let sources = ["a", "b"].map {
-        DiscoveredItem(key: $0, name: $0, model: "m", source: "{}", path: $0, fingerprint: .of($0 + " new"))
+        DiscoveredItem(key: $0, name: $0, model: "m", path: $0, fingerprint: .of($0 + " new"))
     }
 
     /// - Parameter hasOldResult: whether the first item was completed before its source changed.

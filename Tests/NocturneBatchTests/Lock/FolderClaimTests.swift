@@ -1,6 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing

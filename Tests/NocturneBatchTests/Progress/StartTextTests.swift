@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import Testing
 
@@ -22,8 +23,8 @@ struct StartTextTests {
 
     @Test("Many skipped inputs are grouped by their reasons, the most frequent first")
     func skips() {
-        #expect(StartText.skips(Array(repeating: "a", count: StartText.shownSkips)) == nil)
-        let reasons = ["b", "c", "d", "e", "f", "g"] + Array(repeating: "neither", count: 30)
+        #expect(StartText.skips(["a": StartText.shownSkips]) == nil)
+        let reasons = ["b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1, "neither": 30]
         #expect(
             StartText.skips(reasons)
                 == "36 inputs are skipped, of which 20 are shown here: 30 × neither; 1 × b; 1 × c; 1 × d; 1 × e; "

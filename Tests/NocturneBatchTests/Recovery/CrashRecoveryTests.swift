@@ -1,5 +1,7 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
+import NocturneSystem
 import Testing
 
 private typealias Machine = CrashRecoveryStateMachine
@@ -7,17 +9,16 @@ private typealias Machine = CrashRecoveryStateMachine
 @Suite("Recovery from a crash of the engine")
 struct CrashRecoveryTests {
     private static func item(_ name: String, _ state: ItemState, crashes: Int = 0) -> JournalItem {
-        JournalItem(
+        var item = JournalItem(
             id: 1,
             key: name,
             name: name,
             path: "/in/" + name,
             fingerprint: "",
-            state: state,
-            reason: nil,
-            crashes: crashes,
-            notes: []
+            state: state
         )
+        item.crashes = crashes
+        return item
     }
 
     private static func requeued(_ name: String, _ reason: ItemReason, crashes: Int) -> JournalItem {
@@ -91,8 +92,8 @@ struct CrashRecoveryTests {
             reading: [["/in/old"]],
             actions: [
                 .requeue([
-                    requeued("a", ItemReason(.engineCrashed, "signal 9"), crashes: 1),
-                    requeued("c", ItemReason(.engineCrashed, "signal 9"), crashes: 2),
+                    requeued("a", ItemReason(.engineCrashed, text: "signal 9"), crashes: 1),
+                    requeued("c", ItemReason(.engineCrashed, text: "signal 9"), crashes: 2),
                 ]),
                 .saveCrashesOutsideItems(0), .report("The engine crashed: signal 9. Active items: a, c."),
             ]
@@ -160,7 +161,7 @@ struct CrashRecoveryTests {
             testDescription: "files that did not respond to the engine before are not opened",
             journal: .init(items: [item("a", .started)], supervisor: "s", unresponsiveFiles: ["/in/y"]),
             actions: [
-                .requeue([requeued("a", ItemReason(.engineCrashed, "signal 9"), crashes: 1)]),
+                .requeue([requeued("a", ItemReason(.engineCrashed, text: "signal 9"), crashes: 1)]),
                 .report("The engine crashed: signal 9. Active items: a."),
             ],
             limits: limits { $0.unresponsiveFiles = ["/in/y"] }

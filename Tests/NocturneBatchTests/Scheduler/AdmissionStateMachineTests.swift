@@ -1,5 +1,6 @@
 import NocturneBatch
 import NocturneJournal
+import NocturneOutput
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -14,7 +15,7 @@ struct AdmissionStateMachineTests {
         var machine: Machine
         var needs: [Needs]
         var conditions = Machine.Conditions(now: .zero)
-        var measurement = Machine.Measurement()
+        var measurement = MachineMeasurement()
         /// Started and not ended.
         var active: [Int64] = []
 
@@ -23,9 +24,9 @@ struct AdmissionStateMachineTests {
             var settings = Machine.Settings(memoryBytes: 100)
             change(&settings)
             let queue = needs.indices.map {
-                PendingItem(id: Int64($0), model: "m", name: "\($0)", suspect: suspects.contains(Int64($0)))
+                Machine.Item(id: Int64($0), name: "\($0)", model: "m", isSuspect: suspects.contains(Int64($0)))
             }
-            machine = Machine(ItemQueue(queue), settings)
+            machine = Machine(queue, settings)
             measurement.freeBytes = 1 << 40
         }
 
@@ -75,10 +76,31 @@ struct AdmissionStateMachineTests {
         }
     }
 
-    private func reason(_ text: String) -> ItemReason { ItemReason(FaultCode("test", "reason"), text, stage: "load") }
+    private func reason(_ text: String) -> ItemReason {
+        ItemReason(FaultCode("test", "reason"), Sentence(shown: text), stage: "load")
+    }
 
     private func failure(_ recovery: RecoveryAction?) -> ItemEnd.Outcome {
         .failed(reason("reason"), recovery: recovery)
+    }
+
+    @Test("Further items are asked for once those that are known were considered, also while one of them waits")
+    func fetching() {
+        var desk = Desk([80, 50, 10].map { Needs(memoryBytes: $0) })
+        let items = desk.machine.waiting
+        desk.machine = Machine([items[0], items[1]], hasMore: true, Machine.Settings(memoryBytes: 100))
+        #expect(desk.next() == .start(0, after: nil))
+        // The second does not fit beside the first; one that follows may.
+        #expect(desk.next() == .fetch)
+        desk.machine.fetched([items[2]], hasMore: true)
+        #expect(desk.next() == .start(2, after: nil))
+        #expect(desk.next() == .fetch)
+        desk.machine.fetched([], hasMore: false)
+        #expect(desk.next() == .wait(.activeItems, until: nil))
+        desk.complete(0)
+        #expect(desk.next() == .start(1, after: nil))
+        for id: Int64 in [1, 2] { desk.complete(id) }
+        #expect(desk.next() == .finished)
     }
 
     @Test("Items are started in order as long as the budget allows, and an item above it fails")
@@ -88,7 +110,12 @@ struct AdmissionStateMachineTests {
         #expect(desk.next() == .start(1, after: nil))
         #expect(
             desk.next()
-                == .settle(2, .failed(ItemReason(.overBudget, "needs 101 B of memory, the budget leaves 100 B")))
+                == .settle(
+                    2,
+                    .failed(
+                        ItemReason(.overBudget, "needs \(own: "101 B") of memory, the budget leaves \(own: "100 B")")
+                    )
+                )
         )
         // 30 do not fit beside 90, 10 do.
         #expect(desk.next() == .start(4, after: nil))
@@ -191,8 +218,8 @@ struct AdmissionStateMachineTests {
     func refusals() {
         var desk = Desk([Needs(memoryBytes: 1), Needs(memoryBytes: 1)])
         #expect(desk.startAll() == [0, 1])
-        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, reason("load: reason"))])
-        #expect(desk.end(1, failure(.freeSpace)) == [.putBack(1, reason("load: reason"))])
+        #expect(desk.end(0, failure(.freeSpace)) == full(0))
+        #expect(desk.end(1, failure(.freeSpace)) == full(1))
         // Both say it, and it counts once.
         let first = desk.nextDiskWait()
         #expect(first?.until == .seconds(1))
@@ -202,13 +229,76 @@ struct AdmissionStateMachineTests {
         #expect(quota?.shortage.refusal == .quota && quota?.until == nil)
         desk.measurement.refusal = nil
         #expect(desk.next() == .start(0, after: nil))
-        #expect(desk.end(0, failure(.freeSpace)) == [.putBack(0, reason("load: reason"))])
+        #expect(desk.end(0, failure(.freeSpace)) == full(0))
         let second = desk.nextDiskWait()
         #expect(second?.until == .seconds(3))
         desk.conditions.now = .seconds(3)
-        #expect(desk.startAll() == [1, 0])
+        // Each alone from now on, so that it is known whose files fill the disk.
+        #expect(desk.startAll() == [1])
         desk.complete(1)
         #expect(desk.machine.refusals == 0)
+        #expect(desk.startAll() == [0])
+    }
+
+    private func full(_ id: Int64) -> [Machine.Action] { [.discardStaging(id), .putBack(id, reason("load: reason"))] }
+
+    @Test("An item for which the whole disk is too small fails with the figures, after all that fits")
+    func neverFits() {
+        for stops in [false, true] {
+            let needs = [Needs(memoryBytes: 1, diskBytes: 500 << 20), Needs(memoryBytes: 1, diskBytes: 1 << 20)]
+            var desk = Desk(needs) { $0.stopsWhenFull = stops }
+            (desk.measurement.freeBytes, desk.measurement.capacityBytes) = (100 << 20, 200 << 20)
+            // What the other one takes may show that the first one needs less.
+            #expect(desk.startAll() == [1])
+            #expect(desk.nextDiskWait() != nil)
+            desk.complete(1)
+            let failure = ItemReason(
+                .diskFull,
+                "needs \(own: "501 MiB") on the disk, which has \(own: "200 MiB") in all"
+            )
+            #expect(desk.next() == .settle(0, .failed(failure)))
+            #expect(desk.next() == .finished)
+        }
+    }
+
+    @Test("An item that fills the disk three times alone fails with the figures, and others are started before it")
+    func fillsDisk() {
+        for stops in [false, true] {
+            var desk = Desk(Array(repeating: Needs(memoryBytes: 40), count: 4)) { $0.stopsWhenFull = stops }
+            desk.measurement.freeBytes = 100 << 20
+            #expect(desk.startAll() == [0, 1])
+            #expect(desk.end(0, failure(.freeSpace)) == full(0))
+            desk.conditions.now += .seconds(60)
+            // Another one was active: it may have been that one's files.
+            #expect(desk.startAll() == [2])
+            for id: Int64 in [1, 2] { desk.complete(id) }
+            #expect(desk.startAll() == [3])
+            desk.complete(3)
+            for _ in 0..<3 {
+                #expect(desk.startAll() == [0])
+                #expect(desk.end(0, failure(.freeSpace)) == full(0))
+                desk.conditions.now += .seconds(60)
+            }
+            let text: Sentence =
+                "the disk became full \(3) times while only this item was active; \(own: "100 MiB") were free when it was started the last "
+                + "time"
+            #expect(desk.next() == .settle(0, .failed(ItemReason(.diskFull, text))))
+            #expect(desk.next() == .finished)
+        }
+    }
+
+    @Test("Space on the disk is waited for a day; then the run ends and can be resumed")
+    func diskPatience() {
+        var desk = Desk([Needs(memoryBytes: 1, diskBytes: 500 << 20)])
+        desk.measurement.freeBytes = 100 << 20
+        #expect(desk.nextDiskWait() != nil)
+        desk.conditions.now = .seconds(86_399)
+        #expect(desk.nextDiskWait() != nil)
+        desk.conditions.now = .seconds(86_400)
+        let shortage = DiskShortage(neededBytes: 501 << 20, freeBytes: 100 << 20, refusal: nil)
+        #expect(desk.next() == .drain(.diskFull(shortage)))
+        #expect(desk.next() == .finished)
+        #expect(desk.machine.waiting.map(\.id) == [0])
     }
 
     @Test("What may pass is tried three times, after two seconds and after eight; then it fails")
@@ -246,7 +336,8 @@ struct AdmissionStateMachineTests {
         var desk = Desk([Needs(memoryBytes: 1)])
         #expect(desk.startAll() == [0])
         let end = ItemEnd(id: 0, outcome: failure(.freeSpace), seconds: [:])
-        #expect(desk.machine.itemEnded(end, cancelled: [], .zero) == [.putBack(0, reason("load: reason"))])
+        let actions = desk.machine.itemEnded(end, cancelled: [], .zero)
+        #expect(actions == [.discardStaging(0), .putBack(0, reason("load: reason"))])
         desk.conditions.now = .seconds(100)
         #expect(desk.next() == .wait(.activeItems, until: nil))
         desk.machine.recorded(0, .seconds(100))

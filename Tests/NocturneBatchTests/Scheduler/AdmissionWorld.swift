@@ -36,7 +36,7 @@ struct FlawedAdmission {
     /// - Parameters:
     ///   - reserved: what the active items may write.
     ///   - isScarce: whether an item that waits does not fit.
-    mutating func measured(_ measurement: Machine.Measurement, reserved: Int, isScarce: Bool) {
+    mutating func measured(_ measurement: MachineMeasurement, reserved: Int, isScarce: Bool) {
         var measurement = measurement
         if flaw == .ignoresDisk { measurement.freeBytes = .max }
         if flaw == .ignoresMemory { measurement.memory = MemoryReading() }
@@ -95,6 +95,8 @@ struct AdmissionWorld: SmallWorld {
         var place = Place.waiting
         var attempts = 0
         var isCancelled = false
+        /// It was active when the system refused to write, and is alone from then on.
+        var hasFilledDisk = false
         /// What was active when it was first overtaken although the machine had what it needs.
         var overtaken: Set<Int64>?
     }
@@ -139,14 +141,14 @@ struct AdmissionWorld: SmallWorld {
         settings.stopsWhenFull = stopsWhenFull
         let order = needs.indices.sorted { suspects.contains($0) && !suspects.contains($1) }
         let queue = order.map { index in
-            PendingItem(
+            Machine.Item(
                 id: Int64(index),
                 name: "\(index)",
-                suspect: suspects.contains(index) && flaw != .suspectsBesideOthers
+                isSuspect: suspects.contains(index) && flaw != .suspectsBesideOthers
             )
         }
         items = needs.indices.map { Item(needs: needs[$0], isSuspect: suspects.contains($0)) }
-        rules = FlawedAdmission(machine: Machine(ItemQueue(queue), settings), flaw: flaw)
+        rules = FlawedAdmission(machine: Machine(queue, settings), flaw: flaw)
         self.events = events
         self.budget = budget
         freeBytes = (20, 2)
@@ -157,7 +159,7 @@ struct AdmissionWorld: SmallWorld {
 
     struct Key: Hashable {
         let items: [Item]
-        let nextIndex: Int
+        let coming: Int
         let passedOver: [Machine.Waiting]
         let retries: [[Int]]
         let outside: [Bool]
@@ -172,7 +174,7 @@ struct AdmissionWorld: SmallWorld {
         let retries = machine.retries.map { [Int($0.item.id), $0.retries, Int(left($0.notBefore).components.seconds)] }
         return Key(
             items: items,
-            nextIndex: machine.nextIndex,
+            coming: machine.coming.count,
             passedOver: machine.passedOver,
             retries: retries,
             outside: [isLow, isScarce, isPressed, isFinished, machine.isDraining],
@@ -189,6 +191,7 @@ struct AdmissionWorld: SmallWorld {
     private var leased: Int { indices(.active).reduce(0) { $0 + items[$1].needs.memoryBytes } }
     private var reserved: Int { activeIndices.reduce(0) { $0 + items[$1].needs.diskBytes } }
     private var free: Int { isLow ? freeBytes.low : freeBytes.ordinary }
+    private func isAlone(_ item: Item) -> Bool { item.isSuspect || item.needs.isLean || item.hasFilledDisk }
     private var cancelledNames: Set<String> {
         Set(indices(.waiting).filter { items[$0].isCancelled }.map { "\($0)" })
     }
@@ -212,9 +215,7 @@ struct AdmissionWorld: SmallWorld {
     var fault: String? {
         if leased > budget { return "above the budget" }
         let running = indices(.active)
-        if running.count > 1, running.contains(where: { items[$0].isSuspect || items[$0].needs.isLean }) {
-            return "not alone"
-        }
+        if running.count > 1, running.contains(where: { isAlone(items[$0]) }) { return "not alone" }
         let waiting = rules.machine.waiting.map { Int($0.id) }
         guard Set(waiting).count == waiting.count else { return "an item waits twice" }
         for (index, item) in items.enumerated() {
@@ -271,6 +272,7 @@ struct AdmissionWorld: SmallWorld {
         until = nil
         for _ in 0..<100 {
             switch rules.next(conditions) {
+            case .fetch: return "asks for items although it has all"
             case .plan(let id): rules.planned(id, items[Int(id)].needs)
             case .measure(_, let attempt, let memory): measure(attempt: attempt, memory: memory)
             case .start(let id, _): return start(Int(id))
@@ -298,7 +300,7 @@ struct AdmissionWorld: SmallWorld {
     }
 
     private mutating func measure(attempt: Bool, memory: Bool) {
-        var measurement = Machine.Measurement()
+        var measurement = MachineMeasurement()
         measurement.freeBytes = free
         if attempt { measurement.grantedBytes = free }
         if memory { measurement.memory = reading }
@@ -351,8 +353,7 @@ struct AdmissionWorld: SmallWorld {
         for index in rules.machine.waiting.map({ Int($0.id) }) where items[index].attempts == 0 {
             let item = items[index]
             if item.needs.diskBytes > free { continue }
-            let isAlone = item.isSuspect || item.needs.isLean
-            guard others.isEmpty || !isAlone && !others.contains(where: { $0.isSuspect || $0.needs.isLean }),
+            guard others.isEmpty || !isAlone(item) && !others.contains(where: isAlone),
                 item.needs.memoryBytes <= budget - leased, reserved + item.needs.diskBytes <= free
             else { return nil }
             return "\(index) would fit"
@@ -370,7 +371,7 @@ struct AdmissionWorld: SmallWorld {
                 .failed(ItemReason(FaultCode("test", "reason"), "full", stage: "write"), recovery: .freeSpace)
             case .isInterrupted: .interrupted
             }
-        if end == .lacksSpace { refusalsLeft -= 1 }
+        if end == .lacksSpace { (refusalsLeft, items[index].hasFilledDisk) = (refusalsLeft - 1, true) }
         if end == .failsForNow { items[index].attempts += 1 }
         let actions = rules.itemEnded(
             ItemEnd(id: Int64(index), outcome: outcome, seconds: [:]),

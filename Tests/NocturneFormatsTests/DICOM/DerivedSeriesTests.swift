@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -37,7 +38,7 @@ struct DerivedSeriesTests {
         try scan(slices, includesDerived: true) { series in
             let found = try #require(series.first)
             #expect(series.count == 1 && found.problem == nil && found.part == nil)
-            #expect(found.notes.contains { $0.contains("DERIVED and DIFFUSION: computed from other images") })
+            #expect(found.notes.texts.contains { $0.contains("DERIVED and DIFFUSION: computed from other images") })
             let again = try DICOMScanner.series(of: found.slices.map(DICOMSliceName.init), scope: .serial())
             #expect(again.problem == nil && again.geometry == found.geometry)
             _ = try DICOMReader.readVolume(again, scope: .serial())

@@ -90,6 +90,22 @@ struct FrameTests {
         #expect(results.allSatisfy { $0 == expected })
     }
 
+    @Test("what a frame states counts before its data set, with a note that counts the frames")
+    func conflicting() throws {
+        let file = enhanced(4) { $0.text(0x0028_1052, "DS", "1") }
+        try withScan(["a": file]) { scan in
+            let series = try #require(scan.series.first)
+            // The second frame states 1 too.
+            let note = "3 frames state another RescaleIntercept (0028,1052) than the data set they are in"
+            #expect(series.notes.texts.contains { $0.contains(note) }, "\(series.notes)")
+            let values = voxels(try DICOMReader.readVolume(series, scope: .serial()))
+            for frame in 0..<4 {
+                let expected: Float = 2 * (Float(TestSlice.ramp[0]) + 1000 * Float(frame)) + Float(frame)
+                #expect(values[frame * 48] == expected)
+            }
+        }
+    }
+
     @Test("frames without groups, or with too few, are refused with the figures")
     func missingGroups() throws {
         for (change, words): ((inout DICOMDataSet) -> Void, String) in [

@@ -26,10 +26,6 @@ struct MediaDirectoryTests {
         return [UInt8](repeating: 0, count: 128) + Array("DICM".utf8) + length + group + set.encoded(.explicit)
     }
 
-    private func words(_ scan: DICOMScan) -> String {
-        scan.rejectedFiles.first { $0.reason.code == .mediaDirectory }?.reason.detail ?? ""
-    }
-
     @Test("files it names are found, in lower case too, and each once")
     func follows() throws {
         try TemporaryFolder.with("dicom") { folder in
@@ -41,34 +37,15 @@ struct MediaDirectoryTests {
                 directory(["CT1\\0", "CT1\\1", "CT2\\2", "CT2\\3", "CT1\\0", "CT3\\9"]),
                 to: "DICOMDIR"
             ).path
-            let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
-            #expect(scan.series.map(\.slices.count) == [4] && scan.series[0].problem == nil)
-            // The same where headers are read in parts, with files before, between and after those that it names.
-            for others in [[], ["CT1/1"], ["CT1/0", "ct2/3"], ["CT1/1", "ct2/2"]] {
-                var series: [DICOMSeries] = []
-                let paths = [path] + others.map { folder($0).path }
-                let parts = try DICOMScanner.scan(paths: paths, scope: .serial(), filesAtOnce: 0) { series.append($0) }
-                #expect(series.map(\.slices) == scan.series.map(\.slices))
-                #expect(parts.named.count == 4 - others.count && parts.rejectedFiles.map(\.path) == [path])
-            }
-            #expect(scan.named.count == 4 && Set(scan.named.values) == [path])
+            let directory = try MediaDirectory(path: path)
+            #expect(directory.files == ["CT1/0", "CT1/1", "ct2/2", "ct2/3"].map { folder($0).path })
             #expect(
-                words(scan)
+                directory.description(added: 4)
                     == "a DICOMDIR, which only lists other files: 4 of them exist, 4 found only through it; 1 do not"
             )
-            // Named both ways, by this or another name of the same file: not doubled.
-            let link = folder("link").path
-            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder("CT1/0").path)
-            let both = try DICOMScanner.scan(paths: [path, link, folder("CT1/1").path], scope: .serial())
-            #expect(both.series.map(\.slices.count) == [4])
-            #expect(both.named.count == 2)
-            // What the caller does not want stays out.
-            let some = try DICOMScanner.scan(
-                paths: [path],
-                scope: .serial(),
-                admits: { path, _ in !path.hasSuffix("/3") }
-            )
-            #expect(some.series.map(\.slices.count) == [3])
+            let scan = try DICOMScanner.scan(paths: [path] + directory.files, scope: .serial())
+            #expect(scan.series.map(\.slices.count) == [4] && scan.series[0].problem == nil)
+            #expect(scan.rejectedFiles.map(\.reason.code) == [.mediaDirectory])
         }
     }
 
@@ -90,11 +67,10 @@ struct MediaDirectoryTests {
                 withDestinationPath: folder("OUTSIDE").path
             )
             try manager.createSymbolicLink(atPath: folder("MEDIUM/FOLDER").path, withDestinationPath: folder("").path)
-            let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
-            #expect(scan.series.isEmpty && scan.notDICOM.isEmpty && scan.named.isEmpty)
-            if !reference.isEmpty {
-                #expect(words(scan).contains("1 references lead outside its folder"), "\(words(scan))")
-            }
+            let directory = try MediaDirectory(path: path)
+            #expect(directory.files.isEmpty)
+            let words = directory.description(added: 0)
+            if !reference.isEmpty { #expect(words.contains("1 references lead outside its folder"), "\(words)") }
         }
     }
 
@@ -106,6 +82,7 @@ struct MediaDirectoryTests {
                 let path = try folder.write(Array(whole.prefix(count)), to: "DICOMDIR").path
                 let scan = try DICOMScanner.scan(paths: [path], scope: .serial())
                 #expect(scan.series.isEmpty && scan.rejectedFiles.count == 1)
+                _ = try? MediaDirectory(path: path)
             }
         }
     }
@@ -116,10 +93,9 @@ struct MediaDirectoryTests {
         let plain = try DICOMScanner.scan(paths: files, scope: .serial())
         for name in ["DICOMDIR", "DICOMDIR-bigEnd", "DICOMDIR-implicit", "DICOMDIR-reordered", "DICOMDIR-nooffset"] {
             let directory = try #require(files.first { $0.hasSuffix("/" + name) })
-            let scan = try DICOMScanner.scan(paths: [directory], scope: .serial())
+            let listed = try MediaDirectory(path: directory).files
+            let scan = try DICOMScanner.scan(paths: listed, scope: .serial())
             #expect(scan.series.map(\.files) == plain.series.map(\.files), "\(name)")
-            let both = try DICOMScanner.scan(paths: files, scope: .serial())
-            #expect(both.named.isEmpty && both.series.map(\.files) == plain.series.map(\.files))
         }
     }
 }

@@ -40,12 +40,4 @@ struct PatientIdentityTests {
         for secret in ["Müller", "P-0815", "19700131"] { #expect(!text.contains(secret)) }
         #expect(found.patient != nil)
     }
-
-    @Test("is known to a scan by the folders of its files")
-    func scan() throws {
-        try withScan(["DOE/a/1": TestSlice().file(), "DOE/b/1": TestSlice(series: "1.2.9").file()]) { scan in
-            #expect(scan.patients.keys.map { String($0.suffix(6)) }.sorted() == ["/DOE/a", "/DOE/b"])
-            #expect(Set(scan.patients.values.flatMap(\.self)).count == 1)
-        }
-    }
 }

@@ -76,7 +76,7 @@ struct PixelDecodingTests {
         var slices = TestSlice.stack(2)
         for k in slices.indices { slices[k].photometric = "MONOCHROME1" }
         #expect(try read(shuffledFiles(slices)) == slices.flatMap { $0.cells.map { Float($0) } })
-        #expect(try onlySeries(slices).notes.contains { $0.contains("MONOCHROME1") })
+        #expect(try onlySeries(slices).notes.texts.contains { $0.contains("MONOCHROME1") })
     }
 
     @Test("without preamble and without HighBit a plain data set is read too", arguments: TestSlice.Syntax.allCases)
@@ -123,11 +123,8 @@ struct PixelDecodingTests {
 
     /// The compressed bytes; RLE is made here.
     static func stream(_ index: Int) -> [UInt8] {
-        let hex = Array(streams[index].hex.utf8)
-        guard !hex.isEmpty else { return packed(pattern.map { UInt16($0) }) }
-        return stride(from: 0, to: hex.count, by: 2).map {
-            UInt8(String(decoding: hex[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0
-        }
+        let hex = streams[index].hex
+        return hex.isEmpty ? packed(pattern.map { UInt16($0) }) : bytes(hex)
     }
 
     /// DICOM RLE: the high bytes, then the low bytes, here in literal runs of four and one repeated run.
@@ -141,6 +138,48 @@ struct PixelDecodingTests {
         var header = littleEndian(UInt32(2)) + littleEndian(UInt32(64)) + littleEndian(UInt32(64 + high.count))
         header += [UInt8](repeating: 0, count: 64 - header.count)
         return header + high + low
+    }
+
+    @Test(
+        "JPEG-LS of 6 and 7 bits is decoded, and fewer bits are not supported",
+        arguments: [
+            (
+                7,
+                "ffd8fff7000b070006000801011100ffda00080101000000006060606b4fe800001de026291d802000003bf106b85d800000efd2"
+                    + "305d2486db3db228ffd9"
+            ),
+            (
+                6,
+                "ffd8fff7000b060006000801011100ffda000801010000000060606b4fee80c057c0112c77bf359d7d2aff7e88ffd9"
+            ),
+            (
+                4,
+                "ffd8fff7000b040006000801011100ffda000801010000000060606d4a7740602806b5f80fdec6ea52f6ab6bff2ede86ea52b6f6"
+                    + "d7ff70ffd9"
+            ),
+        ]
+    )
+    func fewBits(bits: Int, hex: String) throws {
+        var slice = TestSlice()
+        slice.bits = (8, bits, bits - 1, 0)
+        let file = slice.file(syntax: "1.2.840.10008.1.2.4.80", fragments: [Self.bytes(hex)])
+        try TemporaryFolder.with { folder in
+            let object = try DICOMObject.readHeader(path: folder.write(file, to: "a.dcm").path)
+            guard bits > 5 else {
+                let error = #expect(throws: DICOMReadError.self) { try DICOMReader.storedValues(of: object) }
+                #expect(error?.code == .unsupportedPixels && error?.detail.contains("4 bits per pixel") == true)
+                return
+            }
+            let expected = (0..<48).map { Float(($0 * 7 + 1) % (1 << bits)) }
+            #expect(try DICOMReader.storedValues(of: object) == expected)
+        }
+    }
+
+    private static func bytes(_ hex: String) -> [UInt8] {
+        let digits = Array(hex.utf8)
+        return stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16) ?? 0
+        }
     }
 
     private func compressedFiles(_ index: Int, _ cut: ([UInt8]) -> [[UInt8]]) -> [String: [UInt8]] {

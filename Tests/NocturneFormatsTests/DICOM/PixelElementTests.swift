@@ -12,7 +12,7 @@ struct PixelElementTests {
         try withScan(files) { scan in
             let series = try #require(scan.series.first)
             var notes: [String] = []
-            let volume = try DICOMReader.readVolume(series, scope: .serial()) { notes.append($0) }
+            let volume = try DICOMReader.readVolume(series, scope: .serial()) { notes.append($0.description) }
             return (voxels(volume), notes)
         }
     }
@@ -110,7 +110,7 @@ struct PixelElementTests {
                 $0.text(0x0054_1001, "CS", "BQML")
             }
         }
-        let notes = try onlySeries(slices).notes
+        let notes = try onlySeries(slices).notes.texts
         #expect(notes.contains { $0.contains("(0028,0120) -2000:") })
         #expect(notes.contains { $0.contains("BQML") })
     }

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -18,7 +19,7 @@ struct RepresentationTests {
             let series = try #require(scan.series.first)
             #expect(series.problem == nil)
             #expect(voxels(try DICOMReader.readVolume(series, scope: .serial())) == expected)
-            let note = try #require(series.notes.first { $0.contains("TransferSyntaxUID") })
+            let note = try #require(series.notes.texts.first { $0.contains("TransferSyntaxUID") })
             #expect(note.contains("states \(stated) value representations"))
         }
     }
@@ -43,9 +44,7 @@ struct RepresentationTests {
         _ = try DICOMSegmentationWriter.write(
             labels,
             segments: testSegments,
-            sources: source.sources,
-            maker: testMaker,
-            fingerprint: testFingerprint,
+            from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: path,
             scope: .serial()
         )

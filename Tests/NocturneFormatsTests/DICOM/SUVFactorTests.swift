@@ -1,6 +1,7 @@
 import Foundation
 import NocturneConcurrency
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -161,6 +162,7 @@ struct SUVFactorTests {
         ),
         (.injectionAfterScan, { $0.injection = .init(seconds: 10 * 3600 + 60) }),
         (.injectionAfterScan, { $0.injection = .init(day: 9000, seconds: 10 * 3600 + 60) }),
+        (.injectionTimesDiffer, { $0.statesOneInjection = false }),
         (.implausible, { $0.halfLife = 0.001 }),
         (.implausible, { $0.weight = 1e30 }),
         (.injectionTooEarly, { $0.injection = .init(day: 8998, seconds: 9 * 3600) }),
@@ -238,6 +240,64 @@ struct SUVFactorTests {
         let foreign = slice(1, time: "100000") { $0.text(0x7053_1000, "DS", "0.0005") }
         #expect(try header([foreign]).philipsSUVFactor == nil)
         #expect(try !header([slice(1, time: "100000"), second]).isConsistent)
+    }
+
+    /// A slice whose data set, or the item of the dose, states a text.
+    private func stating(_ tag: UInt32, _ text: String) -> TestSlice {
+        slice(1, time: "100000") { set in
+            guard tag >> 16 == 0x0018 else { return set.text(tag, "LO", text) }
+            var dose = DICOMDataSet()
+            dose.text(0x0018_1072, "TM", "090000.00")
+            dose.text(0x0018_1074, "DS", "370000000")
+            dose.text(0x0018_1075, "DS", "6586.2")
+            dose.text(tag, "LO", text)
+            set.sequence(0x0054_0016, [dose])
+        }
+    }
+
+    private static let repairedValues: [(UInt32, String, String)] = [
+        (0x0010_1030, "70,0", "PatientWeight (0010,1030) was read as a number"),
+        (0x0010_1030, "70 kg", "PatientWeight (0010,1030) was read as a number"),
+        (0x0018_1074, "370000000 Bq", "RadionuclideTotalDose (0018,1074) \"370000000 Bq\" was read as 3.7e+08"),
+        (0x0018_1075, "6586,2", "RadionuclideHalfLife (0018,1075) \"6586,2\" was read as 6586.2"),
+        (0x0018_1075, "6586.2 s", "RadionuclideHalfLife (0018,1075) \"6586.2 s\" was read as 6586.2"),
+    ]
+
+    @Test("Numbers with a comma or their unit are read, with a note", arguments: repairedValues)
+    func repaired(tag: UInt32, text: String, note: String) throws {
+        let found = try header([stating(tag, text)])
+        #expect(try abs(SUVFactor(found).value / SUVFactor(Self.standard()).value - 1) < 1e-12)
+        #expect(found.notes.texts == [note])
+    }
+
+    private static let unusableValues: [(UInt32, String, Bool)] = [
+        (0x0010_1030, "heavy", false), (0x0010_1030, "70000 g", false), (0x0010_1030, "70\\80", false),
+        (0x0018_1074, "370 MBq", true), (0x0018_1074, "370,000", true), (0x0018_1074, "370000000\\1", true),
+        (0x0018_1075, "109.77 min", true), (0x0018_1072, "9h", false), (0x0018_1072, "250000", false),
+        (0x0018_1078, "19940823", false), (0x0018_1078, "1994-08-23 09:00", false), (0x0008_0031, "10h", false),
+        (0x0008_0021, "1994-08-23", false), (0x0008_0022, "19941323", false),
+    ]
+
+    @Test(
+        "Values that are there and cannot be used give no factor, and those of the patient are not shown",
+        arguments: unusableValues
+    )
+    func unusable(tag: UInt32, text: String, isShown: Bool) throws {
+        let found = try header([stating(tag, text)])
+        let refusal = #expect(throws: SUVFactor.Refusal.self) { try SUVFactor(found) }
+        guard case .unusable(let why) = refusal else {
+            Issue.record("\(String(describing: refusal))")
+            return
+        }
+        #expect(why.contains("cannot be used") && why.contains("\"\(text)\"") == isShown)
+    }
+
+    @Test("Two times of the injection that differ give no factor")
+    func injectionTimes() throws {
+        let equal = try header([stating(0x0018_1078, "19940823090000.00")])
+        #expect(try SUVFactor(equal).value == SUVFactor(Self.standard()).value)
+        let other = try header([stating(0x0018_1078, "19940823070000.00+0000")])
+        #expect(throws: SUVFactor.Refusal.injectionTimesDiffer) { try SUVFactor(other) }
     }
 
     @Test("A header without these elements is read too")

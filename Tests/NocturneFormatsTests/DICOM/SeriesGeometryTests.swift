@@ -106,7 +106,7 @@ struct SeriesGeometryTests {
             #expect(scan.series.map(\.slices.count) == [3, 3])
             for series in scan.series {
                 #expect(series.geometry != nil)
-                #expect(series.notes.contains { $0.contains("SeriesInstanceUID") })
+                #expect(series.notes.texts.contains { $0.contains("SeriesInstanceUID") })
             }
         }
     }

@@ -47,6 +47,7 @@ struct SeriesTriageTests {
         var slices = TestSlice.stack(4)
         slices.append(slices[2])
         slices[4].instance = 9
+        slices[4].cells[0] += 1
         let problem = try problem(slices)
         #expect(problem.code == .duplicateSlices)
         #expect(problem.detail.contains("5 slices share 4 positions"))
@@ -139,13 +140,14 @@ struct SeriesTriageTests {
     }
 
     @Test(
-        "numbers that are none count as missing",
-        arguments: ["", "1\\2", "a\\b\\c", "1\\2\\nan", "1\\2\\inf", "1\\2\\3\\4"]
+        "numbers that are none are refused with their text",
+        arguments: ["1\\2", "a\\b\\c", "1\\2\\nan", "1\\2\\inf", "1\\2\\3\\4"]
     )
     func unreadableNumbers(value: String) throws {
         var slices = TestSlice.stack(3)
         slices[2].change = { $0.text(0x0020_0032, "DS", value) }
-        #expect(try problem(slices).code == .missingElement)
+        let problem = try problem(slices)
+        #expect(problem.code == .unusableValue && problem.detail.contains("\"\(value)\""))
     }
 
     @Test("objects of other kinds are told by what they are")

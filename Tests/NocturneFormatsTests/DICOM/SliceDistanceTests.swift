@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -46,7 +47,7 @@ struct SliceDistanceTests {
         let series = try scan(rounded())
         #expect(series.count == 1 && series[0].problem == nil)
         #expect(abs((series[0].geometry?.spacing.z ?? 0) - 3.3) < 0.01)
-        #expect(series[0].notes.contains { $0.contains("is rounded: slices lie up to 0.0") })
+        #expect(series[0].notes.texts.contains { $0.contains("is rounded: slices lie up to 0.0") })
         let corrected = try scan(rounded(), DICOMSeriesRules(correctsStacks: true))
         #expect(corrected[0].correction == nil && corrected[0].geometry == series[0].geometry)
     }
@@ -82,7 +83,7 @@ struct SliceDistanceTests {
     func sparse() throws {
         let series = try scan(slices((0..<6).map { 10 * Double($0) }, thickness: Array(repeating: 1.25, count: 6)))
         #expect(series[0].problem == nil)
-        #expect(series[0].notes.contains { $0.hasPrefix("6 slices 10.0 mm apart, but SliceThickness") })
+        #expect(series[0].notes.texts.contains { $0.hasPrefix("6 slices 10.0 mm apart, but SliceThickness") })
     }
 
     @Test("a stated distance, and a gap of half a thickness, are ordinary")
@@ -108,7 +109,7 @@ struct SliceDistanceTests {
         #expect(parts.map(\.part) == ["thickness4", "thickness7"])
         #expect(parts.map(\.problem) == [nil, nil])
         #expect(parts.map { $0.geometry?.spacing.z } == [4, 7])
-        #expect(parts[0].notes.contains { $0.contains("SliceThickness (0018,0050) is 4, one of 4, 7") })
+        #expect(parts[0].notes.texts.contains { $0.contains("SliceThickness (0018,0050) is 4, one of 4, 7") })
         let whole = try scan(head(), DICOMSeriesRules(correctsStacks: true))
         #expect(whole.count == 1 && whole[0].part == nil && whole[0].problem == nil)
         #expect(whole[0].correction?.interpolatedPlanes ?? 0 > 0)

@@ -45,7 +45,7 @@ struct SliceSplittingTests {
     /// Every part is a whole pass, and says by what it was told apart.
     private func expectPasses(_ series: [DICOMSeries], _ labels: [String], _ reason: String) {
         #expect(series.map(\.part) == labels)
-        #expect(series.allSatisfy { $0.problem == nil && $0.notes.contains { $0.contains(reason) } })
+        #expect(series.allSatisfy { $0.problem == nil && $0.notes.texts.contains { $0.contains(reason) } })
         for (pass, part) in series.enumerated() {
             let count = part.slices.count
             #expect(part.slices.compactMap(\.instanceNumber) == (1...count).map { pass * count + $0 })
@@ -110,7 +110,7 @@ struct SliceSplittingTests {
         #expect(series.map(\.part) == ["p1", "p2"])
         #expect(series.flatMap { $0.slices.compactMap(\.instanceNumber) } == numbers)
         let reason = order == "one time a pass" ? "AcquisitionTime (0008,0032) is 12:00:1" : "4 positions occur 2 times"
-        #expect(series.allSatisfy { $0.problem == nil && $0.notes.contains { $0.contains(reason) } })
+        #expect(series.allSatisfy { $0.problem == nil && $0.notes.texts.contains { $0.contains(reason) } })
     }
 
     @Test("slices numbered position by position are told apart too")
@@ -217,7 +217,9 @@ struct IdenticalCopiesTests {
             let series = try #require(scan.series.first)
             #expect(scan.series.count == 1 && series.problem == nil)
             #expect(series.slices.count == 4 && series.part == nil)
-            #expect(series.notes.count { $0.hasPrefix("2 copies were omitted") && $0.contains("same bytes") } == 1)
+            #expect(
+                series.notes.texts.count { $0.hasPrefix("2 copies were omitted") && $0.contains("same bytes") } == 1
+            )
         }
     }
 
@@ -229,7 +231,7 @@ struct IdenticalCopiesTests {
         try withScan(files) { scan in
             let series = try #require(scan.series.first)
             #expect(series.problem == nil && series.slices.count == 4)
-            #expect(series.notes.contains { $0.hasPrefix("1 copy was omitted") && $0.contains("same pixels") })
+            #expect(series.notes.texts.contains { $0.hasPrefix("1 copy was omitted") && $0.contains("same pixels") })
         }
     }
 
@@ -258,7 +260,7 @@ struct IdenticalCopiesTests {
             let series = try #require(scan.series.first)
             #expect(series.problem == nil && series.slices.count == 4)
             #expect(series.slices.map { $0.path.split(separator: "/").last } == ["0", "1", "2", "3"])
-            #expect(series.notes.contains { $0.hasPrefix("2 copies were omitted") && $0.contains("same pixels") })
+            #expect(series.notes.texts.contains { $0.hasPrefix("2 copies were omitted") && $0.contains("same pixels") })
         }
     }
 

@@ -91,7 +91,9 @@ struct StackCorrectionTests {
             #expect(abs(dot(columns.columnJ, columns.columnK)) < 1e-9)
             // Every slice keeps at least its rows but one.
             expectField(volume, inside: 6 * 8 * 5, tolerance: 0.07)
-            #expect(series.notes.contains { $0.contains("resampled: tilt of") && $0.contains("8×6×6 voxels became") })
+            #expect(
+                series.notes.texts.contains { $0.contains("resampled: tilt of") && $0.contains("8×6×6 voxels became") }
+            )
         }
     }
 
@@ -132,7 +134,7 @@ struct StackCorrectionTests {
             #expect(volume.geometry.shape == VolumeShape(x: 8, y: 6, z: 15))
             #expect(abs(volume.geometry.spacing.z - 2) < 1e-9)
             expectField(volume, inside: volume.geometry.shape.count, tolerance: 0.07)
-            #expect(series.notes.contains { $0.contains("steps of 2.0 to 5.0 mm resampled to 2.0 mm") })
+            #expect(series.notes.texts.contains { $0.contains("steps of 2.0 to 5.0 mm resampled to 2.0 mm") })
         }
     }
 

@@ -64,21 +64,21 @@ let testSegments: [DICOMSegment] = [
     DICOMSegment(
         value: 40,
         label: "kidney",
-        color: DICOMDisplayColor(red: 10, green: 200, blue: 30),
-        type: DICOMCode(scheme: "SCT", value: "64033007", meaning: "Kidney")
+        color: LabelColor(red: 10, green: 200, blue: 30),
+        type: CodedConcept(scheme: "SCT", value: "64033007", meaning: "Kidney")
     ),
     DICOMSegment(
         value: 9,
         label: "absent",
-        color: DICOMDisplayColor(red: 0, green: 0, blue: 0),
+        color: LabelColor(red: 0, green: 0, blue: 0),
         type: .uncoded("absent")
     ),
     DICOMSegment(
         value: 3,
         label: "Nieren\\größe",
-        color: DICOMDisplayColor(red: 255, green: 0, blue: 128),
-        category: DICOMCode(scheme: "SCT", value: "49755003", meaning: "Morphologically Abnormal Structure"),
-        type: DICOMCode(scheme: "99TEST", value: "A-VERY-LONG-CODE-VALUE", meaning: "Something")
+        color: LabelColor(red: 255, green: 0, blue: 128),
+        category: CodedConcept(scheme: "SCT", value: "49755003", meaning: "Morphologically Abnormal Structure"),
+        type: CodedConcept(scheme: "99TEST", value: "A-VERY-LONG-CODE-VALUE", meaning: "Something")
     ),
 ]
 
@@ -92,9 +92,7 @@ struct SegmentationWriterTests {
         let values = try DICOMSegmentationWriter.write(
             labels,
             segments: testSegments,
-            sources: source.sources,
-            maker: testMaker,
-            fingerprint: testFingerprint,
+            from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: path,
             scope: .serial()
         )
@@ -113,7 +111,7 @@ struct SegmentationWriterTests {
         let mask = try #require(back.masks.first)
         let expected: [UInt16: UInt16] = [0: 0, 40: 1, 3: 2, 65535: 0]
         #expect((0..<mask.voxels.count).allSatisfy { mask.voxels[$0] == expected[labels.voxels[$0]] })
-        #expect(back.segments.map(\.label) == ["kidney", "Nieren_gr__e"])
+        #expect(back.segments.map(\.label) == ["kidney", "Nieren_größe"])
         #expect(back.segments.map(\.color) == [testSegments[0].color, testSegments[2].color])
         #expect(back.segments.map(\.type) == [testSegments[0].type, testSegments[2].type])
         #expect(back.segments.map(\.category) == [.anatomicalStructure, testSegments[2].category])
@@ -138,9 +136,7 @@ struct SegmentationWriterTests {
             try DICOMSegmentationWriter.write(
                 labels,
                 segments: testSegments,
-                sources: sources,
-                maker: testMaker,
-                fingerprint: testFingerprint,
+                from: DICOMObjectOrigin(sources: sources, maker: testMaker, fingerprint: testFingerprint),
                 to: path,
                 scope: scope
             )
@@ -162,9 +158,15 @@ struct SegmentationWriterTests {
             try DICOMSegmentationWriter.write(
                 labels,
                 segments: testSegments,
-                sources: source.sources,
-                maker: DICOMObjectMaker(software: "Program 9", algorithm: algorithm, description: "Seg: \(algorithm)"),
-                fingerprint: testFingerprint,
+                from: DICOMObjectOrigin(
+                    sources: source.sources,
+                    maker: DICOMObjectMaker(
+                        software: "Program 9",
+                        algorithm: algorithm,
+                        description: "Seg: \(algorithm)"
+                    ),
+                    fingerprint: testFingerprint
+                ),
                 to: path,
                 scope: .serial()
             )
@@ -199,9 +201,7 @@ struct SegmentationWriterTests {
         let values = try DICOMSegmentationWriter.write(
             empty,
             segments: testSegments,
-            sources: source.sources,
-            maker: testMaker,
-            fingerprint: testFingerprint,
+            from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: path,
             scope: .serial()
         )
@@ -217,9 +217,7 @@ struct SegmentationWriterTests {
             try DICOMSegmentationWriter.write(
                 labels,
                 segments: testSegments,
-                sources: sources,
-                maker: testMaker,
-                fingerprint: testFingerprint,
+                from: DICOMObjectOrigin(sources: sources, maker: testMaker, fingerprint: testFingerprint),
                 to: path ?? source.folder("fault.dcm").path,
                 scope: .serial()
             )
@@ -258,9 +256,7 @@ struct SegmentationWriterTests {
             try DICOMSegmentationWriter.write(
                 labels,
                 segments: testSegments,
-                sources: source.sources,
-                maker: testMaker,
-                fingerprint: testFingerprint,
+                from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
                 to: source.folder("x.dcm").path,
                 scope: .serial(flag)
             )
@@ -272,12 +268,12 @@ struct SegmentationWriterTests {
         for red in stride(from: 0, through: 255, by: 5) {
             for green in stride(from: 0, through: 255, by: 3) {
                 for blue in stride(from: 0, through: 255, by: 17) {
-                    let color = DICOMDisplayColor(red: UInt8(red), green: UInt8(green), blue: UInt8(blue))
-                    #expect(DICOMDisplayColor(cieLab: color.cieLab) == color)
+                    let color = LabelColor(red: UInt8(red), green: UInt8(green), blue: UInt8(blue))
+                    #expect(LabelColor(cieLab: color.cieLab) == color)
                 }
             }
         }
-        #expect(DICOMDisplayColor(red: 255, green: 255, blue: 255).cieLab == SIMD3(65535, 32896, 32896))
-        #expect(DICOMDisplayColor(red: 0, green: 0, blue: 0).cieLab == SIMD3(0, 32896, 32896))
+        #expect(LabelColor(red: 255, green: 255, blue: 255).cieLab == SIMD3(65535, 32896, 32896))
+        #expect(LabelColor(red: 0, green: 0, blue: 0).cieLab == SIMD3(0, 32896, 32896))
     }
 }

@@ -32,9 +32,7 @@ struct StructureSetTests {
             let written = try DICOMStructureSetWriter.write(
                 regions,
                 geometry: source.geometry,
-                sources: source.sources,
-                maker: testMaker,
-                fingerprint: testFingerprint,
+                from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
                 to: path,
                 flag: CancellationFlag()
             )
@@ -81,7 +79,7 @@ struct StructureSetTests {
             #expect(region.contours[0].points == [SIMD3(0, 0, 5), SIMD3(-1, 0, 5), SIMD3(-1, -1, 5)])
             #expect(region.contours[1].points == [SIMD3(-1, 2.5, 3), SIMD3(-4, -5, 6), SIMD3(-7, -8.25, 9)])
             #expect(
-                read.notes == [
+                read.notes.texts == [
                     "ring: 1 contour omitted, of type POINT", "ring: 2 contours omitted, of type OPEN_PLANAR",
                     "ring: 2 contours omitted, of fewer than three points",
                     "ring: 1 contour omitted, with incomplete coordinates",

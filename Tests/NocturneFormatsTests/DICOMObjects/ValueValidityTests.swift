@@ -14,10 +14,8 @@ struct ValueValidityTests {
         let segmentation = source.folder("out.dcm").path
         try DICOMSegmentationWriter.write(
             source.labels(),
-            segments: testSegments,
-            sources: source.sources,
-            maker: testMaker,
-            fingerprint: testFingerprint,
+            segments: [testSegments[0]],
+            from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: segmentation,
             scope: .serial()
         )
@@ -26,9 +24,7 @@ struct ValueValidityTests {
         _ = try DICOMStructureSetWriter.write(
             [DICOMContouredRegion(name: "kidney", color: testSegments[0].color, contours: [contour])],
             geometry: source.geometry,
-            sources: source.sources,
-            maker: testMaker,
-            fingerprint: testFingerprint,
+            from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: structures,
             flag: CancellationFlag()
         )

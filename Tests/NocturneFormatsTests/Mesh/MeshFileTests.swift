@@ -39,15 +39,27 @@ struct MeshFileTests {
         mesh.triangles.map { [$0.x, $0.y, $0.z].map { mesh.vertices[Int($0)] } }
     }
 
+    private func write(
+        _ mesh: SurfaceMesh,
+        named name: String,
+        as format: any LabelMeshFormat,
+        frame: PatientFrame,
+        to path: String,
+        scope: ComputeScope = .serial()
+    ) throws {
+        let surface = LabelSurface(name: name, color: .zero, mesh: mesh)
+        try format.write(surface, frame: frame, to: path, scope: scope)
+    }
+
     @Test("STL comes back in RAS+, whatever frame it was written in", arguments: PatientFrame.allCases)
     func stlRoundTrip(frame: PatientFrame) throws {
         try TemporaryFolder.with { folder in
             let path = folder("a.stl").path
-            try STLWriter.write(Self.box, frame: frame, name: "solid liver", to: path)
+            try write(Self.box, named: "solid liver", as: STLFormat(), frame: frame, to: path)
             let bytes = [UInt8](try Data(contentsOf: folder("a.stl")))
             #expect(bytes.count == 84 + 50 * 12)
             #expect(!bytes.starts(with: "solid".utf8))
-            let read = try STLReader.read(at: path)
+            let read = try STLFormat.contents(at: path)
             #expect(read.frame == frame)
             #expect(read.headerText == "SPACE=\(frame.rawValue.uppercased()) UNIT=mm solid liver")
             #expect(Self.corners(read.mesh) == Self.corners(Self.box))
@@ -67,7 +79,7 @@ struct MeshFileTests {
         try TemporaryFolder.with { folder in
             let mesh = SurfaceMesh(vertices: [[0, 1, 2], [3, 0, 5], [6, 7, 0]], triangles: [[0, 1, 2]])
             let path = folder("a.stl").path
-            try STLWriter.write(mesh, frame: .lps, name: "n", to: path)
+            try write(mesh, named: "n", as: STLFormat(), frame: .lps, to: path)
             let bytes = [UInt8](try Data(contentsOf: folder("a.stl")))
             let words = (0..<12).map { word in
                 (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[84 + 4 * word + $1]) << (8 * UInt32($1)) }
@@ -84,13 +96,13 @@ struct MeshFileTests {
         try TemporaryFolder.with { folder in
             let flat = SurfaceMesh(vertices: [[0, 0, 0], [1, 1, 1], [2, 2, 2]], triangles: [[0, 1, 2]])
             let path = folder("a.stl").path
-            try STLWriter.write(flat, frame: .ras, name: "ü\n" + String(repeating: "x", count: 200), to: path)
-            let read = try STLReader.read(at: path)
+            try write(flat, named: "ü\n" + String(repeating: "x", count: 200), as: STLFormat(), frame: .ras, to: path)
+            let read = try STLFormat.contents(at: path)
             #expect(read.headerText.utf8.count == 80)
             #expect(read.headerText.hasPrefix("SPACE=RAS UNIT=mm ___xxx"))
             #expect(read.normals == [.zero])
-            try STLWriter.write(SurfaceMesh(), frame: .ras, name: "", to: path)
-            #expect(try STLReader.read(at: path).mesh.isEmpty)
+            try write(SurfaceMesh(), named: "", as: STLFormat(), frame: .ras, to: path)
+            #expect(try STLFormat.contents(at: path).mesh.isEmpty)
         }
     }
 
@@ -98,13 +110,13 @@ struct MeshFileTests {
     func untagged() throws {
         try TemporaryFolder.with { folder in
             let path = folder("a.stl").path
-            try STLWriter.write(Self.box, frame: .lps, name: "", to: path)
+            try write(Self.box, named: "", as: STLFormat(), frame: .lps, to: path)
             var bytes = [UInt8](try Data(contentsOf: folder("a.stl")))
             bytes.replaceSubrange(0..<80, with: [UInt8](repeating: 32, count: 80))
             try Data(bytes).write(to: folder("a.stl"))
-            #expect(try STLReader.read(at: path).frame == nil)
-            #expect(Self.corners(try STLReader.read(at: path).mesh) == Self.corners(Self.box))
-            let asRAS = try STLReader.read(at: path, assuming: .ras).mesh.vertices
+            #expect(try STLFormat.contents(at: path).frame == nil)
+            #expect(Self.corners(try STLFormat.contents(at: path).mesh) == Self.corners(Self.box))
+            let asRAS = try STLFormat.contents(at: path, assuming: .ras).mesh.vertices
             #expect(asRAS.contains(SIMD3(1.5, -7.125, 100)))
         }
     }
@@ -122,11 +134,11 @@ struct MeshFileTests {
     func hostile() throws {
         try TemporaryFolder.with { folder in
             let path = folder("a.stl").path
-            try STLWriter.write(Self.box, frame: .lps, name: "box", to: path)
+            try write(Self.box, named: "box", as: STLFormat(), frame: .lps, to: path)
             let whole = [UInt8](try Data(contentsOf: folder("a.stl")))
             func fault(_ bytes: [UInt8]) throws -> MeshFileError? {
                 let place = try folder.write(bytes, to: "b.stl").path
-                return self.fault { _ = try STLReader.read(at: place) }
+                return self.fault { _ = try STLFormat.contents(at: place) }
             }
             for count in 0..<whole.count {
                 #expect(try fault(Array(whole[..<count]))?.code == .truncated, "\(count) bytes")
@@ -140,8 +152,8 @@ struct MeshFileTests {
             var infinite = whole
             infinite.replaceSubrange(84 + 12..<84 + 16, with: [0, 0, 128, 127])
             #expect(try fault(infinite)?.code == .invalidMesh)
-            #expect(self.fault { _ = try STLReader.read(at: folder.path) }?.code == .unreadable)
-            #expect(self.fault { _ = try STLReader.read(at: folder("none.stl").path) }?.code == .unreadable)
+            #expect(self.fault { _ = try STLFormat.contents(at: folder.path) }?.code == .unreadable)
+            #expect(self.fault { _ = try STLFormat.contents(at: folder("none.stl").path) }?.code == .unreadable)
         }
     }
 
@@ -149,7 +161,7 @@ struct MeshFileTests {
     func obj(frame: PatientFrame) throws {
         try TemporaryFolder.with { folder in
             let mesh = SurfaceMesh(vertices: [[0, 1.5, 2], [3, -0.1, 5e-7], [6, 7, 1e9]], triangles: [[0, 1, 2]])
-            try OBJWriter.write(mesh, frame: frame, name: "left kidney", to: folder("a.obj").path)
+            try write(mesh, named: "left kidney", as: OBJFormat(), frame: frame, to: folder("a.obj").path)
             let text = String(decoding: try Data(contentsOf: folder("a.obj")), as: UTF8.self)
             let expected =
                 frame == .ras
@@ -166,8 +178,8 @@ struct MeshFileTests {
             let infinite = SurfaceMesh(vertices: [[0, .nan, 0]], triangles: [[0, 0, 0]])
             typealias Write = (SurfaceMesh, String, ComputeScope) throws -> Void
             let writers: [Write] = [
-                { try STLWriter.write($0, frame: .lps, name: "n", to: $1, scope: $2) },
-                { try OBJWriter.write($0, frame: .lps, name: "n", to: $1, scope: $2) },
+                { try write($0, named: "n", as: STLFormat(), frame: .lps, to: $1, scope: $2) },
+                { try write($0, named: "n", as: OBJFormat(), frame: .lps, to: $1, scope: $2) },
             ]
             let flag = CancellationFlag()
             flag.cancel()

@@ -10,7 +10,8 @@ struct DeflateTests {
         let deflater = nocturne_deflater_new()
         defer { nocturne_deflater_free(deflater) }
         return [UInt8](unsafeUninitializedCapacity: nocturne_deflate_bound(content.count)) { target, count in
-            count = nocturne_deflate(deflater, content, content.count, width, row, isLast ? 1 : 0, target.baseAddress)
+            let voxels = nocturne_voxels(width: width, row: row)
+            count = nocturne_deflate(deflater, content, content.count, voxels, isLast ? 1 : 0, target.baseAddress)
         }
     }
 
@@ -96,8 +97,9 @@ struct DeflateTests {
         let deflater = nocturne_deflater_new()
         defer { nocturne_deflater_free(deflater) }
         var target = [UInt8](repeating: 0, count: nocturne_deflate_bound(50000))
-        _ = nocturne_deflate(deflater, first, first.count, 2, 100, 1, &target)
-        let count = nocturne_deflate(deflater, second, second.count, 2, 100, 1, &target)
+        let voxels = nocturne_voxels(width: 2, row: 100)
+        _ = nocturne_deflate(deflater, first, first.count, voxels, 1, &target)
+        let count = nocturne_deflate(deflater, second, second.count, voxels, 1, &target)
         #expect(Array(target[..<count]) == compressed(second, width: 2, row: 100))
     }
 

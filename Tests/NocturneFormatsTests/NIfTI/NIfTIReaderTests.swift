@@ -223,7 +223,36 @@ struct NIfTIReaderTests {
         }
     }
 
-    @Test("What is no label is refused by its place", arguments: [-1, 65536, 0.5, 1e300, .nan, .infinity])
+    @Test("Labels that are whole but for rounding are read, with a note", arguments: [1.0, 1.0000152587890625])
+    func nearlyWhole(factor: Double) throws {
+        try TemporaryFolder.with { folder in
+            let whole = (0..<60).map { Double($0 % 5) }
+            var float = HandmadeNIfTI(dataType: NIfTIDataType.float64.rawValue)
+            float.slope = 0
+            var scaled = HandmadeNIfTI(dataType: NIfTIDataType.int16.rawValue)
+            // As nibabel stores an array of doubles as int16.
+            (scaled.slope, scaled.intercept) = (4.0 / 65000, 2)
+            let stored = whole.map { (($0 - 2) / scaled.slope).rounded() }
+            let values = whole.map { $0 * factor + ($0 == 3 ? -0.0009 : 0) }
+            for (bytes, isNoted) in [
+                (float.file(values), true), (float.file(whole), false), (scaled.file(stored), true),
+            ] {
+                let path = try folder.write(bytes, to: "a.nii").path
+                var notes: [String] = []
+                let read = try NIfTIReader.readLabels(at: path, scope: .serial()) { notes.append($0.description) }
+                #expect(read.labels.voxels.array() == whole.map { UInt16($0) })
+                #expect(!notes.isEmpty == isNoted)
+                var scanned: [UInt16] = []
+                _ = try NIfTIReader.scanLabels(at: path, scope: .serial()) { scanned += Array($2) }
+                #expect(scanned == read.labels.voxels.array())
+            }
+        }
+    }
+
+    @Test(
+        "What is no label is refused by its place",
+        arguments: [-1, 65536, 0.5, 0.64, 1.0011, -0.0011, 65535.0011, 1e300, .nan, .infinity]
+    )
     func notLabels(value: Double) throws {
         try TemporaryFolder.with { folder in
             let file = HandmadeNIfTI(dataType: NIfTIDataType.float64.rawValue)

@@ -168,6 +168,42 @@ struct NIfTIWriterTests {
         }
     }
 
+    @Test(
+        "A grid that leans slightly has a q-form with right angles too, which ITK needs",
+        arguments: [0.0002, 0.0004, 0.0017, 0.01]
+    )
+    func slightLean(lean: Double) throws {
+        try TemporaryFolder.with { folder in
+            let plain = try Self.labels(VolumeShape(x: 64, y: 64, z: 20), largest: 3)
+            let affine = Affine(
+                columnI: SIMD3(-3.4, 0, 0),
+                columnJ: SIMD3(0, -3.4, 0),
+                columnK: SIMD3(0, 7 * lean, 7),
+                translation: SIMD3(110, 78, -72)
+            )
+            let labels = LabelVolume(
+                geometry: VolumeGeometry(shape: plain.geometry.shape, affine: affine),
+                voxels: plain.voxels
+            )
+            let path = folder("a.nii").path
+            try NIfTIWriter.writeLabels(labels, names: [], forms: nil, to: path, scope: .serial())
+            let header = try NIfTIReader.readHeader(at: path)
+            #expect(header.geometry.matches(labels.geometry, tolerance: 1e-4) && header.sformCode == 1)
+            guard lean < 0.0018 else {
+                #expect(header.qformCode == 0)
+                return
+            }
+            let form = try #require(header.qform)
+            #expect(header.qformCode == 1)
+            #expect(abs(dot(form.columnJ, form.columnK)) < 1e-5 * 3.4 * 7)
+            #expect(abs(dot(form.columnI, form.columnK)) < 1e-5 * 3.4 * 7)
+            let allowed = 20 * 7 * lean + 1e-3
+            #expect(
+                VolumeGeometry(shape: labels.geometry.shape, affine: form).matches(labels.geometry, tolerance: allowed)
+            )
+        }
+    }
+
     @Test("A size above 32,767 is written as NIfTI-2", arguments: [".nii", ".nii.gz"])
     func longAxis(ending: String) throws {
         try TemporaryFolder.with { folder in

@@ -53,7 +53,7 @@ struct TIFFStackTests {
         arguments: [
             (
                 "refused-colour", TIFFStackErrorCode.unsupported,
-                "3 channels in one file; each channel is a file of its own"
+                "3 channels in one file; write each channel to a separate file"
             ),
             ("refused-one-page", .notThreeDimensional, "a single page is not a volume"),
             ("refused-four-axes", .notThreeDimensional, "pages along 2 axes (2×2)"),
@@ -148,16 +148,15 @@ struct TIFFStackTests {
             let circle = try #require(try refusal([(256, 2), (257, 2)] + tags, next: 8))
             #expect(circle.code == .corrupt && circle.detail.contains("circular"))
             // A tile of 2^40 samples.
-            let tile = try #require(
-                try refusal(
-                    [(256, 4), (257, 4), (322, 1 << 20), (323, 1 << 20), (324, 8), (325, 4)]
-                        + tags.filter { $0.0 < 273 }
-                )
-            )
+            let tiled: [(UInt16, UInt32)] = [
+                (256, 4), (257, 4), (322, 1 << 20), (323, 1 << 20), (324, 8), (325, 4),
+            ]
+            let tile = try #require(try refusal(tiled + tags.filter { $0.0 < 273 }))
             #expect(tile.code == .corrupt && tile.detail.contains("tiles of"))
             // Compressed pages of which no bytes could be so small.
-            let compressed = tags.map { $0.0 == 259 ? ($0.0, 8) : $0 }
-            let deflated = try #require(try refusal([(256, 1 << 16), (257, 1 << 16)] + compressed))
+            let extents: [(UInt16, UInt32)] = [(256, 1 << 16), (257, 1 << 16)]
+            let compressed: [(UInt16, UInt32)] = tags.map { tag in tag.0 == 259 ? (tag.0, 8) : tag }
+            let deflated = try #require(try refusal(extents + compressed))
             #expect(deflated.code == .corrupt && deflated.detail.contains("cannot hold"))
         }
     }

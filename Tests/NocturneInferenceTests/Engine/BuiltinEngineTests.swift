@@ -130,12 +130,12 @@ struct BuiltinEngineTests {
 
     @Test("never stores a normalised or concatenated activation of a plain U-Net")
     func fusion() async throws {
-        let timings = try await NetworkBenchmark.run(
+        let timings = try await NetworkBenchmark(
             onnx: ONNXFixtures.path("unet3d-plain"),
             patch: [12, 16, 16],
             threads: 2,
             repeats: 2
-        )
+        ).run()
         let passes = timings.steps.filter { step in
             ["normalise", "concatenation", "layout", "channel sums"].contains(step.title)
         }
@@ -147,13 +147,14 @@ struct BuiltinEngineTests {
 
     @Test("profiles every step of a network, and adds up its kinds")
     func profile() async throws {
-        let timings = try await NetworkBenchmark.run(
+        var benchmark = NetworkBenchmark(
             onnx: ONNXFixtures.path("unet3d-plain"),
             patch: [12, 16, 16],
             threads: 2,
-            repeats: 1,
-            profiles: true
+            repeats: 1
         )
+        benchmark.profiles = true
+        let timings = try await benchmark.run()
         let profile = try #require(timings.profile)
         #expect(profile.steps.map(\.title) == timings.steps.map(\.title))
         #expect(profile.steps.map(\.figures.seconds) == timings.steps.map(\.seconds))

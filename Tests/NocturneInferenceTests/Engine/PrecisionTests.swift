@@ -81,7 +81,7 @@ struct PrecisionTests {
         let network = try BuiltinEngine.ofTests.load(onnx: ONNXFixtures.path("relu"), precision: precision)
         let plain = ["baseline", "avx2", "avx512"]
         let bfloat16 = plain.map { $0 + ", operands rounded" } + ["avx512-bf16", "amx", "amx-model"]
-        let split = ["amx, split", "amx-model, split"]
+        let split = ["amx, split in three", "amx-model, split in three"]
         let names = precision == .bfloat16 ? bfloat16 : precision == .float32 ? plain + split : plain
         #expect(names.contains(network.instructionSet))
     }

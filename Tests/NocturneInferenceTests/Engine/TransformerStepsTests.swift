@@ -10,12 +10,12 @@ struct TransformerStepsTests {
         let fixture = try ONNXFixtures.named(name)
         let shape = fixture.inputs[0].shape
         // Only networks whose input is a batch of 1 with channels can be timed.
-        let timings = try await NetworkBenchmark.run(
+        let timings = try await NetworkBenchmark(
             onnx: ONNXFixtures.path(name),
             patch: Array(shape.dropFirst(2)),
             threads: 1,
             repeats: 1
-        )
+        ).run()
         return timings.steps.count
     }
 

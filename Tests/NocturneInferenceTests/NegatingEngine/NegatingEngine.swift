@@ -2,19 +2,14 @@ import NocturneConcurrency
 import NocturneInference
 
 /// An engine as a newcomer would add it: it runs networks with the builtin engine and negates their outputs.
-struct NegatingEngineKind: InferenceEngineKind {
-    var name: String { "negating" }
-    var title: String { "Negated outputs" }
-    var needsInstallation: Bool { false }
-    var memory: String { "as the builtin engine's" }
-
-    func make(environment: [String: String]) -> any InferenceEngine { NegatingEngine(base: BuiltinEngine()) }
-}
-
 struct NegatingEngine: InferenceEngine {
-    let base: BuiltinEngine
+    static let kind = InferenceEngineKind(name: "negating", title: "Negated outputs", needsInstallation: false) { _ in
+        NegatingEngine()
+    }
 
-    var name: String { "negating" }
+    private let base = BuiltinEngine()
+
+    var name: String { Self.kind.name }
     var precisions: [InferencePrecision] { [.exact, .float32] }
 
     func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
@@ -42,32 +37,29 @@ private struct NegatingNetwork: LoadedNetwork {
         try base.outputShapes(inputShapes: inputShapes)
     }
 
-    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> any NetworkSession {
-        NegatingSession(base: try base.makeSession(inputShapes: inputShapes, width: width, memory: memory))
+    func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> NetworkSession {
+        let session = try base.makeSession(inputShapes: inputShapes, width: width, memory: memory)
+        return try NetworkSession(network: "", inputs: session.inputs, outputs: session.outputs, width: width) { _ in
+            NegatingRunner(base: session)
+        }
     }
 
     func dropPlans() { base.dropPlans() }
 }
 
-private final class NegatingSession: NetworkSession {
-    private let base: any NetworkSession
+private final class NegatingRunner: NetworkRunner {
+    private let base: NetworkSession
 
-    init(base: any NetworkSession) { self.base = base }
+    init(base: NetworkSession) { self.base = base }
 
-    var inputShapes: [String: [Int]] { base.inputShapes }
-    var outputShapes: [String: [Int]] { base.outputShapes }
     var workspaceBytes: Int { base.workspaceBytes }
 
     func run(
-        input: UnsafeBufferPointer<Float>,
-        output: UnsafeMutableBufferPointer<Float>,
+        _ inputs: [UnsafeBufferPointer<Float>],
+        _ outputs: [UnsafeMutableBufferPointer<Float>],
         scope: ComputeScope
     ) throws {
-        try base.run(input: input, output: output, scope: scope)
-        for index in output.indices { output[index].negate() }
-    }
-
-    func run(_ inputs: [String: Tensor], scope: ComputeScope) throws -> [String: Tensor] {
-        try base.run(inputs, scope: scope).mapValues { Tensor(shape: $0.shape, values: $0.values.map { -$0 }) }
+        try base.run(inputs, outputs, scope: scope)
+        for output in outputs { for index in output.indices { output[index].negate() } }
     }
 }

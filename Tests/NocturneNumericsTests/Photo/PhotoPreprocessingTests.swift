@@ -62,7 +62,7 @@ struct PhotoPreprocessingTests {
     @Test("A part resizes as if it had been cut out first")
     func parts() throws {
         let image = Self.noise(90, 70, seed: 4)
-        let part = PixelRectangle(x: 31, y: 11, width: 59, height: 59)
+        let part = PixelBox(x: 31, y: 11, width: 59, height: 59)
         var cut = RGBImage(width: 59, height: 59)
         for y in 0..<59 {
             for x in 0..<59 { cut[x, y] = image[x + 31, y + 11] }
@@ -73,10 +73,10 @@ struct PhotoPreprocessingTests {
 
     @Test("The square in the middle rounds half a pixel to the even number")
     func square() {
-        #expect(PixelRectangle.centreSquare(width: 11, height: 8) == PixelRectangle(x: 2, y: 0, width: 8, height: 8))
-        #expect(PixelRectangle.centreSquare(width: 8, height: 9) == PixelRectangle(x: 0, y: 0, width: 8, height: 8))
+        #expect(PixelBox.centreSquare(width: 11, height: 8) == PixelBox(x: 2, y: 0, width: 8, height: 8))
+        #expect(PixelBox.centreSquare(width: 8, height: 9) == PixelBox(x: 0, y: 0, width: 8, height: 8))
         #expect(
-            PixelRectangle.centreSquare(width: 600, height: 450) == PixelRectangle(x: 75, y: 0, width: 450, height: 450)
+            PixelBox.centreSquare(width: 600, height: 450) == PixelBox(x: 75, y: 0, width: 450, height: 450)
         )
     }
 
@@ -148,7 +148,7 @@ struct PhotoPreprocessingTests {
         #expect(throws: NumericsError.self) { try PhotoPreprocessing().prepare(RGBImage(width: 0, height: 9)) }
         #expect(throws: NumericsError.self) { try PhotoPreprocessing(deviation: SIMD3(1, 0, 1)).prepare(image) }
         #expect(throws: NumericsError.self) { try PhotoPreprocessing(mean: SIMD3(.nan, 0, 1)).prepare(image) }
-        let outside = PixelRectangle(x: .max, y: 0, width: 2, height: 2)
+        let outside = PixelBox(x: .max, y: 0, width: 2, height: 2)
         #expect(throws: NumericsError.self) { try PillowResize.bilinear(image, part: outside, width: 2, height: 2) }
         let flag = CancellationFlag()
         flag.cancel()

@@ -221,7 +221,7 @@ struct ContourTests {
             scope: .serial()
         )
         #expect(summary.offSlices == 2 && summary.tilted == 0 && summary.voxelCount == 16)
-        #expect(summary.notes(about: "liver") == ["liver: 2 contours omitted, not on a slice"])
+        #expect(summary.notes(about: "liver").texts == ["liver: 2 contours omitted, not on a slice"])
     }
 
     @Test("the flag stops tracing and filling")
@@ -276,6 +276,23 @@ struct ContourTests {
         #expect(ContourGrid.geometry(around: [[SIMD3(0, 0, 0), SIMD3(1, 1, 1)]]) == nil)
         let small = try #require(ContourGrid.geometry(around: contours, pixel: 0.001, limit: 100_000))
         #expect(small.shape.count <= 100_000)
+    }
+
+    @Test(
+        "rounded positions do not divide the planes more finely",
+        arguments: [
+            // Gaps in mm, slices.
+            ([Double](repeating: 3.27, count: 9) + [3.19] + [Double](repeating: 3.27, count: 16), 27),
+            ([3, 3, 3.3, 3, 2.7, 3], 7), ([3, 3, 5.9, 3.1, 3], 7), ([2, 4, 4, 4], 8), ([2, 3], 4), ([5], 2),
+        ]
+    )
+    func uneven(gaps: [Double], slices: Int) throws {
+        let heights = gaps.reduce(into: [0.0]) { $0.append($0[$0.count - 1] + $1) }
+        let square = [(-20.0, -20.0), (20, -20), (20, 20), (-20, 20)]
+        let contours = heights.map { height in square.map { SIMD3($0.0, $0.1, height) } }
+        let geometry = try #require(ContourGrid.geometry(around: contours))
+        #expect(geometry.shape.z == slices)
+        #expect(abs(geometry.spacing.z * Double(slices - 1) - heights[heights.count - 1]) < 1e-9)
     }
 }
 

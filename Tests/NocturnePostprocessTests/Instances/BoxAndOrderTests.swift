@@ -1,4 +1,5 @@
 import Foundation
+import NocturneCore
 import NocturnePostprocess
 import NocturneSystem
 import NocturneTestSupport

@@ -1,4 +1,5 @@
 import NocturneConcurrency
+import NocturneCore
 import NocturnePostprocess
 import NocturneSystem
 import Testing
@@ -86,10 +87,7 @@ struct DetectionTests {
         let found = try decoder.prototypes(
             candidates: candidates(list),
             classes: 2,
-            planes: planes,
-            planeCount: 2,
-            planeWidth: 16,
-            planeHeight: 16,
+            planes: MaskPlanes(planes, count: 2, width: 16, height: 16),
             flag: flag
         )
         #expect(found.map(\.classIndex) == [0, 1])
@@ -114,10 +112,7 @@ struct DetectionTests {
         let found = try DetectionDecoder(frame: centred, rules: DetectionRules()).prototypes(
             candidates: candidates([[32, 32, 32, 32, 0.9, 8]]),
             classes: 1,
-            planes: plane,
-            planeCount: 1,
-            planeWidth: 16,
-            planeHeight: 16,
+            planes: MaskPlanes(plane, count: 1, width: 16, height: 16),
             flag: flag
         )
         // 16..<48 of 64 columns; the rows 16..<32 of the input are the upper half of the photo.
@@ -134,11 +129,8 @@ struct DetectionTests {
             boxes: [8, 8, 40, 24],
             scores: [0.8],
             kinds: [1],
-            classes: 1,
-            firstClass: 1,
-            planes: plane,
-            planeWidth: 28,
-            planeHeight: 28,
+            classes: 1..<2,
+            planes: MaskPlanes(plane, count: 1, width: 28, height: 28),
             flag: flag
         )
         #expect(found.count == 1)
@@ -149,11 +141,8 @@ struct DetectionTests {
             boxes: [16, 0, 32, 32],
             scores: [0.8],
             kinds: [1],
-            classes: 1,
-            firstClass: 1,
-            planes: whole,
-            planeWidth: 64,
-            planeHeight: 64,
+            classes: 1..<2,
+            planes: MaskPlanes(whole, count: 1, width: 64, height: 64),
             flag: flag
         )
         #expect(pasted.first?.mask.box == PixelBox(x: 50, y: 0, width: 50, height: 100))
@@ -167,11 +156,8 @@ struct DetectionTests {
                 boxes: boxes,
                 scores: scores,
                 kinds: kinds,
-                classes: 1,
-                firstClass: 1,
-                planes: planes,
-                planeWidth: 2,
-                planeHeight: 2,
+                classes: 1..<2,
+                planes: MaskPlanes(planes, count: scores.count, width: 2, height: 2),
                 flag: flag
             ).count
         }
@@ -191,10 +177,7 @@ struct DetectionTests {
             try decoder.prototypes(
                 candidates: [1, 2, 3],
                 classes: 1,
-                planes: full,
-                planeCount: 1,
-                planeWidth: 2,
-                planeHeight: 2,
+                planes: MaskPlanes(full, count: 1, width: 2, height: 2),
                 flag: flag
             )
         }

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneConcurrency
+import NocturneCore
 import NocturnePostprocess
 import NocturneSystem
 import NocturneTestSupport
@@ -49,14 +50,40 @@ struct InstanceSplitterTests {
 
     private func differing(_ labels: [UInt16], _ truth: [UInt16]) -> Int { zip(labels, truth).count { $0 != $1 } }
 
+    private func changed(_ change: (inout SplittingRules) -> Void) -> SplittingRules {
+        var rules = SplittingRules()
+        change(&rules)
+        return rules
+    }
+
     private func split(_ maps: InstanceMaps, _ rules: SplittingRules = SplittingRules()) throws -> InstanceLabels {
         try InstanceSplitter(rules: rules).split(maps, flag: CancellationFlag())
+    }
+
+    @Test("Without boundaries, what touches is one instance, and what does not is several")
+    func noBoundary() throws {
+        let boxes = [
+            PixelBox(x: 2, y: 2, width: 20, height: 8), PixelBox(x: 22, y: 2, width: 10, height: 8),
+            PixelBox(x: 2, y: 14, width: 30, height: 6),
+        ]
+        let (drawn, truth) = try maps(width: 40, height: 24, boxes: boxes, hasCentre: false)
+        let maps = try InstanceMaps(
+            width: 40,
+            height: 24,
+            foreground: drawn.foreground,
+            boundary: [Float](repeating: 0, count: truth.count),
+            centre: nil
+        )
+        let found = try split(maps)
+        #expect(found.count == 2)
+        #expect(found.labels.map { $0 > 0 } == truth.map { $0 > 0 })
+        #expect([1, 2].map { label in found.labels.count { $0 == label } }.sorted() == [180, 240])
     }
 
     @Test("1, 2, 20 and 200 touching rectangles are found to the pixel", arguments: [1, 2, 20, 200], [true, false])
     func rectangles(_ count: Int, hasCentre: Bool) throws {
         let (maps, truth) = try maps(width: 190, height: 350, boxes: shelf(count), hasCentre: hasCentre)
-        let found = try split(maps, SplittingRules(seedThreshold: 0.6))
+        let found = try split(maps, changed { $0.seedThreshold = 0.6 })
         #expect(found.count == count && found.dropped == 0)
         #expect(found.labels == truth)
         #expect(found.confidences.allSatisfy { abs($0 - 0.9) < 1e-5 })
@@ -94,7 +121,7 @@ struct InstanceSplitterTests {
                 boundary: boundary,
                 centre: centre
             )
-            return try split(maps, SplittingRules(mergeBoundary: 0.3)).count
+            return try split(maps, changed { $0.mergeBoundary = 0.3 }).count
         }
         #expect(try found(edge: 0.02) == 1)
         #expect(try found(edge: 0.9) == 2)
@@ -135,7 +162,7 @@ struct InstanceSplitterTests {
         foreground[2 * width + 2] = 1
         let zero = [Float](repeating: 0, count: width * height)
         let maps = try InstanceMaps(width: width, height: height, foreground: foreground, boundary: zero, centre: zero)
-        let found = try split(maps, SplittingRules(minimumArea: 10))
+        let found = try split(maps, changed { $0.minimumArea = 10 })
         #expect(found.count == 1)
         #expect(found.labels.count { $0 == 1 } == 60)
     }
@@ -154,11 +181,15 @@ struct InstanceSplitterTests {
             boundary: maps.boundary,
             centre: maps.centre
         )
-        let found = try split(ragged, SplittingRules(backgroundThreshold: 0.3, seedThreshold: 0.6))
+        let rules = changed {
+            $0.backgroundThreshold = 0.3
+            $0.seedThreshold = 0.6
+        }
+        let found = try split(ragged, rules)
         #expect(found.count == 1)
         // The corners touch nothing but edges inside: the background has them first.
         #expect(differing(found.labels, truth) <= 4)
-        let plain = try split(ragged, SplittingRules(seedThreshold: 0.6))
+        let plain = try split(ragged, changed { $0.seedThreshold = 0.6 })
         #expect(differing(plain.labels, truth) > 100)
     }
 
@@ -188,7 +219,12 @@ struct InstanceSplitterTests {
             boundary: plane(),
             centre: plane()
         )
-        let rules = SplittingRules(foregroundThreshold: 0.3, minimumSeedArea: 1, minimumArea: 1, mergeBoundary: 0)
+        let rules = changed {
+            $0.foregroundThreshold = 0.3
+            $0.minimumSeedArea = 1
+            $0.minimumArea = 1
+            $0.mergeBoundary = 0
+        }
         let found = try split(maps, rules)
         #expect(found.count == 200 && found.dropped > 0)
         for label in 1...found.count {
@@ -276,16 +312,16 @@ struct InstanceSplitterTests {
             boundary: plane(1),
             centre: plane(2)
         )
-        let rules = SplittingRules(
-            foregroundThreshold: facts.rules.foregroundThreshold,
-            backgroundThreshold: facts.rules.backgroundThreshold,
-            seedThreshold: facts.rules.seedThreshold,
-            boundaryWeight: facts.rules.boundaryWeight,
-            minimumSeedArea: facts.rules.minimumSeedArea,
-            minimumArea: facts.rules.minimumArea,
-            mergeBoundary: facts.rules.mergeBoundary,
-            minimumContact: facts.rules.minimumContact
-        )
+        let rules = changed {
+            $0.foregroundThreshold = facts.rules.foregroundThreshold
+            $0.backgroundThreshold = facts.rules.backgroundThreshold
+            $0.seedThreshold = facts.rules.seedThreshold
+            $0.boundaryWeight = facts.rules.boundaryWeight
+            $0.minimumSeedArea = facts.rules.minimumSeedArea
+            $0.minimumArea = facts.rules.minimumArea
+            $0.mergeBoundary = facts.rules.mergeBoundary
+            $0.minimumContact = facts.rules.minimumContact
+        }
         let found = try split(maps, rules)
         #expect(found.count == facts.instances)
         let expected = bytes[3 * count..<4 * count].map { UInt16($0) }

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneConcurrency
+import NocturneCore
 import NocturnePostprocess
 import NocturneSystem
 import NocturneTestSupport

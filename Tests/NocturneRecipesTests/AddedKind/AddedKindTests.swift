@@ -3,8 +3,10 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneInference
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -90,7 +92,8 @@ struct AddedKindTests {
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(help.contains("--distinct-words") && help.contains("Count every word once."))
         #expect(help.uppercased().contains("COUNTING OF WORDS:"), "\(help)")
-        #expect(help.contains("values: stl, obj, glb, ply, none") && help.contains("values: auto, builtin, openvino"))
+        #expect(help.contains("values: stl, obj, glb, ply, none"))
+        #expect(help.contains("values: auto, builtin, onnxruntime, openvino"))
         #expect(!BatchArguments.helpMessage().contains("--distinct-words"))
     }
 
@@ -120,22 +123,10 @@ struct AddedKindTests {
             }
             try writePackage()
             var description = try description()
-            description.values?.recipes["magic"] = .object([:])
+            description.recipes.append("magic")
             #expect { try LoadedModels.recipes(description) } throws: {
                 "\($0)".contains("unknown task magic") && "\($0)".contains("word-count")
             }
-        }
-    }
-
-    @Test("A description of 0.1.0 gives the same recipe; an unknown value in it is an error")
-    func version1() throws {
-        try RecipeRegistry.$current.withValue(Self.registry) {
-            var description = try description("--distinct-words")
-            description.values = nil
-            let recipe = try #require(try LoadedModels.recipes(description).first as? WordCount)
-            #expect(recipe.options == WordCountOptions(onlyDistinct: true))
-            description.options["precision"] = "float8"
-            #expect { try LoadedModels.recipes(description) } throws: { "\($0)".contains("float8") }
         }
     }
 }

@@ -3,6 +3,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -22,39 +23,52 @@ struct WordCount: Recipe {
         var model: String
         var path: String
         var identifiers: IdentifierPolicy?
+        var words: [String]?
         var namedFiles: [String] { [path] }
+
+        mutating func withhold(_ words: [String]) { self.words = (self.words ?? []) + words }
     }
 
     let models: [Model]
     let options: WordCountOptions
 
-    func discover(_ request: DiscoveryRequest, scope: ComputeScope) throws -> Discovery {
-        var walk = FileWalk(request: request, flag: scope.flag)
-        try walk.run()
-        let texts = walk.files.filter { $0.path.hasSuffix(".txt") }
-        let shown = options.shown.map { "\($0.key)=\($0.value)" }
-        return Discovery(
-            items: try models.flatMap { model in
-                try texts.map { file in
-                    let facts = [model.package.digest.hex, request.identifiers.rawValue, file.stamp] + shown
-                    let source = Source(
-                        model: model.package.id,
-                        path: file.path,
-                        identifiers: request.identifiers
-                    )
-                    return DiscoveredItem(
-                        key: "text:" + file.path,
-                        name: request.shownNames.itemName(file.fileName, key: file.path),
-                        model: model.package.id,
-                        source: try source.encoded,
-                        path: file.path,
-                        fingerprint: ContentDigest.of(facts.joined(separator: "\n")),
-                        inputs: [InputStamp(file.path)]
-                    )
-                }
-            },
-            notes: walk.notes
-        )
+    func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims { Claims(recipe: self, request: request) }
+
+    /// Claims text files.
+    struct Claims: InputClaims {
+        let recipe: WordCount
+        let request: DiscoveryRequest
+
+        func claim(_ file: FoundFile) -> FileClaim {
+            file.path.hasSuffix(".txt")
+                ? .member(family: nil) : .none(.discovered(FaultCode("text", "extension"), "not a text"))
+        }
+
+        func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+            for model in recipe.models {
+                for file in families.flatMap(\.self) { try items.add(try item(file, model)) }
+            }
+        }
+
+        private func item(_ file: FoundFile, _ model: Model) throws -> DiscoveredItem {
+            let facts =
+                [model.package.digest.hex, request.identifiers.rawValue, file.stamp] + recipe.options.fingerprintTexts()
+            let source = Source(model: model.package.id, path: file.path, identifiers: request.identifiers)
+            var item = DiscoveredItem(
+                key: "text:" + file.path,
+                name: request.shownNames.itemName(file.fileName, key: file.path),
+                model: model.package.id,
+                path: file.path,
+                fingerprint: ContentDigest.of(facts.joined(separator: "\n")),
+                inputs: [InputStamp(file.path)]
+            )
+            item.source = try source.encoded
+            return item
+        }
     }
 
     func sharedBytes(threads: Int) throws -> Int { 0 }
@@ -103,10 +117,10 @@ struct WordCount: Recipe {
         return try WordCountResult(
             item: item.name,
             fingerprint: item.fingerprint,
-            options: options.shown,
+            options: options.inResults,
             words: text.words.count,
             files: [try ItemFile("words.txt", in: folder)]
-        ).write(into: folder, of: text.source)
+        ).write(into: folder, [])
     }
 
     func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
@@ -123,6 +137,7 @@ struct WordCountResult: InspectableResult {
     let words: Int
     let files: [ItemFile]
     var notes: [String] = []
+    var noteCodes: [Note.Code]?
 
     var statistics: [Statistic] { [Statistic(label: "text", measure: "words", value: Double(words), unit: "1")] }
 

@@ -4,6 +4,7 @@ import NocturneBatch
 import NocturneInference
 import NocturneJournal
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// Counting the words of text files, as a registry lists it: what a newcomer writes to add a kind of model.
@@ -11,7 +12,6 @@ enum WordCountKind: RecipeKind {
     static let task = "word-count"
     static let purpose = "count words"
     static let settings: (any ModelSettings.Type)? = WordCountSettings.self
-    static let arguments: [any RecipeArguments.Type] = [WordCountArguments.self]
 
     static let resultSchema = JSONSchema(
         own: Array(
@@ -24,10 +24,6 @@ enum WordCountKind: RecipeKind {
             """.utf8
         )
     )
-
-    static func options(from arguments: ParsedRecipeArguments, hasModels: Bool) throws -> WordCountOptions? {
-        hasModels ? WordCountOptions(onlyDistinct: arguments[WordCountArguments.self].distinctWords) : nil
-    }
 
     static func make(_ models: [ChosenModel], options: WordCountOptions) throws -> any Recipe {
         WordCount(
@@ -70,25 +66,12 @@ struct WordCountSettings: ModelSettings {
     }
 }
 
-struct WordCountOptions: RecipeOptions {
-    var onlyDistinct = false
-
-    var shown: [String: String] { onlyDistinct ? ["distinct-words": "yes"] : [:] }
-
-    init() {}
-
-    init(onlyDistinct: Bool) { self.onlyDistinct = onlyDistinct }
-
-    init?(_ options: OptionsOfVersion1) throws(OptionValueError) {
-        self.init(onlyDistinct: try options.flag("distinct-words"))
-    }
-}
-
-struct WordCountArguments: RecipeArguments {
+struct WordCountOptions: OptionSection, RecipeOptions {
     static let title = "Counting of words"
 
-    @Flag(help: "Count every word once.")
-    var distinctWords = false
+    var onlyDistinct = false
 
-    var given: [String] { distinctWords ? ["--distinct-words"] : [] }
+    static let options: [Entry] = [
+        Entry("distinct-words", \.onlyDistinct, "Count every word once.")
+    ]
 }

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipeSupport
 import NocturneRecipes
@@ -42,7 +43,7 @@ struct ExistingLabelsTests {
             #expect(labels.map { $0["touchesBorder"] as? Bool } == [false, false])
             #expect((try bench.result(item)["image"] as? [String: Any])?["files"] as? Int == 24)
             for name in ["kidney", "Liver___left"] {
-                #expect(try !STLReader.read(at: folder + "/meshes/\(name).stl").mesh.isEmpty)
+                #expect(try !STLFormat.contents(at: folder + "/meshes/\(name).stl").mesh.isEmpty)
             }
             let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
             #expect(!text.contains(bench.batch.folder.path) && !text.contains("Nobody"))
@@ -54,12 +55,25 @@ struct ExistingLabelsTests {
         #expect(table.contains("Liver / left") && table.contains("intensityMedian"))
     }
 
+    @Test("Names in other scripts are those of the labels; their files are named after the values")
+    func otherScripts() async throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(2, 1, 6), (9, 2, 8)])
+        try bench.writeSegmentation(drawn, named: ["肝脏", "селезёнка"], to: "in/seg.dcm")
+        try await bench.run()
+        #expect(try bench.labels("seg").map { $0["name"] as? String } == ["肝脏", "селезёнка"])
+        let meshes = FileSystem.entries(bench.batch.output.item("seg") + "/meshes")
+        #expect(meshes == ["label-1.stl", "label-2.stl"])
+        let table = try String(contentsOfFile: bench.batch.output.statistics, encoding: .utf8)
+        #expect(table.contains("肝脏") && table.contains("селезёнка"))
+    }
+
     @Test("Regions that overlap are whole, in label maps of their own")
     func overlapping() async throws {
         let bench = try LabelBench()
         let regions = try [(2, UInt16(1), 10), (5, UInt16(1), 10)].map { try bench.labels([$0]) }
         try bench.writeStructureSet([("outer", regions[0]), ("inner", regions[1])], to: "in/rt.dcm")
-        try await bench.run(ExistingLabelsOptions(meshes: .none))
+        try await bench.run(ExistingLabelsOptions(given: ["meshes": "none"]))
         #expect(try bench.faults("rt") == [])
         let labels = try bench.labels("rt")
         #expect(labels.map { $0["file"] as? String } == ["segmentation.nii.gz", "segmentation-2.nii.gz"])
@@ -90,6 +104,47 @@ struct ExistingLabelsTests {
         }
     }
 
+    @Test(
+        "An object that names an absent series is put on the only image in its frame of reference, with a note",
+        arguments: [["7"], ["7", "8"]]
+    )
+    func absentSeries(numbers: [String]) async throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(2, 1, 6)])
+        try FileManager.default.createDirectory(at: bench.batch.folder("other"), withIntermediateDirectories: true)
+        try bench.writeSegmentation(drawn, named: ["kidney"], to: "other/seg.dcm")
+        try bench.writeStructureSet([("kidney", drawn)], to: "other/rt.dcm")
+        // Images of other series and instances, whose numbers have as many digits.
+        for number in numbers {
+            for k in 0..<bench.shape.z {
+                var bytes = try Data(contentsOf: bench.batch.folder("in/ct/\(k).dcm"))
+                var start = bytes.startIndex
+                while let place = bytes.range(of: Data("1.2.3.4".utf8), in: start..<bytes.endIndex) {
+                    bytes.replaceSubrange(place, with: Data("1.2.3.\(number)".utf8))
+                    start = place.upperBound
+                }
+                try bench.batch.folder.write(Array(bytes), to: "other/\(number)/\(k).dcm")
+            }
+        }
+        try await bench.run(inputs: [bench.batch.folder("other").path])
+        for item in ["seg", "rt"] {
+            let label = try #require(try bench.labels(item).first)
+            let notes = try bench.result(item)["notes"] as? [String] ?? []
+            guard numbers.count == 1 else {
+                #expect(label["intensity"] is NSNull)
+                #expect(notes.contains { $0.contains("2 series could be the source images") })
+                continue
+            }
+            // Voxels 4 to 7 lie in the ones of the CT.
+            let mean = try #require((label["intensity"] as? [String: Any])?["mean"] as? Double)
+            #expect(abs(mean - 64.0 / 216) < 1e-6)
+            #expect(notes.contains { $0.hasPrefix("the series that it names is not among the inputs") })
+            let path = bench.batch.output.item(item) + "/segmentation.nii.gz"
+            let (_, map) = try NIfTIReader.readLabels(at: path, scope: .serial())
+            #expect(map.geometry.matches(bench.geometry))
+        }
+    }
+
     @Test("A segmentation of a microscopic slide is skipped with the reason, and nothing fails")
     func slide() async throws {
         let bench = try LabelBench()
@@ -113,7 +168,7 @@ struct ExistingLabelsTests {
         try bench.writeSegmentation(try bench.labels([(5, 1, 6)]), named: ["kidney"], to: "in/seg.dcm")
         let recipe = ExistingLabels()
         func fingerprint() throws -> String {
-            let found = try recipe.discover(DiscoveryRequest(inputs: [bench.batch.input]), scope: .serial())
+            let found = try recipe.search(DiscoveryRequest(inputs: [bench.batch.input]))
             return try #require(found.items.first { $0.problem == nil }).fingerprint.hex
         }
         try await bench.run()
@@ -132,9 +187,6 @@ struct ExistingLabelsTests {
         #expect(try fingerprint() != first)
         try FileSystem.write(folder + "/preview.png", [1, 2, 3])
         #expect(try recipe.recognize(folder: folder, fingerprint: first) == nil)
-        let options = ExistingLabelsOptions(meshes: .obj, frame: .ras)
-        #expect(try ExistingLabelsOptions(OptionsOfVersion1(options.shown)) == options)
-        #expect(try ExistingLabelsOptions(OptionsOfVersion1(["meshes": "obj"])) == nil)
     }
 
     @Test("Beside a model, each takes its own; alone, what is no object is set aside once a series")
@@ -145,27 +197,36 @@ struct ExistingLabelsTests {
         try bench.writeStructureSet([("kidney", drawn)], to: "in/rt.dcm")
         try bench.batch.folder.write("text", to: "in/notes.txt")
         let request = DiscoveryRequest(inputs: [bench.batch.input])
-        let own = try ExistingLabels().discover(request, scope: .serial())
-        let volumes = try bench.batch.recipe().discover(request, scope: .serial())
-        func words(_ discovery: Discovery) -> [String] {
-            discovery.items.map { item in
+        let (own, volumes) = (ExistingLabels(), try bench.batch.recipe())
+        func words(_ recipes: [any Recipe]) throws -> [String] {
+            try search(recipes, request).items.map { item in
                 let name = (item.path as NSString).lastPathComponent
                 return item.problem == nil ? "\(name) \(item.model)" : "\(name) aside"
             }.sorted()
         }
         #expect(
-            words(Discovery.merged([volumes, own])) == [
+            try words([volumes, own]) == [
                 "ct threshold", "notes.txt aside", "rt.dcm existing-labels", "seg.dcm existing-labels",
             ]
         )
         #expect(
-            words(Discovery.merged([own])) == [
+            try words([own]) == [
                 "ct aside", "notes.txt aside", "rt.dcm existing-labels", "seg.dcm existing-labels",
             ]
         )
         #expect(
-            words(Discovery.merged([volumes])) == ["ct threshold", "notes.txt aside", "rt.dcm aside", "seg.dcm aside"]
+            try words([volumes]) == ["ct threshold", "notes.txt aside", "rt.dcm aside", "seg.dcm aside"]
         )
+    }
+
+    @Test(
+        "What is no object is set aside once a folder, whatever series lie in it",
+        .enabled(if: SharedData.folder != nil)
+    )
+    func severalSeries() throws {
+        guard let folder = SharedData.url("pydicom-dicomdir") else { return }
+        let paths = try ExistingLabels().search(DiscoveryRequest(inputs: [folder.path])).items.map(\.path)
+        #expect(paths.contains { $0.hasSuffix("98892003/MR2") } && Set(paths).count == paths.count)
     }
 
     @Test("A DICOM segmentation is a reference: by name, by number, or with a note")
@@ -176,14 +237,16 @@ struct ExistingLabelsTests {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try bench.writeSegmentation(try bench.labels([(4, 1, 8)]), named: [label], to: "\(name)/ct.dcm")
             let output = OutputFolder(bench.batch.folder("out-" + name).path)
-            try await bench.batch.run(SegmentationOptions(meshes: .none, comparePath: path), output: output)
+            try await bench.batch.run(SegmentationOptions(given: ["meshes": "none", "compare": path]), output: output)
             let data = try Data(contentsOf: URL(fileURLWithPath: output.item("ct") + "/result.json"))
             let result = try JSONSerialization.jsonObject(with: data) as? [String: Any]
             let compared = (result?["comparison"] as? [String: Any])?["labels"] as? [[String: Any]]
             #expect(compared?.first?["dice"] as? Double == 1)
         }
         try bench.writeStructureSet([("above", try bench.labels([(4, 1, 8)]))], to: "named/ct.dcm")
-        try await bench.batch.run(SegmentationOptions(meshes: .none, comparePath: bench.batch.folder("named").path))
+        try await bench.batch.run(
+            SegmentationOptions(given: ["meshes": "none", "compare": bench.batch.folder("named").path])
+        )
         let data = try Data(contentsOf: URL(fileURLWithPath: bench.batch.output.item("ct") + "/result.json"))
         #expect(String(decoding: data, as: UTF8.self).contains("not compared with ct.dcm"))
     }
@@ -192,11 +255,11 @@ struct ExistingLabelsTests {
     func endlessWindow() throws {
         let bench = try LabelBench(window: ("-1.7e308", "1.7e308"))
         let request = DiscoveryRequest(inputs: [bench.batch.input])
-        let items = try bench.batch.recipe().discover(request, scope: .serial()).items
+        let items = try bench.batch.recipe().search(request).items
         #expect(items.count == 1 && items.first?.problem == nil)
         #expect(items.first?.source.contains("\"window\"") == false)
         let usual = try LabelBench(window: ("40", "400"))
-        let others = try usual.batch.recipe().discover(DiscoveryRequest(inputs: [usual.batch.input]), scope: .serial())
+        let others = try usual.batch.recipe().search(DiscoveryRequest(inputs: [usual.batch.input]))
         #expect(others.items.first?.source.contains("\"window\"") == true)
     }
 
@@ -204,7 +267,7 @@ struct ExistingLabelsTests {
     func decoderOfLargeSlices() throws {
         let bench = try LabelBench()
         let recipe = try bench.batch.recipe()
-        let found = try recipe.discover(DiscoveryRequest(inputs: [bench.batch.input]), scope: .serial())
+        let found = try recipe.search(DiscoveryRequest(inputs: [bench.batch.input]))
         let source = try #require(found.items.first).source
         func planned(_ source: String) throws -> Int? {
             try recipe.plan(source: source, threads: 2, lean: false).buffers.first { $0.name == "decoder" }?.bytes

@@ -3,8 +3,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneOutput
 import NocturnePhotos
 import NocturnePostprocess
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -38,9 +40,9 @@ struct LabelBench {
     struct Missing: Error {}
 
     static let colors = [
-        DICOMDisplayColor(red: 200, green: 30, blue: 60), DICOMDisplayColor(red: 20, green: 130, blue: 60),
+        LabelColor(red: 200, green: 30, blue: 60), LabelColor(red: 20, green: 130, blue: 60),
     ]
-    static let code = DICOMCode(scheme: "SCT", value: "64033007", meaning: "Kidney")
+    static let code = CodedConcept(scheme: "SCT", value: "64033007", meaning: "Kidney")
     private let maker = DICOMObjectMaker(software: "test", algorithm: "test", description: "Test")
 
     /// Boxes by their lower corners, values and edges.
@@ -68,9 +70,7 @@ struct LabelBench {
         try DICOMSegmentationWriter.write(
             labels,
             segments: segments,
-            sources: slices,
-            maker: maker,
-            fingerprint: ContentDigest.of(path),
+            from: DICOMObjectOrigin(sources: slices, maker: maker, fingerprint: ContentDigest.of(path)),
             to: batch.folder(path).path,
             scope: .serial()
         )
@@ -91,9 +91,7 @@ struct LabelBench {
         _ = try DICOMStructureSetWriter.write(
             contoured,
             geometry: geometry,
-            sources: slices,
-            maker: maker,
-            fingerprint: ContentDigest.of(path),
+            from: DICOMObjectOrigin(sources: slices, maker: maker, fingerprint: ContentDigest.of(path)),
             to: batch.folder(path).path,
             flag: CancellationFlag()
         )
@@ -107,10 +105,8 @@ struct LabelBench {
         let description = BatchDescription(
             version: "0.0.0",
             models: [],
-            options: options.shown,
+            options: options.recorded,
             inputs: inputs ?? [batch.input],
-            include: [],
-            exclude: [],
             modelPaths: []
         )
         return try await BatchEngine(

@@ -3,6 +3,8 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 import NocturneTestSupport
@@ -115,7 +117,7 @@ struct LabelMapTests {
         #expect((result["source"] as? [String: Any])?["kind"] as? String == "labelMap")
         #expect((result["image"] as? [String: Any])?["files"] as? Int == 1)
         let folder = bench.batch.output.item("a")
-        #expect(try !STLReader.read(at: folder + "/meshes/label_7.stl").mesh.isEmpty)
+        #expect(try !STLFormat.contents(at: folder + "/meshes/label_7.stl").mesh.isEmpty)
         let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
         #expect(!text.contains(bench.batch.folder.path))
     }
@@ -130,7 +132,7 @@ struct LabelMapTests {
 
         let other = try LabelMapTests()
         try other.write("in/m_seg.nii.gz", names: [NIfTILabel(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
-        var options = ExistingLabelsOptions(meshes: .none)
+        var options = try ExistingLabelsOptions(given: ["meshes": "none"])
         options.namesFile = try other.bench.batch.folder.write(#"{"7": "spleen", "3": "gut"}"#, to: "names.json").path
         try await other.bench.run(options)
         #expect(try other.bench.labels("m_seg").map { $0["name"] as? String } == ["gut", "spleen"])

@@ -3,6 +3,9 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -63,10 +66,8 @@ struct IsosurfaceBench {
                 description: BatchDescription(
                     version: "0.0.0",
                     models: [],
-                    options: options.shown,
+                    options: options.recorded,
                     inputs: [batch.input],
-                    include: [],
-                    exclude: [],
                     modelPaths: []
                 ),
                 resources: ResourceLimits(
@@ -96,7 +97,7 @@ struct IsosurfaceBench {
         return try JSONSchema(Data(contentsOf: schema)).faults(in: Data(contentsOf: url))
     }
 
-    func discovered(_ options: IsosurfaceOptions) throws -> Discovery {
-        try Isosurfaces(options: options).discover(DiscoveryRequest(inputs: [batch.input]), scope: .serial())
+    func discovered(_ options: IsosurfaceOptions) throws -> (items: [DiscoveredItem], notes: [String]) {
+        try Isosurfaces(options: options).search(DiscoveryRequest(inputs: [batch.input]))
     }
 }

@@ -4,6 +4,8 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
@@ -13,15 +15,14 @@ import Testing
 
 @Suite("Options and plans of isosurfaces")
 struct IsosurfaceOptionsTests {
-    @Test("Values are sorted, each once, and read back from both forms")
+    @Test("Values are sorted, each once, and read back")
     func values() throws {
-        let options = IsosurfaceOptions(values: [300, -200, 0.5, 300, -0.0], meshes: .none, fixesTilt: true)
+        let options = try IsosurfaceOptions(given: [
+            "isosurface": "300,-200,0.5,300,-0.0", "meshes": "none", "fix-tilt": "yes",
+        ])
         #expect(options.values == [-200, 0, 0.5, 300])
-        #expect(options.shown["isosurface"] == "-200,0,0.5,300" && options.shown["fix-tilt"] == "yes")
-        #expect(try IsosurfaceOptions(OptionsOfVersion1(options.shown)) == options)
-        #expect(try IsosurfaceOptions(recorded: JSONValue(encoding: options)) == options)
-        #expect(try IsosurfaceOptions(OptionsOfVersion1(["meshes": "obj"])) == nil)
-        #expect(throws: OptionValueError.self) { try IsosurfaceOptions(OptionsOfVersion1(["isosurface": "skin"])) }
+        #expect(options.recorded["isosurface"] == "-200,0,0.5,300" && options.recorded["fix-tilt"] == "yes")
+        #expect(try IsosurfaceOptions(recorded: options.recorded) == options)
     }
 
     @Test("The command line takes up to eight values, negative ones too, without a model")
@@ -32,8 +33,7 @@ struct IsosurfaceOptionsTests {
         let described = try description("--isosurface", "300", "--isosurface", "-200", "--meshes", "ply")
         #expect(described.options["isosurface"] == "-200,300" && described.options["meshes"] == "ply")
         let recipe = try #require(try LoadedModels.recipes(described).first as? Isosurfaces)
-        let ply = try #require(MeshSelection(rawValue: "ply"))
-        #expect(recipe.options == IsosurfaceOptions(values: [-200, 300], meshes: ply))
+        #expect(try recipe.options == IsosurfaceOptions(given: ["isosurface": "-200,300", "meshes": "ply"]))
         #expect(try description("--isosurface=-1", "--fix-tilt").options["fix-tilt"] == "yes")
         let both = try description("--isosurface", "1", "--existing-labels")
         #expect(both.options["isosurface"] == "1" && both.options["existing-labels"] == "yes")
@@ -44,8 +44,8 @@ struct IsosurfaceOptionsTests {
             #expect(throws: (any Error).self) { try BatchArguments.parse(["in"] + arguments) }
         }
         let nine = (1...9).flatMap { ["--isosurface", "\($0)"] }
-        #expect(throws: (any Error).self) { try BatchArguments.parse(["in"] + nine) }
-        #expect(throws: Never.self) { try BatchArguments.parse(["in"] + nine.dropLast(2)) }
+        #expect(throws: ValidationError.self) { try BatchArguments.parse(["in"] + nine).check() }
+        #expect(throws: Never.self) { try BatchArguments.parse(["in"] + nine.dropLast(2)).check() }
         #expect { try description() } throws: { "\($0)".contains("--isosurface") }
     }
 
@@ -53,7 +53,7 @@ struct IsosurfaceOptionsTests {
     func plan() throws {
         let bench = try IsosurfaceBench()
         try bench.addBall()
-        let options = IsosurfaceOptions(values: [1])
+        let options = try IsosurfaceOptions(given: ["isosurface": "1"])
         let recipe = Isosurfaces(options: options)
         let source = try #require(try bench.discovered(options).items.first).source
         let plan = try recipe.plan(source: source, threads: 2, lean: false)

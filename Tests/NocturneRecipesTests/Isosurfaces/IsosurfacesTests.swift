@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
@@ -17,7 +18,7 @@ struct IsosurfacesTests {
     func ball() async throws {
         let bench = try IsosurfaceBench()
         try bench.addBall()
-        let outcome = try await bench.run(IsosurfaceOptions(values: [400, 350.5]))
+        let outcome = try await bench.run(IsosurfaceOptions(given: ["isosurface": "400,350.5"]))
         #expect(outcome.counts.completed == 1 && outcome.counts.inputs == 1)
         #expect(try bench.faults("ball") == [])
         let surfaces = try bench.surfaces("ball")
@@ -36,7 +37,7 @@ struct IsosurfacesTests {
             let mesh = try #require(surface["mesh"] as? [String: Any])
             let name = try #require(surface["name"] as? String)
             #expect(mesh["file"] as? String == "meshes/\(name).stl" && mesh["frame"] as? String == "LPS")
-            let read = try STLReader.read(at: folder + "/meshes/\(name).stl")
+            let read = try STLFormat.contents(at: folder + "/meshes/\(name).stl")
             #expect(read.frame == .lps && read.mesh.triangles.count == surface["triangles"] as? Int)
             let centre = SIMD3<Double>(middle[0], middle[1], middle[2])
             #expect(read.mesh.vertices.allSatisfy { abs(length(SIMD3<Double>($0) - centre) - radius) < 0.05 })
@@ -53,7 +54,7 @@ struct IsosurfacesTests {
     func verification() async throws {
         let bench = try IsosurfaceBench()
         try bench.addBall()
-        try await bench.run(IsosurfaceOptions(values: [400, 450]))
+        try await bench.run(IsosurfaceOptions(given: ["isosurface": "400,450"]))
         let batch = VerifiedBatch(output: bench.batch.output, by: bench.batch)
         #expect(try await batch.faults() == [])
         let whole = try FileSystem.read(batch.url("ball/meshes/400.stl").path)
@@ -69,7 +70,7 @@ struct IsosurfacesTests {
         try await batch.recordAnew("ball")
         let faults = try await batch.faults()
         #expect(faults.contains("ball/meshes/400.stl: is not closed"), "\(faults)")
-        #expect(faults.contains { $0.contains("triangles, result.json says") }, "\(faults)")
+        #expect(faults.contains { $0.contains("triangles, result.json states") }, "\(faults)")
         // The surface of another value.
         try FileSystem.write(
             batch.url("ball/meshes/400.stl").path,
@@ -83,7 +84,7 @@ struct IsosurfacesTests {
     func wholeNumbers() async throws {
         let bench = try IsosurfaceBench()
         try bench.add("steps.nii") { Float((30 - length($0)).rounded()) }
-        try await bench.run(IsosurfaceOptions(values: [20, 25], meshes: .obj, frame: .ras))
+        try await bench.run(IsosurfaceOptions(given: ["isosurface": "20,25", "meshes": "obj", "frame": "ras"]))
         #expect(try await VerifiedBatch(output: bench.batch.output, by: bench.batch).faults() == [])
         let surface = try #require(try bench.surfaces("steps").first)
         #expect((surface["mesh"] as? [String: Any])?["file"] as? String == "meshes/20.obj")
@@ -94,7 +95,7 @@ struct IsosurfacesTests {
     func notes() async throws {
         let bench = try IsosurfaceBench()
         try bench.add("x.nii") { point in point.x < -18 ? .nan : Float(point.x) }
-        try await bench.run(IsosurfaceOptions(values: [-5, 0, 1000], meshes: .none, preview: .none))
+        try await bench.run(IsosurfaceOptions(given: ["isosurface": "-5,0,1000", "meshes": "none", "preview": "none"]))
         #expect(try bench.faults("x") == [])
         let surfaces = try bench.surfaces("x")
         #expect(surfaces.map { $0["status"] as? String } == ["touchesBorder", "touchesBorder", "absent"])
@@ -113,8 +114,7 @@ struct IsosurfacesTests {
     func series() async throws {
         let labels = try LabelBench()
         let bench = IsosurfaceBench(batch: labels.batch)
-        let scene = try #require(MeshSelection(rawValue: "glb"))
-        try await bench.run(IsosurfaceOptions(values: [0.5, 1], meshes: scene))
+        try await bench.run(IsosurfaceOptions(given: ["isosurface": "0.5,1", "meshes": "glb"]))
         #expect(try bench.faults("ct") == [])
         #expect(try bench.result("ct")["unit"] as? String == "HU")
         let surfaces = try bench.surfaces("ct")
@@ -134,7 +134,7 @@ struct IsosurfacesTests {
         let bench = try IsosurfaceBench()
         try bench.addBall("a.nii")
         try bench.add("b.nii") { Float($0.x * $0.y) }
-        let options = IsosurfaceOptions(values: [30, 420])
+        let options = try IsosurfaceOptions(given: ["isosurface": "30,420"])
         try await bench.run(options, threads: 1)
         let tree = try bench.batch.tree()
         let other = OutputFolder(bench.batch.folder("other").path)
@@ -148,10 +148,11 @@ struct IsosurfacesTests {
         #expect(try recipe.recognize(folder: folder, fingerprint: first)?.files.count == 4)
         #expect(try recipe.recognize(folder: folder, fingerprint: String(first.reversed())) == nil)
         let others = [
-            IsosurfaceOptions(values: [30, 421]), IsosurfaceOptions(values: options.values, meshes: .obj),
-            IsosurfaceOptions(values: options.values, preview: .slices),
+            ["isosurface": "30,421"], ["isosurface": "30,420", "meshes": "obj"],
+            ["isosurface": "30,420", "preview": "slices"],
         ]
-        for options in others {
+        for given in others {
+            let options = try IsosurfaceOptions(given: given)
             #expect(try #require(try bench.discovered(options).items.first).fingerprint.hex != first)
         }
         try FileSystem.write(folder + "/meshes/420.stl", [1, 2, 3])
@@ -164,7 +165,7 @@ struct IsosurfacesTests {
         var dice = SplitMix64(seed: 4)
         try bench.add("noise.nii", shape: VolumeShape(x: 110, y: 110, z: 110)) { _ in Float(dice.unit()) }
         try bench.addBall()
-        let outcome = try await bench.run(IsosurfaceOptions(values: [0.5], preview: .none))
+        let outcome = try await bench.run(IsosurfaceOptions(given: ["isosurface": "0.5", "preview": "none"]))
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1)
         let items = try await Journal.with(path: bench.batch.output.journal) { try await $0.items() }
         let reason = try #require(items.first { $0.name == "noise" }?.reason)
@@ -180,14 +181,13 @@ struct IsosurfacesTests {
         try bench.addBall()
         try bench.batch.folder.write("text", to: "in/notes.txt")
         let request = DiscoveryRequest(inputs: [bench.batch.input])
-        let own = try bench.discovered(IsosurfaceOptions(values: [1]))
-        let volumes = try bench.batch.recipe().discover(request, scope: .serial())
-        let labels = try ExistingLabels().discover(request, scope: .serial())
-        func names(_ discovery: Discovery) -> [String] {
-            discovery.items.map { $0.problem == nil ? $0.name : "aside" }.sorted()
+        let own = try Isosurfaces(options: IsosurfaceOptions(given: ["isosurface": "1"]))
+        let volumes = try bench.batch.recipe()
+        func names(_ recipes: [any Recipe]) throws -> [String] {
+            try search(recipes, request).items.map { $0.problem == nil ? $0.name : "aside" }.sorted()
         }
-        #expect(names(Discovery.merged([own])) == ["aside", "ball"])
-        #expect(names(Discovery.merged([labels, own])) == ["aside", "ball"])
-        #expect(names(Discovery.merged([volumes, own])) == ["aside", "ball@isosurface", "ball@threshold"])
+        #expect(try names([own]) == ["aside", "ball"])
+        #expect(try names([ExistingLabels(), own]) == ["aside", "ball"])
+        #expect(try names([volumes, own]) == ["aside", "ball", "ball@threshold"])
     }
 }

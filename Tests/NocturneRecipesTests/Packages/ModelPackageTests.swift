@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
+import NocturneNumerics
 import NocturnePostprocess
 import NocturneSystem
 import NocturneTestSupport
@@ -26,7 +27,7 @@ struct ModelPackageTests {
                 package.channels == [
                     ModelChannel(
                         name: "CT",
-                        normalization: .ct(lowerBound: -200, upperBound: 600, mean: 50.5, standardDeviation: 120.25)
+                        normalizations: [.ct(lower: -200, upper: 600, mean: 50.5, deviation: 120.25)]
                     )
                 ]
             )
@@ -40,17 +41,17 @@ struct ModelPackageTests {
             #expect(settings.levels.count == 1 && settings.output == .classes)
             #expect(level.orientation == .ras && level.spacing == [3, 1.5, 2])
             #expect(level.patchSize == [64, 48, 32] && level.tileStep == 0.5 && !level.isPlanar)
-            #expect(level.mirroringAxes == [0, 2] && level.cropToNonzero)
-            #expect(level.imageResampling.order == 1 && level.imageResampling.separateZ == .never)
+            #expect(level.mirroringAxes == [0, 2] && level.crop != nil && level.crop?.above == nil)
+            #expect(level.imageResampling.order == .linear && level.imageResampling.separateZ == .never)
             #expect(level.logitsResampling.method == .torch)
             #expect(level.networks == ["nets/network.onnx"])
-            #expect(settings.postprocessing.keepLargest == [["left_kidney"]])
-            #expect(settings.postprocessing.fillHoles == ["bladder"])
-            #expect(settings.postprocessing.minimumVolumeMm3 == ["bladder": 100])
+            #expect(settings.postprocessing.keepLargest == [[1]])
+            #expect(settings.postprocessing.fillHoles == [7])
+            #expect(settings.postprocessing.minimumVolumeMm3 == [7: 100])
             #expect(
                 settings.postprocessing.morphology == [
-                    MorphologySettings(operation: .close, labels: ["bladder"], millimetres: 2.5),
-                    MorphologySettings(operation: .smooth, labels: ["left_kidney", "bladder"], millimetres: 1),
+                    MorphologyStep(.close, labels: [7], millimetres: 2.5),
+                    MorphologyStep(.smooth, labels: [1, 7], millimetres: 1),
                 ]
             )
         }
@@ -69,13 +70,13 @@ struct ModelPackageTests {
         try TemporaryFolder.with { place in
             let package = try ModelPackage.checked(folder: PackageBuilder.write(sparse, into: place))
             #expect(package.modalities == [] && package.description == "")
-            #expect(package.channels[0].normalization == .zScore(usesMask: false))
+            #expect(package.channels[0].normalizations == [.zScore(usesMask: false)])
             let settings = try VolumeSegmentationSettings(package)
             let level = settings.levels[0]
             #expect(level.orientation == .stored && level.spacing == nil && level.tileStep == 0.5)
-            #expect(level.mirroringAxes == [] && !level.cropToNonzero && level.transpose == [0, 1, 2])
-            #expect(level.imageResampling.order == 3 && level.imageResampling.separateZ == .auto)
-            #expect(level.logitsResampling.order == 1 && level.logitsResampling.orderZ == 0)
+            #expect(level.mirroringAxes == [] && level.crop == nil && level.transpose == [0, 1, 2])
+            #expect(level.imageResampling.order == .cubic && level.imageResampling.separateZ == .auto)
+            #expect(level.logitsResampling.order == .linear && level.logitsResampling.orderZ == .nearest)
             #expect(
                 level.tiling == TilingSettings() && !level.normalizesAfterResampling && !level.resamplesProbabilities
             )
@@ -83,11 +84,21 @@ struct ModelPackageTests {
         }
     }
 
+    @Test("a label may have a title in any script")
+    func title() throws {
+        try TemporaryFolder.with { place in
+            let text = try PackageBuilder.document(changing: "labels.1.title", to: "\"膀胱\"")
+            let package = try ModelPackage.checked(folder: PackageBuilder.write(text, into: place))
+            #expect(package.labels.map(\.title) == [nil, "膀胱"])
+            #expect(package.labels[1].name == "bladder")
+        }
+    }
+
     @Test("a cascade has two levels, and slices get a third axis")
     func cascade() throws {
         let section = """
             {"patchSize": [64, 32], "spacing": [1.5, 2], "mirroringAxes": [0, 1], "transpose": [2, 0, 1],
-             "networks": ["nets/network.onnx"], "output": "regions",
+             "networks": ["nets/network.onnx"], "output": "regions", "threshold": 0.25,
              "postprocessing": {"keepLargest": [["left_kidney", "bladder"], "bladder"]},
              "previousStage": {"patchSize": [8, 16, 24], "spacing": [3, 3, 3], "networks": ["nets/network.onnx"],
                "oneHotLabels": [7, 1], "normalizations": [{"scheme": "zScore", "useMask": true}]}}
@@ -98,10 +109,10 @@ struct ModelPackageTests {
             let settings = try VolumeSegmentationSettings(package)
             try #require(settings.levels.count == 2)
             let (first, last) = (settings.levels[0], settings.levels[1])
-            #expect(settings.output == .regions)
-            #expect(settings.postprocessing.keepLargest == [["left_kidney", "bladder"], ["bladder"]])
+            #expect(settings.output == .regions(threshold: 0.25))
+            #expect(settings.postprocessing.keepLargest == [[1, 7], [7]])
             #expect(first.patchSize == [8, 16, 24] && first.oneHotLabels == [] && first.inputChannels == 1)
-            #expect(first.normalizations == [.zScore(usesMask: true)])
+            #expect(first.normalizations == [[.zScore(usesMask: true)]])
             #expect(last.isPlanar && last.patchSize == [1, 64, 32] && last.spacing == [nil, 1.5, 2])
             #expect(last.mirroringAxes == [1, 2] && last.transpose == [2, 0, 1])
             #expect(last.oneHotLabels == [7, 1] && last.inputChannels == 3)
@@ -125,19 +136,23 @@ struct ModelPackageTests {
             #expect(level.tiling.weights == .centredGaussian && level.normalizesAfterResampling)
             #expect(level.imageResampling.method == .monai && level.resamplesProbabilities)
         }
-        let schemes: [(String, IntensityNormalization)] = [
-            (#"{"scheme": "zScore", "nonzero": true}"#, .zScoreOfNonzero),
-            (#"{"scheme": "linear", "mean": 3, "standardDeviation": 2}"#, .linear(mean: 3, standardDeviation: 2)),
+        let schemes: [(String, [Normalization])] = [
+            (#"{"scheme": "zScore", "nonzero": true}"#, [.zScoreOfNonzero]),
+            (#"{"scheme": "linear", "mean": 3, "standardDeviation": 2}"#, [.linear(mean: 3, deviation: 2)]),
             (
                 #"{"scheme": "rescale", "lowerBound": -1, "upperBound": 1}"#,
-                .rescale(lowerBound: -1, upperBound: 1)
+                [.rescale(lower: -1, upper: 1)]
+            ),
+            (
+                #"[{"scheme": "quantiles", "lower": 0.01, "upper": 0.99, "clip": true}, {"scheme": "zScore", "nonzero": true}]"#,
+                [.quantiles(lower: 0.01, upper: 0.99, clips: true), .zScoreOfNonzero]
             ),
         ]
         for (text, scheme) in schemes {
             try TemporaryFolder.with { place in
                 let text = try PackageBuilder.document(changing: "channels.0.normalization", to: text)
                 let package = try ModelPackage.checked(folder: PackageBuilder.write(text, into: place))
-                #expect(package.channels[0].normalization == scheme)
+                #expect(package.channels[0].normalizations == scheme)
             }
         }
     }

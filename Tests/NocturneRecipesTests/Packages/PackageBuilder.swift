@@ -80,6 +80,29 @@ struct PackageBuilder {
 }
 
 extension PackageBuilder {
+    /// Writes a package of the fixtures with changes.
+    /// - Parameter change: of the document without its section, and of the section.
+    /// - Returns: the path of the package, in the folder `variant`.
+    static func variant(
+        of fixture: String,
+        task: String = "volume-segmentation",
+        section: String = "volumeSegmentation",
+        in place: TemporaryFolder,
+        _ change: (_ document: inout [String: Any], _ section: inout [String: Any]) -> Void
+    ) throws -> String {
+        let source = Fixtures.url(fixture).path
+        let text = Data(try FileSystem.read(source + "/model.json"))
+        guard var document = try JSONSerialization.jsonObject(with: text) as? [String: Any],
+            var own = document.removeValue(forKey: section) as? [String: Any]
+        else { return "" }
+        change(&document, &own)
+        document["task"] = task
+        document["volumeSegmentation"] = own
+        try place.write(Array(try JSONSerialization.data(withJSONObject: document)), to: "variant/model.json")
+        try place.write(try FileSystem.read(source + "/network.onnx"), to: "variant/network.onnx")
+        return place("variant").path
+    }
+
     /// The entry of `files` once more.
     static let fileEntry = #"{"path": "nets/network.onnx", "sha256": "\#(digest(network))", "bytes": 20}"#
 }

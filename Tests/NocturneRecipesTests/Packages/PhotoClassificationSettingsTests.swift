@@ -1,4 +1,5 @@
 import Foundation
+import NocturneCore
 import NocturneInference
 import NocturnePhotos
 import NocturneSystem

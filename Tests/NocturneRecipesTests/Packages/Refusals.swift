@@ -84,12 +84,14 @@ extension Refusal {
         Refusal("labels.1.name", "\".hidden\"", .invalidValue, "labels[1].name"),
         Refusal("labels.1.name", "\"a/b\"", .invalidValue, "labels[1].name"),
         Refusal("labels.1.name", "\"Blase ü\"", .invalidValue, "labels[1].name"),
+        Refusal("labels.1.title", "\"\"", .invalidValue, "labels[1].title"),
+        Refusal("labels.1.title", "\"two\\nlines\"", .invalidValue, "labels[1].title"),
         Refusal("labels.1.color", "\"red\"", .invalidValue, "labels[1].color"),
         Refusal("labels.1.color", "\"#12345\"", .invalidValue, "labels[1].color"),
         Refusal("labels.1.color", "\"#+12345\"", .invalidValue, "labels[1].color"),
         Refusal("labels.0.code.meaning", nil, .missingKey, "labels[0].code.meaning"),
         Refusal(volume, nil, .missingKey, volume),
-        Refusal("\(volume).orientation", "\"LPS\"", .invalidValue, "\(volume).orientation"),
+        Refusal("\(volume).orientation", "\"LPI\"", .invalidValue, "\(volume).orientation"),
         Refusal("\(volume).spacing", "[1, 1]", .invalidValue, "\(volume).spacing"),
         Refusal("\(volume).spacing", "[1, 0, 1]", .invalidValue, "\(volume).spacing"),
         Refusal("\(volume).spacing", "[1, -1, 1]", .invalidValue, "\(volume).spacing"),
@@ -114,6 +116,23 @@ extension Refusal {
         Refusal("channels.0.normalization.useMask", "true", .invalidValue, "channels[0].normalization.useMask"),
         Refusal("\(volume).patchSize", "[64, 0, 64]", .invalidValue, "\(volume).patchSize"),
         Refusal("\(volume).patchSize", "[64, 1025, 64]", .invalidValue, "\(volume).patchSize"),
+        Refusal("\(volume).patchSize", "[64, 8193]", .invalidValue, "\(volume).patchSize"),
+        Refusal("\(volume).size", "[64, 64, 64]", .invalidValue, "\(volume).size"),
+        Refusal(
+            volume,
+            #"{"patchSize": [64, 48, 32], "networks": ["nets/network.onnx"], "size": [64, 64]}"#,
+            .invalidValue,
+            "\(volume).size"
+        ),
+        Refusal(
+            volume,
+            #"""
+            {"patchSize": [64, 48, 32], "networks": ["nets/network.onnx"], "size": [64],
+             "resampling": {"image": {"method": "none"}}}
+            """#,
+            .invalidValue,
+            "\(volume).size"
+        ),
         Refusal("\(volume).patchSize", nil, .missingKey, "\(volume).patchSize"),
         Refusal("\(volume).tileStep", "0", .invalidValue, "\(volume).tileStep"),
         Refusal("\(volume).tileStep", "1.01", .invalidValue, "\(volume).tileStep"),
@@ -129,6 +148,51 @@ extension Refusal {
         ),
         Refusal("\(volume).resampling.logits.values", "\"odds\"", .invalidValue, "\(volume).resampling.logits.values"),
         Refusal("\(volume).resampling.image.values", "\"logits\"", .invalidValue, "\(volume).resampling.image.values"),
+        Refusal("\(volume).threshold", "0.3", .invalidValue, "\(volume).threshold"),
+        Refusal("\(volume).cropAbove", "0.5", .invalidValue, "\(volume).cropAbove"),
+        Refusal("\(volume).marginMm", "-1", .invalidValue, "\(volume).marginMm"),
+        Refusal("\(volume).marginVoxels", "1001", .invalidValue, "\(volume).marginVoxels"),
+        Refusal("\(volume).marginShare", "-0.1", .invalidValue, "\(volume).marginShare"),
+        Refusal("\(volume).logitBlur", "[1, 1]", .invalidValue, "\(volume).logitBlur"),
+        Refusal("\(volume).logitBlur", "[1, -1, 1]", .invalidValue, "\(volume).logitBlur"),
+        Refusal("\(volume).logitBlur", "[1, 1, 101]", .invalidValue, "\(volume).logitBlur"),
+        Refusal("\(volume).logitBlur", "2.5", .wrongType, "\(volume).logitBlur"),
+        Refusal(
+            volume,
+            #"{"patchSize": [64, 48, 32], "networks": ["nets/network.onnx"], "marginVoxels": 3}"#,
+            .invalidValue,
+            "\(volume).cropToNonzero"
+        ),
+        Refusal(
+            volume,
+            #"{"patchSize": [64, 48, 32], "networks": ["nets/network.onnx"], "cropAfterNormalization": true}"#,
+            .invalidValue,
+            "\(volume).cropToNonzero"
+        ),
+        Refusal(
+            volume,
+            #"""
+            {"patchSize": [64, 48, 32], "networks": ["nets/network.onnx"], "cropToNonzero": true,
+             "cropAfterNormalization": true, "output": "regions", "threshold": 0.3}
+            """#,
+            .invalidValue,
+            "\(volume).cropAfterNormalization"
+        ),
+        Refusal("\(volume).orientAfterSpacing", "true", .invalidValue, "\(volume).orientAfterSpacing"),
+        Refusal("channels.0.normalization.clip", "true", .invalidValue, "channels[0].normalization.clip"),
+        Refusal("channels.0.normalization", "[]", .invalidValue, "channels[0].normalization"),
+        Refusal(
+            "channels.0.normalization",
+            #"[{"scheme": "none"}, {"scheme": "zScore", "useMask": true}]"#,
+            .invalidValue,
+            "channels[0].normalization[1].useMask"
+        ),
+        Refusal(
+            "channels.0.normalization",
+            #"[{"scheme": "none"}, {"scheme": "CT"}]"#,
+            .invalidValue,
+            "channels[0].normalization[1].scheme"
+        ),
         Refusal("channels.0.normalization.nonzero", "true", .invalidValue, "channels[0].normalization.nonzero"),
         Refusal(
             "channels.0.normalization",

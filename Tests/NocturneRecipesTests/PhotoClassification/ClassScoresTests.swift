@@ -1,6 +1,10 @@
+import Foundation
+import NocturneCore
 import NocturneInference
 import NocturnePhotos
 import NocturneRecipes
+import NocturneSystem
+import NocturneTestSupport
 import NocturneVolumes
 import Testing
 
@@ -10,7 +14,7 @@ struct ClassScoresTests {
     static func settings(
         _ output: PhotoClassificationSettings.Output = .logits,
         classes count: Int = 3
-    ) -> PhotoClassificationSettings {
+    ) throws -> PhotoClassificationSettings {
         let classes = (0..<count).map { index in
             PhotoClass(
                 name: ["a", "b", "c", "d", "e", "f", "g"][index],
@@ -19,22 +23,13 @@ struct ClassScoresTests {
                 color: LabelColor(red: 0, green: 0, blue: 0)
             )
         }
-        return PhotoClassificationSettings(
-            inputSize: 16,
-            minimumSide: 1,
-            mean: [0, 0, 0],
-            standardDeviation: [1, 1, 1],
-            usesColorConstancy: false,
-            isMedical: true,
-            output: output,
-            classes: classes,
-            risk: PhotoRiskSettings(highClasses: ["a"], highThreshold: 0.3, moderateThreshold: 0.1),
-            lowConfidence: 0.2,
-            minimumLead: 0.05,
-            metadata: nil,
-            classifier: "",
-            attention: nil
-        )
+        let package = try ModelPackage.load(folder: Fixtures.url("PhotoModels/primary").path)
+        var settings = try PhotoClassificationSettings(package)
+        settings.output = output
+        settings.classes = classes
+        settings.risk = PhotoRiskSettings(highClasses: ["a"], highThreshold: 0.3, moderateThreshold: 0.1)
+        (settings.lowConfidence, settings.minimumLead) = (0.2, 0.05)
+        return settings
     }
 
     @Test("Softmax is that of the definition, for huge logits too")
@@ -68,7 +63,7 @@ struct ClassScoresTests {
         #expect(good.probabilities == [0.5, 0.3, 0.2] && good.notes.isEmpty)
         let off = try ClassScores(values: [1, 0.5, 0.5], settings: Self.settings(.probabilities))
         #expect(off.probabilities == [0.5, 0.25, 0.25])
-        #expect(off.notes == ["the model's probabilities added up to 2.000 and were divided by it"])
+        #expect(off.notes.texts == ["the model's probabilities added up to 2.000 and were divided by it"])
         for bad: [Float] in [[0, 0, 0], [-0.1, 0.6, 0.5]] {
             #expect(throws: ClassScoreError.self) {
                 try ClassScores(values: bad, settings: Self.settings(.probabilities))
@@ -84,10 +79,10 @@ struct ClassScoresTests {
     @Test("It is noted when no class is likely, or none leads")
     func confidence() throws {
         let flat = try ClassScores(values: [Float](repeating: 1, count: 7), settings: Self.settings(classes: 7))
-        #expect(flat.isUncertain && flat.notes == ["low confidence: no class reaches a score of 0.200"])
+        #expect(flat.isUncertain && flat.notes.texts == ["low confidence: no class reaches a score of 0.200"])
         let tied = try ClassScores(values: [0.4, 0.2, 0.4], settings: Self.settings(.probabilities))
         #expect(tied.isUncertain && tied.ranking == [0, 2, 1])
-        #expect(tied.notes == ["low confidence: kind 0 and kind 2 have nearly the same score"])
+        #expect(tied.notes.texts == ["low confidence: kind 0 and kind 2 have nearly the same score"])
         let close = try ClassScores(values: [0.46, 0.12, 0.42], settings: Self.settings(.probabilities))
         #expect(close.isUncertain)
         #expect(try !ClassScores(values: [0.5, 0.1, 0.4], settings: Self.settings(.probabilities)).isUncertain)
@@ -102,7 +97,7 @@ struct ClassScoresTests {
         ]
     )
     func risk(_ probabilities: [Double], _ level: RiskLevel) throws {
-        let settings = Self.settings()
+        let settings = try Self.settings()
         let risk = try #require(settings.risk)
         let found = RiskAssessment(probabilities: probabilities, classes: settings.classes, settings: risk)
         #expect(found.level == level)

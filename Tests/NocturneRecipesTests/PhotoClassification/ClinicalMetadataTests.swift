@@ -1,6 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneInference
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem

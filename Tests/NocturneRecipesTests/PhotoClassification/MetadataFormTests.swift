@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
 import NocturnePhotos
 import NocturneSystem
 import Testing
@@ -16,6 +17,13 @@ struct MetadataFormTests {
         try MetadataTable(bytes: Array(text.utf8), path: "t.csv").assign(names, settings: Self.settings).map {
             try $0.get().map { $0.metadata.vector(Self.settings) }
         }
+    }
+
+    @Test("A field of many bytes is refused with its row, and comes into no message")
+    func longField() throws {
+        let bytes = Array("image,site\na,back\nb,\"\(String(repeating: "x", count: 1 << 20))\"\n".utf8)
+        let error = try #require(throws: BatchError.self) { _ = try MetadataTable(bytes: bytes, path: "t.csv") }
+        #expect(error.detail.contains("row 3: a field has 1 MiB; the most is 64 KiB"), "\(error.detail.prefix(200))")
     }
 
     @Test("HAM10000")
@@ -60,11 +68,11 @@ struct MetadataFormTests {
         let names = ["ISIC_2637011.dcm", "ISIC_0015719.jpg", "ISIC_0052212.jpg"]
         #expect(try vectors(text, of: names) == [[0.45, 0, 0, 1], [0.45, 0, 1, 0], [0, 1, 2, 5]])
         let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
-        let notes = try table.assign(names, settings: Self.settings).map { try $0.get()?.notes }
+        let notes = try table.assign(names, settings: Self.settings).map { try $0.get()?.notes.texts }
         #expect(notes == [[], ["anatom_site_general_challenge \"torso\" was taken as anterior torso"], []])
         let whole = PhotoMetadataSettings(sites: ["torso", "unknown"])
         #expect(try table.assign([names[1]], settings: whole)[0].get()?.metadata.site == "torso")
-        #expect(try table.assign([names[1]], settings: whole)[0].get()?.notes == [])
+        #expect(try table.assign([names[1]], settings: whole)[0].get()?.notes.texts == [])
     }
 
     @Test("The archive's table, in which all fields are quoted")

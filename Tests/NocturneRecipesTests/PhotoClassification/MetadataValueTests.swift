@@ -78,7 +78,7 @@ struct MetadataValueTests {
         let found = try reading(age: "old", sex: "robot", site: "left toe")
         #expect(found.metadata == .unknown)
         #expect(
-            found.notes == [
+            found.notes.texts == [
                 "age \"old\" is not a number; it was treated as unknown",
                 "sex \"robot\" is not one of male, female, m, f, unknown; it was treated as unknown",
                 "localization \"left toe\" is not one of anterior torso, head/neck, lateral torso, lower extremity, "
@@ -94,21 +94,20 @@ struct MetadataValueTests {
     @Test("Notes repeat no dates, no long numbers, no claims and no control characters")
     func discreet() throws {
         for text in ["1970-01-01", "01.02.1970", "4711-0815"] {
-            let notes = try reading(age: text, sex: text, site: text).notes
+            let notes = try reading(age: text, sex: text, site: text).notes.texts
             #expect(notes.count == 3 && notes.allSatisfy { !$0.contains(text) && $0.contains("not shown") }, "\(text)")
         }
-        let claim = try reading(site: "you have a safe mole").notes
+        let claim = try reading(site: "you have a safe mole").notes.texts
         #expect(claim.count == 1 && claim.allSatisfy { DiagnosticClaims.found(in: $0) == nil })
-        let control = try reading(sex: "a\u{1B}[31m\u{202E}b\u{7}").notes
+        let control = try reading(sex: "a\u{1B}[31m\u{202E}b\u{7}").notes.texts
         #expect(control[0].hasPrefix("sex \"a [31m b \" is not"))
     }
 
-    @Test("The option is recorded, and batches of earlier versions have it off")
+    @Test("The option is recorded, and in no result")
     func option() throws {
-        let strict = PhotoClassificationOptions(requiresKnownMetadata: true)
-        #expect(strict.shown == ["strict-metadata": "yes"] && PhotoClassificationOptions().shown.isEmpty)
-        let recorded = JSONValue.object(["writesReports": .boolean(true)])
-        #expect(try PhotoClassificationOptions(recorded: recorded) == PhotoClassificationOptions())
-        #expect(try PhotoClassificationOptions(recorded: JSONValue(encoding: strict)) == strict)
+        let strict = try PhotoClassificationOptions(given: ["strict-metadata": "yes"])
+        #expect(strict.recorded == ["strict-metadata": "yes"] && PhotoClassificationOptions().recorded.isEmpty)
+        #expect(strict.inResults.isEmpty)
+        #expect(try PhotoClassificationOptions(recorded: strict.recorded) == strict)
     }
 }

@@ -5,7 +5,9 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -57,7 +59,9 @@ struct PhotoBatchTests {
         )
         try bench.folder.write("{\"meta\":{\"clinical\":{\"age_approx\":100,\"sex\":\"male\"}}}", to: "in/b.json")
         try bench.folder.write("{\"sex\": [1]}", to: "in/e.json")
-        let outcome = try await bench.run(PhotoClassificationOptions(metadataPath: bench.folder("in/p.csv").path))
+        let outcome = try await bench.run(
+            PhotoClassificationOptions(given: ["metadata": bench.folder("in/p.csv").path])
+        )
         #expect(outcome.counts.completed == 4 && outcome.counts.failed == 1 && outcome.counts.inputs == 5)
         let (a, b, c) = (try bench.result("a"), try bench.result("b"), try bench.result("c"))
         #expect(a.metadata?.vector == [0.5, 0, 1, 1] && a.metadata?.site == "head/neck" && a.metadata?.ageYears == 50)
@@ -81,7 +85,7 @@ struct PhotoBatchTests {
         try bench.folder.write("image_id;age;localization\r\na;40;neck\r\nb;soon;\r\n", to: "p.csv")
         try bench.folder.write("{\"sex\": \"robot\"}", to: "in/c.json")
         let path = bench.folder("p.csv").path
-        let strict = PhotoClassificationOptions(metadataPath: path, requiresKnownMetadata: true)
+        let strict = try PhotoClassificationOptions(given: ["metadata": path, "strict-metadata": "yes"])
         let outcome = try await bench.run(strict)
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2)
         let account = try await bench.account()
@@ -179,7 +183,7 @@ struct PhotoBatchTests {
         for model in ["primary-told", "broken-attention", "uniform"] {
             let bench = try PhotoBench(model)
             try bench.add("x.png")
-            try await bench.run(PhotoClassificationOptions(writesReports: false))
+            try await bench.run(PhotoClassificationOptions())
             let schema = try JSONSchema(
                 Data(
                     contentsOf: Checkout.folder.appendingPathComponent(
@@ -191,7 +195,6 @@ struct PhotoBatchTests {
             #expect(try schema.faults(in: data) == [])
             let damaged = String(decoding: data, as: UTF8.self).replacing("\"leading\"", with: "\"leader\"")
             #expect(try schema.faults(in: Data(damaged.utf8)).count == 2)
-            #expect(!FileSystem.exists(bench.output.item("x") + "/report.pdf"))
         }
     }
 
@@ -231,13 +234,14 @@ struct PhotoBatchTests {
     func contactSheet() async throws {
         let bench = try PhotoBench("primary")
         for index in 0..<60 { try bench.add("p\(index).png", SIMD3(UInt8(4 * index), 90, 160)) }
-        try await bench.run(PhotoClassificationOptions(writesReports: false))
+        try await bench.run(PhotoClassificationOptions())
         let folders = (0..<60).map { bench.output.item("p\($0)") }
         let (first, second) = (bench.folder("one.pdf").path, bench.folder("two.pdf").path)
-        #expect(try ContactSheet.write(folders: FileBackedList(folders), to: first) == 60)
+        #expect(try ContactSheet.write(folders: { try folders.forEach($0) }, to: first) == 60)
         #expect(
             try ContactSheet.write(
-                folders: FileBackedList(folders.reversed() + [bench.folder("none").path]),
+                folders: { body in for folder in folders.reversed() + [bench.folder("none").path] { try body(folder) }
+                },
                 to: second
             ) == 60
         )
@@ -245,7 +249,7 @@ struct PhotoBatchTests {
         let text = String(decoding: try FileSystem.read(first), as: UTF8.self)
         // All of them, on two pages.
         #expect(text.hasPrefix("%PDF") && text.contains("/Count 2"))
-        #expect(try ContactSheet.write(folders: [], to: bench.folder("no.pdf").path) == 0)
+        #expect(try ContactSheet.write(folders: { _ in }, to: bench.folder("no.pdf").path) == 0)
         #expect(!FileSystem.exists(bench.folder("no.pdf").path))
     }
 }

@@ -5,7 +5,9 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -76,10 +78,8 @@ final class PhotoBench: Sendable {
             description: BatchDescription(
                 version: "0.0.0",
                 models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
-                options: options.shown,
+                options: options.recorded,
                 inputs: [input],
-                include: [],
-                exclude: [],
                 modelPaths: models
             ),
             resources: ResourceLimits(threads: threads, memoryBytes: 1 << 30, processBytes: 64 << 20),

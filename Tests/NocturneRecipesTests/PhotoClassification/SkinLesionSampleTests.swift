@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipeSupport
 import NocturneRecipes
@@ -58,7 +59,7 @@ struct SkinLesionSampleTests {
             try FileManager.default.copyItem(at: file, to: bench.folder("in/\(file.lastPathComponent)"))
         }
         let table = bench.folder("in/metadata.csv").path
-        let outcome = try await bench.run(PhotoClassificationOptions(metadataPath: table))
+        let outcome = try await bench.run(PhotoClassificationOptions(given: ["metadata": table]))
         #expect(outcome.counts.completed == 8 && outcome.counts.inputs == 8)
         let drawn = ["nv", "mel", "bcc", "akiec", "bkl", "df", "vasc", "nv"]
         for (index, kind) in drawn.enumerated() {
@@ -76,7 +77,7 @@ struct SkinLesionSampleTests {
         let sheet = bench.folder("sheet.pdf").path
         #expect(
             try ContactSheet.write(
-                folders: FileBackedList((1...8).map { bench.output.item("lesion-0\($0)") }),
+                folders: { body in for number in 1...8 { try body(bench.output.item("lesion-0\(number)")) } },
                 to: sheet
             ) == 8
         )

@@ -1,6 +1,7 @@
 import Foundation
 import NocturneInference
 import NocturnePhotos
+import NocturnePostprocess
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -75,16 +76,18 @@ struct InstancePackageTests {
                 Issue.record("\(path) has no maps")
                 continue
             }
-            #expect(splitting.minimumAreaShareOfMedian == expected)
+            #expect(splitting.rules.minimumAreaShareOfMedian == expected)
         }
     }
 
     @Test("A network that gives other maps than the package says is refused")
     func unfit() throws {
-        let folder = try TemporaryFolder("nocturne-package")
-        let package = try load("\"centre\": true", "\"centre\": false", in: folder)
-        #expect(throws: PhotoInstancesModelError.self) {
-            try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        for keys in ["\"centre\": false", "\"centre\": true, \"boundary\": false"] {
+            let folder = try TemporaryFolder("nocturne-package")
+            let package = try load("\"centre\": true", keys, in: folder)
+            #expect(throws: UnusablePackageError.self, "\(keys)") {
+                try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+            }
         }
     }
 }

@@ -4,7 +4,9 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -30,7 +32,7 @@ struct PhotoInstancesTests {
     func order() async throws {
         let bench = try ShelfBench()
         try bench.add("shelf.png", books: twoRows)
-        let (outcome, output) = try await bench.run(PhotoInstancesOptions(crops: .png))
+        let (outcome, output) = try await bench.run(PhotoInstancesOptions(given: ["crops": "png"]))
         #expect(outcome.counts.completed == 1)
         let folder = output.item("shelf")
         let result = try ShelfBench.json(folder + "/result.json")
@@ -87,7 +89,7 @@ struct PhotoInstancesTests {
         #expect((0..<3).allSatisfy { abs(difference[$0]) <= 12 }, "\(difference)")
         #expect(FileSystem.exists(folder + "/overlay.jpg") && !FileSystem.exists(folder + "/overlay.png"))
 
-        let (_, bare) = try await bench.run(PhotoInstancesOptions(crops: .none), to: "bare")
+        let (_, bare) = try await bench.run(PhotoInstancesOptions(given: ["crops": "none"]), to: "bare")
         #expect(!FileSystem.exists(bare.item("shelf") + "/crops"))
         #expect(FileSystem.entries(bare.item("shelf") + "/thumbnails").count == 5)
         let result = try ShelfBench.json(bare.item("shelf") + "/result.json")
@@ -95,27 +97,25 @@ struct PhotoInstancesTests {
         #expect(instances.allSatisfy { $0["crop"] is NSNull && $0["state"] as? String == "ready" })
     }
 
-    @Test(
-        "The formats of crops read back from their texts; a batch of an earlier version has PNG and the same fingerprint"
-    )
+    @Test("The formats of crops read back from their texts, and the options from the record")
     func formatTexts() throws {
         for format in [CropFormat.standard, .jpeg(quality: 1), .jpeg(quality: 100), .png, .none] {
             #expect(CropFormat(format.text) == format)
         }
         for text in ["", "jpeg:", "jpeg:0", "jpeg:101", "JPEG", "jpeg:8 5", "webp"] { #expect(CropFormat(text) == nil) }
-        let old = Data(#"{"usesSingleItemFallback":false}"#.utf8)
-        let options = try JSONDecoder().decode(PhotoInstancesOptions.self, from: old)
-        #expect(options.crops == .png && options.overlaySide == 1600 && options.shown.isEmpty)
-        let new = PhotoInstancesOptions(usesSingleItemFallback: true, crops: .jpeg(quality: 90), overlaySide: 800)
-        #expect(try JSONDecoder().decode(PhotoInstancesOptions.self, from: JSONEncoder().encode(new)) == new)
-        #expect(new.shown == ["single-item-fallback": "yes", "crops": "jpeg:90", "overlay-size": "800"])
+        #expect(PhotoInstancesOptions().recorded == ["crops": "jpeg"])
+        let new = try PhotoInstancesOptions(given: [
+            "single-item-fallback": "yes", "crops": "jpeg:90", "overlay-size": "800",
+        ])
+        #expect(try PhotoInstancesOptions(recorded: new.recorded) == new)
+        #expect(new.recorded == ["single-item-fallback": "yes", "crops": "jpeg:90", "overlay-size": "800"])
     }
 
     @Test("A lying book's upright crop stands, its left end on top")
     func lying() async throws {
         let bench = try ShelfBench()
         try bench.add("one.png", books: [.init(x: 20, y: 40, width: 100, height: 20)])
-        let (_, output) = try await bench.run(PhotoInstancesOptions(crops: .png))
+        let (_, output) = try await bench.run(PhotoInstancesOptions(given: ["crops": "png"]))
         let folder = output.item("one")
         let plain = try PhotoReader.read(at: folder + "/crops/one_001_book.png").image
         let upright = try PhotoReader.read(at: folder + "/crops/one_001_book_upright.png").image
@@ -137,7 +137,10 @@ struct PhotoInstancesTests {
         #expect((result["instances"] as? [Any])?.isEmpty == true)
         #expect(result["notes"] as? [String] == ["the picture is small: 160×96 pixels", "nothing was found"])
 
-        let (_, second) = try await bench.run(PhotoInstancesOptions(usesSingleItemFallback: true), to: "whole")
+        let (_, second) = try await bench.run(
+            PhotoInstancesOptions(given: ["single-item-fallback": "yes"]),
+            to: "whole"
+        )
         let whole = try ShelfBench.json(second.item("empty") + "/result.json")
         #expect(boxes(whole) == [[0, 0, 160, 96]])
         let instance = (whole["instances"] as? [[String: Any]])?.first
@@ -188,7 +191,7 @@ struct PhotoInstancesTests {
         let bench = try ShelfBench()
         try bench.add("shelf.png", books: twoRows)
         try bench.add("empty.png", books: [])
-        let (_, output) = try await bench.run(PhotoInstancesOptions(usesSingleItemFallback: true))
+        let (_, output) = try await bench.run(PhotoInstancesOptions(given: ["single-item-fallback": "yes"]))
         let schema = try JSONSchema(
             Data(contentsOf: Checkout.folder.appendingPathComponent("Samples/Schemas/instances-result.schema.json"))
         )

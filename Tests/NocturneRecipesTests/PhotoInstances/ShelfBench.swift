@@ -4,7 +4,9 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -70,10 +72,8 @@ struct ShelfBench {
                 models: [
                     .init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)
                 ],
-                options: options.shown,
+                options: options.recorded,
                 inputs: inputs ?? [input],
-                include: [],
-                exclude: [],
                 modelPaths: [model]
             ),
             resources: ResourceLimits(threads: threads, memoryBytes: 2 << 30, processBytes: 64 << 20)

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
 import NocturneTestSupport
 import Testing
 

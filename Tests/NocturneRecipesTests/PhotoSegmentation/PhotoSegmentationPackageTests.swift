@@ -3,6 +3,8 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneInference
 import NocturnePhotos
+import NocturnePostprocess
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -31,19 +33,19 @@ struct PhotoSegmentationPackageTests {
         #expect(package.task == "photo-segmentation" && settings.input == .colors)
         let level = settings.networkSettings.levels[0]
         #expect(level.patchSize == [1, 24, 32] && level.isPlanar && level.mirroringAxes == [1, 2])
-        #expect(level.cropToNonzero && level.tileStep == 0.5 && level.spacing == nil)
-        #expect(settings.networkSettings.postprocessing.keepLargest == [["green"]])
+        #expect(level.crop != nil && level.tileStep == 0.5 && level.spacing == nil)
+        #expect(settings.networkSettings.postprocessing.keepLargest == [[2]])
         let grey = try PhotoSegmentationSettings(
             ModelPackage.checked(folder: Fixtures.url("PhotoModels/dark").path)
         )
-        #expect(grey.input == .grey && grey.networkSettings.output == .regions)
+        #expect(grey.input == .grey && grey.networkSettings.output == .regions(threshold: 0.5))
     }
 
     @Test("What may be left out has a default")
     func defaults() throws {
         let folder = try TemporaryFolder("nocturne-package")
         let package = try load("\"cropToNonzero\": true,", "", in: folder)
-        #expect(try !PhotoSegmentationSettings(package).networkSettings.levels[0].cropToNonzero)
+        #expect(try PhotoSegmentationSettings(package).networkSettings.levels[0].crop == nil)
     }
 
     @Test(
@@ -53,6 +55,8 @@ struct PhotoSegmentationPackageTests {
             ("\"tileStep\": 0.5", "\"orientation\": \"RAS\"", "photoSegmentation.orientation"),
             ("\"tileStep\": 0.5", "\"inputFormat\": \"tiff\"", "photoSegmentation.inputFormat"),
             ("\"tileStep\": 0.5", "\"resampling\": {}", "photoSegmentation.resampling"),
+            ("\"tileStep\": 0.5", "\"size\": [0, 8]", "photoSegmentation.size"),
+            ("\"tileStep\": 0.5", "\"size\": [8, 8, 8]", "photoSegmentation.size"),
             ("\"tileStep\": 0.5", "\"window\": {\"center\": 1, \"width\": 2}", "photoSegmentation.window"),
             ("\"tileStep\": 0.5", "\"normalizeAfterResampling\": true", "photoSegmentation.normalizeAfterResampling"),
             ("\"tileStep\": 0.5", "\"transpose\": [1, 0, 2]", "photoSegmentation.transpose"),
@@ -101,10 +105,12 @@ struct PhotoSegmentationPackageTests {
 
     @Test("The options of a batch read back from the journal")
     func options() throws {
-        let options = PhotoSegmentationOptions(tileStep: 0.25, disablesMirroring: true, usesReferenceRounding: true)
-        #expect(try JSONDecoder().decode(PhotoSegmentationOptions.self, from: JSONEncoder().encode(options)) == options)
-        #expect(options.shown == ["step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes"])
-        #expect(PhotoSegmentationOptions().shown.isEmpty)
+        let options = try PhotoSegmentationOptions(given: [
+            "step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes",
+        ])
+        #expect(try PhotoSegmentationOptions(recorded: options.recorded) == options)
+        #expect(options.recorded == ["step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes"])
+        #expect(PhotoSegmentationOptions().recorded.isEmpty)
     }
 
     @Test("The plan: pixels of the header determine the buffers, patch and step the tiles")

@@ -3,7 +3,9 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -37,6 +39,29 @@ struct PhotoSegmentationTests {
     )
 
     private func labels(_ result: [String: Any]) -> [[String: Any]] { result["labels"] as? [[String: Any]] ?? [] }
+
+    @Test(
+        "A photo is scaled to the package's size, and the labels return to its own pixels",
+        arguments: ["[96, 160]", "[160]"]
+    )
+    func size(_ size: String) async throws {
+        let rule = "{\"method\": \"spline\", \"order\": 0}"
+        let keys = "\"size\": \(size), \"resampling\": {\"image\": \(rule), \"logits\": \(rule)}, \"tileStep\": 0.5"
+        let bench = try Bench(replacing: "\"tileStep\": 0.5", with: keys)
+        let areas = [
+            Area(x: 0, y: 5, width: 14, height: 9, color: SIMD3(220, 40, 30), label: 1),
+            Area(x: 20, y: 3, width: 9, height: 17, color: SIMD3(30, 200, 60), label: 2),
+        ]
+        let drawing = Drawing(width: 40, height: 24, areas)
+        try bench.add("shapes.png", drawing)
+        let (outcome, output) = try await bench.run()
+        #expect(outcome.counts.completed == 1)
+        #expect(try Bench.labels(output, "shapes") == drawing.labels)
+        // Tiles of 24 × 32, half a tile apart, on four times the pixels.
+        let recipe = try bench.recipe()
+        let source = try PhotoSegmentation.source(from: try #require(bench.sources(of: recipe)["shapes"]))
+        #expect(try recipe.plan(source, threads: 2, lean: false).steps == 7 * 9)
+    }
 
     @Test("The label of every pixel, and numbers, masks and statistics of what is in the map")
     func map() async throws {
@@ -175,7 +200,7 @@ struct PhotoSegmentationTests {
         // Just what is planned is enough, and less refuses the larger photo alone.
         let recipe = try bench.recipe()
         let source = try #require(try bench.sources(of: recipe)["b"])
-        let needed = try recipe.plan(source: source, threads: 2, within: .max).peak()
+        let needed = try recipe.plan(source: source, threads: 2, within: .max, filesInMemory: false).peak()
         let most = Bench.processBytes + needed + (try recipe.sharedBytes(threads: 2))
         let (enough, small) = try await bench.run(to: "enough", memoryBytes: most + (1 << 20))
         #expect(enough.counts.completed == 2)
@@ -201,7 +226,9 @@ struct PhotoSegmentationTests {
     func schema() async throws {
         let bench = try Bench()
         try bench.add("shapes.png", Drawing(width: 101, height: 67, Self.shapes))
-        let (_, output) = try await bench.run(PhotoSegmentationOptions(disablesMirroring: true, overlaySide: 64))
+        let (_, output) = try await bench.run(
+            PhotoSegmentationOptions(given: ["disable-tta": "yes", "overlay-size": "64"])
+        )
         let schema = try JSONSchema(
             Data(
                 contentsOf: Checkout.folder.appendingPathComponent(

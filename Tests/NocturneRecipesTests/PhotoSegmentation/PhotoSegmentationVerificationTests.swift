@@ -42,7 +42,7 @@ struct PhotoSegmentationVerificationTests {
         let batch = try await batch()
         try await rewrite(batch) { $0[0] = 3 }
         let faults = try await batch.faults()
-        #expect(faults.contains { $0 == "one/labels.png: has 201 pixels of blue; result.json says 200" })
+        #expect(faults.contains { $0 == "one/labels.png: has 201 pixels of blue; result.json states 200" })
         #expect(faults.contains { $0.contains("coco.json") && $0.contains("the mask of blue differs") })
     }
 

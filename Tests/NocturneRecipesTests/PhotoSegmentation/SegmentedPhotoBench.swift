@@ -4,7 +4,10 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -53,6 +56,18 @@ final class SegmentedPhotoBench: Sendable {
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
     }
 
+    /// With a text of the package's description replaced.
+    init(_ model: String = "brightest", replacing old: String, with new: String) throws {
+        folder = try TemporaryFolder("nocturne-segmented")
+        let source = Fixtures.url("PhotoModels/\(model)")
+        let text = try String(contentsOf: source.appendingPathComponent("model.json"), encoding: .utf8)
+        try folder.write(text.replacingOccurrences(of: old, with: new), to: "model/model.json")
+        let network = source.appendingPathComponent("network.onnx")
+        try FileManager.default.copyItem(at: network, to: folder("model/network.onnx"))
+        self.model = folder("model").path
+        try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
+    }
+
     func add(_ name: String, _ drawing: Drawing) throws {
         try PNGWriter.write(drawing.image, to: folder("in/\(name)").path)
     }
@@ -73,7 +88,7 @@ final class SegmentedPhotoBench: Sendable {
 
     /// What the journal has of each photo, by the name of its item.
     func sources(of recipe: PhotoSegmentation) throws -> [String: String] {
-        let found = try recipe.discover(DiscoveryRequest(inputs: [folder("in").path]), scope: .serial())
+        let found = try recipe.search(DiscoveryRequest(inputs: [folder("in").path]))
         return Dictionary(uniqueKeysWithValues: found.items.map { ($0.name, $0.source) })
     }
 
@@ -98,10 +113,8 @@ final class SegmentedPhotoBench: Sendable {
                 models: [
                     .init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)
                 ],
-                options: options.shown,
+                options: options.recorded,
                 inputs: [folder("in").path],
-                include: [],
-                exclude: [],
                 modelPaths: [model]
             ),
             resources: ResourceLimits(

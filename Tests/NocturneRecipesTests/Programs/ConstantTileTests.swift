@@ -2,6 +2,8 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneTestSupport
 import NocturneVolumes
@@ -16,7 +18,9 @@ struct ConstantTileTests {
         let shape = VolumeShape(x: 64, y: 64, z: 64)
         try bench.addBox("one.nii.gz", shape: shape)
         let engine = CountingEngine()
-        let options = SegmentationOptions(meshes: .none, usesReferenceRounding: usesReferenceRounding)
+        let options = try SegmentationOptions(given: [
+            "meshes": "none", "reference-rounding": usesReferenceRounding ? "yes" : "no",
+        ])
         let outcome = try await bench.run(options, engine: engine)
         #expect(outcome.counts.completed == 1)
         #expect(engine.runs == 2 * 2 * 2 + 1)

@@ -5,6 +5,8 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -122,7 +124,7 @@ struct PassAgreementTests {
                 try ProgramBuilder(mirroringAxes: axes, section: ProgramBuilder.merged).write(into: $0)
             }
             try Boxes.standard.write(to: bench)
-            try await bench.run(SegmentationOptions(meshes: .none))
+            try await bench.run(SegmentationOptions(given: ["meshes": "none"]))
             #expect(try agreements(bench) == (axes.isEmpty ? [nil, nil] : [1, 1]))
             let table = String(decoding: try FileSystem.read(bench.output.path + "/statistics.csv"), as: UTF8.self)
             #expect(table.contains("passAgreement") == !axes.isEmpty)

@@ -4,7 +4,10 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
+import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -15,7 +18,8 @@ import Testing
 @Suite("Maps of probabilities")
 struct ProbabilityMapTests {
     private static let options = {
-        var options = SegmentationOptions(meshes: .none)
+        var options = SegmentationOptions()
+        options.surfaces.meshes = .none
         options.writesProbabilities = true
         return options
     }()
@@ -69,14 +73,14 @@ struct ProbabilityMapTests {
     func selection() async throws {
         let bench = try bench()
         var options = Self.options
-        options.labels = ["inner"]
+        options.labels = LabelNames(argument: "inner")
         try await bench.run(options)
         #expect(try bench.tree().keys.filter { $0.contains("probabilities/") } == ["one/probabilities/inner.nii.gz"])
         #expect(
             Self.difference(try map(bench, "inner"), Self.logistic(Boxes.standard.values, 4.5)) < Self.tolerance
         )
         let without = OutputFolder(bench.folder("without").path)
-        try await bench.run(SegmentationOptions(meshes: .none), output: without)
+        try await bench.run(SegmentationOptions(given: ["meshes": "none"]), output: without)
         #expect(try bench.tree(without).keys.allSatisfy { !$0.contains("probabilities") })
     }
 
@@ -167,13 +171,13 @@ struct ProbabilityMapTests {
     @Test("are taken from an earlier result that has them, and computed where it has none")
     func earlier() async throws {
         let bench = try bench()
-        try await bench.run(SegmentationOptions(meshes: .none))
+        try await bench.run(SegmentationOptions(given: ["meshes": "none"]))
         let computing = CountingEngine()
         try await bench.run(Self.options, overwrite: true, engine: computing)
         #expect(computing.runs > 0)
         let before = try bench.tree().filter { $0.key.contains("probabilities/") }
         var options = Self.options
-        options.meshes = .obj
+        options.surfaces.meshes = .obj
         let taking = CountingEngine()
         #expect(try await bench.run(options, overwrite: true, engine: taking).counts.completed == 1)
         #expect(taking.runs == 0 && before.count == 2)

@@ -12,6 +12,8 @@ struct ProgramBuilder {
     var labels = [(value: 1, name: "outer"), (value: 2, name: "inner")]
     /// The section `volumeProgram`.
     var section: String
+    /// Of the members; nil for none.
+    var logitBlur: [Double]? = nil
 
     private static func entry(_ path: String, in folder: TemporaryFolder) throws -> [String: Any] {
         let bytes = try FileSystem.read(folder(path).path)
@@ -33,6 +35,7 @@ struct ProgramBuilder {
             // Whatever grid it gets, without resampling.
             level["spacing"] = NSNull()
             level["mirroringAxes"] = mirroringAxes
+            if let logitBlur { level["logitBlur"] = logitBlur }
             document["volumeSegmentation"] = level
             let normalization: [String: Any] = [
                 "scheme": "ct", "lowerBound": -1000, "upperBound": 1000, "mean": shift, "standardDeviation": 1,

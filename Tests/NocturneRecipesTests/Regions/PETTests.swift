@@ -2,8 +2,10 @@ import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneFormats
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -49,7 +51,8 @@ struct PETTests {
     }
 
     private func options(_ path: URL) -> SegmentationOptions {
-        var options = SegmentationOptions(meshes: .none, preview: .none)
+        var options = SegmentationOptions()
+        (options.surfaces.meshes, options.surfaces.preview) = (.none, .none)
         options.measurePath = path.path
         return options
     }
@@ -141,7 +144,7 @@ struct PETTests {
             ]}
             """#
         let path = try bench.folder.write(regions, to: "rois.json").path
-        let options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
+        let options = try SegmentationOptions(given: ["meshes": "none", "rois": path])
         #expect(try await bench.run(options).counts.completed == 1)
         try check(bench, "pet")
         let result = try result(bench, "pet")

@@ -3,9 +3,12 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -50,7 +53,7 @@ struct RegionBatchTests {
             #"{"schemaVersion": 1, "space": "patientLps", "regions": [{"name": "a", "kind": "length","#
             + #" "points": [[-8, 22, 38], [-8, 22, 54]], "items": ["one_ct", "t*_ct", "liver7"]}]}"#
         let path = try bench.folder.write(file, to: "rois.json").path
-        let options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
+        let options = try SegmentationOptions(given: ["meshes": "none", "rois": path])
         #expect(try await bench.run(options).counts.completed == 2)
         let events = try String(contentsOfFile: bench.output.path + "/events.jsonl", encoding: .utf8)
         let notes = events.split(separator: "\n").filter { $0.contains("regions: no item is called") }
@@ -63,7 +66,7 @@ struct RegionBatchTests {
         try bench.addBox("one.nii.gz", affine: affine)
         try bench.addBox("sub/two.nii", affine: affine)
         let path = try bench.folder.write(regions, to: "in/rois.json").path
-        let options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
+        let options = try SegmentationOptions(given: ["meshes": "none", "rois": path])
         let outcome = try await bench.run(options)
         #expect(outcome.counts.completed == 2 && outcome.counts.inputs == 2)
         for (item, names) in [("one", ["in the box", "disc"]), ("two", ["in the box", "half", "edge", "disc"])] {
@@ -94,10 +97,10 @@ struct RegionBatchTests {
         let bench = try BatchBench()
         try bench.addBox("sub/two.nii", affine: affine)
         let path = try bench.folder.write(regions, to: "rois.json").path
-        var options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path), preview: .none)
+        var options = try SegmentationOptions(given: ["meshes": "none", "rois": path, "preview": "none"])
         try await bench.run(options)
         #expect(!FileSystem.exists(bench.output.item("two") + "/regions.png"))
-        options.preview = .slices
+        options.surfaces.preview = .slices
         try await bench.run(options, overwrite: true)
         let files = try result(bench, "two")["files"] as? [[String: Any]] ?? []
         #expect(files.contains { $0["path"] as? String == "regions.png" })
@@ -119,14 +122,13 @@ struct RegionBatchTests {
         let bench = try BatchBench()
         try bench.addBox("one.nii", affine: affine)
         let path = try bench.folder.write(regions, to: "rois.json").path
-        let options = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
-        #expect(try SegmentationOptions(OptionsOfVersion1(options.shown)) == options)
+        let options = try SegmentationOptions(given: ["meshes": "none", "rois": path])
         try await bench.run(options)
         try bench.folder.write(regions.replacingOccurrences(of: "1.1", with: "0.6"), to: "rois.json")
         await #expect { try await bench.run(options) } throws: {
             "\($0)".contains("changed since the batch was started")
         }
-        let other = SegmentationOptions(meshes: .none, regions: try RegionInstruction(path: path))
+        let other = try SegmentationOptions(given: ["meshes": "none", "rois": path])
         await #expect { try await bench.run(other) } throws: { ($0 as? BatchError)?.code == .optionsDiffer }
         try await bench.run(other, overwrite: true)
         let found = try result(bench, "one")["regions"] as? [[String: Any]] ?? []
@@ -193,7 +195,7 @@ struct RegionBatchTests {
         try reference("elsewhere.nii.gz", from: 4, shape: shape, affine: shifted)
         try bench.folder.write("no labels", to: "in/truth/damaged.nii.gz")
 
-        let options = SegmentationOptions(meshes: .none, comparePath: bench.input + "/truth")
+        let options = try SegmentationOptions(given: ["meshes": "none", "compare": bench.input + "/truth"])
         let outcome = try await bench.run(options)
         #expect(outcome.counts.completed == 7 && outcome.counts.inputs == 7)
         func compared(_ item: String) throws -> [String: Any]? {
@@ -257,14 +259,14 @@ struct RegionBatchTests {
         func finishing(_ options: SegmentationOptions) throws -> Int {
             let recipe = try bench.recipe(options)
             let item = try #require(
-                recipe.discover(DiscoveryRequest(inputs: [bench.input]), scope: .serial()).items.first
+                recipe.search(DiscoveryRequest(inputs: [bench.input])).items.first
             )
             let plan = try recipe.plan(source: item.source, threads: 1, lean: false)
             return plan.buffers.filter { $0.name.contains("measuring") }.reduce(0) { $0 + $1.bytes }
         }
-        let regions = SegmentationOptions(regions: try RegionInstruction(path: path))
+        let regions = try SegmentationOptions(given: ["rois": path])
         #expect(try finishing(regions) >= shape.count * 4)
-        let reference = SegmentationOptions(comparePath: bench.folder("truth.nii").path)
+        let reference = try SegmentationOptions(given: ["compare": bench.folder("truth.nii").path])
         #expect(try finishing(reference) >= shape.count * 6)
         #expect(try finishing(SegmentationOptions()) < 8 << 20)
     }

@@ -4,9 +4,12 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -57,7 +60,8 @@ struct SecondImageTests {
     }
 
     private func options(_ bench: BatchBench, _ name: String = "second") -> SegmentationOptions {
-        var options = SegmentationOptions(meshes: .none, preview: .none)
+        var options = SegmentationOptions()
+        (options.surfaces.meshes, options.surfaces.preview) = (.none, .none)
         options.measurePath = bench.folder(name).path
         return options
     }
@@ -127,7 +131,7 @@ struct SecondImageTests {
     func oneForAll() async throws {
         let bench = try BatchBench()
         try bench.addBox("one.nii")
-        try await bench.run(SegmentationOptions(meshes: .none, preview: .none))
+        try await bench.run(SegmentationOptions(given: ["meshes": "none", "preview": "none"]))
         #expect(try result(bench, "one")["secondImage"] == nil)
         let map = try FileSystem.digest(bench.output.item("one") + "/segmentation.nii.gz").digest.hex
         try addSecond("in/pet.nii", to: bench)
@@ -159,12 +163,12 @@ struct SecondImageTests {
         try bench.addBox("large.nii", shape: shape)
         try FileManager.default.moveItem(at: bench.folder("in/large.nii"), to: bench.folder("large.nii"))
         let options = options(bench, "large.nii")
-        #expect(options.shown["measure"] == "yes" && SegmentationOptions().shown["measure"] == nil)
-        #expect(try SegmentationOptions(recorded: JSONValue(encoding: options)) == options)
+        #expect(options.recorded["measure"] == "yes" && SegmentationOptions().recorded["measure"] == nil)
+        #expect(try SegmentationOptions(recorded: options.recorded) == options)
         func finishing(_ options: SegmentationOptions) throws -> Int {
             let recipe = try bench.recipe(options)
             let request = DiscoveryRequest(inputs: [bench.input])
-            let item = try #require(recipe.discover(request, scope: .serial()).items.first)
+            let item = try #require(recipe.search(request).items.first)
             let plan = try recipe.plan(source: item.source, threads: 1, lean: false)
             return plan.buffers.filter { $0.name.contains("measuring") }.reduce(0) { $0 + $1.bytes }
         }

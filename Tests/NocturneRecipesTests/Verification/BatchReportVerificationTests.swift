@@ -3,8 +3,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -26,7 +28,7 @@ struct BatchReportVerificationTests {
             ("batch.json", "\"completed\" : 2", "\"completed\" : 3", "its counts are not those of the journal"),
             ("batch.json", "\"state\" : \"failed\"", "\"state\" : \"skipped\"", "has bad: skipped"),
             ("batch.json", "\"schemaVersion\" : 3", "\"schemaVersion\" : 1", "does not match its schema"),
-            ("batch.json", "{", "[", "no JSON"),
+            ("batch.json", "{", "[", "not valid JSON"),
             ("statistics.csv", "voxelCount,512", "voxelCount,511", "according to the journal it is"),
             (
                 "statistics.csv", "item,label,measure,value,unit,unusual,verdict,model,source,disclaimer\n", "",
@@ -40,7 +42,7 @@ struct BatchReportVerificationTests {
                 "bad: the journal has it as failed"
             ),
             ("events.jsonl", "\"event\":\"itemCompleted\"", "\"event\":\"itemEnded\"", "does not match its schema"),
-            ("events.jsonl", "{", "", "no JSON"),
+            ("events.jsonl", "{", "", "not valid JSON"),
             ("a/run.json", "\"threads\" : 2", "\"threads\" : 0", "does not match its schema"),
         ]
     )
@@ -104,7 +106,7 @@ struct BatchReportVerificationTests {
         )
         try await batch.change("a") {
             $0.statistics = rows
-            $0.notes = ["another"]
+            $0.notes = [Note("test.other", "another")]
         }
         #expect(try await batch.faults().contains("a/result.json: its notes are not those of the journal"))
     }

@@ -86,7 +86,7 @@ struct BatchVerificationTests {
             ("\"disclaimer\"", "\"disclaimers\"", "does not match its schema: $: has no disclaimer"),
             ("\"voxelCount\" : 512", "\"voxelCount\" : 513", "a/segmentation.nii.gz: has 512 voxels of"),
             ("\"orientation\" : \"RAS\"", "\"orientation\" : \"LPS\"", "orientation differs from its own affine"),
-            ("\"frame\" : \"LPS\"", "\"frame\" : \"RAS\"", "is in LPS, result.json says RAS"),
+            ("\"frame\" : \"LPS\"", "\"frame\" : \"RAS\"", "is in LPS, result.json states RAS"),
             ("\"item\" : \"a\"", "\"item\" : \"b\"", "belongs to the item b, not to a"),
             ("\"touchesBorder\" : false", "\"touchesBorder\" : true", "touchesBorder of"),
         ]
@@ -126,7 +126,7 @@ struct BatchVerificationTests {
         let file = "a/segmentation.nii.gz"
         let shape = labels.geometry.shape
         try await write(labels.geometry) { $0[shape.offset(5, 5, 5)] = 0 }
-        #expect(try await batch.faults() == ["\(file): has 511 voxels of \(name) (1), result.json says 512"])
+        #expect(try await batch.faults() == ["\(file): has 511 voxels of \(name) (1), result.json states 512"])
         try await write(labels.geometry) { voxels in
             voxels[shape.offset(4, 4, 4)] = 0
             voxels[shape.offset(1, 1, 1)] = 1
@@ -145,7 +145,7 @@ struct BatchVerificationTests {
         var cut = labels.geometry
         cut.shape.z -= 1
         try await write(cut) { _ in }
-        #expect(try await batch.faults() == ["\(file): has 20×18×23 voxels, result.json says 20×18×24"])
+        #expect(try await batch.faults() == ["\(file): has 20×18×23 voxels, result.json states 20×18×24"])
         // Whole by its digest, and cut off within.
         try batch.change(file) { $0.removeLast(20) }
         try await batch.recordAnew("a")
@@ -186,7 +186,7 @@ struct BatchVerificationTests {
             for index in 0..<4 { bytes[80 + index] = UInt8((count - 1) >> (8 * index) & 255) }
         }
         #expect(less.contains("\(mesh): is not closed"), "\(less)")
-        #expect(less.contains("\(mesh): has \(count - 1) triangles, result.json says \(count)"), "\(less)")
+        #expect(less.contains("\(mesh): has \(count - 1) triangles, result.json states \(count)"), "\(less)")
         #expect(less.allSatisfy { $0.hasPrefix(mesh) }, "\(less)")
         let hole = try await faults { bytes in
             // One corner of one triangle.
@@ -209,7 +209,7 @@ struct BatchVerificationTests {
             let header = String(decoding: bytes[..<80], as: UTF8.self).replacing("SPACE=LPS", with: "SPACE=RAS")
             bytes.replaceSubrange(..<80, with: header.utf8)
         }
-        #expect(framed.contains("\(mesh): is in RAS, result.json says LPS"), "\(framed)")
+        #expect(framed.contains("\(mesh): is in RAS, result.json states LPS"), "\(framed)")
         #expect(framed.allSatisfy { $0.hasPrefix(mesh) }, "\(framed)")
     }
 
@@ -218,7 +218,7 @@ struct BatchVerificationTests {
         let bench = try BatchBench()
         try bench.addBox("a.nii")
         var options = SegmentationOptions()
-        options.meshes = .obj
+        options.surfaces.meshes = .obj
         try await bench.run(options)
         let batch = VerifiedBatch(output: bench.output, by: bench)
         #expect(try await batch.faults() == [])
@@ -236,7 +236,7 @@ struct BatchVerificationTests {
         let bench = try BatchBench()
         try bench.addBox("a.nii")
         var options = SegmentationOptions()
-        options.meshes = meshes
+        options.surfaces.meshes = meshes
         try await bench.run(options)
         let batch = VerifiedBatch(output: bench.output, by: bench)
         #expect(try await batch.faults() == [])
@@ -254,7 +254,7 @@ struct BatchVerificationTests {
         let bench = try BatchBench()
         try bench.addBox("a.nii")
         var options = SegmentationOptions()
-        options.meshes = .glb
+        options.surfaces.meshes = .glb
         try await bench.run(options)
         let batch = VerifiedBatch(output: bench.output, by: bench)
         let (name, mesh) = try label(batch)
@@ -292,7 +292,7 @@ struct BatchVerificationTests {
         try bench.writeSegmentation(try bench.labels([(5, 1, 6)]), named: [name], to: "out/ct/segmentation.dcm")
         try await batch.recordAnew("ct")
         #expect(
-            try await batch.faults() == ["ct/segmentation.dcm: has 216 voxels of \(name), result.json says 512"]
+            try await batch.faults() == ["ct/segmentation.dcm: has 216 voxels of \(name), result.json states 512"]
         )
         try bench.writeStructureSet([("other", try bench.labels([(2, 1, 12)]))], to: "out/ct/rtstruct.dcm")
         try await batch.recordAnew("ct")
@@ -320,7 +320,7 @@ struct BatchVerificationTests {
         try await batch.recordAnew("seg")
         let faults = try await batch.faults()
         #expect(
-            faults.contains("seg/segmentation.nii.gz: has 216 voxels of one (1), result.json says 215"),
+            faults.contains("seg/segmentation.nii.gz: has 216 voxels of one (1), result.json states 215"),
             "\(faults)"
         )
     }

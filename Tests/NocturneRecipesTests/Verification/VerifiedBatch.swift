@@ -3,8 +3,10 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import NocturneVolumes
@@ -74,15 +76,11 @@ struct VerifiedBatch {
     /// Changes what the journal has of an item.
     func change(_ item: String, _ body: (inout ItemProduct) throws -> Void) async throws {
         try await Journal.with(path: output.journal) { journal in
-            guard let found = try await journal.items().first(where: { $0.name == item }) else { return }
-            var product = ItemProduct(
-                files: try await journal.filesOfItems()[found.id] ?? [],
-                statistics: try await journal.statistics()[found.id] ?? [],
-                notes: found.notes,
-                parts: try await journal.parts()[found.id] ?? []
-            )
+            let records = try await journal.records(after: 0, limit: .max)
+            guard let found = records.first(where: { $0.item.name == item }) else { return }
+            var product = found.written
             try body(&product)
-            try await journal.complete([(id: found.id, product: product)], at: Timestamp.now())
+            try await journal.complete([(id: found.item.id, product: product)], at: Timestamp.now())
             try await journal.set(.isReportUpToDate, to: true)
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
 import NocturneSupervisor
 import NocturneSystem
 import NocturneTestSupport
@@ -60,11 +61,13 @@ struct HookRunnerTests {
     func failing() async throws {
         let notes = Notes()
         let log = folder("log").path
-        let command = "case $NOCTURNE_ITEM in a) exit 7;; b) exec sleep 100;; c) kill -9 $$;; d) echo d > \(log);; esac"
+        let command =
+            "case $NOCTURNE_ITEM in a) exit 7;; b) trap '' TERM; sleep 100; sleep 100;; c) kill -9 $$;; d) echo d > \(log);; esac"
         let runner = try HookRunner(
             Hooks(onItem: command),
             OutputFolder("/out"),
             limit: .seconds(1),
+            grace: .milliseconds(50),
             note: notes.add
         )
         for item in ["a", "b", "c", "d"] { runner.handle(try event("itemCompleted", item)) }
@@ -76,5 +79,17 @@ struct HookRunnerTests {
             ]
         )
         #expect(try lines("log") == ["d"])
+    }
+
+    @Test("do not hold up the run with processes that they leave behind")
+    func leftBehind() async throws {
+        let notes = Notes()
+        let hooks = Hooks(onEnd: "sleep 86400 & echo $! > \(folder("process").path)")
+        let runner = try HookRunner(hooks, OutputFolder("/out"), limit: .seconds(20), note: notes.add)
+        await runner.batchEnded(BatchCounts(), code: 0)
+        #expect(notes.all.isEmpty)
+        // Still there: nobody had to wait for it.
+        let process = try #require(try lines("process").first.flatMap { Int32($0) })
+        #expect(kill(process, SIGKILL) == 0)
     }
 }

@@ -20,7 +20,7 @@ struct JSONSchemaTests {
     }
 
     @Test(
-        "What is no JSON is refused",
+        "What is not valid JSON is refused",
         arguments: [
             "", " ", "{", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "01", "+1", "1.", ".5", "1e", "1e999", "nul",
             "tru", "'a'",

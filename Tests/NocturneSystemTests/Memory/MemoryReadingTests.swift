@@ -51,6 +51,21 @@ struct MemoryReadingTests {
         #expect(reading.availableBytes == 12_288_000_000)
     }
 
+    @Test("a limit of the address space counts, less what the process has mapped")
+    func addressSpace() throws {
+        func reading(_ limit: String) throws -> MemoryReading {
+            try FakeMachine([
+                "proc/meminfo": meminfo, "proc/self/statm": "1000000 250 100 1 0 200 0\n",
+                "proc/self/limits": "Max resident set  unlimited unlimited bytes\nMax address space  \(limit)  bytes\n",
+            ]).reading
+        }
+        let limited = try reading("8000000000           unlimited")
+        #expect(limited.limitBytes == 8_000_000_000)
+        #expect(limited.availableBytes == 8_000_000_000 - 1_000_000 * Int(sysconf(Int32(_SC_PAGESIZE))))
+        #expect(MemoryBudget.defaultTotal(limited) < 4_000_000_000)
+        #expect(try reading("unlimited            unlimited").availableBytes == 12_288_000_000)
+    }
+
     @Test("the tightest group of v2 counts, and inactive file pages count as free")
     func unified() throws {
         let reading = try FakeMachine([

@@ -10,7 +10,8 @@ struct SoughtWordsTests {
         arguments: [
             ("/in/DOE_JANE_19700131/ct", ["doe", "jane", "19700131"]),
             ("/in/jane doe/31.01.1970", ["doe", "jane", "31011970"]),
-            ("/in/01-31-1970", ["01311970"]), ("/in/DoeJane19700131.nii", ["doejane19700131"]),
+            ("/in/31.1.1970", ["3111970"]), ("/in/31.01.70", ["310170"]), ("/in/31-Jan-1970", ["31jan1970"]),
+            ("/in/31.1.70", []), ("/in/01-31-1970", ["01311970"]), ("/in/DoeJane19700131.nii", ["doejane19700131"]),
             ("/in/ab0042.nii.gz", ["ab0042"]), ("/in/AB-0042", ["ab0042"]), ("/in/Döe", ["doe"]),
             // Parts of other words, of other numbers, and over two folders.
             ("/in/doerr/janet/1970/01/31", []), ("/in/0042/x119700131", []), ("/in/ab/0042", []),

@@ -14,8 +14,8 @@ DISK_IS_FULL = "is full"
 DISK_HAS_NO_MORE_FILES = "more files can be made"
 
 # The output folder is lost.
-OUTPUT_DISAPPEARED = "is not there any more"
-OUTPUT_NOT_WRITABLE = "cannot be written any more"
+OUTPUT_DISAPPEARED = "is no longer there"
+OUTPUT_NOT_WRITABLE = "can no longer be written"
 RESUME_HINT = "Continue with: nocturne resume"
 
 # Two runs on one output folder.
@@ -35,7 +35,7 @@ BUDGET = "budget"
 
 # The engine process.
 ENGINE_DIED = "engine crashed"
-ENGINE_HANGS = "the engine hangs in a system call"
+ENGINE_HANGS = "the engine is stuck in an uninterruptible system call"
 ENGINE_KILLED = "the engine crashed: signal 9"
 SCAN_CRASHED_TWICE = "crashed twice while reading it"
 OUT_OF_MEMORY = "memory ran out"

@@ -10,9 +10,13 @@ from typing import Any
 SCHEMA_VERSION = 2
 
 
-def label(value: int, name: str, color: str, code: tuple[str, str] | None = None) -> dict[str, Any]:
-    """One label entry; `code` is a SNOMED CT code with its meaning."""
+def label(
+    value: int, name: str, color: str, code: tuple[str, str] | None = None, title: str | None = None
+) -> dict[str, Any]:
+    """One label entry; `code` is a SNOMED CT code with its meaning, `title` its name for people if `name` is another one."""
     entry: dict[str, Any] = {"value": value, "name": name, "color": color}
+    if title is not None and title != name:
+        entry["title"] = title
     if code is not None:
         entry["code"] = {"scheme": "SCT", "value": code[0], "meaning": code[1]}
     return entry

@@ -16,13 +16,20 @@ const size_t maximum_items = size_t(1) << 18;
 struct Value {
     char vr[2] = {'U', 'N'};
     bool big = false;
+    /// Whether the element was found again with other bytes.
+    bool is_twice = false;
     std::string bytes;
 
+    /// Whether its numbers are stored in binary, not as text.
+    bool is_binary() const;
     /// Without the padding defined by the standard.
     std::string text() const;
     /// All of its numbers; empty when one of them is not a finite number.
     std::vector<double> numbers() const;
 };
+
+/// What the value of an element with numbers is.
+enum class Reading { absent, empty, exact, repaired, unusable, twice };
 
 /// The elements of a data set, or of an item, that are listed in kept.cpp.
 struct Node {
@@ -31,7 +38,11 @@ struct Node {
 
     const Value *find(uint32_t tag) const;
     std::string text(uint32_t tag) const;
-    /// Reads `count` finite numbers. The element must contain exactly these unless more are allowed.
+    /// Reads `count` finite numbers: the only place that distinguishes what is there from what is not. `values` change only if the
+    /// result is exact or repaired. The element must contain exactly these unless more are allowed.
+    Reading read(uint32_t tag, double *values, size_t count, bool more_allowed = false) const;
+    Reading read(uint32_t tag, int64_t &value, bool more_allowed = false) const;
+    /// The same; false when the numbers are not there or unusable.
     bool numbers(uint32_t tag, double *values, size_t count, bool more_allowed = false) const;
     bool integer(uint32_t tag, int64_t &value) const;
     /// The first item of a sequence.
@@ -99,8 +110,10 @@ void fill_header(const Object &object, cdicom_header &header);
 /// Fills in what a PET image states about activity.
 void fill_pet(const Object &object, cdicom_pet &pet);
 
-/// The frames of a multi-frame object, which the caller must pass to free(); none of any other object.
-cdicom_code copy_frames(const Node &set, cdicom_frame **frames, size_t *count, cdicom_error *error);
+/// The frames of a multi-frame object, which the caller must pass to free(); none of any other object. Remarks on their
+/// numbers are added to those of the header.
+cdicom_code copy_frames(const Node &set, cdicom_header &header, cdicom_frame **frames, size_t *count,
+                        cdicom_error *error);
 
 }  // namespace cdicom
 

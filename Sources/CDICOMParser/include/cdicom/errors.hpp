@@ -12,7 +12,7 @@ namespace cdicom {
 /// Fills the caller's error, if there is one, and returns the code.
 cdicom_code fail(cdicom_error *error, cdicom_code code, const std::string &text);
 
-/// Copies a text to a field, truncated to its size and without the padding defined by the standard.
+/// Copies a text in UTF-8 to a field, truncated to its size and without the padding defined by the standard.
 void copy_text(char *field, size_t capacity, const std::string &text);
 
 /// Runs `body` and converts exceptions to codes.

@@ -12,9 +12,11 @@ constexpr uint32_t MediaStorageSOPClassUID = 0x00020002;
 constexpr uint32_t TransferSyntaxUID = 0x00020010;
 
 // Identification.
+constexpr uint32_t SpecificCharacterSet = 0x00080005;
 constexpr uint32_t ImageType = 0x00080008;
 constexpr uint32_t SOPClassUID = 0x00080016;
 constexpr uint32_t SOPInstanceUID = 0x00080018;
+constexpr uint32_t StudyDate = 0x00080020;
 constexpr uint32_t SeriesDate = 0x00080021;
 constexpr uint32_t AcquisitionDate = 0x00080022;
 constexpr uint32_t AcquisitionDateTime = 0x0008002A;
@@ -106,6 +108,7 @@ constexpr uint32_t WindowCenter = 0x00281050;
 constexpr uint32_t WindowWidth = 0x00281051;
 constexpr uint32_t RescaleIntercept = 0x00281052;
 constexpr uint32_t RescaleSlope = 0x00281053;
+constexpr uint32_t RescaleType = 0x00281054;
 constexpr uint32_t RedPaletteColorLookupTableDescriptor = 0x00281101;
 constexpr uint32_t GreenPaletteColorLookupTableDescriptor = 0x00281102;
 constexpr uint32_t BluePaletteColorLookupTableDescriptor = 0x00281103;
@@ -114,6 +117,7 @@ constexpr uint32_t GreenPaletteColorLookupTableData = 0x00281202;
 constexpr uint32_t BluePaletteColorLookupTableData = 0x00281203;
 constexpr uint32_t ModalityLUTSequence = 0x00283000;
 constexpr uint32_t LUTDescriptor = 0x00283002;
+constexpr uint32_t ModalityLUTType = 0x00283004;
 constexpr uint32_t LUTData = 0x00283006;
 constexpr uint32_t PixelMeasuresSequence = 0x00289110;
 constexpr uint32_t FrameVOILUTSequence = 0x00289132;

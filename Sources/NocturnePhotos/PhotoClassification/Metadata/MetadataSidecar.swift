@@ -21,7 +21,7 @@ package enum MetadataSidecar {
         let document: Any
         do {
             document = try JSONSerialization.jsonObject(with: Data(try FileSystem.read(path, limit: 1 << 20)))
-        } catch let error as FileSystemError where error.code == ENOTSUP {
+        } catch let error as FileSystemError where error.isNotRegularFile {
             throw ClinicalMetadataError(detail: "\(name) is not a regular file: remove it, or put a JSON file there")
         } catch let error as FileSystemError {
             throw ClinicalMetadataError(detail: "\(name) cannot be read: \(error)")

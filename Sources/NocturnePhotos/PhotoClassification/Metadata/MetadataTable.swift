@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -43,6 +44,8 @@ package struct MetadataTable: Sendable {
         try self.init(bytes: bytes, path: path)
     }
 
+    /// Reads the bytes of a table.
+    /// - Parameter path: names it in messages.
     package init(bytes: [UInt8], path: String) throws {
         fileName = (path as NSString).lastPathComponent
         guard let text = TableEncoding(of: bytes).utf8(bytes) else {
@@ -82,7 +85,7 @@ package struct MetadataTable: Sendable {
         rows[key, default: []].append(Entry(number: row.number, texts: texts, count: row.fields.count))
     }
 
-    /// What is said of rows that belong to none of these pictures; nil where there are none.
+    /// The note about rows that belong to none of these pictures; nil where there are none.
     /// - Parameter names: paths relative to the inputs.
     package func unmatchedRows(_ names: [String]) -> String? {
         let used = Set(names.compactMap { name in MetadataTable.keys(of: name).first { rows[$0] != nil } })

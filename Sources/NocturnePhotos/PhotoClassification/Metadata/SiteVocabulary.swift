@@ -6,7 +6,7 @@ struct SiteVocabulary: Sendable {
     /// What a word was taken for.
     struct Match: Hashable, Sendable {
         let site: String
-        /// Whether the word says less than the site: "trunk" is neither side of the torso.
+        /// Whether the word is less exact than the site: "trunk" is neither side of the torso.
         let isAssumed: Bool
     }
 

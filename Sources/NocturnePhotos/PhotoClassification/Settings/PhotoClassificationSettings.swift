@@ -1,8 +1,10 @@
-public import NocturneInference
+package import NocturneCore
+package import NocturneInference
 
 /// How a model that classifies photos is applied.
-public struct PhotoClassificationSettings: Hashable, Sendable {
-    public enum Output: String, Hashable, Sendable, CaseIterable {
+package struct PhotoClassificationSettings: Hashable, Sendable {
+    /// What the classifier's first output holds.
+    package enum Output: String, Hashable, Sendable, CaseIterable {
         /// The classifier's first output holds logits; softmax is applied.
         case logits
         /// It already holds probabilities.
@@ -10,73 +12,47 @@ public struct PhotoClassificationSettings: Hashable, Sendable {
     }
 
     /// Side of the square picture the classifier takes, in pixels.
-    public let inputSize: Int
+    package let inputSize: Int
     /// Pictures whose shorter side has fewer pixels are refused.
-    public let minimumSide: Int
+    package let minimumSide: Int
     /// Of red, green and blue in 0…1.
-    public let mean: [Double]
-    public let standardDeviation: [Double]
+    package let mean: [Double]
+    /// Of red, green and blue in 0…1, above 0.
+    package let standardDeviation: [Double]
     /// Whether colours are corrected by Shades of Gray with the Minkowski norm 6.
-    public let usesColorConstancy: Bool
-    /// Whether results concern people's health and carry the disclaimer. True unless the package says otherwise.
-    public let isMedical: Bool
-    public let output: Output
+    package let usesColorConstancy: Bool
+    /// Whether results concern people's health and carry the disclaimer. True unless the package sets it.
+    package let isMedical: Bool
+    /// What the classifier's first output holds.
+    package var output: Output
     /// In the order of the classifier's output.
-    public let classes: [PhotoClass]
+    package var classes: [PhotoClass]
     /// Nil if no class is a risk.
-    public let risk: PhotoRiskSettings?
+    package var risk: PhotoRiskSettings?
     /// A result is noted as uncertain when no class reaches this probability,
-    public let lowConfidence: Double
+    package var lowConfidence: Double
     /// or when the first is less than this ahead of the second.
-    public let minimumLead: Double
+    package var minimumLead: Double
     /// The classifier's metadata input; nil for a classifier without one.
-    public let metadata: PhotoMetadataSettings?
+    package let metadata: PhotoMetadataSettings?
     /// Paths among ``ModelPackage/files``.
-    public let classifier: String
-    public let attention: String?
-
-    package init(
-        inputSize: Int,
-        minimumSide: Int,
-        mean: [Double],
-        standardDeviation: [Double],
-        usesColorConstancy: Bool,
-        isMedical: Bool,
-        output: Output,
-        classes: [PhotoClass],
-        risk: PhotoRiskSettings?,
-        lowConfidence: Double,
-        minimumLead: Double,
-        metadata: PhotoMetadataSettings?,
-        classifier: String,
-        attention: String?
-    ) {
-        self.inputSize = inputSize
-        self.minimumSide = minimumSide
-        self.mean = mean
-        self.standardDeviation = standardDeviation
-        self.usesColorConstancy = usesColorConstancy
-        self.isMedical = isMedical
-        self.output = output
-        self.classes = classes
-        self.risk = risk
-        self.lowConfidence = lowConfidence
-        self.minimumLead = minimumLead
-        self.metadata = metadata
-        self.classifier = classifier
-        self.attention = attention
-    }
+    package let classifier: String
+    /// The attention graph; nil for none.
+    package let attention: String?
 }
 
 /// A class of photos.
-public struct PhotoClass: Hashable, Sendable {
+package struct PhotoClass: Hashable, Sendable {
     /// Safe as a file name, unique in the package.
-    public let name: String
+    package let name: String
     /// For display, in lower case unless it is a proper name.
-    public let title: String
-    public let isMalignant: Bool
-    public let color: LabelColor
+    package let title: String
+    /// Whether a high score may mean a moderate risk.
+    package let isMalignant: Bool
+    /// In reports.
+    package let color: LabelColor
 
+    /// - Parameter title: 1 to 80 characters.
     package init(name: String, title: String, isMalignant: Bool, color: LabelColor) {
         self.name = name
         self.title = title
@@ -86,13 +62,15 @@ public struct PhotoClass: Hashable, Sendable {
 }
 
 /// When a result has a high or moderate risk. A score equal to a threshold reaches its level.
-public struct PhotoRiskSettings: Hashable, Sendable {
+package struct PhotoRiskSettings: Hashable, Sendable {
     /// Names of classes that mean a high risk from ``highThreshold`` on.
-    public let highClasses: [String]
-    public let highThreshold: Double
+    package let highClasses: [String]
+    /// 0...1.
+    package let highThreshold: Double
     /// From this score on, any malignant class means a moderate risk.
-    public let moderateThreshold: Double
+    package let moderateThreshold: Double
 
+    /// Thresholds in 0...1.
     package init(highClasses: [String], highThreshold: Double, moderateThreshold: Double) {
         self.highClasses = highClasses
         self.highThreshold = highThreshold
@@ -101,13 +79,14 @@ public struct PhotoRiskSettings: Hashable, Sendable {
 }
 
 /// The metadata input of a classifier.
-public struct PhotoMetadataSettings: Hashable, Sendable {
+package struct PhotoMetadataSettings: Hashable, Sendable {
     /// The site of a picture without one.
-    public static let unknownSite = "unknown"
+    package static let unknownSite = "unknown"
 
     /// Names of body sites; the classifier takes the index. ``unknownSite`` is among them.
-    public let sites: [String]
+    package let sites: [String]
 
+    /// - Parameter sites: with ``unknownSite``, each once.
     package init(sites: [String]) { self.sites = sites }
 }
 
@@ -115,10 +94,11 @@ extension PhotoClassificationSettings: ModelSettings {
     /// The key of the task's section in `model.json`.
     static let section = "photoClassification"
 
-    public init(_ package: ModelPackage) throws(ModelPackageError) {
+    package init(_ package: ModelPackage) throws(ModelPackageError) {
         let section = try package.section(Self.section, as: PhotoClassificationSection.self)
         self = try package.validation.photoClassification(section, files: package.files)
     }
 
-    public var networks: [String] { [classifier] + [attention].compactMap { $0 } }
+    /// The classifier, and the attention graph if there is one.
+    package var networks: [String] { [classifier] + [attention].compactMap { $0 } }
 }

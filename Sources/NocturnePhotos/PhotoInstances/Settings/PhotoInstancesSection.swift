@@ -16,6 +16,7 @@ struct PhotoInstancesSection: Decodable {
     struct Output: Decodable {
         let kind: String
         let activation: String?
+        let boundary: Bool?
         let centre: Bool?
         let candidates: String?
         let prototypes: String?

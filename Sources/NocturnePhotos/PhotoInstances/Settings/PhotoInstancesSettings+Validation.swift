@@ -1,4 +1,6 @@
+import NocturneCore
 import NocturneInference
+import NocturnePostprocess
 import NocturneSystem
 
 extension ModelValidation {
@@ -12,7 +14,8 @@ extension ModelValidation {
             throw refuse(.unknownName, "\(section).network", expected: "one of the files", found: raw.network)
         }
         let classes = try instanceClasses(raw.classes, key: "\(section).classes")
-        let output = try instanceOutput(raw, section: section)
+        let maximum = try whole(raw.maxInstances, 200, in: 1...1000, key: "\(section).maxInstances")
+        let output = try instanceOutput(raw, maximum: maximum, section: section)
         if case .maps = output, classes.count > 1 {
             throw refuse(
                 "\(section).classes",
@@ -24,8 +27,7 @@ extension ModelValidation {
             network: raw.network,
             input: try photoInput(raw.input, key: "\(section).input"),
             output: output,
-            classes: classes,
-            maximumInstances: try whole(raw.maxInstances, 200, in: 1...1000, key: "\(section).maxInstances")
+            classes: classes
         )
     }
 
@@ -81,6 +83,7 @@ extension ModelValidation {
 
     private func instanceOutput(
         _ raw: PhotoInstancesSection,
+        maximum: Int,
         section: String
     ) throws(ModelPackageError) -> PhotoInstancesSettings.Output {
         let key = "\(section).output"
@@ -91,12 +94,12 @@ extension ModelValidation {
             return value
         }
         switch raw.output.kind {
-        case "maps": return .maps(try mapSplitting(raw, section: section))
+        case "maps": return .maps(try mapSplitting(raw, maximum: maximum, section: section))
         case "masks-boxes":
             return .prototypes(
                 candidates: try name(raw.output.candidates, "candidates"),
                 prototypes: try name(raw.output.prototypes, "prototypes"),
-                thresholds: try thresholds(raw.thresholds, key: "\(section).thresholds")
+                rules: try detection(raw.thresholds, maximum: maximum, key: "\(section).thresholds")
             )
         case "masks":
             return .masks(
@@ -105,7 +108,7 @@ extension ModelValidation {
                 classes: try name(raw.output.classes, "classes"),
                 masks: try name(raw.output.masks, "masks"),
                 firstClass: try whole(raw.output.firstClass, 1, in: 0...1, key: "\(key).firstClass"),
-                thresholds: try thresholds(raw.thresholds, key: "\(section).thresholds")
+                rules: try detection(raw.thresholds, maximum: maximum, key: "\(section).thresholds")
             )
         default:
             throw refuse("\(key).kind", expected: "one of maps, masks-boxes, masks", found: raw.output.kind)
@@ -114,6 +117,7 @@ extension ModelValidation {
 
     private func mapSplitting(
         _ raw: PhotoInstancesSection,
+        maximum: Int,
         section: String
     ) throws(ModelPackageError) -> MapSplitting {
         let key = "\(section).splitting"
@@ -121,47 +125,53 @@ extension ModelValidation {
         guard let activation = MapSplitting.Activation(rawValue: text) else {
             throw refuse("\(section).output.activation", expected: "none or sigmoid", found: text)
         }
-        let rules = raw.splitting
-        let foreground = try share(rules?.foregroundThreshold, 0.5, key: "\(key).foregroundThreshold")
-        let background = try share(rules?.backgroundThreshold, 0, key: "\(key).backgroundThreshold")
-        guard background <= foreground else {
-            throw refuse("\(key).backgroundThreshold", expected: "at most \(foreground)", found: background)
+        let given = raw.splitting
+        var rules = SplittingRules(maximumInstances: maximum)
+        try set(&rules.foregroundThreshold, given?.foregroundThreshold, key: "\(key).foregroundThreshold")
+        try set(&rules.backgroundThreshold, given?.backgroundThreshold, key: "\(key).backgroundThreshold")
+        guard rules.backgroundThreshold <= rules.foregroundThreshold else {
+            throw refuse(
+                "\(key).backgroundThreshold",
+                expected: "at most \(rules.foregroundThreshold)",
+                found: rules.backgroundThreshold
+            )
+        }
+        try set(&rules.seedThreshold, given?.seedThreshold, key: "\(key).seedThreshold")
+        try set(&rules.boundaryWeight, given?.boundaryWeight, upTo: 100, key: "\(key).boundaryWeight")
+        try set(&rules.minimumSeedArea, given?.minimumSeedArea, key: "\(key).minimumSeedArea")
+        try set(&rules.minimumArea, given?.minimumArea, key: "\(key).minimumArea")
+        try set(&rules.mergeBoundary, given?.mergeBoundary, key: "\(key).mergeBoundary")
+        try set(&rules.minimumContact, given?.minimumContact, key: "\(key).minimumContact")
+        let small = "\(key).minimumAreaShareOfMedian"
+        try set(&rules.minimumAreaShareOfMedian, given?.minimumAreaShareOfMedian, key: small)
+        try set(&rules.minimumClearShare, given?.minimumClearShare, key: "\(key).minimumClearShare")
+        let hasBoundary = raw.output.boundary ?? true
+        if !hasBoundary, rules.minimumClearShare > 0 {
+            throw refuse("\(key).minimumClearShare", expected: "0 without boundaries", found: rules.minimumClearShare)
         }
         return MapSplitting(
             activation: activation,
+            hasBoundary: hasBoundary,
             hasCentre: raw.output.centre ?? false,
-            foregroundThreshold: foreground,
-            backgroundThreshold: background,
-            seedThreshold: try share(rules?.seedThreshold, 0.5, key: "\(key).seedThreshold"),
-            boundaryWeight: try share(rules?.boundaryWeight, 1, upTo: 100, key: "\(key).boundaryWeight"),
-            minimumSeedArea: try whole(rules?.minimumSeedArea, 4, in: 1...1 << 20, key: "\(key).minimumSeedArea"),
-            minimumArea: try whole(rules?.minimumArea, 16, in: 1...1 << 20, key: "\(key).minimumArea"),
-            mergeBoundary: try share(rules?.mergeBoundary, 0.2, key: "\(key).mergeBoundary"),
-            minimumContact: try whole(rules?.minimumContact, 4, in: 1...1 << 20, key: "\(key).minimumContact"),
-            minimumAreaShareOfMedian: try share(
-                rules?.minimumAreaShareOfMedian,
-                0,
-                key: "\(key).minimumAreaShareOfMedian"
-            ),
-            minimumClearShare: try share(rules?.minimumClearShare, 0, key: "\(key).minimumClearShare")
+            rules: rules
         )
     }
 
-    private func thresholds(
+    private func detection(
         _ raw: PhotoInstancesSection.Thresholds?,
+        maximum: Int,
         key: String
-    ) throws(ModelPackageError) -> DetectionThresholds {
-        let mask = try share(raw?.mask, 0.5, key: "\(key).mask")
-        guard mask > 0, mask < 1 else {
-            throw refuse("\(key).mask", expected: "a number above 0 and below 1", found: mask)
+    ) throws(ModelPackageError) -> DetectionRules {
+        var rules = DetectionRules(maximumInstances: maximum)
+        try set(&rules.maskThreshold, raw?.mask, key: "\(key).mask")
+        guard rules.maskThreshold > 0, rules.maskThreshold < 1 else {
+            throw refuse("\(key).mask", expected: "a number above 0 and below 1", found: rules.maskThreshold)
         }
-        return DetectionThresholds(
-            score: try share(raw?.score, 0.25, key: "\(key).score"),
-            boxOverlap: try share(raw?.boxOverlap, 0.7, key: "\(key).boxOverlap"),
-            maskOverlap: try share(raw?.maskOverlap, 0.7, key: "\(key).maskOverlap"),
-            mask: mask,
-            minimumArea: try whole(raw?.minimumArea, 16, in: 1...1 << 20, key: "\(key).minimumArea")
-        )
+        try set(&rules.scoreThreshold, raw?.score, key: "\(key).score")
+        try set(&rules.boxOverlap, raw?.boxOverlap, key: "\(key).boxOverlap")
+        try set(&rules.maskOverlap, raw?.maskOverlap, key: "\(key).maskOverlap")
+        try set(&rules.minimumArea, raw?.minimumArea, key: "\(key).minimumArea")
+        return rules
     }
 
     // MARK: Classes and numbers
@@ -213,16 +223,22 @@ extension ModelValidation {
         return value
     }
 
-    private func share(
+    /// Sets an area or a length in pixels, where one is given.
+    private func set(_ value: inout Int, _ raw: WholeNumber?, key: String) throws(ModelPackageError) {
+        value = try whole(raw, value, in: 1...1 << 20, key: key)
+    }
+
+    /// Sets a number from 0 to a limit, where one is given.
+    private func set(
+        _ value: inout Float,
         _ raw: Double?,
-        _ standard: Double,
         upTo limit: Double = 1,
         key: String
-    ) throws(ModelPackageError) -> Float {
-        let value = raw ?? standard
-        guard value >= 0, value <= limit else {
-            throw refuse(key, expected: "a number in 0...\(Int(limit))", found: value)
+    ) throws(ModelPackageError) {
+        guard let raw else { return }
+        guard raw >= 0, raw <= limit else {
+            throw refuse(key, expected: "a number in 0...\(Int(limit))", found: raw)
         }
-        return Float(value)
+        value = Float(raw)
     }
 }

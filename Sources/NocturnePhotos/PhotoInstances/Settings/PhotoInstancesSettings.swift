@@ -1,13 +1,15 @@
-public import NocturneInference
+package import NocturneCore
+package import NocturneInference
+package import NocturnePostprocess
 
 /// How a model for instance segmentation of photos is applied.
-public struct PhotoInstancesSettings: Hashable, Sendable {
+package struct PhotoInstancesSettings: Hashable, Sendable {
     /// What the network's outputs are.
-    public enum Output: Hashable, Sendable {
-        /// One output `[1][maps][y][x]` of the input's extents: foreground, boundary and, if `hasCentre`, centre.
+    package enum Output: Hashable, Sendable {
+        /// One output `[1][maps][y][x]` of the input's extents: foreground, boundary if `hasBoundary`, centre if `hasCentre`.
         case maps(MapSplitting)
         /// Like YOLO-seg: `[1][4 + classes + coefficients][candidates]` and `[1][coefficients][y][x]`, by these names.
-        case prototypes(candidates: String, prototypes: String, thresholds: DetectionThresholds)
+        case prototypes(candidates: String, prototypes: String, rules: DetectionRules)
         /// Like Mask R-CNN: boxes `[n][4]`, scores and classes `[n]`, masks `[n][1][y][x]`, by these names; the first
         /// class has the number `firstClass`.
         case masks(
@@ -16,39 +18,25 @@ public struct PhotoInstancesSettings: Hashable, Sendable {
             classes: String,
             masks: String,
             firstClass: Int,
-            thresholds: DetectionThresholds
+            rules: DetectionRules
         )
     }
 
     /// The network's file, among ``ModelPackage/files``.
-    public let network: String
-    public let input: PhotoInput
-    public let output: Output
+    package let network: String
+    /// How a photo becomes the network's input.
+    package let input: PhotoInput
+    /// How the network's outputs become instances.
+    package let output: Output
     /// At least one; exactly one for maps, which do not distinguish classes.
-    public let classes: [InstanceClass]
-    /// The maximum number of instances in a photo, 1...1000.
-    public let maximumInstances: Int
-
-    package init(
-        network: String,
-        input: PhotoInput,
-        output: Output,
-        classes: [InstanceClass],
-        maximumInstances: Int
-    ) {
-        self.network = network
-        self.input = input
-        self.output = output
-        self.classes = classes
-        self.maximumInstances = maximumInstances
-    }
+    package let classes: [InstanceClass]
 }
 
 /// How a photo becomes a network's input: scaled so that the longer side has ``longSide`` pixels, then padded with the
 /// mean to multiples of ``multiple``. Channels are red, green and blue.
-public struct PhotoInput: Hashable, Sendable {
+package struct PhotoInput: Hashable, Sendable {
     /// Where the photo lies in the input.
-    public enum Placement: String, Hashable, Sendable {
+    package enum Placement: String, Hashable, Sendable {
         /// In the upper left corner: the padding is on the right and at the bottom.
         case corner
         /// In the middle: the padding is on both sides, an odd pixel on the right or at the bottom.
@@ -56,7 +44,7 @@ public struct PhotoInput: Hashable, Sendable {
     }
 
     /// How the photo is scaled.
-    public enum Resampling: String, Hashable, Sendable {
+    package enum Resampling: String, Hashable, Sendable {
         /// As Pillow does it (bilinear): no pixel is skipped.
         case antialiased
         /// As OpenCV does it (bilinear): of the four pixels around each position.
@@ -64,133 +52,61 @@ public struct PhotoInput: Hashable, Sendable {
     }
 
     /// Pixels, 32...4096.
-    public let longSide: Int
+    package let longSide: Int
     /// Both extents of the input are multiples of it, 1...512.
-    public let multiple: Int
+    package let multiple: Int
     /// Whether the input is always a square of ``longSide``.
-    public let isSquare: Bool
+    package let isSquare: Bool
     /// The minimum length of a photo's shorter side, in pixels.
-    public let minimumSide: Int
-    public let placement: Placement
-    public let resampling: Resampling
+    package let minimumSide: Int
+    /// Where the photo lies in the input.
+    package let placement: Placement
+    /// How the photo is scaled.
+    package let resampling: Resampling
     /// Of red, green and blue in 0...1.
-    public let mean: [Double]
-    public let deviation: [Double]
-
-    package init(
-        longSide: Int,
-        multiple: Int,
-        isSquare: Bool,
-        minimumSide: Int,
-        placement: Placement = .corner,
-        resampling: Resampling = .antialiased,
-        mean: [Double],
-        deviation: [Double]
-    ) {
-        self.longSide = longSide
-        self.multiple = multiple
-        self.isSquare = isSquare
-        self.minimumSide = minimumSide
-        self.placement = placement
-        self.resampling = resampling
-        self.mean = mean
-        self.deviation = deviation
-    }
+    package let mean: [Double]
+    /// Of red, green and blue in 0...1, at least 1e-6.
+    package let deviation: [Double]
 }
 
-/// How maps become instances; areas and lengths in pixels of the maps, thresholds in 0...1.
-public struct MapSplitting: Hashable, Sendable {
-    public enum Activation: String, Hashable, Sendable {
+/// How maps become instances.
+package struct MapSplitting: Hashable, Sendable {
+    /// What the network returns.
+    package enum Activation: String, Hashable, Sendable {
         /// The network returns probabilities.
         case none
         /// The network returns logits.
         case sigmoid
     }
 
-    public let activation: Activation
-    public let hasCentre: Bool
-    public let foregroundThreshold: Float
-    /// Below it a pixel is certainly background, which is flooded too; 0 for none.
-    public let backgroundThreshold: Float
-    public let seedThreshold: Float
-    public let boundaryWeight: Float
-    public let minimumSeedArea: Int
-    public let minimumArea: Int
-    public let mergeBoundary: Float
-    public let minimumContact: Int
-    /// Instances below this share of the median area of a photo's instances are merged with a neighbour or dropped; 0
-    /// keeps all.
-    public let minimumAreaShareOfMedian: Float
-    /// A photo in which less of the instances' area has clear outlines has none; 0 keeps all.
-    public let minimumClearShare: Float
-
-    package init(
-        activation: Activation,
-        hasCentre: Bool,
-        foregroundThreshold: Float,
-        backgroundThreshold: Float,
-        seedThreshold: Float,
-        boundaryWeight: Float,
-        minimumSeedArea: Int,
-        minimumArea: Int,
-        mergeBoundary: Float,
-        minimumContact: Int,
-        minimumAreaShareOfMedian: Float,
-        minimumClearShare: Float
-    ) {
-        self.activation = activation
-        self.hasCentre = hasCentre
-        self.foregroundThreshold = foregroundThreshold
-        self.backgroundThreshold = backgroundThreshold
-        self.seedThreshold = seedThreshold
-        self.boundaryWeight = boundaryWeight
-        self.minimumSeedArea = minimumSeedArea
-        self.minimumArea = minimumArea
-        self.mergeBoundary = mergeBoundary
-        self.minimumContact = minimumContact
-        self.minimumAreaShareOfMedian = minimumAreaShareOfMedian
-        self.minimumClearShare = minimumClearShare
-    }
-}
-
-/// Thresholds of networks that return instances directly, in 0...1; the area in pixels of the network's input.
-public struct DetectionThresholds: Hashable, Sendable {
-    public let score: Float
-    public let boxOverlap: Float
-    public let maskOverlap: Float
-    /// Above 0 and below 1.
-    public let mask: Float
-    public let minimumArea: Int
-
-    package init(score: Float, boxOverlap: Float, maskOverlap: Float, mask: Float, minimumArea: Int) {
-        self.score = score
-        self.boxOverlap = boxOverlap
-        self.maskOverlap = maskOverlap
-        self.mask = mask
-        self.minimumArea = minimumArea
-    }
+    /// What is applied to the maps.
+    package let activation: Activation
+    /// Whether there is a map of the boundaries, the second.
+    package let hasBoundary: Bool
+    /// Whether there is a map of the centres, the last.
+    package let hasCentre: Bool
+    /// How many maps there are.
+    package var mapCount: Int { 1 + (hasBoundary ? 1 : 0) + (hasCentre ? 1 : 0) }
+    /// Areas and lengths in pixels of the maps.
+    package let rules: SplittingRules
 }
 
 /// A class of instances.
-public struct InstanceClass: Hashable, Sendable {
+package struct InstanceClass: Hashable, Sendable {
     /// Safe as part of a file name, unique in the package ignoring case.
-    public let name: String
-    public let color: LabelColor
-
-    package init(name: String, color: LabelColor) {
-        self.name = name
-        self.color = color
-    }
+    package let name: String
+    /// In overlays and on the page for review.
+    package let color: LabelColor
 }
 
 extension PhotoInstancesSettings: ModelSettings {
     /// The key of the task's section in `model.json`.
     static let section = "photoInstances"
 
-    public init(_ package: ModelPackage) throws(ModelPackageError) {
+    package init(_ package: ModelPackage) throws(ModelPackageError) {
         let section = try package.section(Self.section, as: PhotoInstancesSection.self)
         self = try package.validation.photoInstances(section, files: package.files)
     }
 
-    public var networks: [String] { [network] }
+    package var networks: [String] { [network] }
 }

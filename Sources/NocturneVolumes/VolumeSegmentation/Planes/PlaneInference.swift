@@ -3,7 +3,7 @@ package import NocturneConcurrency
 package import NocturneCore
 import NocturneInference
 package import NocturneNumerics
-import NocturneRecipeSupport
+package import NocturneRecipeSupport
 
 /// A plane ready for the networks.
 package struct PreparedPlane: Sendable {
@@ -11,7 +11,7 @@ package struct PreparedPlane: Sendable {
 }
 
 extension PlaneModel {
-    /// Normalises a plane, and crops it if the package says so.
+    /// Normalises a plane, and crops it if the package requires it.
     /// - Parameter channels: `[channel][y][x]`, one for every channel of the package, each of width × height values.
     /// - Throws: `NumericsError`, `AllocationError`, `CancelledError`.
     package func prepare(
@@ -34,6 +34,9 @@ package final class PlaneInference {
     private let model: SegmentationModel
     private let program: ProgramRun
     private let geometry: VolumeGeometry
+    private let item: String
+    /// What runs the networks.
+    package let used: EngineInUse
 
     /// - Parameter item: whose fingerprint a checkpoint would have.
     package init(
@@ -43,11 +46,13 @@ package final class PlaneInference {
         sessions: PlaneSessions,
         context: StageContext
     ) throws {
+        used = model.model.engineInUse
+        self.item = item.name
         let resources = InferenceResources(
             options: model.options,
             sessions: sessions.levels,
             item: item,
-            instructionSet: model.instructionSet,
+            instructionSet: used.engine.instructionSet,
             mappedLabels: []
         )
         self.model = model.model
@@ -57,19 +62,23 @@ package final class PlaneInference {
         try self.model.reporting { try program.begin(context) }
     }
 
+    /// The number of tiles.
     package var stepCount: Int { program.stepCount }
+    /// The tiles so far.
     package var stepsDone: Int { program.stepsDone }
 
     /// Runs one tile.
-    /// - Throws: ``SegmentationModelError`` for outputs that are not finite, `CancelledError`.
+    /// - Throws: ``UnusablePackageError`` for outputs that are not finite, `CancelledError`.
     package func step(_ context: StageContext) throws { try model.reporting { try program.step(context) } }
 
+    /// Saves finished slices, of which a plane has none before its last tile.
     package func checkpoint(force: Bool) throws { try program.checkpoint(force: force) }
 
     /// The labels before cleaning, and the confidence in them by label. Call once, when all tiles are done.
     package func finish(_ context: StageContext) throws -> (labels: LabelVolume, confidence: [UInt16: LabelConfidence])
     {
         let labels = LabelVolume(geometry: geometry, voxels: try program.finish(context))
+        try used.end(item)
         return (labels, program.confidence)
     }
 }

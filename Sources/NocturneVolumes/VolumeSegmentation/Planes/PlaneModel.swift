@@ -17,7 +17,7 @@ package struct PlaneModel: Sendable {
     /// - Parameters:
     ///   - settings: of a section for planes.
     ///   - options: of which step between tiles, mirroring and rounding matter.
-    /// - Throws: ``SegmentationModelError``, `ModelFormatError`.
+    /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
     package init(
         _ settings: VolumeSegmentationSettings,
         of package: ModelPackage,
@@ -35,10 +35,12 @@ package struct PlaneModel: Sendable {
         )
     }
 
+    /// The package of the networks.
     package var package: ModelPackage { model.package }
-    package var engineName: String { model.engineName }
+    /// What results of other engines and devices differ by.
+    package var engineIdentity: String { model.engineIdentity }
+    /// Of the networks' arithmetic.
     package var precision: InferencePrecision { model.precision }
-    package var instructionSet: String { model.instructionSet }
 
     /// The networks with the shapes of their inputs: 1, channels, rows, columns.
     package var networks: [(file: String, inputShape: [Int])] { model.networks }

@@ -25,8 +25,7 @@ final class EnsembleInference: LabelInference {
         decision: LabelDecision,
         checkpoint: LabelCheckpoint,
         probabilities: StagedProbabilities?,
-        sessions: LevelSessions,
-        options: SegmentationOptions,
+        resources: InferenceResources,
         context: StageContext
     ) throws {
         let grid = levels[0].grid
@@ -44,10 +43,10 @@ final class EnsembleInference: LabelInference {
                 try TileBlending(
                     level,
                     decision: decision,
-                    options: options,
-                    sessions: sessions,
+                    resources: resources,
                     resumingAtPlane: labeler.planes.nextPlane(of: index),
-                    agreement: index < slices.agreement.count ? slices.agreement[index] : AgreementTally(),
+                    agreement: index < slices.tallies.agreement.count
+                        ? slices.tallies.agreement[index] : AgreementTally(),
                     context: context
                 )
             )
@@ -58,7 +57,7 @@ final class EnsembleInference: LabelInference {
         self.labeler = labeler
     }
 
-    var confidence: [UInt16: LabelConfidence] { slices.tally.confidence(agreement: agreement) }
+    var confidence: [UInt16: LabelConfidence] { slices.tallies.confidence.confidence(agreement: agreement) }
     private var agreement: [AgreementTally] { members.map(\.agreement) }
     var probabilities: StagedProbabilities? { slices.probabilities }
     var stepCount: Int { members.reduce(0) { $0 + $1.stepCount } }
@@ -70,7 +69,7 @@ final class EnsembleInference: LabelInference {
         guard let index = members.indices.first(where: { lacksPlane($0) }) else { return }
         let planes = try members[index].step(context.scope)
         if !planes.isEmpty { self.planes[index] = planes }
-        while !labeler.isFinished, try pushPlanes() {
+        while !labeler.isFinished, try pushPlanes(context.scope) {
             try slices.labelSlice(by: &labeler, scope: context.scope)
         }
     }
@@ -82,7 +81,7 @@ final class EnsembleInference: LabelInference {
 
     /// Hands over the planes for the next slice, as far as they are finished.
     /// - Returns: whether every member has all of them.
-    private func pushPlanes() throws -> Bool {
+    private func pushPlanes(_ scope: ComputeScope) throws -> Bool {
         var isComplete = true
         for index in members.indices {
             while let plane = labeler.planes.neededPlane(of: index) {
@@ -90,7 +89,7 @@ final class EnsembleInference: LabelInference {
                     isComplete = false
                     break
                 }
-                try members[index].withPlane(plane) { try labeler.planes.push($0, of: index) }
+                try members[index].withPlane(plane, scope: scope) { try labeler.planes.push($0, of: index) }
             }
         }
         return isComplete

@@ -22,7 +22,7 @@ struct PartMemory {
         var (buffers, steps): ([PlannedBuffer], Int) = ([], 0)
         for member in part.members {
             for (index, level) in member.levels.enumerated() {
-                let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
+                let grid = try ModelGrid(source: source, level: level.settings, foreground: { _ in nil })
                 let tiles = try grid.tiles(level, options)
                 steps += tiles.tileCount
                 buffers += try preparing(level, grid, isFirst: index == 0)
@@ -52,15 +52,25 @@ struct PartMemory {
                 through: .infer
             ),
         ]
+        if level.settings.crop?.isOfNormalizedImage ?? false {
+            let bytes = grid.shape.count * 4
+            buffers.append(PlannedBuffer("cropped network input", bytes: bytes, from: during, through: during))
+        }
         if level.settings.normalizesAfterResampling {
             let bytes = grid.shape.count * 4
             buffers.append(PlannedBuffer("resampled channel", bytes: bytes, from: during, through: during))
         }
-        if level.settings.normalizations.contains(.zScoreOfNonzero) {
+        if let most = level.settings.normalizations.map(\.count).max(), most > 1 {
+            // What a step makes, and what it makes it from where that is the step before.
+            let voxels = level.settings.normalizesAfterResampling ? grid.shape.count : grid.box.shape.count
+            let bytes = voxels * 4 * min(most - 1, 2)
+            buffers.append(PlannedBuffer("normalized channel", bytes: bytes, from: during, through: during))
+        }
+        if level.settings.normalizations.joined().contains(.zScoreOfNonzero) {
             let bytes = level.settings.normalizesAfterResampling ? grid.shape.count : grid.box.shape.count
             buffers.append(PlannedBuffer("mask", bytes: bytes, from: during, through: during))
         }
-        if level.settings.normalizations.contains(.zScore(usesMask: true)) || !isFirst {
+        if level.settings.needsMask || !isFirst {
             // The mask, and one normalized channel if values outside the mask stay unchanged.
             buffers.append(PlannedBuffer("mask", bytes: grid.box.shape.count * 5, from: during, through: during))
         }
@@ -109,9 +119,29 @@ struct PartMemory {
                 through: .infer
             ),
         ]
+        if lean {
+            let bytes = RollingAccumulator.predictedBytes(plan: tiles, classes: level.classes)
+            buffers.append(
+                PlannedBuffer(
+                    "tile sums in a file",
+                    bytes: bytes * level.accumulatorCount(options),
+                    from: .infer,
+                    through: .infer,
+                    isInFile: true
+                )
+            )
+        }
         if level.settings.resamplesProbabilities, !grid.isNative {
             let bytes = PlaneProbabilities.predictedBytes(model: grid.shape, classes: level.classes)
             buffers.append(PlannedBuffer("probabilities of a plane", bytes: bytes, from: .infer, through: .infer))
+        }
+        if level.settings.crop?.isOfNormalizedImage ?? false {
+            let bytes = PlacedPlanes.predictedBytes(grid.shape, classes: level.classes)
+            buffers.append(PlannedBuffer("plane of the grid", bytes: bytes, from: .infer, through: .infer))
+        }
+        if let sigmas = level.settings.logitBlur {
+            let bytes = LogitBlur.predictedBytes(sigmas: sigmas, shape: grid.shape, classes: level.classes)
+            buffers.append(PlannedBuffer("planes of blurred logits", bytes: bytes, from: .infer, through: .infer))
         }
         if level.accumulatorCount(options) > 1 {
             let plane = grid.shape.sliceCount * level.classes * 4

@@ -42,7 +42,7 @@ extension PartModel {
     /// The number of tiles on a volume, from its header: without cropping, the largest number.
     func plannedTiles(on source: VolumeSource, _ options: SegmentationOptions) throws -> Int {
         try members.flatMap(\.levels).reduce(0) { sum, level in
-            let grid = try ModelGrid(source: source, level: level.settings, nonzero: { _ in nil })
+            let grid = try ModelGrid(source: source, level: level.settings, foreground: { _ in nil })
             return sum + (try grid.tiles(level, options).tileCount)
         }
     }
@@ -76,7 +76,7 @@ final class PartRun {
 
     /// - Parameters:
     ///   - firstImage: the input of the first level, if it has been prepared already.
-    ///   - firstRun: the number of the first run among all runs on the item, each of which saves labels of its own.
+    ///   - firstRun: the number of the first run among all runs on the item, each of which saves its own labels.
     init(
         _ part: PartModel,
         on volume: WorkingVolume,
@@ -91,6 +91,7 @@ final class PartRun {
         self.resources = resources
         self.firstImage = firstImage
         nextRun = firstRun
+        resources.sessions.use(resources.instructionSet)
         earlier = part.members.enumerated().flatMap { index, member in
             (0..<member.levels.count - 1).map { (index, $0) }
         }
@@ -150,16 +151,14 @@ final class PartRun {
         )
         let probabilities = try isLast ? staged(levels[0], decision, context) : nil
         nextRun += 1
-        let (sessions, options) = (resources.sessions, resources.options)
-        sessions.free(except: levels.map(\.model))
+        resources.sessions.free(except: levels.map(\.model))
         if levels.count > 1 {
             return try EnsembleInference(
                 levels,
                 decision: decision,
                 checkpoint: checkpoint,
                 probabilities: probabilities,
-                sessions: sessions,
-                options: options,
+                resources: resources,
                 context: context
             )
         }
@@ -168,8 +167,7 @@ final class PartRun {
             decision: decision,
             checkpoint: checkpoint,
             probabilities: probabilities,
-            sessions: sessions,
-            options: options,
+            resources: resources,
             context: context
         )
     }

@@ -24,7 +24,7 @@ struct ProgramGrid {
         self.settings = settings
         orientation = AxisOrientation(of: source.geometry.affine)
         native = source.geometry.shape
-        rule = ResamplingRule(settings.resampling)
+        rule = settings.resampling
         // The lengths of the affine's columns in single precision, as nibabel computes them.
         let own = SIMD3<Double>(SIMD3<Float>(source.geometry.spacing))
         let axes = orientation.source

@@ -29,7 +29,7 @@ final class ProgramRun {
     /// The tiles of parts that have not begun, as predicted from the whole volume.
     private var laterSteps = 0
     private var growth = 0
-    private(set) var notes: [String] = []
+    private(set) var notes: [Note] = []
     /// What the program's rules have changed on its grid; nil if they are still to be applied, on the volume's own.
     private(set) var cleaning: [LabelCleaning]?
     /// Of the networks in the labels of the program, before any cleaning.
@@ -46,7 +46,10 @@ final class ProgramRun {
         place = input.place
         if parts.count < model.parts.count {
             notes.append(
-                "\(parts.count) of \(model.parts.count) parts of the model ran, those with the labels of --labels"
+                Note(
+                    "model.partsRun",
+                    "\(parts.count) of \(model.parts.count) parts of the model ran, those with the labels of --labels"
+                )
             )
         }
     }
@@ -115,12 +118,17 @@ final class ProgramRun {
         let stored = try place.grid?.stored(labels, scope: context.scope) ?? labels
         let labelled = try VoxelBox.around(Set(settings.labels), of: stored, geometry.shape, scope: context.scope)
         guard let labelled else {
-            notes.append("the region of the model was not found in this volume, so that nothing is segmented")
+            notes.append(
+                Note(
+                    "model.regionNotFound",
+                    "the region of the model was not found in this volume, so that nothing is segmented"
+                )
+            )
             isFinished = true
             laterSteps = 0
             return
         }
-        try startParts(in: RegionBox(around: labelled, margin: settings.marginMm, in: geometry), context)
+        try startParts(in: RegionBox(around: labelled, margin: settings.margin, in: geometry), context)
     }
 
     private func startParts(in region: RegionBox, _ context: StageContext) throws {
@@ -183,11 +191,14 @@ final class ProgramRun {
         isFinished = true
     }
 
-    private var growthNote: String {
+    private var growthNote: Note {
         let times = growth == 1 ? "once" : "\(growth) times"
-        return growth < RegionBox.maximumGrowth
-            ? "the region was enlarged \(times), until labels no longer touched it"
-            : "the region was enlarged \(times); labels may still touch it"
+        return Note(
+            "model.regionEnlarged",
+            growth < RegionBox.maximumGrowth
+                ? "the region was enlarged \(own: times), until labels no longer touched it"
+                : "the region was enlarged \(own: times); labels may still touch it"
+        )
     }
 
     private func merge(_ labels: FrozenVoxels<UInt16>, of part: PartModel, _ scope: ComputeScope) throws {

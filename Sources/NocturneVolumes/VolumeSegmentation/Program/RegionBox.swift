@@ -14,15 +14,15 @@ struct RegionBox: Equatable {
 
     /// - Parameters:
     ///   - labelled: the box around all voxels of the labels; of all components together.
-    ///   - margin: in mm, on every side.
     ///   - geometry: of the volume in which the labels are.
-    init(around labelled: VoxelBox, margin: Double, in geometry: VolumeGeometry) {
+    init(around labelled: VoxelBox, margin: Margin, in geometry: VolumeGeometry) {
         let spacing = SIMD3<Double>(SIMD3<Float>(geometry.spacing))
         shape = geometry.shape
+        let extent = labelled.shape
         self.margin = SIMD3(
-            Int((margin / spacing.x).rounded(.down)),
-            Int((margin / spacing.y).rounded(.down)),
-            Int((margin / spacing.z).rounded(.down))
+            margin.voxels(extent: extent.x, spacing: spacing.x),
+            margin.voxels(extent: extent.y, spacing: spacing.y),
+            margin.voxels(extent: extent.z, spacing: spacing.z)
         )
         box = labelled
         box = moved(Array(repeating: true, count: 6))

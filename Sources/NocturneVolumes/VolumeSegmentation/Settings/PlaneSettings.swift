@@ -25,11 +25,14 @@ extension ModelValidation {
         let level = raw.level
         if raw.previousStage != nil { throw refused("previousStage", "photos have no cascades") }
         if level.orientation != nil { throw refused("orientation", "photos are turned upright by their own headers") }
-        if level.spacing != nil { throw refused("spacing", "photos have no spacing and are not resampled") }
-        if level.resampling != nil { throw refused("resampling", "photos are not resampled") }
+        if level.spacing != nil { throw refused("spacing", "photos have no spacing") }
+        if level.resampling != nil, level.size == nil {
+            throw refused("resampling", "photos are not resampled without size")
+        }
         if level.normalizeAfterResampling != nil {
             throw refused("normalizeAfterResampling", "photos are not resampled")
         }
+        if level.marginMm != nil { throw refused("marginMm", "photos have no spacing") }
         if raw.inputFormat != nil { throw refused("inputFormat", "photos are recognised by their content") }
         if raw.window != nil { throw refused("window", "photos are shown as they are") }
         if level.normalizations != nil || level.oneHotLabels != nil {

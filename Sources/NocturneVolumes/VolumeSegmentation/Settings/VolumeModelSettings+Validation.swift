@@ -1,4 +1,6 @@
 import NocturneInference
+import NocturneNumerics
+import NocturnePostprocess
 
 extension ModelValidation {
     /// Validates the section `volumeProgram`, and the packages that it names.
@@ -51,27 +53,21 @@ extension ModelValidation {
         {
             throw refuse("\(key).spacing", expected: "three numbers above 0 and at most 1000", found: spacing)
         }
-        let methodText = raw.resampling?.method ?? ResamplingSettings.Method.spline.rawValue
-        guard let method = ResamplingSettings.Method(rawValue: methodText), [.spline, .zoom].contains(method) else {
+        let methodText = raw.resampling?.method ?? ResamplingRule.Method.spline.rawValue
+        guard let method = ResamplingRule.Method(rawValue: methodText), [.spline, .zoom].contains(method) else {
             throw refuse("\(key).resampling.method", expected: "spline or zoom", found: methodText)
         }
-        let order = raw.resampling?.order?.value ?? 1
-        guard [0, 1].contains(order) || method == .spline && order == 3 else {
-            throw refuse("\(key).resampling.order", expected: "0, 1, or 3 with spline", found: order)
+        let number = raw.resampling?.order?.value ?? 1
+        guard let order = ResamplingOrder(rawValue: number), order != .cubic || method == .spline else {
+            throw refuse("\(key).resampling.order", expected: "0, 1, or 3 with spline", found: number)
         }
         let truncates = raw.resampling?.truncates ?? false
-        guard !truncates || order < 3 else {
-            throw refuse("\(key).resampling.truncates", expected: "truncation with orders 0 and 1", found: order)
+        guard !truncates || order != .cubic else {
+            throw refuse("\(key).resampling.truncates", expected: "truncation with orders 0 and 1", found: number)
         }
         return ProgramGridSettings(
             spacing: raw.spacing,
-            resampling: ResamplingSettings(
-                method: method,
-                order: order,
-                orderZ: 0,
-                separateZ: .never,
-                anisotropyThreshold: 3
-            ),
+            resampling: ResamplingRule(method: method, order: order, separateZ: .never),
             truncates: truncates
         )
     }
@@ -84,19 +80,15 @@ extension ModelValidation {
         let member = try self.member(raw.package, of: package, key: "\(key).package")
         var labels = member.package.labels
         if let names = raw.labels {
-            try check(names, labels: member.package.labels, key: "\(key).labels")
-            labels = labels.filter { names.contains($0.name) }
+            let chosen = try values(names, labels: labels, key: "\(key).labels")
+            labels = labels.filter { chosen.contains($0.value) }
         }
         guard !labels.isEmpty else { throw refuse("\(key).labels", expected: "at least one label", found: "none") }
-        let margin = raw.marginMm ?? 0
-        guard margin >= 0, margin <= 1000 else {
-            throw refuse("\(key).marginMm", expected: "a number in 0...1000", found: margin)
-        }
         return ProgramRegionSettings(
             member: member,
             grid: try raw.grid.map { (raw) throws(ModelPackageError) in try grid(raw, key: "\(key).grid") },
             labels: labels.map(\.value),
-            marginMm: margin,
+            margin: try margin((raw.marginMm, raw.marginVoxels?.value, raw.marginShare), key: key),
             grows: raw.grows ?? true,
             truncates: raw.truncates ?? false
         )
@@ -136,8 +128,9 @@ extension ModelValidation {
         }
         func axes(_ member: ProgramMember) -> String {
             let level = member.settings.levels[member.settings.levels.count - 1]
-            return "orientation \(level.orientation.rawValue), transpose \(level.transpose), cropToNonzero "
-                + "\(level.cropToNonzero)"
+            let crop =
+                level.crop.map { "to voxels \($0.above.map { "above \($0)" } ?? "that are not 0"), \($0.margin.text)" }
+            return "orientation \(level.orientation.rawValue), transpose \(level.transpose), cropping \(crop ?? "none")"
         }
         guard axes(member) == axes(first) else {
             throw refuse(key, expected: "the axes of \(first.path): \(axes(first))", found: axes(member))

@@ -1,6 +1,8 @@
 public import NocturneInference
+public import NocturneNumerics
+public import NocturnePostprocess
 
-/// What a model package for volumes says: one network, or a program of several whose label maps are merged.
+/// What a model package for volumes contains: one network, or a program of several whose label maps are merged.
 ///
 /// A package of the task `volume-segmentation` is a program of one part with one member.
 public struct VolumeModelSettings: Hashable, Sendable {
@@ -11,7 +13,7 @@ public struct VolumeModelSettings: Hashable, Sendable {
     /// In the order in which they are merged: a label of a later part replaces that of an earlier one.
     public let parts: [ProgramPartSettings]
     /// Of the merged label map, on ``grid``.
-    public let postprocessing: PostprocessingSettings
+    public let postprocessing: PostprocessRules
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
     public let window: DisplayWindow?
 }
@@ -21,20 +23,21 @@ public struct ProgramGridSettings: Hashable, Sendable {
     /// In mm along z, y and x; nil for the volume's own.
     public let spacing: [Double]?
     /// From the volume to the grid. Labels return with order 0 of the same method.
-    public let resampling: ResamplingSettings
+    public let resampling: ResamplingRule
     /// Whether resampled intensities lose their fractions, toward zero.
     public let truncates: Bool
 }
 
 /// The network that finds the region of a program.
 public struct ProgramRegionSettings: Hashable, Sendable {
+    /// The package whose labels determine the box.
     public let member: ProgramMember
     /// The grid on which the member works; nil for the volume's own.
     public let grid: ProgramGridSettings?
     /// Values of the member's labels whose voxels determine the box. At least one.
     public let labels: [UInt16]
-    /// The distance in mm by which the box is larger than the labels, on every side.
-    public let marginMm: Double
+    /// By how much the box is larger than the labels.
+    public let margin: Margin
     /// Whether the box is enlarged while labels of the parts touch its sides.
     public let grows: Bool
     /// Whether intensities in the box lose their fractions, toward zero, before anything else.
@@ -53,7 +56,9 @@ public struct ProgramPartSettings: Hashable, Sendable {
 public struct ProgramMember: Hashable, Sendable {
     /// The path of its folder below that of the program; empty for a package that is not a program.
     public let path: String
+    /// Of the task `volume-segmentation`.
     public let package: ModelPackage
+    /// How its networks are applied.
     public let settings: VolumeSegmentationSettings
 
     /// The path of a file of the package among the files of the program.
@@ -116,6 +121,7 @@ extension VolumeModelSettings: ModelSettings {
         return found
     }
 
+    /// The ONNX files of all members, among those of the program.
     public var networks: [String] {
         members.flatMap { member in member.settings.networks.map(member.programPath) }
     }

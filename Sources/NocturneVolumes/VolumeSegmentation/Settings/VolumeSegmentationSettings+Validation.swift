@@ -1,4 +1,7 @@
+import NocturneCore
 import NocturneInference
+import NocturneNumerics
+import NocturnePostprocess
 
 extension ModelValidation {
     /// Validates the section `volumeSegmentation`, or one of another name with the same keys.
@@ -8,11 +11,9 @@ extension ModelValidation {
         section: String = VolumeSegmentationSettings.section
     ) throws(ModelPackageError) -> VolumeSegmentationSettings {
         let (files, channels, labels) = (package.files, package.channels, package.labels)
-        let outputText = raw.output ?? VolumeSegmentationSettings.Output.classes.rawValue
-        guard let output = VolumeSegmentationSettings.Output(rawValue: outputText) else {
-            throw refuse("\(section).output", expected: "classes or regions", found: outputText)
-        }
         let levels = try levels(raw, section: section, files: files, channels: channels, labels: labels)
+        let output = try output(raw, section: section)
+        try checkLateCrop(levels, output, section: section)
         return VolumeSegmentationSettings(
             levels: levels,
             output: output,
@@ -20,6 +21,27 @@ extension ModelValidation {
             postprocessing: try postprocessing(raw.postprocessing, labels: labels, key: "\(section).postprocessing"),
             window: try window(raw.window, key: "\(section).window")
         )
+    }
+
+    private func output(
+        _ raw: VolumeSegmentationSection,
+        section: String
+    ) throws(ModelPackageError) -> VolumeSegmentationSettings.Output {
+        switch raw.output ?? "classes" {
+        case "classes":
+            // The largest probability wins, whatever it is.
+            if let threshold = raw.threshold {
+                throw refuse("\(section).threshold", expected: "a threshold with regions only", found: threshold)
+            }
+            return .classes
+        case "regions":
+            let threshold = raw.threshold ?? 0.5
+            guard threshold > 0, threshold < 1 else {
+                throw refuse("\(section).threshold", expected: "a number above 0 and below 1", found: threshold)
+            }
+            return .regions(threshold: threshold)
+        case let other: throw refuse("\(section).output", expected: "classes or regions", found: other)
+        }
     }
 
     private func inputFormat(
@@ -66,7 +88,7 @@ extension ModelValidation {
         channels: [ModelChannel],
         labels: [ModelLabel]
     ) throws(ModelPackageError) -> [CascadeLevel] {
-        let normalizations = channels.map(\.normalization)
+        let normalizations = channels.map(\.normalizations)
         guard let first = raw.previousStage else {
             return [try level(raw.level, key: section, files: files, normalizations, oneHot: [])]
         }
@@ -82,7 +104,7 @@ extension ModelValidation {
             }
             own = []
             for (index, raw) in listed.enumerated() {
-                own.append(try normalization(raw, key: "\(key).normalizations[\(index)]"))
+                own.append(try self.normalizations(raw, key: "\(key).normalizations[\(index)]"))
             }
         }
         try checkLength(first.oneHotLabels?.count ?? 0, key: "\(key).oneHotLabels")
@@ -106,60 +128,54 @@ extension ModelValidation {
         _ raw: VolumeSegmentationSection.Level,
         key: String,
         files: [ModelFile],
-        _ normalizations: [IntensityNormalization],
+        _ normalizations: [[Normalization]],
         oneHot: [UInt16]
     ) throws(ModelPackageError) -> CascadeLevel {
         let orientationText = raw.orientation ?? CascadeLevel.Orientation.stored.rawValue
         guard let orientation = CascadeLevel.Orientation(rawValue: orientationText) else {
-            throw refuse("\(key).orientation", expected: "RAS, RAS-ITK or stored", found: orientationText)
+            throw refuse("\(key).orientation", expected: "RAS, RAS-ITK, LPS or stored", found: orientationText)
         }
         let transpose = raw.transpose?.map(\.value) ?? [0, 1, 2]
         guard transpose.sorted() == [0, 1, 2] else {
             throw refuse("\(key).transpose", expected: "0, 1 and 2 in some order", found: transpose)
         }
-        var patchSize = raw.patchSize.map(\.value)
-        let isPlanar = patchSize.count == 2
-        guard (2...3).contains(patchSize.count), patchSize.allSatisfy({ (1...1024).contains($0) }) else {
-            throw refuse("\(key).patchSize", expected: "two or three numbers in 1...1024", found: patchSize)
-        }
-        if let spacing = raw.spacing {
-            guard spacing.count == patchSize.count, spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) else {
-                throw refuse(
-                    "\(key).spacing",
-                    expected: "\(patchSize.count) numbers above 0 and up to 1000, or null",
-                    found: spacing
-                )
-            }
-        }
+        let (patchSize, isPlanar) = try patchSize(raw, key: key)
         let step = raw.tileStep ?? 0.5
         guard step.isFinite, step > 0, step <= 1 else {
             throw refuse("\(key).tileStep", expected: "a number above 0 and at most 1", found: step)
         }
         let axes = (raw.mirroringAxes ?? []).map(\.value)
-        guard Set(axes).count == axes.count, axes.allSatisfy({ patchSize.indices.contains($0) }) else {
-            throw refuse("\(key).mirroringAxes", expected: "some of 0..<\(patchSize.count), each once", found: axes)
+        let dimensions = isPlanar ? 2 : 3
+        guard Set(axes).count == axes.count, axes.allSatisfy({ (0..<dimensions).contains($0) }) else {
+            throw refuse("\(key).mirroringAxes", expected: "some of 0..<\(dimensions), each once", found: axes)
         }
-        if isPlanar { patchSize.insert(1, at: 0) }
         let after = raw.normalizeAfterResampling ?? false
-        if after, normalizations.contains(.zScore(usesMask: true)) {
+        if after, normalizations.joined().contains(where: \.needsMask) {
             throw refuse("\(key).normalizeAfterResampling", expected: "no zScore with a mask", found: after)
         }
-        let image = try resampling(raw.resampling?.image, order: 3, key: "\(key).resampling.image")
-        let logits = try resampling(raw.resampling?.logits, order: 1, key: "\(key).resampling.logits")
+        let image = try resampling(raw.resampling?.image, order: .cubic, key: "\(key).resampling.image")
+        let logits = try resampling(raw.resampling?.logits, order: .linear, key: "\(key).resampling.logits")
         try checkMONAI(image, logits, isCascade: !oneHot.isEmpty || raw.oneHotLabels != nil, key: "\(key).resampling")
+        let orientsAfterSpacing = raw.orientAfterSpacing ?? false
+        guard !orientsAfterSpacing || image.method == .monai else {
+            throw refuse("\(key).orientAfterSpacing", expected: "false unless resampling is monai", found: true)
+        }
         return CascadeLevel(
             orientation: orientation,
+            orientsAfterSpacing: orientsAfterSpacing,
             transpose: transpose,
             spacing: raw.spacing.map { isPlanar ? [nil] + $0 : $0 },
+            size: try gridSize(raw, (image, logits), isPlanar: isPlanar, key: key),
             patchSize: patchSize,
             isPlanar: isPlanar,
             tileStep: step,
             tiling: try tiling(raw.tiling, key: "\(key).tiling"),
             mirroringAxes: axes.map { isPlanar ? $0 + 1 : $0 }.sorted(),
-            cropToNonzero: raw.cropToNonzero ?? false,
+            crop: try crop(raw, key: key),
             imageResampling: image,
             logitsResampling: logits,
-            labelsResampling: try resampling(raw.resampling?.labels, order: 1, key: "\(key).resampling.labels"),
+            labelsResampling: try resampling(raw.resampling?.labels, order: .linear, key: "\(key).resampling.labels"),
+            logitBlur: try logitBlur(raw.logitBlur, isPlanar: isPlanar, key: "\(key).logitBlur"),
             normalizesAfterResampling: after,
             resamplesProbabilities: try probabilities(raw.resampling, key: "\(key).resampling"),
             normalizations: normalizations,
@@ -168,35 +184,66 @@ extension ModelValidation {
         )
     }
 
+    /// The patch with three axes, and whether the section gives two of them; checks the spacing too, which has as many.
+    private func patchSize(
+        _ raw: VolumeSegmentationSection.Level,
+        key: String
+    ) throws(ModelPackageError) -> (size: [Int], isPlanar: Bool) {
+        let size = raw.patchSize.map(\.value)
+        let limit = size.count == 2 ? 8192 : 1024
+        guard (2...3).contains(size.count), size.allSatisfy({ (1...limit).contains($0) }) else {
+            let expected = "three numbers in 1...1024, or two in 1...8192"
+            throw refuse("\(key).patchSize", expected: expected, found: size)
+        }
+        if let spacing = raw.spacing {
+            guard spacing.count == size.count, spacing.allSatisfy({ $0.isFinite && $0 > 0 && $0 <= 1000 }) else {
+                throw refuse(
+                    "\(key).spacing",
+                    expected: "\(size.count) numbers above 0 and up to 1000, or null",
+                    found: spacing
+                )
+            }
+        }
+        return size.count == 2 ? ([1] + size, true) : (size, false)
+    }
+
     /// The defaults are those of nnU-Net's planner.
     private func resampling(
         _ raw: VolumeSegmentationSection.Resampling?,
-        order: Int,
+        order: ResamplingOrder,
         key: String
-    ) throws(ModelPackageError) -> ResamplingSettings {
-        let methodText = raw?.method ?? ResamplingSettings.Method.spline.rawValue
-        guard let method = ResamplingSettings.Method(rawValue: methodText), method != .zoom else {
+    ) throws(ModelPackageError) -> ResamplingRule {
+        let methodText = raw?.method ?? ResamplingRule.Method.spline.rawValue
+        guard let method = ResamplingRule.Method(rawValue: methodText), method != .zoom else {
             throw refuse("\(key).method", expected: "spline, torch, monai or none", found: methodText)
         }
-        let separateText = raw?.separateZ ?? ResamplingSettings.SeparateAxis.auto.rawValue
-        guard let separate = ResamplingSettings.SeparateAxis(rawValue: separateText) else {
+        let separateText = raw?.separateZ ?? ResamplingRule.Separation.auto.rawValue
+        guard let separate = ResamplingRule.Separation(rawValue: separateText) else {
             throw refuse("\(key).separateZ", expected: "auto, always or never", found: separateText)
         }
         let threshold = raw?.anisotropyThreshold ?? 3
         guard threshold.isFinite, threshold >= 1 else {
             throw refuse("\(key).anisotropyThreshold", expected: "a number of at least 1", found: threshold)
         }
-        return ResamplingSettings(
+        return ResamplingRule(
             method: method,
-            order: try self.order(raw?.order?.value ?? order, key: "\(key).order"),
-            orderZ: try self.order(raw?.orderZ?.value ?? 0, key: "\(key).orderZ"),
-            separateZ: separate,
+            order: try self.order(raw?.order, else: order, key: "\(key).order"),
+            orderZ: try self.order(raw?.orderZ, else: .nearest, key: "\(key).orderZ"),
+            // MONAI resamples all axes together.
+            separateZ: method == .monai ? .never : separate,
             anisotropyThreshold: threshold
         )
     }
 
-    private func order(_ order: Int, key: String) throws(ModelPackageError) -> Int {
-        guard [0, 1, 3].contains(order) else { throw refuse(key, expected: "0, 1 or 3", found: order) }
+    private func order(
+        _ number: WholeNumber?,
+        else other: ResamplingOrder,
+        key: String
+    ) throws(ModelPackageError) -> ResamplingOrder {
+        guard let number = number?.value else { return other }
+        guard let order = ResamplingOrder(rawValue: number) else {
+            throw refuse(key, expected: "0, 1 or 3", found: number)
+        }
         return order
     }
 
@@ -216,5 +263,62 @@ extension ModelValidation {
             }
         }
         return networks
+    }
+}
+
+/// The settings by which packages of MONAI's models differ from nnU-Net's.
+extension ModelValidation {
+    fileprivate func tiling(_ raw: VolumeSegmentationSection.Tiling?, key: String) throws(ModelPackageError)
+        -> TilingSettings
+    {
+        let positions = raw?.positions ?? TilingRule.Positions.even.rawValue
+        guard let positions = TilingRule.Positions(rawValue: positions) else {
+            throw refuse("\(key).positions", expected: "even or interval", found: positions)
+        }
+        let padding = raw?.padding ?? TilingRule.Padding.zero.rawValue
+        guard let padding = TilingRule.Padding(rawValue: padding) else {
+            throw refuse("\(key).padding", expected: "zero or edge", found: padding)
+        }
+        let weights = raw?.weights ?? ImportanceMap.Profile.gaussian.rawValue
+        guard let weights = ImportanceMap.Profile(rawValue: weights) else {
+            throw refuse("\(key).weights", expected: "gaussian, centredGaussian or constant", found: weights)
+        }
+        return TilingSettings(rule: TilingRule(positions: positions, padding: padding), weights: weights)
+    }
+
+    /// Image and logits share one grid, and MONAI's knows no labels of a previous level.
+    fileprivate func checkMONAI(
+        _ image: ResamplingRule,
+        _ logits: ResamplingRule,
+        isCascade: Bool,
+        key: String
+    ) throws(ModelPackageError) {
+        guard image.method == .monai || logits.method == .monai else { return }
+        guard image.method == logits.method else {
+            throw refuse(
+                "\(key).logits.method",
+                expected: "monai for the image and for logits, or for neither",
+                found: logits.method.rawValue
+            )
+        }
+        for (name, rule) in [("image", image), ("logits", logits)] where rule.order == .cubic {
+            throw refuse("\(key).\(name).order", expected: "0 or 1 with monai", found: rule.order.rawValue)
+        }
+        if isCascade { throw refuse("\(key).image.method", expected: "another method in a cascade", found: "monai") }
+    }
+
+    /// Whether `resampling.logits.values` asks for probabilities.
+    fileprivate func probabilities(
+        _ raw: VolumeSegmentationSection.Resamplings?,
+        key: String
+    ) throws(ModelPackageError) -> Bool {
+        for (name, rule) in [("image", raw?.image), ("labels", raw?.labels)] {
+            if let values = rule?.values { throw refuse("\(key).\(name).values", expected: "nothing", found: values) }
+        }
+        let values = raw?.logits?.values ?? "logits"
+        guard ["logits", "probabilities"].contains(values) else {
+            throw refuse("\(key).logits.values", expected: "logits or probabilities", found: values)
+        }
+        return values == "probabilities"
     }
 }

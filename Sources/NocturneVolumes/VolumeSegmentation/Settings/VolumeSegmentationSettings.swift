@@ -1,14 +1,17 @@
+public import NocturneCore
 public import NocturneInference
+public import NocturneNumerics
 public import NocturnePostprocess
 
 /// How a volume model is applied.
 public struct VolumeSegmentationSettings: Hashable, Sendable {
-    public enum Output: String, Hashable, Sendable {
+    /// What the outputs of the networks are.
+    public enum Output: Hashable, Sendable {
         /// One network output per class, background first; the largest wins. A label's value is its class.
         case classes
-        /// One network output per label, in the order of ``ModelPackage/labels``: each is an independent region, and
-        /// later ones overwrite earlier ones.
-        case regions
+        /// One network output per label, in the order of ``ModelPackage/labels``: each is an independent region, where its
+        /// probability is above the threshold (above 0 and below 1), and later ones overwrite earlier ones.
+        case regions(threshold: Double)
     }
 
     /// The files that a model takes.
@@ -21,9 +24,12 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
 
     /// One, or two for a cascade: the labels of the first become input channels of the second.
     public var levels: [CascadeLevel]
+    /// How outputs become labels.
     public let output: Output
+    /// Which files are inputs.
     public let inputFormat: InputFormat
-    public let postprocessing: PostprocessingSettings
+    /// How the label map is cleaned.
+    public let postprocessing: PostprocessRules
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
     public let window: DisplayWindow?
 
@@ -31,7 +37,7 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
         levels: [CascadeLevel],
         output: Output,
         inputFormat: InputFormat = .medical,
-        postprocessing: PostprocessingSettings,
+        postprocessing: PostprocessRules,
         window: DisplayWindow? = nil
     ) {
         self.inputFormat = inputFormat
@@ -48,33 +54,47 @@ public struct DisplayWindow: Hashable, Sendable {
     public let center: Double
     /// From 1 on, finite.
     public let width: Double
-
-    package init(center: Double, width: Double) {
-        self.center = center
-        self.width = width
-    }
 }
 
 /// One cascade level: a grid, networks for it, and the transformation back. All triples are in the networks' order: (z,
 /// y, x) of the volume, permuted by ``transpose``.
 public struct CascadeLevel: Hashable, Sendable {
+    /// To which axes a volume is reoriented before anything else, by the nearest axis of the patient.
     public enum Orientation: String, Hashable, Sendable {
         /// The volume is reoriented to the nearest RAS+ grid first, as by nnU-Net's `NibabelIOWithReorient`: where that
         /// changes the order of a NIfTI file's voxels, the spacing is that of its affine.
         case ras = "RAS"
         /// The same, as by `SimpleITKIOWithReorient`: the spacing is always the header's own field.
         case rasByITK = "RAS-ITK"
+        /// The volume is reoriented to the nearest LPS+ grid; the spacing is always the header's own field.
+        case lps = "LPS"
         /// The axes stay as stored in the file.
         case stored
+
+        /// From the stored axes of a volume.
+        func axes(of affine: Affine) -> AxisOrientation {
+            switch self {
+            case .stored: .stored
+            case .ras, .rasByITK: AxisOrientation(of: affine)
+            case .lps:
+                AxisOrientation(of: affine)
+                    .followed(by: AxisOrientation(source: [0, 1, 2], reversed: [true, true, false]))
+            }
+        }
     }
 
+    /// How the volume is reoriented.
     public let orientation: Orientation
+    /// Whether MONAI's `Spacing` comes before the volume is reoriented: ``spacing`` is then that of the stored axes.
+    public let orientsAfterSpacing: Bool
     /// Axis a of the networks is axis `transpose[a]` of (z, y, x): nnU-Net's `transpose_forward`.
     public let transpose: [Int]
     /// The voxel spacing in mm that the networks expect; nil for the volume's own. If ``isPlanar``, the first is always
     /// the volume's own, and nil here.
     public let spacing: [Double?]?
-    /// The voxels of a tile, each 1...1024. If ``isPlanar``, the first is 1.
+    /// The size of the grid that the networks get, instead of a spacing; nil for a grid of ``spacing``.
+    public let size: GridSize?
+    /// The voxels of a tile, each 1...1024, of slices 1...8192. If ``isPlanar``, the first is 1.
     public let patchSize: [Int]
     /// Whether the networks take slices (N, C, y, x) across the first axis instead of volumes.
     public let isPlanar: Bool
@@ -85,150 +105,101 @@ public struct CascadeLevel: Hashable, Sendable {
     /// The axes along which predictions of mirrored tiles are averaged; empty for none. Ascending. A batch's options
     /// may disable mirroring.
     public let mirroringAxes: [Int]
-    /// Whether the volume is first cropped to the bounds of the voxels that are nonzero in any channel.
-    public let cropToNonzero: Bool
+    /// How the volume is cropped; nil for not at all.
+    public let crop: CropSettings?
     /// For the image channels before the networks, for the logits after them, and for a previous level's labels.
-    public let imageResampling: ResamplingSettings
-    public let logitsResampling: ResamplingSettings
-    public let labelsResampling: ResamplingSettings
+    public let imageResampling: ResamplingRule
+    /// From the networks' grid to the volume's own.
+    public let logitsResampling: ResamplingRule
+    /// From the volume's own grid to the networks'.
+    public let labelsResampling: ResamplingRule
+    /// The standard deviations of the Gaussian filter of the blended logits, in voxels of the networks' grid for each axis; nil
+    /// for none. If ``isPlanar``, the first is 0.
+    public let logitBlur: [Double]?
     /// Whether statistics and normalisation are those of the resampled image; otherwise of the image before.
     public let normalizesAfterResampling: Bool
     /// Whether logits become probabilities before they are resampled, instead of being resampled themselves.
     public let resamplesProbabilities: Bool
-    /// One per image channel.
-    public let normalizations: [IntensityNormalization]
+    /// For each image channel one, or several in a row.
+    public let normalizations: [[Normalization]]
     /// The labels of the previous level, each a channel of 0 and 1 after the image's; empty in the first level.
     public let oneHotLabels: [UInt16]
     /// Paths among ``ModelPackage/files``; the logits of several (folds) are averaged. At least one.
     public let networks: [String]
 
+    /// Whether a normalisation needs the mask of the voxels that are not 0 in all channels.
+    var needsMask: Bool { normalizations.joined().contains(where: \.needsMask) }
+
     /// The number of input channels of the networks.
     public var inputChannels: Int { normalizations.count + oneHotLabels.count }
+}
 
-    package init(
-        orientation: Orientation,
-        transpose: [Int],
-        spacing: [Double?]?,
-        patchSize: [Int],
-        isPlanar: Bool,
-        tileStep: Double,
-        tiling: TilingSettings,
-        mirroringAxes: [Int],
-        cropToNonzero: Bool,
-        imageResampling: ResamplingSettings,
-        logitsResampling: ResamplingSettings,
-        labelsResampling: ResamplingSettings,
-        normalizesAfterResampling: Bool,
-        resamplesProbabilities: Bool,
-        normalizations: [IntensityNormalization],
-        oneHotLabels: [UInt16],
-        networks: [String]
-    ) {
-        self.orientation = orientation
-        self.transpose = transpose
-        self.spacing = spacing
-        self.patchSize = patchSize
-        self.isPlanar = isPlanar
-        self.tileStep = tileStep
-        self.tiling = tiling
-        self.mirroringAxes = mirroringAxes
-        self.cropToNonzero = cropToNonzero
-        self.imageResampling = imageResampling
-        self.logitsResampling = logitsResampling
-        self.labelsResampling = labelsResampling
-        self.normalizesAfterResampling = normalizesAfterResampling
-        self.resamplesProbabilities = resamplesProbabilities
-        self.normalizations = normalizations
-        self.oneHotLabels = oneHotLabels
-        self.networks = networks
+/// A grid of fixed size, whatever the spacing of a volume is.
+public enum GridSize: Hashable, Sendable {
+    /// The voxels along each axis, 1...8192; nil for the volume's own.
+    case axes([Int?])
+    /// The voxels of the longest of these axes, 1...8192; the others keep the proportions.
+    case longest(Int, of: Range<Int>)
+
+    /// The shape of the grid for a volume, or its part, of a shape.
+    func shape(of own: VolumeShape) -> VolumeShape? {
+        var sizes = [own.z, own.y, own.x]
+        switch self {
+        case .axes(let wanted):
+            for axis in 0..<3 { sizes[axis] = wanted[axis] ?? sizes[axis] }
+        case .longest(let voxels, let axes):
+            let longest = axes.map { sizes[$0] }.max() ?? 1
+            for axis in axes {
+                let length = (Double(sizes[axis]) * Double(voxels) / Double(longest)).rounded(.toNearestOrEven)
+                sizes[axis] = max(1, Int(length))
+            }
+        }
+        return VolumeShape(validating: sizes[2], y: sizes[1], z: sizes[0])
+    }
+}
+
+/// The box to which a volume, or the image that the networks get, is cropped: that of the voxels that count in any channel, and a
+/// margin.
+public struct CropSettings: Hashable, Sendable {
+    /// Voxels with larger values count; nil for those that are not 0.
+    public let above: Float?
+    /// Up to the border of the volume.
+    public let margin: Margin
+    /// Whether the normalized image is cropped, on the networks' grid, instead of the volume before anything else. Only with one
+    /// channel.
+    public let isOfNormalizedImage: Bool
+}
+
+/// By how much a box is larger than what it encloses, on each side: the sum of its parts, in whole voxels.
+public struct Margin: Hashable, Sendable {
+    /// At least 0; whole voxels of it count.
+    public let millimetres: Double
+    /// At least 0.
+    public let voxels: Int
+    /// Of the extent of what is enclosed, along each axis; at least 0. Whole voxels of it count.
+    public let share: Double
+
+    static let none = Margin(millimetres: 0, voxels: 0, share: 0)
+
+    /// The margin along an axis, in voxels.
+    /// - Parameters:
+    ///   - extent: of what is enclosed, in voxels.
+    ///   - spacing: in mm.
+    func voxels(extent: Int, spacing: Double) -> Int {
+        Int((millimetres / spacing).rounded(.down)) + voxels + Int((share * Double(extent)).rounded(.down))
     }
 }
 
 /// How a level divides a volume into tiles.
 public struct TilingSettings: Hashable, Sendable {
+    /// Where tiles are, and what is beyond the volume.
     public let rule: TilingRule
+    /// Of the voxels of a tile where tiles overlap.
     public let weights: ImportanceMap.Profile
 
     package init(rule: TilingRule = TilingRule(), weights: ImportanceMap.Profile = .gaussian) {
         self.rule = rule
         self.weights = weights
-    }
-}
-
-/// How data is resampled to another grid: the arguments of nnU-Net's resampling functions.
-public struct ResamplingSettings: Hashable, Sendable {
-    public enum Method: String, Hashable, Sendable {
-        /// `resample_data_or_seg_to_shape`: splines.
-        case spline
-        /// `resample_torch_fornnunet`: linear, in single precision.
-        case torch
-        /// `no_resampling_hack`: the grid stays as it is.
-        case none
-        /// `ndimage.zoom`, for the grid of a program only.
-        case zoom
-        /// MONAI's `Spacing`, and its inverse for logits or probabilities.
-        case monai
-    }
-
-    public enum SeparateAxis: String, Hashable, Sendable {
-        case auto, always, never
-    }
-
-    public let method: Method
-    /// The spline's order, 0, 1 or 3: in all axes, or within the planes if one axis is resampled separately.
-    public let order: Int
-    /// The order along the axis that is resampled separately.
-    public let orderZ: Int
-    /// Whether the axis of the largest spacing is resampled separately: always, never, or if its spacing exceeds
-    /// ``anisotropyThreshold`` times the smallest.
-    public let separateZ: SeparateAxis
-    public let anisotropyThreshold: Double
-
-    package init(
-        method: Method,
-        order: Int,
-        orderZ: Int,
-        separateZ: SeparateAxis,
-        anisotropyThreshold: Double
-    ) {
-        self.method = method
-        self.order = order
-        self.orderZ = orderZ
-        self.separateZ = separateZ
-        self.anisotropyThreshold = anisotropyThreshold
-    }
-}
-
-/// Postprocessing of the label map. All names are among the package's labels.
-public struct PostprocessingSettings: Hashable, Sendable {
-    /// In this order: groups of labels, treated as one, of which only the largest connected component is kept.
-    public let keepLargest: [[String]]
-    /// Labels whose enclosed holes are filled.
-    public let fillHoles: [String]
-    /// Components smaller than this, in mm³, are removed.
-    public let minimumVolumeMm3: [String: Double]
-
-    /// Which voxels count as connected: 6 (faces), 18 (edges) or 26 (corners), the default as in nnU-Net.
-    public let connectivity: Int
-    /// In this order, before all other rules: operations on the shape of labels.
-    public let morphology: [MorphologySettings]
-
-    public var isEmpty: Bool {
-        keepLargest.isEmpty && fillHoles.isEmpty && minimumVolumeMm3.isEmpty && morphology.isEmpty
-    }
-
-    package init(
-        keepLargest: [[String]],
-        fillHoles: [String],
-        minimumVolumeMm3: [String: Double],
-        connectivity: Int = 26,
-        morphology: [MorphologySettings] = []
-    ) {
-        self.morphology = morphology
-        self.connectivity = connectivity
-        self.keepLargest = keepLargest
-        self.fillHoles = fillHoles
-        self.minimumVolumeMm3 = minimumVolumeMm3
     }
 }
 
@@ -246,19 +217,4 @@ extension VolumeSegmentationSettings {
 
     /// The ONNX files, among ``ModelPackage/files``.
     public var networks: [String] { levels.flatMap(\.networks) }
-}
-
-/// An operation on the shape of labels.
-public struct MorphologySettings: Hashable, Sendable {
-    public let operation: MorphologyOperation
-    /// At least one.
-    public let labels: [String]
-    /// mm, above 0: the radius of the ball, or the standard deviation of `smooth`.
-    public let millimetres: Double
-
-    package init(operation: MorphologyOperation, labels: [String], millimetres: Double) {
-        self.operation = operation
-        self.labels = labels
-        self.millimetres = millimetres
-    }
 }

@@ -82,7 +82,7 @@ struct TestSlice {
     /// Between rows, between columns.
     var spacing = (2.0, 0.5)
     var bits = (allocated: 16, stored: 16, high: 15, signed: 0)
-    var slope: (Double, Double)?
+    var slope: (Double, Double)? = (1, 0)
     var photometric = "MONOCHROME2"
     /// The cells, row by row.
     var cells: [UInt16] = TestSlice.ramp

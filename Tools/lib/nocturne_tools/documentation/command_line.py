@@ -16,9 +16,10 @@ Every command with its arguments and options.
 This page is written by `Tools/reference` from the program's own help, and a check compares the two. `nocturne help COMMAND` shows
 the same text, and packages have it as manual pages. The commands and options are explained by purpose in <doc:RunningBatches>.
 
-Every command also has `--version` and `--help`.
+Every command also has `--version` and `--help`. The help of `run` and of similar commands shows the options that most people need,
+`--help-all` shows all.
 """
-HIDDEN = {"--version", "-h, --help", "help"}
+HIDDEN = {"--version", "-h, --help", "--help-all", "help"}
 
 
 def cell(text: str) -> str:

@@ -65,7 +65,7 @@ def read(folder: Path) -> MeshNet:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise Refusal(file, f"is no JSON ({error})") from None
+        raise Refusal(file, f"is not valid JSON ({error})") from None
     if document.get("format") != "layers-model":
         raise Refusal(file, f"has the format {document.get('format')}, expected layers-model")
     weights = _weights(file, document.get("weightsManifest", []))

@@ -53,10 +53,7 @@ def _invert(**arguments: Any) -> dict[str, Any]:
     return transform("Invertd", "pred", transform="@preprocessing", orig_keys="image", **arguments)
 
 
-def _cases() -> list[Case]:
-    orientation = transform("Orientationd", axcodes="RAS")
-    softmax = transform("Activationsd", "pred", softmax=True)
-    argmax = transform("AsDiscreted", "pred", argmax=True)
+def _networks() -> dict[str, dict[str, Any]]:
     unet = {"_target_": "UNet", "spatial_dims": 3, "in_channels": 1, "out_channels": 3, "channels": [8, 16, 32]}
     unet |= {"strides": [2, 2], "num_res_units": 1, "norm": "batch"}
     dynamic = {"_target_": "DynUNet", "spatial_dims": 3, "in_channels": 1, "out_channels": 3}
@@ -65,22 +62,29 @@ def _cases() -> list[Case]:
     residual |= {"blocks_down": [1, 2], "blocks_up": [1]}
     swin = {"_target_": "SwinUNETR", "in_channels": 1, "out_channels": 3, "feature_size": 12, "depths": [1, 1, 1, 1]}
     swin |= {"num_heads": [2, 2, 2, 2]}
+    return {"unet": unet, "dynunet": dynamic, "segresnet": residual, "swinunetr": swin}
+
+
+def _cases() -> list[Case]:
+    networks = _networks()
+    orientation = transform("Orientationd", axcodes="RAS")
+    argmax = transform("AsDiscreted", "pred", argmax=True)
     scaled = {"a_min": -200, "a_max": 300, "clip": True}
     return [
         Case(
             "unet",
-            unet,
+            networks["unet"],
             _load(
                 orientation,
                 transform("Spacingd", pixdim="@spacing", mode="bilinear"),
                 transform("ScaleIntensityRanged", b_min=0.0, b_max=1.0, **scaled),
             ),
             _window([32, 32, 24], overlap=0.5, mode="gaussian"),
-            [softmax, _invert(nearest_interp=False), argmax],
+            [transform("Activationsd", "pred", softmax=True), _invert(nearest_interp=False), argmax],
         ),
         Case(
             "dynunet",
-            dynamic,
+            networks["dynunet"],
             _load(
                 orientation,
                 transform("ScaleIntensityRanged", b_min=-1.0, b_max=1.0, **scaled),
@@ -91,7 +95,7 @@ def _cases() -> list[Case]:
         ),
         Case(
             "segresnet",
-            residual,
+            networks["segresnet"],
             _load(
                 orientation,
                 transform("Spacingd", pixdim="@spacing"),
@@ -109,7 +113,7 @@ def _cases() -> list[Case]:
         ),
         Case(
             "swinunetr",
-            swin,
+            networks["swinunetr"],
             _load(
                 transform("CropForegroundd", source_key="image", select_fn="$lambda x: x != 0", margin=0),
                 transform("Spacingd", pixdim="@spacing"),

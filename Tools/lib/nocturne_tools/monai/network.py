@@ -16,6 +16,11 @@ from nocturne_tools.nnunet.refusal import Refusal, listed
 
 from .config import Bundle, Component, component
 
+# For volumes, and built without anything but their arguments. Others of MONAI download weights or read files.
+KNOWN_NETWORKS = (
+    *("AHNet", "AttentionUnet", "BasicUNet", "BasicUNetPlusPlus", "BasicUnetPlusPlus", "DynUNet", "HighResNet", "MedNeXt"),
+    *("SegResNet", "SegResNetDS", "SegResNetDS2", "SegResNetVAE", "SwinUNETR", "UNETR", "UNet", "VNet"),
+)
 WEIGHT_KEYS = ("state_dict", "model", "network", "net")
 
 
@@ -36,9 +41,12 @@ def build(found: Component) -> nn.Module:
         from monai.networks import nets
     except ImportError:
         raise found.bundle.refusal("needs the Python package monai: pip install monai==1.6.1") from None
-    kind = getattr(nets, found.name, None)
+    kind = getattr(nets, found.name, None) if found.name in KNOWN_NETWORKS else None
     if not inspect.isclass(kind) or not issubclass(kind, nn.Module):
-        raise found.refusal("is no network of monai.networks.nets")
+        raise found.refusal(f"is no network that is known; known are {listed(KNOWN_NETWORKS)} of monai.networks.nets")
+    given = [name for name, value in found.arguments.items() if value and name.startswith("pretrained")]
+    if given:
+        raise found.refusal(f"{listed(given)} would fetch other weights; leave it out")
     arguments = {name: value for name, value in found.arguments.items() if not name.startswith("_")}
     if arguments.get("spatial_dims", 3) != 3:
         raise found.refusal(f"spatial_dims {arguments['spatial_dims']} is not known; only 3 is")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nocturne_tools import onnx_export
-from nocturne_tools.model_package import label, write_package
-from nocturne_tools.nnunet.labels import color, safe_names
+from nocturne_tools.model_package import write_package
+from nocturne_tools.nnunet.labels import entries
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.whole_folder import whole_folder
 
@@ -82,8 +82,8 @@ class Export:
             order = None if order == list(range(outputs)) else order
             if outputs > 1 and self.after.regions is None:
                 self._say("note: outputs may overlap; in the label map, later ones overwrite earlier ones")
-        names = safe_names([named.get(output) or f"label {value}" for output, value in pairs])
-        return [label(value, name, color(index)) for index, ((_, value), name) in enumerate(zip(pairs, names))], order
+        names = [named.get(output) or f"label_{value}" for output, value in pairs]
+        return entries([value for _, value in pairs], names), order
 
     def write(self, out: Path) -> dict[str, Any]:
         """Writes the package; `out` appears completely or not at all. Returns `model.json`."""
@@ -126,17 +126,22 @@ class Export:
             image = {"method": "monai", "order": before.order}
             logits = {"method": "monai", "order": after.order, "values": after.values}
         return {
-            "orientation": "RAS" if before.oriented else "stored",
+            "orientation": before.orientation,
+            **({"orientAfterSpacing": True} if before.orients_after else {}),
             "transpose": [2, 1, 0],
             "spacing": before.spacing,
             **self.tiling,
             "mirroringAxes": [],
-            "cropToNonzero": before.crops,
+            **({"cropToNonzero": False} | before.crop),
             "normalizeAfterResampling": before.normalizes_after,
             "resampling": {"image": image, "logits": logits},
-            "output": "classes" if after.decision == "argmax" else "regions",
+            **({"output": "classes"} if after.decision == "argmax" else self._regions()),
             "postprocessing": self._rules(labels),
         }
+
+    def _regions(self) -> dict[str, Any]:
+        threshold = self.after.threshold
+        return {"output": "regions"} | ({} if threshold == 0.5 else {"threshold": threshold})
 
     def _rules(self, labels: list[dict[str, Any]]) -> dict[str, Any]:
         names = {entry["value"]: entry["name"] for entry in labels}

@@ -19,6 +19,7 @@ class Postprocessing:
 
     activation: str | None = None  # softmax or sigmoid
     decision: str | None = None  # argmax or threshold
+    threshold: float | None = None
     inverse: str | None = None  # linear or nearest
     before: bool = False  # whether the activation comes before the inverse
     after: bool = False  # whether the decision comes after the inverse
@@ -62,7 +63,7 @@ def read(bundle: Bundle, value: Any, key: str, before: Preprocessing, pre_value:
 def _check(bundle: Bundle, result: Postprocessing, before: Preprocessing) -> None:
     if result.decision is None:
         raise bundle.refusal("postprocessing has no AsDiscreted with argmax or threshold; add it")
-    if result.inverse is None and (before.resamples or before.oriented or before.crops):
+    if result.inverse is None and (before.resamples or before.orientation != "stored" or before.crop):
         raise bundle.refusal(
             "postprocessing leaves labels on the grid of the network; add Invertd with transform @preprocessing"
         )
@@ -110,9 +111,10 @@ def _decision(one: Component, result: Postprocessing) -> None:
     argmax, threshold = one.get("argmax", False), one.get("threshold")
     if bool(argmax) == (threshold is not None):
         raise one.refusal("must have one of argmax and threshold")
-    if threshold is not None and threshold != 0.5:
-        raise one.refusal(f"threshold {threshold} is not known; only 0.5 is")
+    if threshold is not None and not (isinstance(threshold, (int, float)) and 0 < threshold < 1):
+        raise one.refusal(f"threshold {threshold} is not known; expected a number above 0 and below 1")
     result.decision = "argmax" if argmax else "threshold"
+    result.threshold = threshold
 
 
 def _largest(one: Component, result: Postprocessing, before: Preprocessing) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .config import Bundle, Code, Component, components
@@ -11,6 +11,7 @@ from .config import Bundle, Code, Component, components
 # Without effect on the voxels that the network sees, or done by Nocturne in any case.
 HARMLESS = ("EnsureChannelFirst", "EnsureType", "ToDevice", "ToTensor", "Identity", "SelectItems", "DeleteItems")
 NONZERO = re.compile(r"lambda\s+(\w+)\s*:\s*\1\s*!=\s*0(\.0*)?")
+ABOVE = re.compile(r"lambda\s+(\w+)\s*:\s*\1\s*>\s*(-?\d+(?:\.\d*)?)")
 ADVICE = "run this bundle with MONAI, or take the transform out if the network does not need it"
 
 
@@ -24,19 +25,23 @@ class Preprocessing:
     """Settings of a level, in the order of MONAI's axes (x, y, z)."""
 
     channels: int
-    oriented: bool = False
+    orientation: str = "stored"
+    orients_after: bool = False
     spacing: list[float] | None = None
     order: int = 1
-    crops: bool = False
-    normalization: dict[str, Any] | None = None
+    # The keys of a level about cropping.
+    crop: dict[str, Any] = field(default_factory=dict)
+    normalizations: list[dict[str, Any]] = field(default_factory=list)
     normalizes_after: bool = False
 
     @property
     def resamples(self) -> bool:
         return self.spacing is not None
 
-    def scheme(self) -> dict[str, Any]:
-        return self.normalization or {"scheme": "none"}
+    def scheme(self) -> dict[str, Any] | list[dict[str, Any]]:
+        if len(self.normalizations) > 1:
+            return self.normalizations
+        return self.normalizations[0] if self.normalizations else {"scheme": "none"}
 
 
 def read(bundle: Bundle, value: Any, key: str, channels: int) -> Preprocessing:
@@ -74,11 +79,13 @@ def _load(one: Component, _: Preprocessing) -> None:
 
 def _orientation(one: Component, result: Preprocessing) -> None:
     one.only("axcodes", "as_closest_canonical", "labels", "meta_keys", "meta_key_postfix")
-    if result.resamples or result.crops:
-        raise one.refusal("comes after Spacingd or CropForegroundd; put it before them")
-    if one.get("as_closest_canonical", False) is not True and one.get("axcodes") != "RAS":
-        raise one.refusal(f"axcodes {one.get('axcodes')!r} are not known; only RAS is")
-    result.oriented = True
+    if result.orientation != "stored":
+        raise one.refusal("is there twice")
+    codes = "RAS" if one.get("as_closest_canonical", False) is True else one.get("axcodes")
+    if codes not in ("RAS", "LPS"):
+        raise one.refusal(f"axcodes {codes!r} are not known; RAS and LPS are")
+    result.orientation = codes
+    result.orients_after = result.resamples
 
 
 def _crop(one: Component, result: Preprocessing) -> None:
@@ -93,18 +100,25 @@ def _crop(one: Component, result: Preprocessing) -> None:
         "start_coord_key",
         "end_coord_key",
     )
-    if result.resamples or result.normalization:
+    if result.resamples or result.normalizations:
         raise one.refusal("comes after Spacingd or after the normalisation; put it before them, or take it out")
     select = one.arguments.get("select_fn")
-    if not isinstance(select, Code) or not NONZERO.fullmatch(select.text.strip()):
-        raise one.refusal(
-            "select_fn must be $lambda x: x != 0; the default x > 0 cannot be repeated; take the transform out"
-        )
-    for name, expected in (("margin", 0), ("k_divisible", 1), ("channel_indices", None)):
+    text = select.text.strip() if isinstance(select, Code) else "lambda x: x > 0" if select is None else ""
+    above = ABOVE.fullmatch(text)
+    if above is None and not NONZERO.fullmatch(text):
+        raise one.refusal("select_fn must be $lambda x: x != 0 or $lambda x: x > N, with a number N")
+    for name, expected in (("k_divisible", 1), ("channel_indices", None)):
         one.expect(name, (expected,))
     if one.get("source_key", one.key) != one.key:
         raise one.refusal(f"source_key {one.get('source_key')!r} is not {one.key}")
-    result.crops = True
+    margin = one.get("margin", 0)
+    if not isinstance(margin, int) or margin < 0:
+        raise one.refusal(f"margin {margin!r} is not known; expected one whole number")
+    if margin > 0 and one.get("allow_smaller", False) is not True:
+        raise one.refusal("margin beyond the image is padded; only allow_smaller true is known")
+    result.crop = {"cropAbove": float(above[2])} if above else {"cropToNonzero": True}
+    if margin > 0:
+        result.crop["marginVoxels"] = margin
 
 
 def _spacing(one: Component, result: Preprocessing) -> None:
@@ -147,9 +161,9 @@ def _spacing(one: Component, result: Preprocessing) -> None:
 
 
 def _set(one: Component, result: Preprocessing, scheme: dict[str, Any]) -> None:
-    if result.normalization:
-        raise one.refusal("is a second normalisation; a package has one")
-    result.normalization = scheme
+    if result.normalizations and result.normalizes_after != result.resamples:
+        raise one.refusal("and an earlier normalisation have Spacingd between them; put both before or after it")
+    result.normalizations.append(scheme)
     result.normalizes_after = result.resamples
 
 

@@ -37,6 +37,17 @@ def safe_names(names: list[str]) -> list[str]:
     return result
 
 
+def entries(values: list[int], names: list[str]) -> list[dict[str, Any]]:
+    """The labels of a package: `name` for files, and as `title` the name that they have in the model, where it is another one."""
+    safe = safe_names(names)
+    return [label(value, name, color(i), title=title) for i, (value, name, title) in enumerate(zip(values, safe, names))]
+
+
+def renamed(labels: list[dict[str, Any]]) -> str:
+    """What the names of labels became that cannot be those of files; empty if there are none."""
+    return ", ".join(f"{one['title']} → {one['name']}" for one in labels if "title" in one)
+
+
 class Labels:
     """The labels of a data set as nnU-Net's label manager interprets them."""
 
@@ -56,7 +67,7 @@ class Labels:
             raise Refusal(file, "labels: none beside the background")
         if not all(0 < value <= LARGEST_LABEL for value in values):
             raise Refusal(file, f"the label value {max(values)} is outside 1...{LARGEST_LABEL}")
-        self.entries = [label(v, n, color(i)) for i, (v, n) in enumerate(zip(values, safe_names(names)))]
+        self.entries = entries(values, names)
         self.outputs = len(names) if self.regions else len(names) + 1
 
     def _values(self, name: str, value: Any) -> list[int]:
@@ -88,8 +99,8 @@ class Labels:
         if missing:
             first = f"{names[missing[0]]} with the value {missing[0]}"
             raise Refusal(self.file, f"{len(values)} labels; expected {len(names)}, among them {first}")
-        for entry, name in zip(self.entries, safe_names([names.get(e["value"], e["name"]) for e in self.entries])):
-            entry["name"] = name
+        own = [names.get(entry["value"], entry.get("title", entry["name"])) for entry in self.entries]
+        self.entries = entries([entry["value"] for entry in self.entries], own)
 
     def keep_largest(self, file: Path, steps: list[Any]) -> list[Any]:
         """Postprocessing steps as names of labels: a text for one label, a list for a joint mask."""

@@ -21,8 +21,11 @@ from .settings import Configuration
 __all__ = ["LARGEST_DIFFERENCE", "build", "compare", "export", "load", "pretraining_advice", "trainer_note"]
 
 KNOWN_NETWORKS = ("PlainConvUNet", "ResidualEncoderUNet")
+NETWORK_MODULES = ("dynamic_network_architectures", "architectures")  # the module below it was renamed once
 KNOWN_PARTS = ("Conv2d", "Conv3d", "InstanceNorm2d", "InstanceNorm3d", "BatchNorm2d", "BatchNorm3d", "LeakyReLU")
 KNOWN_PARTS += ("ReLU", "Dropout", "Dropout2d", "Dropout3d")
+# Modules of torch.nn that have them: of old plans.
+KNOWN_PLACES = ([], *(["modules", name] for name in ("conv", "instancenorm", "batchnorm", "activation", "dropout")))
 # nnU-Net's trainers whose networks differ from the plans.
 BATCH_NORM_TRAINERS = ("nnUNetTrainerBN",)
 PRIMUS_TRAINERS = "nnunetv2.training.nnUNetTrainer.primus."  # these build networks of their own; the module's name
@@ -43,14 +46,21 @@ def build(configuration: Configuration, trainer: str, inputs: int, outputs: int)
         raise configuration.refusal(f"neither architecture nor all of the old keys: {error} is missing") from None
     except RuntimeError as error:
         raise configuration.refusal(f"unknown network ({error})") from None
-    if name.split(".")[-1] not in KNOWN_NETWORKS:
+    # nnU-Net imports these names: each has to be one of a list, whole, and none is imported as the file has it.
+    words = str(name).split(".")
+    if len(words) != 4 or (*words[:2],) != NETWORK_MODULES or words[-1] not in KNOWN_NETWORKS:
         advice = pretraining_advice(configuration, trainer)
         raise configuration.refusal(f"unknown network class {name}; known: {listed(KNOWN_NETWORKS)}{advice}")
+    name = ".".join((*NETWORK_MODULES, "unet", words[-1]))
     required = list(architecture.get("_kw_requires_import", ["conv_op", "norm_op", "dropout_op", "nonlin"]))
     for key in required:
         part = arguments.get(key)
-        if part is not None and (not str(part).startswith("torch.nn.") or part.split(".")[-1] not in KNOWN_PARTS):
+        if part is None:
+            continue
+        words = str(part).split(".")
+        if words[:2] != ["torch", "nn"] or words[-1] not in KNOWN_PARTS or words[2:-1] not in KNOWN_PLACES:
             raise configuration.refusal(f"unknown {key} {part} of {name}; known: {listed(KNOWN_PARTS)}")
+        arguments[key] = f"torch.nn.{words[-1]}"
     if trainer in BATCH_NORM_TRAINERS:
         arguments["norm_op"] = f"torch.nn.BatchNorm{len(configuration.patch)}d"
         arguments["norm_op_kwargs"] = {"eps": 1e-5, "affine": True}

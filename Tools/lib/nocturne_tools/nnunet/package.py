@@ -13,7 +13,7 @@ from nocturne_tools.whole_folder import whole_folder
 
 from . import network as networks
 from .folder import Folder
-from .labels import Labels, channel_names, modalities
+from .labels import Labels, channel_names, modalities, renamed
 from .refusal import Refusal, listed
 from .settings import Configuration
 
@@ -157,6 +157,8 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
     if stage.configuration.takes_tiff:
         recipe["inputFormat"] = "tiff"
     before = None if stage.configuration.previous is None else _previous(stage, options, say)
+    if names := renamed(stage.labels.entries):
+        say(f"names of labels in files: {names}; the others are kept as titles")
     rules: dict[str, Any] = {"keepLargest": [], "fillHoles": []}
     if not stage.configuration.takes_photos:
         rules["minimumVolumeMm3"] = {}

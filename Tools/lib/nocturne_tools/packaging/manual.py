@@ -75,7 +75,20 @@ def details(argument: Argument) -> str:
 
 
 def shown(command: Command, key: str) -> list[dict[str, Any]]:
-    return [entry for entry in command.get(key, []) if entry.get("shouldDisplay", True)]
+    """What help shows: a flag and its opposite as one."""
+    entries = [entry for entry in command.get(key, []) if entry.get("shouldDisplay", True)]
+    if key != "arguments":
+        return entries
+    names = {name["name"] for entry in entries for name in entry.get("names", [])}
+    kept = []
+    for entry in entries:
+        long = next((name["name"] for name in entry.get("names", []) if name["kind"] == "long"), "")
+        if entry["kind"] == "flag" and long.startswith("no-") and long[3:] in names:
+            continue
+        if entry["kind"] == "flag" and f"no-{long}" in names:
+            entry = entry | {"names": [*entry["names"], {"kind": "long", "name": f"no-{long}"}]}
+        kept.append(entry)
+    return kept
 
 
 def synopsis(name: str, command: Command) -> str:

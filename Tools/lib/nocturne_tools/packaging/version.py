@@ -8,11 +8,11 @@ from pathlib import Path
 
 from nocturne_tools.paths import ROOT
 
-SOURCE = ROOT / "Sources" / "nocturne" / "Nocturne.swift"
+SOURCE = ROOT / "Sources" / "nocturne" / "Options" / "Program.swift"
 
 
 def version_in(text: str) -> str:
-    """The version that the text of Nocturne.swift declares."""
+    """The version that the text of Program.swift declares."""
     found = re.search(r'static let version = "([0-9][0-9A-Za-z.+~]*)"', text)
     if not found:
         raise SystemExit(f"{SOURCE.relative_to(ROOT)} declares no version")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from nocturne_tools.paths import TOOLS
 
 # `nocturne` on PyPI is another project.
 NAME = "nocturne-batch"
@@ -17,7 +20,8 @@ NOTE = """Nocturne runs segmentation and classification models over folders of C
 photos, offline. Research software: not a medical device, not for diagnosis or treatment.
 
 The wheel contains the program for Linux on x86-64 with its shared libraries, sample models and inputs (`nocturne-demo` runs
-them), and the exporters of trained networks (`nocturne-export`), whose Python packages the extra `export` adds.
+them), and the exporters of trained networks (`nocturne-export`), whose Python packages the extra `export` adds. The extra
+`onnxruntime` adds ONNX Runtime for networks that Nocturne's own kernels do not run, and `cuda` adds it for NVIDIA GPUs.
 """
 
 
@@ -27,7 +31,8 @@ class Description:
 
     version: str
     glibc: tuple[int, ...]
-    requirements: list[str]
+    requirements: dict[str, list[str]]
+    """Of each extra."""
     licences: list[str]
 
     @property
@@ -44,13 +49,22 @@ class Description:
 
     def metadata(self) -> str:
         lines = ["Metadata-Version: 2.4", f"Name: {NAME}", f"Version: {self.version}", f"Summary: {SUMMARY}"]
-        lines += ["License-Expression: Apache-2.0 AND LicenseRef-Bundled-Libraries", "Requires-Python: >=3.8", "Provides-Extra: export"]
+        lines += ["License-Expression: Apache-2.0 AND LicenseRef-Bundled-Libraries", "Requires-Python: >=3.8"]
         lines += [f"License-File: {name}" for name in self.licences]
-        lines += [f'Requires-Dist: {name}; extra == "export"' for name in self.requirements]
+        for extra, names in self.requirements.items():
+            lines += [f"Provides-Extra: {extra}", *(f'Requires-Dist: {name}; extra == "{extra}"' for name in names)]
         return "\n".join([*lines, "Description-Content-Type: text/markdown", "", NOTE])
 
     def wheel(self) -> str:
         return f"Wheel-Version: 1.0\nGenerator: nocturne-tools\nRoot-Is-Purelib: false\nTag: {self.tag}\n"
+
+
+def engine_requirements() -> dict[str, list[str]]:
+    """The wheels that Tools/install-onnxruntime pins, by the extra that adds them."""
+    text = (TOOLS / "install-onnxruntime").read_text()
+    blocks = [re.findall(r"^(\S+==\S+) --hash", block, re.MULTILINE) for block in text.split("TEXT")]
+    found = {"cuda" if "onnxruntime-gpu" in block[0] else "onnxruntime": block for block in blocks if block}
+    return {extra: found[extra] for extra in ("onnxruntime", "cuda")}
 
 
 def place(path: Path, stem: str) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nocturne_tools.model_package import label, write_program
+from nocturne_tools.model_package import write_program
 from nocturne_tools.nnunet import package
-from nocturne_tools.nnunet.labels import color, safe_names
+from nocturne_tools.nnunet.labels import entries
 from nocturne_tools.nnunet.refusal import Refusal, listed
 from nocturne_tools.whole_folder import whole_folder
 
@@ -131,7 +131,6 @@ class Export:
     def _manifest(self, program: dict[str, Any]) -> dict[str, Any]:
         task, options = self.task, self.options
         ordered = sorted(task.labels.items())
-        titles = safe_names([name for _, name in ordered])
         datasets = listed(part.dataset for part in task.network.parts)
         text = f"TotalSegmentator, task {task.name}, datasets {datasets}; rules of version {task.software}."
         return {
@@ -142,6 +141,6 @@ class Export:
             "licence": self._licence(),
             "modalities": [task.modality],
             "channels": [{"name": task.modality, "normalization": {"scheme": "none"}}],
-            "labels": [label(value, name, color(n)) for n, ((value, _), name) in enumerate(zip(ordered, titles))],
+            "labels": entries([value for value, _ in ordered], [name for _, name in ordered]),
             "volumeProgram": program,
         }

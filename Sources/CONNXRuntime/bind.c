@@ -1,0 +1,170 @@
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static size_t count_of(const conort_tensor *one) {
+    size_t count = 1;
+    for (int axis = 0; axis < one->rank; axis++) {
+        if (one->extents[axis] < 0) return 0;
+        if (__builtin_mul_overflow(count, (size_t)one->extents[axis], &count)) return 0;
+    }
+    return count > ((size_t)1 << 40) ? 0 : count;
+}
+
+/* The memory of a buffer, zeros at first, and the tensor over it. */
+static bool allocate(conort_run *run, conort_tensor *one, char *reason, size_t reason_bytes) {
+    const conort_library *library = run->network->library;
+    one->bytes = count_of(one) * sizeof(float);
+    if (one->bytes == 0) {
+        conort_copy_text(reason, reason_bytes, "a tensor is empty or too large");
+        return false;
+    }
+    void *memory = NULL;
+    if (run->pinned != NULL) {
+        if (!conort_done(library, library->AllocatorAlloc(run->pinned, one->bytes, &memory), reason, reason_bytes)) {
+            return false;
+        }
+    } else if (posix_memalign(&memory, 64, one->bytes) != 0) {
+        memory = NULL;
+    }
+    if (memory == NULL) {
+        conort_copy_text(reason, reason_bytes, "out of memory");
+        return false;
+    }
+    one->values = memory;
+    memset(memory, 0, one->bytes);
+    return conort_done(library,
+                       /* As memory of the processor: the library copies outputs onto themselves that are bound as
+                          page-locked memory of the device (1.31), and refuses that. */
+                       library->CreateTensorWithDataAsOrtValue(library->cpu, memory, one->bytes, one->extents,
+                                                               (size_t)one->rank, FLOAT32, &one->tensor),
+                       reason, reason_bytes);
+}
+
+/* Page-locked memory, which the device reads without a copy by the driver; ordinary memory serves where there is none. */
+static void find_pinned(conort_run *run) {
+    const conort_library *library = run->network->library;
+    char unused[512];
+    if (run->network->cuda < 0) return;
+    /* A device allocator (0) of the memory that a processor gets as output (-1: OrtMemTypeCPUOutput). */
+    if (!conort_done(library, library->CreateMemoryInfo("CudaPinned", 0, run->network->cuda, -1, &run->pinned_info),
+                     unused, sizeof unused)) {
+        run->pinned_info = NULL;
+        return;
+    }
+    if (conort_done(library, library->CreateAllocator(run->network->session, run->pinned_info, &run->pinned), unused,
+                    sizeof unused)) {
+        return;
+    }
+    library->ReleaseMemoryInfo(run->pinned_info);
+    run->pinned_info = NULL;
+    run->pinned = NULL;
+}
+
+static bool read_shape(const conort_library *library, const void *value, conort_tensor *one, char *reason,
+                       size_t reason_bytes) {
+    void *shape = NULL;
+    size_t rank = 0;
+    int type = 0;
+    if (!conort_done(library, library->GetTensorTypeAndShape(value, &shape), reason, reason_bytes)) return false;
+    bool is_done = conort_done(library, library->GetDimensionsCount(shape, &rank), reason, reason_bytes) &&
+                   conort_done(library, library->GetTensorElementType(shape, &type), reason, reason_bytes);
+    if (is_done && (rank > CONORT_MAX_RANK || type != FLOAT32)) {
+        conort_copy_text(reason, reason_bytes, "an output is not float32, or has too many axes");
+        is_done = false;
+    }
+    if (is_done) {
+        one->rank = (int)rank;
+        is_done = conort_done(library, library->GetDimensions(shape, one->extents, rank), reason, reason_bytes);
+    }
+    library->ReleaseTensorTypeAndShapeInfo(shape);
+    return is_done;
+}
+
+/* Runs the network with outputs that it allocates itself, and reads their shapes: nothing else gives those of open extents. */
+static bool find_output_shapes(conort_run *run, char *reason, size_t reason_bytes) {
+    conort_network *network = run->network;
+    const conort_library *library = network->library;
+    for (size_t index = 0; index < network->outputs; index++) {
+        const char *name = network->names[network->inputs + index];
+        if (!conort_done(library, library->BindOutputToDevice(run->binding, name, library->cpu), reason,
+                         reason_bytes)) {
+            return false;
+        }
+    }
+    if (!conort_run_once(run, reason, reason_bytes)) return false;
+    void **values = NULL;
+    size_t count = 0;
+    if (!conort_done(library, library->GetBoundOutputValues(run->binding, library->allocator, &values, &count), reason,
+                     reason_bytes)) {
+        return false;
+    }
+    bool is_done = count == network->outputs;
+    if (!is_done) conort_copy_text(reason, reason_bytes, "an output is missing");
+    for (size_t index = 0; index < count; index++) {
+        is_done = is_done &&
+                  read_shape(library, values[index], &run->buffers[network->inputs + index], reason, reason_bytes);
+        library->ReleaseValue(values[index]);
+    }
+    char unused[256];
+    conort_done(library, library->AllocatorFree(library->allocator, values), unused, sizeof unused);
+    library->ClearBoundOutputs(run->binding);
+    return is_done;
+}
+
+static bool prepare(conort_run *run, const int *ranks, const int64_t *extents, char *reason, size_t reason_bytes) {
+    conort_network *network = run->network;
+    const conort_library *library = network->library;
+    if (!conort_done(library, library->CreateRunOptions(&run->options), reason, reason_bytes) ||
+        !conort_done(library, library->CreateIoBinding(network->session, &run->binding), reason, reason_bytes)) {
+        return false;
+    }
+    find_pinned(run);
+    for (size_t index = 0; index < network->inputs; index++) {
+        conort_tensor *one = &run->buffers[index];
+        if (ranks[index] < 0 || ranks[index] > CONORT_MAX_RANK) {
+            conort_copy_text(reason, reason_bytes, "an input has too many axes");
+            return false;
+        }
+        one->rank = ranks[index];
+        memcpy(one->extents, extents, sizeof(int64_t) * (size_t)one->rank);
+        extents += one->rank;
+        if (!allocate(run, one, reason, reason_bytes)) return false;
+    }
+    if (!find_output_shapes(run, reason, reason_bytes)) return false;
+    for (size_t index = 0; index < network->outputs; index++) {
+        conort_tensor *one = &run->buffers[network->inputs + index];
+        if (!allocate(run, one, reason, reason_bytes) ||
+            !conort_done(library,
+                         library->BindOutput(run->binding, network->names[network->inputs + index], one->tensor),
+                         reason, reason_bytes)) {
+            return false;
+        }
+    }
+    return conort_start_thread(run, reason, reason_bytes);
+}
+
+conort_run *conort_bind(conort_network *network, const int *ranks, const int64_t *extents, char *reason,
+                        size_t reason_bytes) {
+    conort_run *run = calloc(1, sizeof *run);
+    conort_tensor *buffers = calloc(network->inputs + network->outputs + 1, sizeof *buffers);
+    if (run == NULL || buffers == NULL) {
+        free(run);
+        free(buffers);
+        conort_copy_text(reason, reason_bytes, "out of memory");
+        return NULL;
+    }
+    run->network = network;
+    run->buffers = buffers;
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&run->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    if (prepare(run, ranks, extents, reason, reason_bytes)) return run;
+    conort_free_run(run);
+    return NULL;
+}

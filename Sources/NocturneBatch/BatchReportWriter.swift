@@ -1,0 +1,86 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneOutput
+import NocturneReport
+import NocturneSystem
+
+/// Writes the files about the whole batch at the end of a run: the report, and what recipes write about all items.
+struct BatchReportWriter {
+    /// The remarks are nil where the report was not written.
+    typealias Outcome = (counts: BatchCounts, remarks: ReportRemarks?)
+
+    let context: RunContext
+
+    private var output: OutputFolder { context.output }
+    private var journal: Journal { context.journal }
+    private var control: RunControl { context.control }
+    private var progress: ProgressReporter { context.progress }
+
+    /// Writes what is older than the journal. It waits while the disk is full, and retries a failing disk three times. Where
+    /// nothing can be written the run is given up: the journal has everything that the report is made of.
+    func bringUpToDate() async throws -> Outcome {
+        for attempt in 0...3 {
+            if let reason = await context.health.fault() { return try await giveUp(reason) }
+            do {
+                return try await context.disk.retryingWhenFull { try await write() }
+            } catch let full as BatchError where full.code == .outputFull {
+                return try await giveUp(full.detail)
+            } catch let error as any SystemCallError where error.isTransient && control.mode != .cancelled {
+                guard attempt < 3 else {
+                    if error.isOutOfRoom { return try await giveUp("\(error)") }
+                    throw error
+                }
+                await progress.note("writing the report again: \(error)")
+                try? await context.time.sleep(for: .seconds(1 << (2 * attempt)))
+            }
+        }
+        return try await write()
+    }
+
+    /// Writes the report of a batch that has just begun, in which nothing is done yet.
+    func writeFirst() async throws {
+        let exists = await context.blocking.run { [output] in FileSystem.exists(output.report) }
+        if !exists { _ = try await bringUpToDate() }
+    }
+
+    private func giveUp(_ reason: String) async throws -> Outcome {
+        if control.givenUp == nil { await progress.note("Stopping without a new report: \(reason).") }
+        control.giveUp(reason)
+        // Where another run has the folder, the journal may no longer be readable.
+        return (BatchCounts((try? await journal.stateCounts()) ?? [:]), nil)
+    }
+
+    /// The report is a function of the journal, which knows whether it changed since the last report.
+    private func write() async throws -> Outcome {
+        let counts = BatchCounts(try await journal.stateCounts())
+        // `nocturne merge` reports on all shards.
+        guard output.shard == nil, try await !isUpToDate() else {
+            return (counts, output.shard == nil ? try await journal.value(of: .reportRemarks) : nil)
+        }
+        let writing = ReportWriting(
+            journal: journal,
+            output: output,
+            page: context.options.page,
+            summaries: context.recipes.map { recipe in
+                { try recipe.summarize(folders: $0, into: $1, flag: $2) }
+            },
+            flag: control.flag
+        )
+        do {
+            let report = try await writing.write(context.options.description, on: context.blocking)
+            return (report.counts, report.remarks)
+        } catch is CancelledError {
+            // The next run does it: the report is not marked as up to date.
+            return (counts, nil)
+        }
+    }
+
+    private func isUpToDate() async throws -> Bool {
+        guard try await journal.value(of: .isReportUpToDate) == true,
+            try await journal.value(of: .reportVersion) == BatchReport.version
+        else { return false }
+        let files = [output.report, output.statistics, output.measurements, output.retryList]
+        return await context.blocking.run { files.allSatisfy(FileSystem.exists) }
+    }
+}

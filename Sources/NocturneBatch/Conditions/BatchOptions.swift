@@ -1,0 +1,122 @@
+public import NocturneOutput
+public import NocturneReport
+package import NocturneSystem
+
+/// How a run ended.
+public struct BatchOutcome: Sendable {
+    public let counts: BatchCounts
+    public let mode: RunControl.Mode
+    /// The largest sum of leases there was.
+    public let peakLeasedBytes: Int
+    /// Why the run could not continue, when it could not.
+    public let givenUp: String?
+    /// What a person may want to look at; nil where no report was written.
+    public var remarks: ReportRemarks?
+}
+
+/// What to do about an item that makes no progress, or takes too long.
+public struct StallPolicy: Sendable {
+    /// Without progress: no tile finished, no stage left. Nil for never.
+    public var seconds: Int?
+    /// For processing one item, in all stages together, after which it fails. Nil for never.
+    public var itemSeconds: Int?
+    /// Called with the item, the stage and the time, from a separate thread. A thread that hangs in a system call cannot
+    /// be stopped, so this ends the process: its supervisor starts the next one, which tries the item alone.
+    public var action: @Sendable (String) -> Void
+
+    public init(seconds: Int?, itemSeconds: Int? = nil, action: @escaping @Sendable (String) -> Void) {
+        self.seconds = seconds
+        self.itemSeconds = itemSeconds
+        self.action = action
+    }
+}
+
+/// What a run may use of the machine.
+public struct ResourceLimits: Sendable {
+    /// Compute threads.
+    public var threads: Int
+    /// The memory budget; nil for 80 % of what is available.
+    public var memoryBytes: Int?
+    /// Of the process's resident bytes those that loading the models took; the recipes count them as shared.
+    public var loadedBytes: Int
+    /// Resident bytes of the process before the run, which the budget has to cover too; nil to ask the system.
+    public var processBytes: Int?
+
+    public init(threads: Int, memoryBytes: Int? = nil, loadedBytes: Int = 0, processBytes: Int? = nil) {
+        self.threads = threads
+        self.memoryBytes = memoryBytes
+        self.loadedBytes = loadedBytes
+        self.processBytes = processBytes
+    }
+
+    /// What the process takes without its models.
+    package func processBytes(by reading: MemoryReading) -> Int {
+        processBytes ?? max((reading.residentBytes ?? 0) - loadedBytes, 0)
+    }
+}
+
+/// What is processed when, and what failures lead to.
+public struct RunRules: Sendable {
+    /// Which failed, cancelled and quarantined items are tried again.
+    public var retries = RetrySelection.none
+    /// Whether the user has confirmed changes that affect results.
+    public var isChangeConfirmed = false
+    /// Whether the first failure ends the run.
+    public var failFast = false
+    public var onFull = FullDiskPolicy.pause
+    /// How new inputs are waited for; nil for the inputs as they are.
+    public var watch: FolderWatcher?
+    public var hours = WorkingHours()
+    /// Nothing is started that would probably not be finished at this time, in seconds since 1970, whatever the hours are; nil
+    /// for no such time.
+    public var deadline: Int?
+    /// What to do about an item that makes no progress; nil to wait for ever.
+    public var stall: StallPolicy?
+    /// The ranges that values are expected in; nil for those of the runs before.
+    public var referenceRanges: [ReferenceRange]?
+
+    public init() {}
+}
+
+/// What a supervisor passes to the engine that it starts.
+public struct SupervisionState: Sendable {
+    /// Names the supervisor; nil without one. A crash counts only against what an engine of the same supervisor had active.
+    public var supervisor: String?
+    /// How the engine before this one ended, when it crashed.
+    public var previousCrash: String?
+    /// The descriptor of the folder's lock, where the supervisor has kept it after a crash; nil otherwise.
+    public var lock: Int32?
+
+    public init(supervisor: String? = nil, previousCrash: String? = nil, lock: Int32? = nil) {
+        self.supervisor = supervisor
+        self.previousCrash = previousCrash
+        self.lock = lock
+    }
+}
+
+/// What a run needs to know besides the recipes.
+public struct BatchOptions: Sendable {
+    public var output: OutputFolder
+    public var description: BatchDescription
+    public var resources: ResourceLimits
+    public var rules: RunRules
+    public var supervision: SupervisionState
+    /// A folder on another disk in which results are prepared: see ``WorkFolder``. Nil for the output folder.
+    public var work: String?
+    /// The page written with the report; nil for none.
+    public var page: (any BatchPage)?
+
+    public init(
+        output: OutputFolder,
+        description: BatchDescription,
+        resources: ResourceLimits,
+        rules: RunRules = RunRules(),
+        supervision: SupervisionState = SupervisionState()
+    ) {
+        self.output = output
+        self.description = description
+        self.resources = resources
+        self.rules = rules
+        self.supervision = supervision
+    }
+}

@@ -1,0 +1,74 @@
+package import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// What to do when the disk is full.
+public enum FullDiskPolicy: String, Sendable, CaseIterable {
+    /// Wait for space, for a day at most; then end the run as with ``stop``.
+    case pause
+    /// Start nothing more, and end the run so that it can be resumed.
+    case stop
+}
+
+/// How the system refused to write, although there may be free bytes.
+package enum DiskRefusal: Hashable, Sendable {
+    case full
+    case quota
+    /// The number of files that can still be made is too small.
+    case files(Int)
+}
+
+/// What was measured for one decision.
+package struct MachineMeasurement: Hashable, Sendable {
+    /// Free bytes on the disk; nil when that is not known.
+    package var freeBytes: Int?
+    /// What an empty disk would have; nil when that is not known.
+    package var capacityBytes: Int?
+    /// What an attempt to write succeeded with.
+    package var grantedBytes: Int?
+    /// What an attempt to write was refused for, and how.
+    package var refusedBytes: Int?
+    package var refusal: DiskRefusal?
+    package var memory: MemoryReading?
+    /// Whether the free space was measured for an earlier item.
+    var isEarlier = false
+
+    package init() {}
+}
+
+/// More is needed on the disk than is there.
+package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
+    package let neededBytes: Int
+    package let freeBytes: Int
+    /// How the system refused to write; nil when it was not asked.
+    package let refusal: DiskRefusal?
+
+    /// Kept free for journal, report and events.
+    package static let spareBytes = 1 << 20
+    /// How long a run in which nothing is active waits for space.
+    package static let patience = Duration.seconds(86_400)
+
+    package init(neededBytes: Int, freeBytes: Int, refusal: DiskRefusal?) {
+        self.neededBytes = neededBytes
+        self.freeBytes = freeBytes
+        self.refusal = refusal
+    }
+
+    /// How long nothing is written after a number of refusals in a row: an attempt that succeeds can be misleading, too.
+    package static func pause(afterRefusals count: Int) -> Duration {
+        count == 0 ? .zero : .seconds(min(60, 1 << min(count - 1, 6)))
+    }
+
+    package var description: String {
+        if freeBytes < neededBytes {
+            return "is full: \(ByteCount(freeBytes)) are free, \(ByteCount(neededBytes)) may be needed"
+        }
+        return switch refusal {
+        case .quota: "has reached a quota: \(ByteCount(neededBytes)) may be needed"
+        case .files(let count): "is full: \(count) more files can be made, though \(ByteCount(freeBytes)) are free"
+        case .full, nil: "has refused to write, though \(ByteCount(freeBytes)) are free"
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import CPosix
+package import NocturneConcurrency
+import NocturneOutput
+package import NocturneSystem
+
+/// Looks at the machine once a second, as long as anything depends on it: sets the pressure level from the memory, notices
+/// the file that stops a watch, and wakes whoever waits for free space or memory. The only place that does so.
+package actor MachineMonitor {
+    /// What follows the machine's memory.
+    package struct PressureFollowers: Sendable {
+        let budget: MemoryBudget
+        let gate: PressureGate
+        /// For the whole process, in bytes.
+        let processBudget: Int
+        /// Shows what the run does; called on a thread that may wait.
+        let show: @Sendable (RunProgress) -> Void
+
+        package init(
+            budget: MemoryBudget,
+            gate: PressureGate,
+            processBudget: Int,
+            show: @escaping @Sendable (RunProgress) -> Void = { _ in }
+        ) {
+            self.budget = budget
+            self.gate = gate
+            self.processBudget = processBudget
+            self.show = show
+        }
+    }
+
+    private let time: any TimeSource
+    private let control: RunControl
+    private let progress: ProgressReporter
+    private let probes: BlockingPool
+    private let watch: FolderWatcher?
+    private let readMemory: @Sendable () async -> MemoryReading
+
+    private var followers: PressureFollowers?
+    private var pressure: PressureStateMachine?
+    private var lastReading: MemoryReading?
+    /// Seconds since somebody follows the pressure.
+    private var seconds = 0
+    private var waiterCount = 0
+    private var isCheckingStopFile = false
+    private var isShowing = false
+    /// The file that ends the watch is there.
+    package private(set) var isStopRequested = false
+    private let demand = ChangeSignal()
+
+    static let interval = Duration.seconds(1)
+    /// Between two records of what the run does, in seconds.
+    private static let showSeconds = 2
+    /// Between two signs of life, in seconds.
+    private static let heartbeatSeconds = 30
+
+    package init(
+        control: RunControl,
+        progress: ProgressReporter,
+        time: any TimeSource,
+        probes: BlockingPool,
+        watch: FolderWatcher?,
+        readMemory: @escaping @Sendable () async -> MemoryReading
+    ) {
+        self.control = control
+        self.progress = progress
+        self.time = time
+        self.probes = probes
+        self.watch = watch
+        self.readMemory = readMemory
+    }
+
+    /// Takes samples until the task is cancelled.
+    package func run() async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                let generation = demand.generation
+                do {
+                    guard followers != nil || waiterCount > 0 || watch?.stopFile != nil else {
+                        try await demand.wait(after: generation)
+                        continue
+                    }
+                    try await time.sleep(for: MachineMonitor.interval)
+                } catch {
+                    break
+                }
+                await sampleMemory()
+                if followers != nil, seconds % Self.showSeconds == 1, !isShowing {
+                    isShowing = true
+                    group.addTask { await self.showProgress() }
+                }
+                if waiterCount > 0 { control.changes.notify() }
+                if watch?.stopFile != nil, !isCheckingStopFile, !isStopRequested {
+                    isCheckingStopFile = true
+                    // Not awaited here: a share that hangs must not keep the pressure from being noticed.
+                    group.addTask { await self.checkStopFile() }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// From now on these follow the pressure.
+    package func follow(_ followers: PressureFollowers) async {
+        self.followers = followers
+        pressure = PressureStateMachine(budgetBytes: followers.processBudget)
+        seconds = 0
+        demand.notify()
+        if isStopRequested { await drain() }
+    }
+
+    package func stopFollowing() {
+        followers = nil
+        pressure = nil
+    }
+
+    /// While `body` runs, every sample notifies ``RunControl/changes``.
+    package nonisolated func whileSampling(_ body: () async throws -> Void) async throws {
+        await changeWaiters(by: 1)
+        do {
+            try await body()
+        } catch {
+            await changeWaiters(by: -1)
+            throw error
+        }
+        await changeWaiters(by: -1)
+    }
+
+    private func changeWaiters(by count: Int) {
+        waiterCount += count
+        demand.notify()
+    }
+
+    // MARK: Samples
+
+    private func sampleMemory() async {
+        guard followers != nil else { return }
+        let reading = await readMemory()
+        lastReading = reading
+        guard let followers, var machine = pressure else { return }
+        let change = machine.observe(reading)
+        pressure = machine
+        seconds += 1
+        if let change {
+            followers.gate.setLevel(change.to)
+            followers.budget.setAdmitting(change.to == .normal)
+            control.changes.notify()
+            if change.to != .normal { cposix_trim_heap() }
+            let reason = "\(change.from) to \(change.to): \(change.reason); \(Self.consequence(of: change.to))"
+            await emit(BatchEvent(.pressure, reason: reason), reading, followers)
+        }
+        if seconds % MachineMonitor.heartbeatSeconds == 0 {
+            await emit(BatchEvent(.heartbeat), reading, followers)
+        }
+    }
+
+    /// Shows an event with what the process takes then.
+    private func emit(_ event: BatchEvent, _ reading: MemoryReading, _ followers: PressureFollowers) async {
+        var event = event
+        (event.residentBytes, event.leasedBytes) = (reading.residentBytes, followers.budget.snapshot().leased)
+        await progress.emit(event)
+    }
+
+    private func showProgress() async {
+        defer { isShowing = false }
+        guard let followers else { return }
+        let memory = RunProgress.Memory(
+            residentBytes: lastReading?.residentBytes,
+            leasedBytes: followers.budget.snapshot().leased,
+            budgetBytes: followers.processBudget,
+            pressure: "\(followers.gate.level)"
+        )
+        let progress = await progress.runProgress(memory)
+        await probes.run { followers.show(progress) }
+    }
+
+    private static func consequence(of level: PressureLevel) -> String {
+        switch level {
+        case .normal: "items are started again"
+        case .warning: "nothing is started in addition to the active items"
+        case .critical: "of the active items only the oldest continues"
+        }
+    }
+
+    /// Whether the file that ends the watch is there.
+    func checkStopFile() async {
+        defer { isCheckingStopFile = false }
+        guard !isStopRequested, let path = watch?.stopFile else { return }
+        guard await probes.run({ FileSystem.exists(path) }) else { return }
+        isStopRequested = true
+        control.changes.notify()
+        if followers != nil { await drain() }
+    }
+
+    private func drain() async {
+        guard control.mode == .running else { return }
+        control.drain()
+        await progress.note("Stop requested: active items are finished, nothing more is started.")
+    }
+}

@@ -1,0 +1,104 @@
+package import NocturneConcurrency
+public import NocturneSystem
+import Synchronization
+
+/// What signals and requests do to a run, from any thread, at once: flags are raised before any actor gets its turn.
+public final class RunControl: Sendable {
+    public enum Mode: Int, Sendable {
+        case running
+        /// Nothing more is started.
+        case draining
+        case cancelled
+    }
+
+    private struct State {
+        var mode = Mode.running
+        var returnsLoaded = false
+        var itemFlags: [String: CancellationFlag] = [:]
+        var cancelledNames: Set<String> = []
+        var givenUp: String?
+    }
+    private let state = Mutex(State())
+    /// Raised when the run is cancelled: for work that is about no single item.
+    public let flag = CancellationFlag()
+    /// Notified of every change of the mode and every request, and of what else the scheduler may wait for.
+    package let changes = ChangeSignal()
+
+    public init() {}
+
+    public var mode: Mode { state.withLock { $0.mode } }
+
+    /// Stops every item at its next check of the flag.
+    public func cancel() {
+        state.withLock { state in
+            state.mode = .cancelled
+            for flag in state.itemFlags.values { flag.cancel() }
+        }
+        flag.cancel()
+        changes.notify()
+    }
+
+    /// Returns once the run is cancelled, or the task is.
+    public func cancelled() async {
+        while true {
+            let generation = changes.generation
+            if mode == .cancelled { return }
+            do { try await changes.wait(after: generation) } catch { return }
+        }
+    }
+
+    /// Why the batch could not continue, such as an output folder that is gone; nil for all other ends.
+    public var givenUp: String? { state.withLock { $0.givenUp } }
+
+    /// Stops every item like ``cancel()``, because continuing makes no sense.
+    func giveUp(_ reason: String) {
+        state.withLock { $0.givenUp = $0.givenUp ?? reason }
+        cancel()
+    }
+
+    /// Starts nothing more. Items whose inference has begun come to their end; the others are left to the next run, whatever
+    /// has been loaded of them.
+    public func drain() {
+        state.withLock { $0.returnsLoaded = true }
+        finishActive()
+    }
+
+    /// Starts nothing more; all active items come to their end.
+    func finishActive() {
+        state.withLock { if $0.mode == .running { $0.mode = .draining } }
+        changes.notify()
+    }
+
+    /// Whether items whose inference has not begun are left to the next run.
+    var returnsLoaded: Bool { state.withLock { $0.returnsLoaded } }
+
+    /// Stops one item, active or still waiting.
+    public func cancel(item name: String) {
+        state.withLock { state in
+            state.cancelledNames.insert(name)
+            state.itemFlags[name]?.cancel()
+        }
+        changes.notify()
+    }
+
+    /// The names of the items that are to be cancelled.
+    var cancelledItems: Set<String> { state.withLock { $0.cancelledNames } }
+
+    /// A flag for an item that is being started; raised already when the run or the item was cancelled.
+    func flag(for name: String) -> CancellationFlag {
+        state.withLock { state in
+            let flag = CancellationFlag()
+            if state.mode == .cancelled || state.cancelledNames.contains(name) { flag.cancel() }
+            state.itemFlags[name] = flag
+            return flag
+        }
+    }
+
+    func removeFlag(for name: String) { state.withLock { _ = $0.itemFlags.removeValue(forKey: name) } }
+
+    /// A request to cancel an item has been carried out. A later version of it, in a watch, is another matter.
+    func forgetRequest(_ name: String) { state.withLock { _ = $0.cancelledNames.remove(name) } }
+
+    /// As ``forgetRequest(_:)`` of all.
+    func forgetRequests() { state.withLock { $0.cancelledNames = [] } }
+}

@@ -1,0 +1,43 @@
+package import NocturneJournal
+public import NocturneOutput
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The inputs and filters of a batch.
+public struct DiscoveryRequest: Sendable {
+    public var inputs: [String]
+    public var include: [String] = []
+    public var exclude: [String] = []
+    /// Folders not to be walked: the output folder.
+    public var pruned: [String] = []
+    /// Whether an input that is not there is a note instead of an error: in a batch that was begun before.
+    public var toleratesMissing = false
+    /// Files that do not answer, which are not to be read.
+    public var silent = UnresponsiveFiles(patience: nil)
+    /// Is notified of files before they are read, and of those that are combined before that is done.
+    public var trace = DiscoveryTrace()
+    /// How items may be named, and what results may state about their sources.
+    public var identifiers = IdentifierPolicy.hash
+
+    public init(inputs: [String]) { self.inputs = inputs }
+
+    /// What a batch is made of.
+    package init(_ description: BatchDescription) {
+        inputs = description.inputs
+        (include, exclude) = (description.include, description.exclude)
+        identifiers = description.identifiers
+    }
+
+    /// How results show names where no patient is known.
+    public var shownNames: ShownNames { ShownNames(identifiers) }
+
+    /// Whether the include and exclude patterns admit the file.
+    package func admits(_ file: FoundFile) -> Bool {
+        func matches(_ glob: String) -> Bool {
+            fnmatch(glob, file.name, 0) == 0 || fnmatch(glob, file.fileName, 0) == 0
+        }
+        return (include.isEmpty || include.contains(where: matches)) && !exclude.contains(where: matches)
+    }
+}

@@ -1,0 +1,100 @@
+public import NocturneJournal
+public import NocturneSystem
+
+/// What a recipe may ask about the files of the inputs.
+public struct InputFiles: Sendable {
+    private let table: FoundTable
+
+    package init(_ table: FoundTable) { self.table = table }
+
+    /// Whether the inputs have a file at this path.
+    public func contains(_ path: String) -> Bool { (try? table.containsFile(path)) ?? false }
+
+    /// How many files there are; those that other files list are added later.
+    public var count: Int { (try? table.fileCount()) ?? 0 }
+
+    /// Whether the inputs have a file whose path begins so and fulfils a condition.
+    public func contains(beginning prefix: String, where isMeant: (_ path: String) -> Bool) -> Bool {
+        (try? table.containsFile(beginning: prefix, where: isMeant)) ?? false
+    }
+
+    /// Whether the inputs have this file, be it under another name.
+    public func containsFile(at path: String) -> Bool {
+        FileIdentity(path).map { (try? table.contains(identity: $0)) ?? false } ?? false
+    }
+}
+
+/// What one search of the inputs is for one recipe: it claims files, and makes items of those that it has claimed.
+public protocol InputClaims: Sendable {
+    /// What a file is to the recipe. Called once for each file of the inputs, on several threads; reads no pixels.
+    func claim(_ file: FoundFile) -> FileClaim
+
+    /// What headers state of patients, by the folders of their files: called when all files were offered.
+    func soughtWords() -> [String: SoughtWords]
+
+    /// Makes the items of some whole families.
+    /// - Parameters:
+    ///   - families: the files of each, sorted by path.
+    ///   - patients: what identifies patients in paths.
+    ///   - items: takes the items in any order; their ranks and orders put them into the order of discovery.
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws
+
+    /// Called after the last family.
+    /// - Returns: remarks that are not about a single item.
+    func finish(_ items: FoundItems) throws -> [String]
+}
+
+extension InputClaims {
+    /// None.
+    public func soughtWords() -> [String: SoughtWords] { [:] }
+
+    /// Nothing.
+    public func finish(_ items: FoundItems) throws -> [String] { [] }
+}
+
+/// Takes the items that a recipe finds, and hands them over some at a time: whatever their number, a recipe keeps none.
+public final class FoundItems {
+    private let isClaimed: (String) throws -> Bool
+    private let take: ([DiscoveredItem]) throws -> Void
+    private var portion: [DiscoveredItem] = []
+    private var bytes = 0
+
+    /// - Parameters:
+    ///   - isClaimed: whether another recipe has claimed the file at a path.
+    ///   - take: called with the items of each portion.
+    package init(
+        isClaimed: @escaping (String) throws -> Bool = { _ in false },
+        take: @escaping ([DiscoveredItem]) throws -> Void
+    ) {
+        (self.isClaimed, self.take) = (isClaimed, take)
+    }
+
+    /// - Throws: what the receiver throws, such as a full disk.
+    public func add(_ item: DiscoveredItem) throws {
+        portion.append(item)
+        bytes += item.source.utf8.count + 128 * item.inputs.count
+        if portion.count == FoundTable.itemsAtOnce || bytes > FoundTable.bytesAtOnce { try hand() }
+    }
+
+    public func add(contentsOf items: some Sequence<DiscoveredItem>) throws {
+        for item in items { try add(item) }
+    }
+
+    /// Adds an item for a file that the recipe has claimed and has no use for, unless another recipe has claimed it too.
+    public func add(_ item: DiscoveredItem, unlessOthersClaim file: FoundFile) throws {
+        if try !isClaimed(file.path) { try add(item) }
+    }
+
+    /// Hands over the last portion.
+    package func finish() throws {
+        if !portion.isEmpty { try hand() }
+    }
+
+    private func hand() throws {
+        defer {
+            portion.removeAll(keepingCapacity: true)
+            bytes = 0
+        }
+        try take(portion)
+    }
+}

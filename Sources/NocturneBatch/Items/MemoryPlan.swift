@@ -1,0 +1,87 @@
+/// The stages of the pipeline, in order. A recipe may lack some.
+public enum Stage: String, Sendable, Codable, CaseIterable {
+    case load, prepare, infer, finish, render, write
+}
+
+extension Stage: Comparable {
+    private var place: Int { Stage.allCases.firstIndex(of: self)! }
+
+    public static func < (left: Stage, right: Stage) -> Bool { left.place < right.place }
+
+    /// The stage after this one; nil after the last.
+    var next: Stage? { Stage.allCases.first { $0 > self } }
+}
+
+/// A large buffer, alive from the stage that makes it through the last one that needs it.
+public struct PlannedBuffer: Sendable, Hashable {
+    public let name: String
+    public let bytes: Int
+    public let from: Stage
+    public let through: Stage
+    /// Whether it is backed by a file in staging.
+    public let isInFile: Bool
+
+    public init(_ name: String, bytes: Int, from: Stage, through: Stage, isInFile: Bool = false) {
+        self.name = name
+        self.bytes = bytes
+        self.from = from
+        self.through = through
+        self.isInFile = isInFile
+    }
+}
+
+/// What an item will need, known from its header.
+public struct ItemPlan: Sendable {
+    public var buffers: [PlannedBuffer]
+    /// Tiles to be inferred.
+    public var steps: Int
+    /// Whether it is the plan that saves memory at the cost of time: big buffers lie in files, no other item is active.
+    public var isLean: Bool
+    /// Bytes on the disk of the output folder at most: what lies in staging, and the result. Of a recipe's plan without the
+    /// buffers in files.
+    public var diskBytes: Int
+
+    public init(buffers: [PlannedBuffer], steps: Int, isLean: Bool = false, diskBytes: Int = 0) {
+        self.buffers = buffers
+        self.steps = steps
+        self.isLean = isLean
+        self.diskBytes = diskBytes
+    }
+
+    /// The plan for a staging folder of this kind: its memory and its disk space are what they will be there.
+    /// - Parameter inMemory: whether files in staging are memory, so that all of them count as such.
+    package func placingFiles(inMemory: Bool) -> ItemPlan {
+        var plan = self
+        let inFiles = buffers.filter(\.isInFile)
+        let most =
+            Stage.allCases.map { stage in
+                inFiles.reduce(0) { $0 + ($1.from <= stage && stage <= max($1.from, $1.through) ? $1.bytes : 0) }
+            }.max() ?? 0
+        if inMemory {
+            plan.buffers.append(PlannedBuffer("result, in memory", bytes: diskBytes, from: .load, through: .write))
+        } else {
+            plan.buffers.removeAll(where: \.isInFile)
+        }
+        plan.diskBytes += most
+        return plan
+    }
+
+    /// Bytes alive during a stage.
+    public func bytes(in stage: Stage) -> Int {
+        bytes { $0.from <= stage && stage <= max($0.from, $0.through) }
+    }
+
+    /// Bytes that travel on to the stage after this one: made by then, and still needed.
+    public func bytes(after stage: Stage) -> Int {
+        bytes { $0.from <= stage && stage < $0.through }
+    }
+
+    private func bytes(where isAlive: (PlannedBuffer) -> Bool) -> Int {
+        buffers.reduce(0) { $0 + (isAlive($1) ? $1.bytes : 0) }
+    }
+
+    /// The most that is alive at once from a stage to the end: what the lease must still hold.
+    public func peak(from stage: Stage = .load) -> Int {
+        Stage.allCases.filter { $0 >= stage }.map(bytes(in:)).max() ?? 0
+    }
+}

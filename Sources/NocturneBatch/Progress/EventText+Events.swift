@@ -1,0 +1,32 @@
+public import NocturneOutput
+
+/// An event as a line of text.
+extension EventText {
+    public static func line(_ event: BatchEvent, _ status: ProgressStatus) -> String? {
+        text(for: event, status).map(printable)
+    }
+
+    private static func text(for event: BatchEvent, _ status: ProgressStatus) -> String? {
+        let item = event.item ?? ""
+        let reason = event.reason.map { ": \($0)" } ?? ""
+        let count = "[\(status.done)/\(status.total)]"
+        switch event.event {
+        case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))"
+        case .itemFailed: return "\(count) \(item) FAILED\(reason)"
+        case .itemQuarantined: return "\(item) quarantined\(reason)"
+        case .itemInterrupted:
+            return "\(item) stopped; it can be resumed" + (event.reason == "interrupted" ? "" : reason)
+        case .itemCancelled: return "\(count) \(item) cancelled\(reason)"
+        case .itemRetried: return "\(item) will be tried again\(reason)"
+        case .itemSkipped: return status.skipped > StartText.shownSkips ? nil : "\(item) skipped\(reason)"
+        case .note: return event.reason
+        case .pressure: return "memory\(reason)"
+        case .disk: return "disk\(reason)"
+        case .heartbeat:
+            let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
+            let running = status.running.map { "\($0.item) \(Int($0.share * 100)) %" }.joined(separator: ", ")
+            return "\(count) working\(eta)\(running.isEmpty ? "" : ": \(running)")"
+        case .itemStarted, .batchStarted, .batchFinished: return nil
+        }
+    }
+}

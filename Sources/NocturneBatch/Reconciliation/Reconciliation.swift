@@ -1,0 +1,144 @@
+package import NocturneConcurrency
+import NocturneCore
+package import NocturneJournal
+package import NocturneOutput
+package import NocturneSystem
+
+/// Compares what was found with the journal before a run: what is done, what is to be done, and what never will be.
+///
+/// It runs before the scheduler exists, on the blocking pool, since everything here touches files.
+package struct Reconciliation: Sendable {
+    private let recipes: [any Recipe]
+    private let journal: Journal
+    private let output: OutputFolder
+    private let blocking: BlockingPool
+    private let control: RunControl
+    private let progress: ProgressReporter
+    /// Whether the batch continues with other inputs or options than it was started with.
+    package var descriptionChanged = false
+    /// Which results leave the batch; nil for a shard, whose items are planned.
+    package var withdrawn: WithdrawnResults?
+    /// Whether to report again what the journal had before this run.
+    package var reportsAll = true
+    package var trace = DiscoveryTrace()
+    package var time: any TimeSource = SystemTime()
+
+    package init(
+        recipes: [any Recipe],
+        journal: Journal,
+        output: OutputFolder,
+        blocking: BlockingPool,
+        control: RunControl,
+        progress: ProgressReporter
+    ) {
+        (self.recipes, self.journal, self.output) = (recipes, journal, output)
+        (self.blocking, self.control, self.progress) = (blocking, control, progress)
+    }
+
+    /// Records what is new, and prepares what is to be processed.
+    /// - Returns: how many items are to be processed.
+    /// - Throws: `CancelledError` when the run is to stop; errors of the journal.
+    package func run(notes: [String], planner: WorkPlanner) async throws -> Int {
+        try await withTaskExecutorPreference(blocking) { try await reconcile(notes, planner) }
+    }
+
+    private func reconcile(_ notes: [String], _ planner: WorkPlanner) async throws -> Int {
+        try check()
+        try output.restoreReplaced()
+        for note in notes { await progress.note(note) }
+        var reconciler = Reconciler(journal, output, recipes, planner)
+        reconciler.time = time
+        try await reconciler.forEachPortion(check: { try check() }) { decided in
+            for case let note? in decided.map(\.decision.note) { await progress.note(note) }
+            let actions = try decided.map { try action(on: $0.candidate, $0.decision) }
+            // The renames of finished folders may not have reached the disk.
+            if actions.contains(where: { $0.finished != nil }) { try FileSystem.flush(output.path) }
+            return actions
+        }
+        trace.end()
+        try await journal.setAsideAbsent(
+            all: descriptionChanged,
+            opened: .discovered(.vanished, "the folder is readable again"),
+            partOfOther: .discovered(.partOfOther, "is now part of another item"),
+            vanished: .discovered(.vanished, "no longer among the inputs"),
+            at: time.wallClock.timestamp
+        )
+        if let withdrawn {
+            let count = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp)
+            if count > 0 {
+                let results = count == 1 ? "1 result leaves" : "\(count) results leave"
+                await progress.note("\(results) the batch: the input or the model is no longer given")
+            }
+        }
+        for (index, recipe) in recipes.enumerated() {
+            for note in try recipe.remarks(journal.found, recipe: index) { await progress.note(note) }
+        }
+        let count = try await journal.beginWork()
+        try await start(count)
+        try await report()
+        return count
+    }
+
+    private func check() throws(CancelledError) {
+        if control.mode == .cancelled { throw CancelledError() }
+    }
+
+    private func action(on candidate: Candidate, _ decision: WorkPlanner.Decision) throws -> CandidateAction {
+        try check()
+        var action = CandidateAction(place: candidate.place)
+        let changes = decision.changes(candidate.before)
+        if changes { action.entry = decision.entry }
+        if decision.work || decision.state == .quarantined { action.finished = finishedResult(of: decision) }
+        guard action.finished == nil else { return action }
+        action.isProcessed = decision.work
+        action.isAlone = decision.suspect
+        action.isEdited = decision.edit != nil
+        action.isNews = !decision.reused && !decision.work && (reportsAll || changes)
+        return action
+    }
+
+    /// A crash between the rename and the journal leaves a finished folder that the journal does not have.
+    private func finishedResult(of decision: WorkPlanner.Decision) -> ItemProduct? {
+        guard output.holdsResult(decision.name) else { return nil }
+        let (item, folder) = (decision.item, output.item(decision.name))
+        return try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex)
+    }
+
+    /// Cleans up the staging folder, and reports how much there is to do.
+    private func start(_ count: Int) async throws {
+        let counts = BatchCounts(try await journal.stateCounts())
+        FileSystem.remove(output.arrived)
+        let entries = FileSystem.entries(output.staging)
+        let names = try await journal.pendingNames(among: entries)
+        for name in entries {
+            // Checkpoints of items that continue are in folders; a link is not ours.
+            let isKept = names.contains(name) && FileSystem.kind(output.staging(name)) == .folder
+            if !isKept { FileSystem.remove(output.staging(name)) }
+        }
+        await progress.begin(
+            total: counts.inputs - counts.skipped,
+            alreadyDone: counts.inputs - counts.skipped - count,
+            failed: counts.failed + counts.quarantined
+        )
+    }
+
+    private func report() async throws {
+        var skips: [String: Int] = [:]
+        let kinds: [ItemState: BatchEvent.Kind] = [
+            .failed: .itemFailed, .skipped: .itemSkipped, .quarantined: .itemQuarantined,
+        ]
+        var place: Int64 = 0
+        while true {
+            let news = try await journal.news(after: place, limit: FoundTable.itemsAtOnce)
+            for item in news {
+                if item.state == .skipped { skips[item.reason?.text ?? "", default: 0] += 1 }
+                if let kind = kinds[item.state] {
+                    await progress.emit(BatchEvent(kind, item: item.name, because: item.reason))
+                }
+            }
+            guard let last = news.last else { break }
+            place = last.place
+        }
+        if let text = StartText.skips(skips) { await progress.note(text) }
+    }
+}

@@ -1,0 +1,47 @@
+import NocturneSystem
+
+/// What has been shown about waiting, so that it is shown once.
+struct WaitAnnouncements {
+    private var current: AdmissionStateMachine.WaitReason?
+
+    /// - Parameter reason: what the run lacks now; nil for nothing that has to be shown.
+    mutating func change(to reason: AdmissionStateMachine.WaitReason?, _ hours: WorkingHours) -> [WaitNotice] {
+        let reason = reason.flatMap { WaitAnnouncements.isOrdinary($0) ? nil : $0 }
+        defer { current = reason }
+        switch (current, reason) {
+        case (.disk, .disk), (.opening, .opening), (nil, nil): return []
+        case (.memory(let before), .memory(let now)) where before.name == now.name: return []
+        default: break
+        }
+        var notices: [WaitNotice] = []
+        switch current {
+        case .disk: notices.append(.spaceAgain)
+        case nil: break
+        default: notices.append(WaitNotice(status: .change(nil)))
+        }
+        switch reason {
+        case .disk(let shortage): notices.append(.waitsForSpace(shortage))
+        case .memory(let shortage): notices.append(.waits(for: shortage))
+        case .opening: if let window = hours.window { notices.append(.waits(forOpeningOf: window)) }
+        default: break
+        }
+        return notices
+    }
+
+    private static func isOrdinary(_ reason: AdmissionStateMachine.WaitReason) -> Bool {
+        switch reason {
+        case .activeItems, .retryTime: true
+        case .opening, .disk, .memory: false
+        }
+    }
+}
+
+extension WaitNotice {
+    fileprivate static func waits(for shortage: AdmissionStateMachine.MemoryShortage) -> WaitNotice {
+        let text = "\(ByteCount(shortage.bytes)) of memory, \(ByteCount(shortage.availableBytes)) are available"
+        return WaitNotice(
+            message: .note("\(shortage.name) needs \(text); it waits until there is enough."),
+            status: .change("memory for \(shortage.name), which needs \(text)")
+        )
+    }
+}

@@ -1,0 +1,219 @@
+package import NocturneConcurrency
+package import NocturneJournal
+package import NocturneOutput
+package import NocturneSystem
+import Synchronization
+
+/// The search of the inputs by all recipes of a batch: one walk over the files, of which each recipe claims some.
+package struct InputSearch: Sendable {
+    private let routes: InputRoutes
+    private let models: [String]
+    private let claims: @Sendable (DiscoveryRequest, InputFiles, ComputeScope) throws -> [any InputClaims]
+
+    /// - Parameter models: the ids of the batch's models, in the order in which they were given.
+    package init(_ recipes: [any Recipe], _ routes: InputRoutes = InputRoutes(), models: [String] = []) {
+        self.init(routes, models: models) { request, files, scope in
+            try recipes.map { try $0.claims(request, files, scope: scope) }
+        }
+    }
+
+    /// - Parameter claims: what stands for the recipes, in their order.
+    package init(
+        _ routes: InputRoutes = InputRoutes(),
+        models: [String] = [],
+        claims: @escaping @Sendable (DiscoveryRequest, InputFiles, ComputeScope) throws -> [any InputClaims]
+    ) {
+        (self.routes, self.models, self.claims) = (routes, models, claims)
+    }
+
+    /// Fills the table with what all recipes find.
+    package func run(_ request: DiscoveryRequest, scope: ComputeScope, into table: FoundTable) throws -> Discovery {
+        let walk = try Self.walk(request, into: table, flag: scope.flag)
+        let claims = try claims(request, InputFiles(table), scope)
+        let offer = FileOffer(request: request, table: table, claims: claims, scope: scope)
+        try offer.run()
+        let patients = try patients(claims, request, walk, table)
+        var all = Discovery(notes: walk.notes, patients: patients)
+        for (index, own) in claims.enumerated() {
+            let found = FoundItems(
+                isClaimed: { try table.isClaimed($0, besides: index) },
+                take: { items in try add(items, of: index, to: table) }
+            )
+            var last: String?
+            while true {
+                try scope.check()
+                let portion = try table.families(of: index, after: last)
+                guard let end = portion.last else { break }
+                try own.addItems(of: portion.families, patients, to: found)
+                last = end
+            }
+            all.notes += try own.finish(found)
+            try found.finish()
+        }
+        try addUnclaimed(walk, request, patients, to: table)
+        try merge(&all, in: table)
+        return all
+    }
+
+    private static func walk(_ request: DiscoveryRequest, into table: FoundTable, flag: CancellationFlag) throws
+        -> FileWalk
+    {
+        try table.begin()
+        return try FileWalk(request, into: table, flag: flag)
+    }
+
+    /// All files of a folder that is not an input.
+    package static func files(_ request: DiscoveryRequest, flag: CancellationFlag) throws -> [FoundFile] {
+        let table = try FoundTable()
+        _ = try walk(request, into: table, flag: flag)
+        var all: [FoundFile] = []
+        try table.forEachFile { all += $0.map(\.file) }
+        return all.sorted()
+    }
+
+    /// Adds items of one recipe.
+    package func add(_ items: [DiscoveredItem], of recipe: Int, to table: FoundTable) throws {
+        let own = items.map { item in
+            var item = item
+            item.recipe = recipe
+            return item
+        }
+        try table.add(own) { routes.isEmpty ? nil : routes.objection(of: $0.model, to: $0.path) }
+    }
+
+    /// What identifies the patients of all recipes' files in the paths of all files.
+    private func patients(
+        _ claims: [any InputClaims],
+        _ request: DiscoveryRequest,
+        _ walk: FileWalk,
+        _ table: FoundTable
+    ) throws -> PatientFolders {
+        guard request.identifiers == .hash else { return PatientFolders() }
+        var sought: [String: SoughtWords] = [:]
+        for own in claims {
+            sought.merge(own.soughtWords()) { first, second in
+                var both = first
+                both.formUnion(second)
+                return both
+            }
+        }
+        var patients = PatientFolders(sought, paths: walk.unusable.map(\.path))
+        guard patients.isSought else { return patients }
+        try table.forEachFile { files in
+            for (_, file) in files { patients.look(at: file.path) }
+        }
+        return patients
+    }
+
+    /// Adds what no recipe has a use for, once.
+    private func addUnclaimed(
+        _ walk: FileWalk,
+        _ request: DiscoveryRequest,
+        _ patients: PatientFolders,
+        to table: FoundTable
+    ) throws {
+        try table.forEachUnclaimed { portion in
+            try table.add(
+                portion.map { file, reason in
+                    let (key, words) = (DiscoveredItem.fileKeyPrefix + file.path, patients.words(of: file.path))
+                    var item = DiscoveredItem(
+                        key: key,
+                        name: ShownNames(request.identifiers, words: words).itemName(file.fileName, key: key),
+                        model: "",
+                        path: file.path,
+                        fingerprint: ContentDigest.of(key),
+                        inputs: [InputStamp(file.path)]
+                    )
+                    (item.problem, item.words, item.order) = (.setAside(reason), words, file.path)
+                    return item
+                }
+            )
+        }
+        let unusable = walk.unusable.map { entry in
+            let words = patients.words(of: entry.path)
+            var item = entry.item(ShownNames(request.identifiers, words: words))
+            // After the items of the first recipe.
+            (item.words, item.rank) = (words, .max)
+            return item
+        }
+        try table.add(unusable)
+    }
+
+    /// What is one source becomes one item, or one for each model.
+    package func merge(_ all: inout Discovery, in table: FoundTable) throws {
+        var seen: Set<String> = []
+        all.notes = all.notes.filter { seen.insert($0).inserted }
+        try table.merge(objectionCode: .notForModel, joined: ItemReason.joined, models: models)
+    }
+}
+
+/// Offers each file to all recipes, and records what they claim.
+private struct FileOffer {
+    let request: DiscoveryRequest
+    let table: FoundTable
+    let claims: [any InputClaims]
+    let scope: ComputeScope
+
+    func run() throws {
+        try table.forEachFile(offer)
+        try table.endClaims()
+    }
+
+    private func offer(_ rows: [(number: Int64, file: FoundFile)]) throws {
+        try scope.check()
+        let silent = try request.silent.among(rows.map(\.file.path), flag: scope.flag)
+        let files = rows.map { row in
+            var file = row.file
+            file.isUnresponsive = silent.contains(file.path)
+            return file
+        }
+        let answers = Mutex([[FileClaim]](repeating: [], count: files.count))
+        try scope.forEach(files.count) { index in
+            let own = claims.map { $0.claim(files[index]) }
+            answers.withLock { $0[index] = own }
+        }
+        request.trace.end()
+        var claimed: [FoundTable.Claimed] = []
+        var unclaimed: [(file: Int64, reason: ItemReason)] = []
+        var listed: [FoundFile] = []
+        for (place, own) in answers.withLock({ $0 }).enumerated() {
+            let (number, file) = (rows[place].number, files[place])
+            let before = claimed.count
+            for (recipe, claim) in own.enumerated() {
+                let family: String?
+                switch claim {
+                case .member(let name): family = name ?? file.path
+                case .directory(let files):
+                    family = file.path
+                    listed += files
+                case .companion: family = nil
+                case .none: continue
+                }
+                let isSilent = file.isUnresponsive
+                claimed.append(.init(file: number, recipe: recipe, family: family, isUnresponsive: isSilent))
+            }
+            // Those that do not respond are reported with folders that do not.
+            if claimed.count == before, !file.isUnresponsive {
+                unclaimed.append((number, ItemReason.joined(own.compactMap(\.reason))))
+            }
+        }
+        try table.add(claimed, unclaimed: unclaimed)
+        try table.addListed(listed)
+    }
+}
+
+extension FileClaim {
+    fileprivate var reason: ItemReason? {
+        if case .none(let reason) = self { reason } else { nil }
+    }
+}
+
+extension ItemReason {
+    /// One reason of discovery for what several recipes have a reason for.
+    fileprivate static func joined(_ reasons: [ItemReason]) -> ItemReason {
+        var sentences: [Sentence] = []
+        for reason in reasons where !sentences.contains(reason.sentence) { sentences.append(reason.sentence) }
+        let codes = Set(reasons.map(\.code))
+        return .discovered(codes.count == 1 ? reasons[0].code : .unknownFormat, sentences.joined(separator: "; "))
+    }
+}

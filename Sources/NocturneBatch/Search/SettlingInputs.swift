@@ -1,0 +1,101 @@
+import NocturneCore
+package import NocturneJournal
+package import NocturneOutput
+package import NocturneSystem
+
+/// Which items of a watched folder have stopped changing.
+///
+/// The clock of a file server may differ from this machine's, so the times of a file show little about how long ago it
+/// changed: an item is taken once all of its files were seen unchanged for the quiet time, counted by this machine's
+/// monotonic clock. A slice that is added to a series changes the item. Only what was last touched more than a day ago is
+/// taken at once.
+///
+/// Files may come with pauses that are longer than the quiet time. An item that has changed after such a pause must be
+/// unchanged for twice as long as its longest pause, and one that would be refused, as a series with a gap is, for ten quiet
+/// times: until then a note states that it seems incomplete.
+package struct SettlingInputs: Sendable {
+    private struct Observation {
+        /// Of all files of the item.
+        var stamps: Int
+        var since: Duration
+        /// The longest time without a change before a change, of those longer than the quiet time.
+        var longestPause = Duration.zero
+
+        /// How long the item must be unchanged.
+        func patience(_ problem: ItemProblem?, quiet: Duration) -> Duration {
+            if case .refused = problem { return max(quiet * SettlingInputs.refusedFactor, longestPause * 2) }
+            return max(quiet, longestPause * 2)
+        }
+    }
+
+    private let quiet: Duration
+    private let identifiers: IdentifierPolicy
+    private var observations: [String: Observation] = [:]
+    /// How many items the last search has left out.
+    package private(set) var waiting = 0
+
+    private static let oldSeconds = 86_400
+    private static let refusedFactor = 10
+
+    /// - Parameter quiet: how long an item must be unchanged.
+    package init(quiet: Duration, identifiers: IdentifierPolicy) {
+        self.quiet = quiet
+        self.identifiers = identifiers
+    }
+
+    /// Leaves out the items that may still change; a later search finds them again.
+    /// - Parameter now: the monotonic time of the search.
+    /// - Returns: notes about those that seem incomplete.
+    package mutating func settle(_ table: FoundTable, at now: Duration, _ wallClock: WallTime) throws -> [String] {
+        var notes: [String] = []
+        var current: [String: Observation] = [:]
+        var waiting = 0
+        try table.removeAll { item in
+            guard !item.inputs.isEmpty else { return false }
+            let isWaiting = mayChange(item, at: now, wallClock, &current, &notes)
+            if isWaiting { waiting += 1 }
+            return isWaiting
+        }
+        (observations, self.waiting) = (current, waiting)
+        return notes
+    }
+
+    private func mayChange(
+        _ item: DiscoveredItem,
+        at now: Duration,
+        _ wallClock: WallTime,
+        _ current: inout [String: Observation],
+        _ notes: inout [String]
+    ) -> Bool {
+        guard let touched = SettlingInputs.lastTouched(item) else { return true }
+        if wallClock.seconds &- touched > SettlingInputs.oldSeconds { return false }
+        let seen = observation(of: item, at: now)
+        current[item.key] = seen
+        let unchanged = now - seen.since
+        guard unchanged < seen.patience(item.problem, quiet: quiet) else { return false }
+        if unchanged >= quiet, case .refused(let reason) = item.problem { notes.append(incomplete(item, reason)) }
+        return true
+    }
+
+    private func observation(of item: DiscoveredItem, at now: Duration) -> Observation {
+        let stamps = item.inputs.hashValue
+        guard var seen = observations[item.key] else { return Observation(stamps: stamps, since: now) }
+        if seen.stamps != stamps {
+            if now - seen.since > quiet { seen.longestPause = max(seen.longestPause, now - seen.since) }
+            (seen.stamps, seen.since) = (stamps, now)
+        }
+        return seen
+    }
+
+    private func incomplete(_ item: DiscoveredItem, _ reason: ItemReason) -> String {
+        let names = ShownNames(identifiers, words: item.words)
+        let text = names.shown(reason.sentence, of: [item.path])
+        return "\(names.shown(item.path)): seems incomplete, waiting for more files: \(text)"
+    }
+
+    /// When a file of the item was last touched, in seconds since 1970; nil when one of them is gone.
+    private static func lastTouched(_ item: DiscoveredItem) -> Int? {
+        let times = item.inputs.map(\.touchedSeconds)
+        return times.contains(nil) ? nil : times.compactMap { $0 }.max()
+    }
+}

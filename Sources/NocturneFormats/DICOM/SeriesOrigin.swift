@@ -1,0 +1,199 @@
+import NocturneSystem
+
+/// Divides the objects of one SeriesInstanceUID (or of one folder, where they have none) by what all objects of a series have in
+/// common: patient, study, modality, frame of reference and number.
+///
+/// Tools that remove identities make UIDs equal or take them away, and copies of several studies meet in one folder. Positions cannot separate
+/// such objects: the slices of two patients interleave, or follow each other. The division therefore comes before all
+/// criteria of geometry, and parts are never put together again.
+///
+/// Objects that do not state an element are put to those that state it, if these agree, with a note. A study, frame of reference or
+/// number that every object has for itself means nothing, and is not used; that has a note too.
+enum SeriesOrigin {
+    typealias Object = SharedValue<DICOMObject>
+
+    /// An element that has one value in all objects of a series.
+    struct Element: Sendable {
+        let name: String
+        /// For the names of parts.
+        let label: String
+        /// Whether some tools give every object a different value: those that remove identities, and ITK's writer where the
+        /// caller sets no StudyInstanceUID.
+        var mayBeOfEachObject = false
+        /// Empty where the object does not state it.
+        let value: @Sendable (DICOMObject) -> String
+    }
+
+    /// Objects of one series.
+    struct Part {
+        var objects: [Object]
+        /// Distinguishes it from the other parts whose files are in the same folder; nil where there are none.
+        var label: String?
+        /// Why the objects were divided; nil where they were not.
+        var note: Note?
+    }
+
+    static let elements = [
+        Element(name: "PatientID (0010,0020)", label: "patient") { $0.patientDigests.identifier },
+        Element(name: "PatientName (0010,0010)", label: "patient") { $0.patientDigests.name },
+        Element(name: "PatientBirthDate (0010,0030)", label: "patient") { $0.patientDigests.birthDate },
+        Element(name: "StudyInstanceUID (0020,000D)", label: "study", mayBeOfEachObject: true) {
+            $0.studyInstanceUID
+        },
+        Element(name: "StudyDate (0008,0020)", label: "study") { $0.studyDate },
+        // Reports and labels may share the UID of the images' series.
+        Element(name: "Modality (0008,0060)", label: "modality") {
+            ["CT", "MR", "PT"].contains($0.modality) ? $0.modality : ""
+        },
+        Element(name: "FrameOfReferenceUID (0020,0052)", label: "frame", mayBeOfEachObject: true) {
+            $0.frameOfReferenceUID
+        },
+        Element(name: "SeriesNumber (0020,0011)", label: "number", mayBeOfEachObject: true) {
+            $0.seriesNumber.map(String.init) ?? ""
+        },
+    ]
+
+    /// - Parameter objects: sorted by path, at least one.
+    /// - Returns: parts in the order of their first paths, each sorted by path.
+    static func parts(_ objects: [Object]) -> [Part] {
+        let differing = elements.filter { values(of: $0, in: objects).count > 1 }
+        guard !differing.isEmpty else { return [Part(objects: objects)] }
+        let groups = split(objects, by: differing.filter { !$0.mayBeOfEachObject }).flatMap { group in
+            split(group, by: differing.filter { $0.mayBeOfEachObject && !isOfEachObject($0, group) })
+        }.sorted { $0[0].wrappedValue.path < $1[0].wrappedValue.path }
+        guard groups.count > 1 else { return [Part(objects: objects)] }
+        let folders = groups.map { $0[0].wrappedValue.folder }
+        let countInFolder = Dictionary(folders.map { ($0, 1) }, uniquingKeysWith: +)
+        let dividing = differing.filter { element in
+            Set(groups.map { values(of: element, in: $0) }).count > 1
+        }
+        let shared =
+            objects[0].wrappedValue.seriesInstanceUID.isEmpty ? "one folder" : "one SeriesInstanceUID (0020,000E)"
+        let names = dividing.map(\.name).joined(separator: ", ")
+        return groups.enumerated().map { index, group in
+            let hasNeighbour = countInFolder[folders[index], default: 0] > 1
+            return Part(
+                objects: group,
+                label: hasNeighbour ? "\(dividing.first?.label ?? "part")\(index + 1)" : nil,
+                note: Note(
+                    "dicom.seriesDivided",
+                    "the objects with \(own: shared) are those of \(groups.count) series: \(own: names) "
+                        + (dividing.count == 1 ? "differs" : "differ")
+                )
+            )
+        }
+    }
+
+    /// What was put together although it does not agree in every element, or comes from several folders.
+    static func notes(of slices: [DICOMSlice]) -> [Note] {
+        var known: Set<String> = []
+        let objects = slices.filter { known.insert($0.path).inserted }.map { Object(wrappedValue: $0.object) }
+        guard objects.count > 1 else { return [] }
+        var notes: [Note] = []
+        var common: [String] = []
+        for element in elements {
+            let missing = objects.count { element.value($0.wrappedValue).isEmpty }
+            let count = values(of: element, in: objects).count
+            if count > 1 {
+                notes.append(
+                    Note(
+                        "dicom.elementOfEachFile",
+                        "every file has a different \(own: element.name), which was not used to divide the series"
+                    )
+                )
+            } else if missing == 0 {
+                common.append(element.name)
+            } else if missing < objects.count, element.label != "modality" {
+                notes.append(
+                    Note(
+                        "dicom.identityMissing",
+                        "\(own: element.name) is missing in \(missing) of \(objects.count) files, which were put to the others"
+                    )
+                )
+            }
+        }
+        let folders = Set(objects.map(\.wrappedValue.folder)).count
+        if folders > 1 {
+            let others = common.isEmpty ? "" : " and " + common.joined(separator: ", ")
+            notes.append(
+                Note(
+                    "dicom.severalFolders",
+                    "files of \(folders) folders have one SeriesInstanceUID (0020,000E)\(own: others): one series"
+                )
+            )
+        }
+        return notes
+    }
+
+    /// The stated values.
+    private static func values(of element: Element, in objects: [Object]) -> Set<String> {
+        var values = Set(objects.lazy.map { element.value($0.wrappedValue) })
+        values.remove("")
+        return values
+    }
+
+    /// Whether no two of at least three single planes have the same value.
+    private static func isOfEachObject(_ element: Element, _ objects: [Object]) -> Bool {
+        let stated = objects.filter { !element.value($0.wrappedValue).isEmpty }
+        return stated.count > 2 && values(of: element, in: stated).count == stated.count
+            && stated.allSatisfy { $0.wrappedValue.frameGroupCount == 0 && $0.wrappedValue.mosaicTiles == nil }
+    }
+
+    // MARK: Division
+
+    /// Objects with the same values; each sorted by path.
+    private struct Group {
+        let values: [String]
+        /// Places among the objects.
+        var places: [Int]
+        var missing: [Bool] { values.map(\.isEmpty) }
+    }
+
+    private static func split(_ objects: [Object], by elements: [Element]) -> [[Object]] {
+        guard !elements.isEmpty else { return [objects] }
+        var groups: [Group] = []
+        var number: [[String]: Int] = [:]
+        for (place, object) in objects.enumerated() {
+            let values = elements.map { $0.value(object.wrappedValue) }
+            if let known = number[values] {
+                groups[known].places.append(place)
+            } else {
+                number[values] = groups.count
+                groups.append(Group(values: values, places: [place]))
+            }
+        }
+        return joined(groups).map { $0.places.sorted().map { objects[$0] } }
+    }
+
+    /// Puts groups that do not state all elements to the only other group with the values that they state.
+    ///
+    /// The groups with one pattern of missing elements look up their values in one table: the time is proportional to the number of
+    /// groups for each of at most 256 patterns.
+    private static func joined(_ groups: [Group]) -> [Group] {
+        let patterns = Set(groups.map(\.missing)).filter { $0.contains(true) }.sorted { a, b in
+            let (first, second) = (a.count { $0 }, b.count { $0 })
+            return first != second
+                ? first < second : a.map { $0 ? "1" : "0" }.joined() < b.map { $0 ? "1" : "0" }.joined()
+        }
+        var groups = groups
+        for pattern in patterns {
+            /// The stated values of a group where this pattern has values; nil for one that does not state them all.
+            func stated(_ group: Group) -> [String]? {
+                let values = zip(group.values, pattern).filter { !$1 }.map(\.0)
+                return values.contains("") ? nil : values
+            }
+            var candidates: [[String]: [Int]] = [:]
+            for (place, group) in groups.enumerated() where !group.places.isEmpty && group.missing != pattern {
+                if let values = stated(group) { candidates[values, default: []].append(place) }
+            }
+            for place in groups.indices where groups[place].missing == pattern {
+                guard let values = stated(groups[place]), let found = candidates[values], found.count == 1 else {
+                    continue
+                }
+                groups[found[0]].places += groups[place].places
+                groups[place].places = []
+            }
+        }
+        return groups.filter { !$0.places.isEmpty }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+internal import GRDB
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// How the database of a journal is opened.
+extension DatabaseQueue {
+    /// SQLite makes a file for a database without a name, and removes it.
+    static func temporaryJournal() throws(JournalError) -> DatabaseQueue {
+        do {
+            let queue = try DatabaseQueue(path: "", configuration: configuration(isAlone: false))
+            try JournalSchema.migrate(queue, path: "the temporary journal")
+            return queue
+        } catch {
+            throw JournalError(error, opening: "the temporary journal")
+        }
+    }
+
+    /// Opens or creates the file of a journal.
+    /// - Parameters:
+    ///   - isOnShare: whether the file is on a share; nil to look.
+    ///   - isCopied: whether a copy is opened, as where nothing can be written.
+    static func journal(
+        at path: String,
+        isOnShare: Bool? = nil,
+        isCopied: Bool = false,
+        lockPatience: @escaping @Sendable (_ waited: Duration) -> Bool
+    ) throws(JournalError) -> DatabaseQueue {
+        do {
+            try FaultPoint.journalOpen.pass()
+            let copy = try isCopied || JournalCopy.isNeeded(for: path) ? JournalCopy(of: path) : nil
+            defer { copy?.remove() }
+            // SQLite creates the log next to it with the same permissions: both are for their owner alone.
+            if copy == nil { FileSystem.touch(path, mode: 0o600) }
+            let isShared = isOnShare ?? !FileSystem.isLocal((path as NSString).deletingLastPathComponent)
+            var configuration = configuration(isAlone: isShared && copy == nil)
+            configuration.busyMode = .callback { attempts in
+                guard lockPatience(lockInterval * attempts) else { return false }
+                // SQLite has nothing to wait for but the time.
+                usleep(UInt32(lockInterval / .microseconds(1)))
+                return true
+            }
+            let queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
+            // Set after opening: GRDB's own set-up would change it back.
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+            }
+            try JournalSchema.migrate(queue, path: path)
+            return queue
+        } catch {
+            throw JournalError(error, opening: path)
+        }
+    }
+
+    private static var lockInterval: Duration { .milliseconds(50) }
+
+    /// The cache is bounded: there may be a million items.
+    private static func configuration(isAlone: Bool) -> Configuration {
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            // Before the first access: then the log has no index in shared memory.
+            if isAlone { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+            try db.execute(sql: "PRAGMA cache_size = -8192; PRAGMA temp_store = FILE")
+        }
+        return configuration
+    }
+}

@@ -1,0 +1,86 @@
+internal import GRDB
+public import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The journal cannot be opened, read or written.
+public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// It cannot be opened, or is not a database.
+        case unusable
+        /// A newer version of Nocturne has changed its schema.
+        case newerSchema
+        /// It cannot be read or written.
+        case failed
+        /// It holds a name or path that leads out of the output folder.
+        case damaged
+        /// A run on another machine works on the batch now.
+        case abandoned
+    }
+
+    public let code: Code
+    public let detail: String
+    public let systemCode: Int32?
+
+    init(_ code: Code, detail: String, systemCode: Int32? = nil) {
+        self.code = code
+        self.detail = detail
+        self.systemCode = systemCode
+    }
+
+    /// - Parameter path: of the journal, for an error while it is opened; nil for a later one.
+    init(_ error: any Error, opening path: String? = nil) {
+        if let error = error as? JournalError {
+            self = error
+            return
+        }
+        let systemCode: Int32? =
+            switch (error as? DatabaseError)?.resultCode {
+            case .SQLITE_FULL: ENOSPC
+            case .SQLITE_IOERR, .SQLITE_CANTOPEN: EIO
+            case .SQLITE_BUSY: EAGAIN
+            default: (error as? any SystemCallError)?.systemCode
+            }
+        if let path, Self.isDamage(error) {
+            let advice =
+                "move it away, with the files next to it that begin with its name, and start the batch again with the same "
+                + "inputs and options: finished results are recognised and kept; marks of reviewers have to be imported again"
+            self.init(.unusable, detail: "\(path): the journal is damaged (\(error)). Next step: \(advice)")
+        } else if let path {
+            self.init(.unusable, detail: "\(path): \(error)", systemCode: systemCode)
+        } else {
+            self.init(.failed, detail: "the journal cannot be written: \(error)", systemCode: systemCode)
+        }
+    }
+
+    /// For an error of the temporary tables.
+    init(finding error: any Error) {
+        let own = JournalError(error)
+        guard own.isOutOfRoom, !(error is JournalError) else {
+            self = own
+            return
+        }
+        let advice = "SQLITE_TMPDIR or TMPDIR names a folder with space for it"
+        self.init(.failed, detail: "what was found does not fit into a temporary file: \(advice)", systemCode: ENOSPC)
+    }
+
+    private static func isDamage(_ error: any Error) -> Bool {
+        let code = (error as? DatabaseError)?.resultCode
+        return code == .SQLITE_CORRUPT || code == .SQLITE_NOTADB
+    }
+
+    /// For a name or path in the journal that leads elsewhere.
+    init(damagedBy path: String) {
+        let detail =
+            "the journal holds the name \"\(path)\", which leads out of its folder: it was damaged or changed by another "
+            + "program. Nothing was changed. Start the batch in another output folder"
+        self.init(.damaged, detail: detail)
+    }
+
+    static let abandoned = JournalError(.abandoned, detail: "the journal belongs to a run on another machine now")
+
+    public var faultCode: FaultCode { FaultCode("journal", code.rawValue) }
+    public var description: String { detail }
+}

@@ -1,0 +1,91 @@
+internal import GRDB
+import NocturneSystem
+
+/// A found item with all that the journal knows of it: what is decided about it is decided from this.
+package struct Candidate: Sendable {
+    /// Its place in the order of discovery, from 1.
+    package let place: Int64
+    package let item: DiscoveredItem
+    /// As the run before has left it; nil for a new item. Without its notes.
+    package let before: JournalItem?
+    /// The files of the result that the item had when it was last completed.
+    package let files: [ItemFile]
+    /// The label map of a person.
+    package let edit: LabelEdit?
+    /// Of a new item: the preferred name, and whether another item, found or recorded, has a better claim to it.
+    package let preferredName: (name: String, isFree: Bool)?
+}
+
+/// What was decided about a candidate.
+package struct CandidateAction: Sendable {
+    package let place: Int64
+    /// What is to be recorded; nil where the journal stays as it is.
+    package var entry: JournalEntry?
+    package var isProcessed = false
+    /// Processed while nothing else is.
+    package var isAlone = false
+    /// Whether a label map of a person takes the place of the model's.
+    package var isEdited = false
+    /// Whether the item's state is reported although nothing is done.
+    package var isNews = false
+    /// Of a result that lies in its folder and was not recorded.
+    package var finished: ItemProduct?
+
+    package init(place: Int64) { self.place = place }
+}
+
+extension FoundTable {
+    /// The candidates after a place, in the order of discovery.
+    /// - Returns: none when there are no more.
+    package func candidates(after place: Int64) throws(JournalError) -> [Candidate] {
+        try use { db in
+            let rows = try Row.fetchCursor(
+                db.cachedStatement(sql: Self.candidateQuery),
+                arguments: [place, Self.itemsAtOnce]
+            )
+            var candidates: [Candidate] = []
+            var bytes = 0
+            while bytes < Self.bytesAtOnce, let row = try rows.next() {
+                let candidate = try Candidate(row, db)
+                candidates.append(candidate)
+                bytes += candidate.item.source.utf8.count + 128 * candidate.item.inputs.count
+            }
+            return candidates
+        }
+    }
+
+    /// The name of an item is free if it is the first of those that want it, and no item of the journal has it.
+    private static let candidateQuery = """
+        SELECT \(columns), w.place,
+            i.id, i.key, i.name, i.path, i.fingerprint, i.state, i.reason, i.code, i.stage, i.crashes, i.changed, i.model,
+            i.words, e.baseFingerprint, e.file, e.sha256, e.time, n.name,
+            i.id IS NULL AND NOT EXISTS (SELECT 1 FROM item t WHERE t.foldedName = n.folded) AND n.place = (
+                SELECT k.place FROM naming k WHERE k.folded = n.folded ORDER BY k.isQualified, k.key LIMIT 1
+            )
+        FROM work w JOIN found f ON f.number = w.found
+            LEFT JOIN item i ON i.key = f.key
+            LEFT JOIN edit e ON e.item = i.name
+            LEFT JOIN naming n ON n.place = w.place
+        WHERE w.place > ? ORDER BY w.place LIMIT ?
+        """
+}
+
+extension Candidate {
+    fileprivate init(_ row: Row, _ db: Database) throws {
+        let first = FoundTable.columnCount
+        item = try DiscoveredItem(row, db)
+        place = row[first]
+        let name: String? = row[first + 3]
+        let wanted: String? = row[first + 18]
+        guard let name else {
+            (before, files, edit) = (nil, [], nil)
+            preferredName = wanted.map { ($0, row[first + 19]) }
+            return
+        }
+        preferredName = nil
+        let known = try JournalItem(row, from: first + 1)
+        before = known
+        files = known.state == .completed ? try ResultTables(db).files(of: .one(known.id)).map(\.file) : []
+        edit = LabelEdit(row, of: name, from: first + 14)
+    }
+}

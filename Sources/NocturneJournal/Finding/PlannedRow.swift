@@ -1,0 +1,71 @@
+internal import GRDB
+import NocturneSystem
+
+/// What is planned for one found item.
+package struct PlannedRow: Sendable {
+    /// In the order of discovery.
+    package let place: Int64
+    package let key: String
+    package let name: String
+    /// The input as the user knows it.
+    package let path: String
+    /// The index of its recipe among the batch's.
+    package let recipe: Int
+    /// Whether it can be processed.
+    package let isGood: Bool
+    /// What becomes of it, in words of the caller.
+    package let state: String
+    package var peakBytes: Int?
+    package var steps: Int?
+    package var isLean = false
+    /// What its stages take without inference, as they took before.
+    package var otherSeconds: Double?
+    package var problem: String?
+
+    package init(
+        _ candidate: Candidate,
+        name: String,
+        state: String,
+        isGood: Bool
+    ) {
+        (place, key, path) = (candidate.place, candidate.item.key, candidate.item.path)
+        (recipe, self.name, self.state, self.isGood) = (candidate.item.recipe, name, state, isGood)
+    }
+
+    fileprivate init(_ row: Row) {
+        (place, key, name, path, recipe) = (row[0], row[1], row[2], row[3], row[4])
+        (isGood, state, peakBytes, steps) = (row[5], row[6], row[7], row[8])
+        (isLean, otherSeconds, problem) = (row[9], row[10], row[11])
+    }
+}
+
+extension FoundTable {
+    package func add(_ rows: [PlannedRow]) throws(JournalError) {
+        try change { db in
+            let insert = try db.cachedStatement(
+                sql: """
+                    INSERT INTO planned (place, key, name, path, recipe, isGood, state, peakBytes, steps, isLean, otherSeconds,
+                        problem)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
+            )
+            for row in rows {
+                try insert.execute(arguments: [
+                    row.place, row.key, row.name, row.path, row.recipe, row.isGood, row.state, row.peakBytes, row.steps,
+                    row.isLean, row.otherSeconds, row.problem,
+                ])
+            }
+        }
+    }
+
+    /// Calls `body` with what is planned for each item, in the order of discovery.
+    package func forEachPlanned(_ body: (PlannedRow) throws -> Void) throws {
+        try forEachPortion(number: \.place, { try $0.forEach(body) }) { last in
+            try use { db in
+                let sql = "SELECT * FROM planned WHERE place > ? ORDER BY place LIMIT ?"
+                return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [last, Self.itemsAtOnce])
+                    .map(PlannedRow.init)
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import Foundation
+internal import GRDB
+import NocturneSystem
+
+/// What becomes of the items that were found.
+extension Journal {
+    /// Records what was decided about some candidates, in one transaction that is durable when it returns.
+    package func perform(_ actions: [CandidateAction], at time: String) throws(JournalError) {
+        guard !actions.isEmpty else { return }
+        let changesItems = actions.contains { $0.entry != nil || $0.finished != nil }
+        func body(_ db: Database) throws {
+            if changesItems { try Journal.markReportOld(db) }
+            let writer = try ItemWriter(db)
+            let work = try db.cachedStatement(
+                sql: """
+                    UPDATE work SET action = ?, isEdited = ?, isNews = ?, item = (
+                        SELECT i.id FROM found f JOIN item i ON i.key = f.key WHERE f.number = work.found
+                    ) WHERE place = ?
+                    """
+            )
+            for action in actions {
+                if let entry = action.entry { try writer.write(entry) }
+                let code = action.isProcessed ? action.isAlone ? 2 : 1 : 0
+                try work.execute(arguments: [code, action.isEdited, action.isNews, action.place])
+            }
+            for action in actions {
+                guard let product = action.finished else { continue }
+                let id = try Int64.fetchOne(
+                    db.cachedStatement(sql: "SELECT item FROM work WHERE place = ?"),
+                    arguments: [action.place]
+                )
+                if let id { try Journal.complete(id, product, at: time, db) }
+            }
+        }
+        if changesItems { try change(.journalRecord, body) } else { try changeWithoutFlush(.journalRecord, body) }
+    }
+
+    // MARK: Items that were not found
+
+    /// Whether there are items that were not found.
+    private static let absent = "NOT EXISTS (SELECT 1 FROM found WHERE found.key = item.key)"
+
+    /// Sets aside items that were not found, and that are no longer what they were: folders that can be read again, and files
+    /// that are now part of another item.
+    /// - Parameter all: whether all that have no result are set aside, since the batch continues with other inputs or options.
+    package func setAsideAbsent(
+        all: Bool,
+        opened: ItemReason,
+        partOfOther: ItemReason,
+        vanished: ItemReason,
+        at time: String
+    ) throws(JournalError) {
+        let missed = "SUBSTR(key, 1, \(DiscoveredItem.missedKeyPrefix.count)) = '\(DiscoveredItem.missedKeyPrefix)'"
+        let file = "SUBSTR(key, 1, \(DiscoveredItem.fileKeyPrefix.count)) = '\(DiscoveredItem.fileKeyPrefix)'"
+        let isPart = """
+            path IN (
+                SELECT CASE WHEN p.path = '' THEN f.path WHEN SUBSTR(p.path, 1, 2) = './' THEN f.path || SUBSTR(p.path, 2)
+                    ELSE p.path END
+                FROM foundInput p JOIN found f ON f.number = p.found WHERE f.problem IS NULL
+            )
+            """
+        var rules = [
+            ("\(missed) AND state NOT IN ('skipped', 'completed') AND \(Self.absent)", opened),
+            ("\(file) AND state = 'failed' AND \(Self.absent) AND \(isPart)", partOfOther),
+        ]
+        if all { rules.append(("state <> 'completed' AND \(Self.absent)", vanished)) }
+        for (condition, reason) in rules {
+            let isAny = try read { db in
+                try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM item WHERE \(condition))") ?? false
+            }
+            guard isAny else { continue }
+            try change(.journalSettle) { db in
+                try Journal.markReportOld(db)
+                try db.execute(
+                    sql: """
+                        UPDATE item SET state = 'skipped', reason = ?, code = ?, stage = ?, changed = ? WHERE \(condition)
+                        """,
+                    arguments: [reason.sentence.column, reason.code.rawValue, reason.stage, time]
+                )
+            }
+        }
+    }
+
+    /// How many items of the batch have not ended and were not found: changed options or inputs leave them out.
+    package func absentCount() throws(JournalError) -> Int {
+        try read { db in
+            let sql = "SELECT COUNT(*) FROM item WHERE state NOT IN ('completed', 'skipped') AND \(Self.absent)"
+            return try Int.fetchOne(db, sql: sql) ?? 0
+        }
+    }
+
+    /// Completed items that were not found, in the order of their ids.
+    /// - Parameters:
+    ///   - id: of the last one that was read before; 0 for none.
+    ///   - limit: how many are read at most.
+    package func absentResults(
+        after id: Int64,
+        limit: Int
+    ) throws(JournalError) -> [(id: Int64, path: String, model: String)] {
+        try read { db in
+            let sql = """
+                SELECT id, path, model FROM item WHERE state = 'completed' AND id > ? AND \(Self.absent)
+                ORDER BY id LIMIT ?
+                """
+            return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [id, limit]).map { ($0[0], $0[1], $0[2]) }
+        }
+    }
+
+    // MARK: Work
+
+    /// Prepares ``pending(after:limit:)``.
+    /// - Returns: how many items are to be processed.
+    package func beginWork() throws(JournalError) -> Int {
+        try read { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM work WHERE action > 0") ?? 0 }
+    }
+
+    /// The next items to be processed: those that are processed alone first, then in the order of discovery.
+    /// - Parameter last: that was read before; nil for none.
+    /// - Returns: fewer than `limit` at the end.
+    package func pending(after last: PendingItem?, limit: Int) throws(JournalError) -> [PendingItem] {
+        try read { db in
+            var items: [PendingItem] = []
+            for action in [2, 1] where items.count < limit {
+                let isOver = last.map { action == 2 && !$0.isAlone } ?? false
+                guard !isOver else { continue }
+                let place = last.map { ($0.isAlone ? 2 : 1) == action ? $0.place : 0 } ?? 0
+                let rows = try Row.fetchAll(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT w.place, i.id, f.recipe, i.model, i.name, e.baseFingerprint, e.file, e.sha256, e.time
+                            FROM work w JOIN found f ON f.number = w.found JOIN item i ON i.id = w.item
+                                LEFT JOIN edit e ON w.isEdited AND e.item = i.name
+                            WHERE w.place > ? AND w.action = ? ORDER BY w.place LIMIT ?
+                            """
+                    ),
+                    arguments: [place, action, limit - items.count]
+                )
+                items += rows.map { PendingItem($0, isAlone: action == 2) }
+            }
+            return items
+        }
+    }
+
+    /// Those of some names that items have that are to be processed.
+    /// - Parameter last: whether only those count that ``pending(after:limit:)`` has not given yet; nil for all.
+    package func pendingNames(
+        among names: [String],
+        after last: PendingItem? = nil
+    ) throws(JournalError) -> Set<String> {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM item i JOIN found f ON f.key = i.key JOIN work w ON w.found = f.number
+                        WHERE i.name = ? AND w.action > 0 AND (w.action < ? OR w.action = ? AND w.place > ?))
+                    """
+            )
+            // Without a last one all actions are below.
+            let action = last.map { $0.isAlone ? 2 : 1 } ?? 3
+            return Set(
+                try names.filter {
+                    try Bool.fetchOne(statement, arguments: [$0, action, action, last?.place ?? 0]) ?? false
+                }
+            )
+        }
+    }
+
+    /// The items about which something is to be reported after a place, and their states, in the order of discovery.
+    package func news(after place: Int64, limit: Int) throws(JournalError) -> [ItemNews] {
+        try read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT w.place, i.name, i.state, i.reason, i.code, i.stage FROM work w JOIN item i ON i.id = w.item
+                    WHERE w.place > ? AND w.isNews ORDER BY w.place LIMIT ?
+                    """,
+                arguments: [place, limit]
+            )
+            return rows.map { row in
+                ItemNews(
+                    place: row[0],
+                    name: row[1],
+                    state: ItemState(rawValue: row[2]) ?? .pending,
+                    reason: ItemReason(row[3], code: row[4], stage: row[5])
+                )
+            }
+        }
+    }
+}
+
+/// The state of an item, to be reported.
+package struct ItemNews: Sendable {
+    package let place: Int64
+    package let name: String
+    package let state: ItemState
+    package let reason: ItemReason?
+}
+
+/// An item that is to be processed. The journal has the rest of it.
+package struct PendingItem: Sendable {
+    /// In the order of discovery.
+    package let place: Int64
+    package let id: Int64
+    /// The index of its recipe among the batch's.
+    package let recipe: Int
+    /// The id of its model.
+    package let model: String
+    package let name: String
+    /// Active during a crash of the engine: processed first, and alone.
+    package let isAlone: Bool
+    /// A label map of a person that takes the place of the model's.
+    package let edit: LabelEdit?
+    /// Whether the output folder has an earlier result of the item.
+    package var hasEarlierResult = false
+
+    /// One that is only known by its name.
+    package init(id: Int64, name: String) {
+        (self.id, self.name, place, recipe) = (id, name, 0, 0)
+        (model, isAlone, edit) = ("", false, nil)
+    }
+
+    fileprivate init(_ row: Row, isAlone: Bool) {
+        (place, id, recipe, model, name) = (row[0], row[1], row[2], row[3], row[4])
+        self.isAlone = isAlone
+        edit = LabelEdit(row, of: name, from: 5)
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+internal import GRDB
+import NocturneSystem
+
+/// A value that the journal keeps once for the whole batch: its key in the database, and how it is written.
+///
+/// Modules above this one add settings with their own types in extensions.
+public struct JournalSetting<Value: Sendable>: Sendable {
+    let key: String
+    /// Nil for a text that is not such a value.
+    let decode: @Sendable (String) -> Value?
+    let encode: @Sendable (Value) throws -> String
+}
+
+extension JournalSetting where Value: Codable {
+    /// A value that is kept as JSON.
+    public init(json key: String) {
+        self.key = key
+        decode = { try? JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
+        encode = { value in
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(value), as: UTF8.self)
+        }
+    }
+}
+
+extension JournalSetting<String> {
+    /// A text that is kept as it is.
+    public init(text key: String) { self.init(key: key, decode: { $0 }, encode: { $0 }) }
+
+    /// The run that last worked on the batch: the identifier of its supervisor. A crash counts against active items only
+    /// if they were started by an engine of the same supervisor.
+    public static var supervisor: Self { Self(text: "supervisor") }
+}
+
+extension JournalSetting<Bool> {
+    /// Whether `batch.json`, `statistics.csv` and `retry.txt` were written since the journal last changed.
+    public static var isReportUpToDate: Self {
+        Self(key: "isReportUpToDate", decode: { $0 == "yes" }, encode: { $0 ? "yes" : "no" })
+    }
+}
+
+extension JournalSetting<Int> {
+    /// The form of the report that was written last; nil for none.
+    public static var reportVersion: Self { Self(key: "reportVersion", decode: { Int($0) }, encode: { "\($0)" }) }
+
+    /// How often engines crashed while no item was active, since items were last processed.
+    public static var crashesOutsideItems: Self {
+        Self(key: "crashesOutsideItems", decode: { Int($0) }, encode: { "\($0)" })
+    }
+}
+
+extension JournalSetting<[String]> {
+    /// Files that did not respond to earlier engines of this run. They must not be touched: a process that opens a file for
+    /// which another one still waits may become impossible to kill.
+    public static var unresponsiveFiles: Self { Self(json: "unresponsiveFiles") }
+}
+
+extension JournalSetting<CrashingFiles> {
+    /// Files at which engines of this run crashed during discovery.
+    public static var crashingFiles: Self { Self(json: "crashingFiles") }
+}
+
+extension JournalSetting<LearnedPace> {
+    /// How long items took so far.
+    public static var pace: Self { Self(json: "pace") }
+}
+
+/// Files at which engines crashed during discovery, before there were items, in one run.
+public struct CrashingFiles: Codable, Sendable, Equatable {
+    /// What the last engine that crashed was reading, or had just read, one list a thread: one of these crashed it.
+    public private(set) var suspects: [[String]] = []
+    /// Files at which two engines crashed, with the reason: they are not read again.
+    public private(set) var reasons: [String: String] = [:]
+
+    public init() {}
+
+    /// Takes in that an engine crashed while it was reading something.
+    ///
+    /// After the first crash files are read one after the other, so that files that happened to be read along with the
+    /// culprit are not suspected a second time.
+    /// - Returns: whether it was the second crash for any of the files, which are excluded from now on.
+    public mutating func recordCrash(reading files: [[String]], cause: String) -> Bool {
+        let culprits = files.filter(suspects.contains)
+        for path in culprits.flatMap({ $0 }) { reasons[path] = "the engine crashed twice while reading it: \(cause)" }
+        suspects = culprits.isEmpty ? files : []
+        return !culprits.isEmpty
+    }
+}

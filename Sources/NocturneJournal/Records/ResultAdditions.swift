@@ -1,0 +1,124 @@
+public import NocturneSystem
+
+/// The label map of an item as a person has edited it, which takes the place of the model's.
+public struct LabelEdit: Sendable, Codable, Hashable {
+    /// The name of the item's folder.
+    public var item: String
+    /// The fingerprint of the result that was edited: of its sources, model and options. With another one the edit does not
+    /// apply.
+    public var baseFingerprint: String
+    /// The name of the person's file.
+    public var file: String
+    /// The digest of that file.
+    public var sha256: String
+    /// When it was taken over, UTC, RFC 3339.
+    public var time: String
+
+    public init(item: String, baseFingerprint: String, file: String, sha256: String, time: String) {
+        self.item = item
+        self.baseFingerprint = baseFingerprint
+        self.file = file
+        self.sha256 = sha256
+        self.time = time
+    }
+
+    /// The fingerprint of the result that is made from the edited map.
+    public var fingerprint: ContentDigest { ContentDigest.of("edited labels 1\n\(baseFingerprint)\n\(sha256)") }
+}
+
+/// What another tool has read on one object in a photo.
+public struct ObjectText: Sendable, Hashable {
+    /// One of the fields that the recipe names, such as a title.
+    public struct Field: Sendable, Hashable, Codable {
+        public var name: String
+        public var value: String
+
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The name of the item's folder.
+    public var item: String
+    /// The fingerprint of the result that has the object. A text of another result does not count.
+    public var fingerprint: String
+    /// The object's number.
+    public var object: Int
+    /// Those that are known, in the recipe's order.
+    public var fields: [Field]
+
+    public init(item: String, fingerprint: String, object: Int, fields: [Field]) {
+        self.item = item
+        self.fingerprint = fingerprint
+        self.object = object
+        self.fields = fields
+    }
+}
+
+extension ItemPart {
+    /// The part with its texts; one that has waited for them is ready.
+    public func with(_ text: ObjectText) -> ItemPart {
+        var part = self
+        part.texts = text.fields
+        if part.state == .enriching { part.state = .ready }
+        return part
+    }
+}
+
+extension [ObjectText] {
+    /// Those of the results that the items have now, by the id of the item and the number of the object.
+    public func current(for items: some Sequence<JournalItem>) -> [Int64: [Int: ObjectText]] {
+        let items = items.named(Set(map(\.item)))
+        return reduce(into: [:]) { texts, text in
+            guard let item = items[text.item], item.fingerprint == text.fingerprint else { return }
+            texts[item.id, default: [:]][text.object] = text
+        }
+    }
+}
+
+/// A person's verdict on a result.
+public enum ReviewVerdict: String, Sendable, Codable, CaseIterable {
+    case pass
+    case fail
+    case questionable
+}
+
+extension [ReviewMark] {
+    /// Those about the results that the items have now: a result that has changed since has lost its marks.
+    public func current(for items: some Sequence<JournalItem>) -> [ReviewMark] {
+        let items = items.named(Set(map(\.item)))
+        return filter { items[$0.item]?.fingerprint == $0.fingerprint }
+    }
+}
+
+/// The mark that one person gave one result, or one object in a photo.
+public struct ReviewMark: Sendable, Codable, Hashable {
+    /// The name of the item's folder.
+    public var item: String
+    /// The fingerprint of the result that was looked at. A mark of another result does not count.
+    public var fingerprint: String
+    /// The number of the object in the photo; nil for the item as a whole.
+    public var object: String?
+    public var rater: String
+    public var verdict: ReviewVerdict
+    public var comment = ""
+    /// UTC, RFC 3339.
+    public var time: String
+
+    public init(
+        item: String,
+        fingerprint: String,
+        object: String? = nil,
+        rater: String,
+        verdict: ReviewVerdict,
+        time: String
+    ) {
+        self.item = item
+        self.fingerprint = fingerprint
+        self.object = object
+        self.rater = rater
+        self.verdict = verdict
+        self.time = time
+    }
+}

@@ -1,0 +1,54 @@
+import NocturneCore
+public import NocturneSystem
+
+/// A fault of the batch itself, not of an item: it ends the run.
+public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        case outputUnwritable
+        /// The folder for work cannot be used.
+        case workUnusable
+        /// The disk is full, and the run is not to wait.
+        case outputFull
+        case outputInUse
+        case notABatch
+        /// A folder of the batch's own in the output folder is a link, which leads elsewhere.
+        case linkInOutput
+        case optionsDiffer
+        /// The batch is divided into shards.
+        case divided
+        /// The batch is not divided, or not into this shard.
+        case notAShard
+        /// Another version of the program, or another instruction set, would give other last bits.
+        case otherArithmetic
+        /// The journal holds options that this version does not know.
+        case optionsUnusable
+        case nothingMatched
+        case inputMissing
+        case unknownItem
+        case modelUnusable
+        case engineDied
+        /// The system would not start the threads that were asked for.
+        case threadsUnavailable
+    }
+
+    public let code: Code
+    public let path: String
+    public let detail: String
+    public let systemCode: Int32?
+
+    public init(_ code: Code, path: String, detail: String, systemCode: Int32? = nil) {
+        self.systemCode = systemCode
+        self.code = code
+        self.path = path
+        self.detail = detail
+    }
+
+    /// For something in the output folder that had to be removed and stays.
+    public init(notRemoved left: FileSystemError) {
+        let detail = "cannot be removed: \(errnoText(left.code)). Remove it yourself, then repeat the command"
+        self.init(.outputUnwritable, path: left.path, detail: detail, systemCode: left.code)
+    }
+
+    public var faultCode: FaultCode { FaultCode("batch", code.rawValue) }
+    public var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
+}

@@ -1,0 +1,125 @@
+public import NocturneJournal
+import NocturneSystem
+
+extension JournalSetting<BatchDescription> {
+    /// What the batch was started with.
+    public static var batchDescription: Self { Self(json: "description") }
+}
+
+/// What the whole batch has in common: kept in the journal, and compared when a later run continues it.
+public struct BatchDescription: Sendable, Codable, Equatable {
+    public struct Model: Sendable, Codable, Equatable {
+        public var id: String
+        public var name: String
+        public var version: String
+        public var digest: String
+
+        public init(id: String, name: String, version: String, digest: String) {
+            self.id = id
+            self.name = name
+            self.version = version
+            self.digest = digest
+        }
+    }
+
+    /// Nocturne's own version.
+    public var version: String
+    public var models: [Model]
+    /// Every option that can change a result, as a text by its command-line name: what recipes read their options from, `batch.json`
+    /// shows, and runs are compared by.
+    public var options: [String: String]
+    /// What results may contain of the names of inputs.
+    public var identifiers = IdentifierPolicy.hash
+    /// The tasks of the recipes in use.
+    public var recipes: [String] = []
+    public var inputs: [String]
+    public var include: [String] = []
+    public var exclude: [String] = []
+    /// Which inputs go to which model, as ``InputRoutes`` reads it; nil for all to all.
+    public var only: [String]?
+    /// The instruction set that the builtin engine uses on every machine of a divided batch; nil for the best one.
+    public var instructionSet: String?
+    /// The folders of the model packages, to find them again on `resume`.
+    public var modelPaths: [String]
+
+    public init(
+        version: String,
+        models: [Model],
+        options: [String: String],
+        inputs: [String],
+        modelPaths: [String]
+    ) {
+        self.version = version
+        self.models = models
+        self.options = options
+        self.inputs = inputs
+        self.modelPaths = modelPaths
+    }
+
+    /// Which inputs go to which model.
+    public var routes: InputRoutes { InputRoutes(only: only ?? [], inputs: inputs) }
+
+    /// How it differs from that of an earlier run in the same folder.
+    public func changes(from earlier: BatchDescription) -> BatchChanges {
+        BatchChanges(from: earlier, to: self)
+    }
+}
+
+/// How a run continues a batch with other inputs, models or options, in words for the user.
+public struct BatchChanges: Sendable, Equatable, Codable {
+    /// What is new: it affects no result that the batch has.
+    public private(set) var additions: [String] = []
+    /// What makes results again, or takes them out of the batch.
+    public private(set) var differences: [String] = []
+
+    /// Additions and differences.
+    public var all: [String] { additions + differences }
+    /// Whether it is the same batch.
+    public var isEmpty: Bool { all.isEmpty }
+
+    init(from earlier: BatchDescription, to now: BatchDescription) {
+        let given: (String?) -> String = { $0 ?? "not given" }
+        for key in Set(now.options.keys).union(earlier.options.keys).sorted() {
+            let (before, after) = (earlier.options[key], now.options[key])
+            if before != after { differences.append("--\(key) was \(given(before)), now \(given(after))") }
+        }
+        compare(earlier.models, now.models)
+        compare(Set(earlier.inputs), Set(now.inputs))
+        if now.include != earlier.include { differences.append("--include differs") }
+        if now.exclude != earlier.exclude { differences.append("--exclude differs") }
+        if now.only != earlier.only {
+            let text: ([String]?) -> String = { given($0?.joined(separator: ", ")) }
+            differences.append("--only was \(text(earlier.only)), now \(text(now.only))")
+        }
+    }
+
+    private mutating func compare(_ earlier: [BatchDescription.Model], _ now: [BatchDescription.Model]) {
+        for model in now where !earlier.contains(model) {
+            if let before = earlier.first(where: { $0.id == model.id }) {
+                let text: (BatchDescription.Model) -> String = { "\($0.version) (\($0.digest.prefix(8)))" }
+                differences.append("the model \(model.id) was \(text(before)), now \(text(model))")
+            } else {
+                additions.append("new model: \(model.id)")
+            }
+        }
+        let gone = earlier.map(\.id).filter { id in !now.contains { $0.id == id } }
+        if !gone.isEmpty { differences.append("no longer given: the model \(gone.joined(separator: ", "))") }
+    }
+
+    private mutating func compare(_ earlier: Set<String>, _ now: Set<String>) {
+        // Without their names, which may be those of patients: additions are noted in the log.
+        let count = now.subtracting(earlier).count
+        if count > 0 { additions.append(count == 1 ? "1 new input" : "\(count) new inputs") }
+        if let text = Self.text(earlier.subtracting(now)) { differences.append("no longer given: \(text)") }
+    }
+
+    /// The number of inputs, with the first names; nil for none.
+    private static func text(_ inputs: Set<String>) -> String? {
+        guard !inputs.isEmpty else { return nil }
+        let count = inputs.count == 1 ? "1 input" : "\(inputs.count) inputs"
+        let names = inputs.sorted().prefix(mostNames).joined(separator: ", ")
+        return "\(count) (\(names)\(inputs.count > mostNames ? ", …" : ""))"
+    }
+
+    private static var mostNames: Int { 3 }
+}

@@ -1,0 +1,47 @@
+public import NocturneSystem
+
+/// Why inputs are refused or set aside, whatever their format.
+extension FaultCode {
+    /// The format is none that the batch's models read.
+    public static let unknownFormat = FaultCode("input", "unknownFormat")
+    public static let emptyFile = FaultCode("input", "empty")
+    /// A pipe, a socket, a device or a dangling link.
+    public static let notAFile = FaultCode("input", "notAFile")
+    public static let unusableName = FaultCode("input", "unusableName")
+    public static let unreadable = FaultCode("input", "unreadable")
+    public static let unresponsive = FaultCode("input", "notResponding")
+    /// The engine crashed twice while it read the file.
+    public static let crashesReader = FaultCode("input", "crashesReader")
+    /// The output folder of another batch.
+    public static let otherBatch = FaultCode("input", "otherBatch")
+    /// Some other model is to process it, or its modality does not suit the model.
+    public static let notForModel = FaultCode("input", "notForModel")
+    /// A photo below the size that a model needs; a single slice, where a model takes volumes.
+    public static let tooSmall = FaultCode("input", "tooSmall")
+    public static let changed = FaultCode("input", "changed")
+    /// In a batch that is divided into shards.
+    public static let changedSincePlan = FaultCode("input", "changedSincePlan")
+    public static let vanished = FaultCode("input", "noLongerFound")
+    public static let partOfOther = FaultCode("input", "partOfAnotherItem")
+    /// What discovery found cannot be recorded.
+    public static let notRecordable = FaultCode("input", "metadataUnusable")
+    /// Several files that should be the channels of one case are not.
+    public static let channels = FaultCode("case", "channelsDoNotMatch")
+    public static let channelGrids = FaultCode("case", "gridsDiffer")
+}
+
+/// Why items that were started did not complete.
+extension FaultCode {
+    /// The run ended before the item was started.
+    public static let notReached = FaultCode("run", "notReached")
+    /// A person wants it to be processed again.
+    public static let requested = FaultCode("run", "requestedAgain")
+    public static let interrupted = FaultCode("run", "interrupted")
+    /// The result was made by a device that computed wrong values later.
+    public static let unproved = FaultCode("run", "unproved")
+    public static let cancelled = FaultCode("run", "cancelled")
+    public static let timeLimit = FaultCode("item", "timeLimit")
+    /// The engine crashed while the item was active.
+    public static let engineCrashed = FaultCode("item", "engineCrashed")
+    public static let outputUnusable = FaultCode("output", "unusable")
+}

@@ -1,0 +1,59 @@
+package import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Which inputs go to which model: `--only MODEL=PATTERN`. A model without a pattern processes all that it can read.
+public struct InputRoutes: Sendable {
+    private let patterns: [String: [String]]
+    private let inputs: [String]
+
+    /// - Parameters:
+    ///   - only: id of a model, `=`, and a shell pattern in which `*` also matches slashes.
+    ///   - inputs: as the user gave them, so that a pattern can start with the last part of one.
+    public init(only: [String] = [], inputs: [String] = []) {
+        var patterns: [String: [String]] = [:]
+        for word in only {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { patterns[String(parts[0]), default: []].append(String(parts[1])) }
+        }
+        self.patterns = patterns
+        self.inputs = inputs
+    }
+
+    package var isEmpty: Bool { patterns.isEmpty }
+
+    /// Why `model` must not process the input; nil when it may.
+    ///
+    /// A pattern is compared with the last part of the path, the path below the input that was given, that path with the
+    /// input's own last part in front, and, if it starts with a slash, the whole path.
+    package func objection(of model: String, to path: String) -> Sentence? {
+        guard let patterns = patterns[model] else { return nil }
+        let names = names(of: path)
+        let fits = patterns.contains { pattern in
+            names.contains { fnmatch(pattern, $0, 0) == 0 }
+                || (pattern.hasPrefix("/") && fnmatch(pattern, path, 0) == 0)
+        }
+        return fits ? nil : "\(own: model) takes only \(patterns.joined(separator: ", "))"
+    }
+
+    private func names(of path: String) -> [String] {
+        var names = [lastPart(path[...])]
+        for input in inputs {
+            if path == input {
+                // A file that was given itself: with its folder's name, as if the folder had been given.
+                let folder = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
+                names.append(lastPart(folder) + "/" + lastPart(path[...]))
+            } else if path.hasPrefix(input.hasSuffix("/") ? input : input + "/") {
+                let below = String(path.dropFirst(input.count).drop { $0 == "/" })
+                names += [below, lastPart(input[...]) + "/" + below]
+            }
+        }
+        return names
+    }
+
+    private func lastPart(_ path: Substring) -> String {
+        String(path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path)
+    }
+}

@@ -1,0 +1,83 @@
+public import NocturneJournal
+public import NocturneSystem
+
+/// Where the edited label map of an item and the model's map are kept, outside the item's folder, which is made again.
+public struct EditedLabels: Sendable, Hashable {
+    package let folder: String
+
+    /// The map as the person has given it.
+    public var edited: String { folder + "/edited.nii.gz" }
+    /// The model's map.
+    public var original: String { folder + "/model.nii.gz" }
+
+    /// Copies both maps, and records the edit: it changes the item's fingerprint, so that the next run processes it.
+    /// - Parameters:
+    ///   - path: the person's file. What it holds is checked by the recipe before.
+    ///   - map: the label map in the item's folder.
+    /// - Throws: ``BatchError`` with `outputInUse` while a run is active; `FileSystemError`; `JournalError`.
+    public static func keep(
+        _ path: String,
+        for item: JournalItem,
+        map: String,
+        in output: OutputFolder,
+        _ time: any TimeSource
+    ) async throws {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        let place = output.editedLabels(of: item.name)
+        try FileSystem.makeFolder(output.edits, mode: 0o700)
+        try FileSystem.makeFolder(place.folder, mode: 0o700)
+        try await Journal.with(path: output.journal) { journal in
+            // Of an item that is edited again the map in its folder is not the model's.
+            let before = try await journal.edits()[item.name].flatMap {
+                $0.fingerprint.hex == item.fingerprint ? $0 : nil
+            }
+            if before == nil { try FileSystem.copy(map, to: place.original) }
+            try FileSystem.copy(path, to: place.edited)
+            let edit = LabelEdit(
+                item: item.name,
+                baseFingerprint: before?.baseFingerprint ?? item.fingerprint,
+                file: path.split(separator: "/").last.map(String.init) ?? path,
+                sha256: try FileSystem.digest(place.edited).digest.hex,
+                time: time.wallClock.timestamp
+            )
+            try await journal.keep(edit)
+        }
+    }
+
+    /// Forgets the edit: the next run makes the model's result again.
+    /// - Returns: whether there was one.
+    /// - Throws: as ``keep(_:for:map:in:_:)``.
+    public static func remove(of item: JournalItem, in output: OutputFolder) async throws -> Bool {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        return try await Journal.with(path: output.journal) { journal in
+            let exists = try await journal.edits()[item.name] != nil
+            // First, so that the command can be repeated where something stays.
+            if let left = FileSystem.remove(output.editedLabels(of: item.name).folder) {
+                throw BatchError(notRemoved: left)
+            }
+            try await journal.removeEdit(of: item.name)
+            return exists
+        }
+    }
+}
+
+/// The edit of an item as its recipe sees it.
+public struct ItemEdit: Sendable, Hashable {
+    public let labels: EditedLabels
+    /// The name of the person's file.
+    public let file: String
+    public let sha256: String
+
+    package init(_ edit: LabelEdit, in output: OutputFolder) {
+        labels = output.editedLabels(of: edit.item)
+        file = edit.file
+        sha256 = edit.sha256
+    }
+}
+
+extension OutputFolder {
+    /// The folder of an item's edited labels.
+    public func editedLabels(of name: String) -> EditedLabels { EditedLabels(folder: edits + "/" + name) }
+}

@@ -1,0 +1,116 @@
+package import NocturneSystem
+
+/// What a user can do about an item that was not completed, by the code of its reason.
+package enum Remedies {
+    /// One or two sentences.
+    package static func remedy(for code: FaultCode) -> String {
+        exact[code.rawValue] ?? domains[code.domain] ?? "Read the reason; `nocturne retry` tries the item again."
+    }
+
+    /// The codes and domains with a separate text.
+    package static var covered: Set<String> { Set(exact.keys).union(domains.keys) }
+
+    private static let notAnInput = "Nothing is to be done: it is not an input of the batch's models."
+    private static let exportAgain =
+        "Export the whole series from the archive again, or leave it out with --exclude. `nocturne inspect` shows its slices."
+    private static let tilted =
+        "If the reason offers --fix-tilt, use `nocturne resume --fix-tilt`; otherwise export the series again."
+    private static let copyAgain =
+        "The file is damaged or incomplete: copy or convert it again, then use `nocturne retry`."
+    private static let report =
+        "This is a fault of Nocturne: report it with the log in .nocturne/. `nocturne retry` tries the item again."
+    private static let checkDisk = "Check the disk or share, then use `nocturne retry`."
+
+    private static let domains = [
+        "batch": "Read the reason, mend what it names, then use `nocturne retry`.",
+        "case": "Give every case exactly the channels that the model takes, named <case>_0000, <case>_0001 and so on.",
+        "dicom": exportAgain,
+        "dicomObject": "Leave out --dicom-seg and --rtstruct, or export the source series again.",
+        "disk": checkDisk,
+        "engine": "Try another engine with --engine; `nocturne doctor` shows which ones this machine has.",
+        "file": checkDisk,
+        "input": notAnInput,
+        "internal": report,
+        "item": report,
+        "journal": "Read the reason; `nocturne retry` tries the item again.",
+        "memory": "Give the batch more memory with --memory, or process the item on a machine that has more.",
+        "mesh": checkDisk,
+        "metadata":
+            "Correct the item's row in the table of --metadata or its own metadata file, then use `nocturne retry`.",
+        "model": "Test the package with `nocturne models check`.",
+        "network": "Test the package with `nocturne models check`; the network's output cannot be used for this input.",
+        "nifti": copyAgain,
+        "output": "Check the output folder and its disk, then use `nocturne resume`.",
+        "pdf": checkDisk,
+        "photo": copyAgain,
+        "picture": checkDisk,
+        "regions": "Correct the file of --rois, then use `nocturne retry`.",
+        "run": "`nocturne resume` processes it.",
+        "system": "Read the reason; `nocturne retry` tries the item again.",
+        "tiff": copyAgain,
+        "volume":
+            "Look at the volume with `nocturne inspect`, and leave it out with --exclude if it cannot be corrected.",
+    ]
+
+    private static let exact = [
+        "dicom.colour": notAnInput,
+        "dicom.derived": "--include-derived processes derived images; otherwise nothing is to be done.",
+        "dicom.duplicateSlices": "Remove the second copy of the slices, or export the series again.",
+        "dicom.internalFault": report,
+        "dicom.localizer": notAnInput,
+        "dicom.mediaDirectory": notAnInput,
+        "dicom.missingDictionary": "Install DCMTK's data dictionary (libdcmtk), then use `nocturne retry`.",
+        "dicom.notAnImageClass": notAnInput,
+        "dicom.notOpened": "Check that the file can be read, then use `nocturne retry`.",
+        "dicom.otherObject": notAnInput,
+        "dicom.sheared": tilted,
+        "dicom.singleSlice": notAnInput,
+        "dicom.spacingNotUniform": tilted,
+        "dicom.unsupportedPixels":
+            "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne retry`.",
+        "disk.full": "Free space on the disk, then use `nocturne resume`.",
+        "file.noPermission": "Allow this user to read the file, then use `nocturne retry`.",
+        "input.changed": "The file changed while it was processed: `nocturne resume` processes it as it is now.",
+        "input.changedSincePlan":
+            "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
+            + "options processes it as it is now.",
+        "input.crashesReader": report,
+        "input.metadataUnusable": exportAgain,
+        "input.notForModel":
+            "Nothing is to be done, unless the model should process it: then check --only and the model's modalities.",
+        "input.notResponding": "Check the disk or share that holds the file, then use `nocturne retry`.",
+        "input.otherBatch": "If inputs are in it, name them one by one.",
+        "input.tooSmall": "Nothing is to be done: it is smaller than the model's smallest input.",
+        "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
+        "input.unusableName": "Rename the file, then use `nocturne resume`.",
+        "item.timeLimit": "Raise --item-timeout, then use `nocturne retry`.",
+        "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne retry`.",
+        "nifti.missingOrientation":
+            "Store the orientation in the file, or read it as nibabel does with --assume-orientation.",
+        "nifti.notLabels": "Give a label map of whole numbers from 0 to 65535; values within 0.001 of one are rounded.",
+        "nifti.notNIfTI": notAnInput,
+        "nifti.notThreeDimensional": "Split the file into single volumes, or leave it out with --exclude.",
+        "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
+        "nifti.unreadable": "Check that the file can be read, then use `nocturne retry`.",
+        "nifti.unsupportedDataType": "Convert the voxels to integers or floating point numbers.",
+        "photo.cannotOpen": "Check that the file can be read, then use `nocturne retry`.",
+        "photo.notAPicture": notAnInput,
+        "photo.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
+        "photo.tooLarge": "Scale the picture down.",
+        "photo.unsupported": "Convert the picture to JPEG, PNG or TIFF with 8 bits a channel.",
+        "run.cancelled": "`nocturne retry` processes it.",
+        "tiff.invalidSpacing":
+            "Correct the file <case>.json next to the images: {\"spacing\": [pages, rows, columns]} in mm, then use `nocturne retry`.",
+        "tiff.notTIFF": notAnInput,
+        "tiff.notThreeDimensional": "Write each volume to a separate file, one page for each slice.",
+        "tiff.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
+        "tiff.unreadable": "Check that the file can be read, then use `nocturne retry`.",
+        "tiff.unsupported":
+            "Write one grey page for each slice, all of one size and type, and each channel to a separate file.",
+        "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne retry`.",
+        "volume.notLabels": "Give the label map in place of the image, or leave the file out with --exclude.",
+        "volume.otherGrid": "Draw the labels on the grid of the item's own image.",
+        "volume.tooManyTriangles":
+            "Use a higher value for --isosurface, or reduce the volume; noise makes a surface around every voxel.",
+    ]
+}

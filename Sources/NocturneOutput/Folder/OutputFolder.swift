@@ -1,0 +1,165 @@
+import Foundation
+import NocturneCore
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Where things lie in a batch's output folder.
+public struct OutputFolder: Sendable {
+    public let path: String
+    /// The shard that is worked on, counted from 1; nil for the whole batch. Shards share the items' folders, and nothing else.
+    public internal(set) var shard: Int?
+    /// The name of the folder in which results are prepared: see ``StagingFolder``.
+    package var stagingName = StagingFolder.first
+    /// The run's folder on another disk, in which results are prepared: see ``WorkFolder``. Nil for the hidden folder.
+    package var work: String?
+
+    public init(_ path: String) {
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    public var hidden: String { shard.map { "\(shards)/\($0)" } ?? batchFolder }
+    /// For the page: see ``reviewFolder``. Not part of the results.
+    public var times: String { batchFolder + "/times" }
+    public var journal: String { hidden + "/journal.sqlite" }
+    public var lock: String { hidden + "/lock" }
+    public var requests: String { hidden + "/requests" }
+    public var staging: String { (work ?? hidden) + "/" + stagingName }
+    /// Results that were prepared on another disk, complete, before they are renamed into their places.
+    package var arrived: String { hidden + "/arrived" }
+    /// Label maps that were edited by people, and the model's maps that they replace.
+    public var edits: String { hidden + "/edited" }
+    /// What discovery is reading; kept by ``DiscoveryTrace``.
+    package var discoveryTrace: String { hidden + "/reading" }
+    public var report: String { path + "/batch.json" }
+    public var statistics: String { path + "/statistics.csv" }
+    /// What was measured of each label, object and region of every item.
+    public var measurements: String { path + "/measurements.csv" }
+    /// Agreement with reference labels over the batch.
+    public var comparison: String { path + "/comparison.csv" }
+    /// Measures of volumes of one file over time.
+    public var timeTable: String { path + "/time.csv" }
+    public var retryList: String { path + "/retry.txt" }
+    public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }
+    /// The page for reviewers, and its scripts and data.
+    public var page: String { path + "/index.html" }
+    public var reviewFolder: String { path + "/review" }
+
+    public func item(_ name: String) -> String { path + "/" + name }
+    public func staging(_ name: String) -> String { staging + "/" + name }
+    package func arrived(_ name: String) -> String { arrived + "/" + name }
+
+    /// Whether there is a folder of that name with a `result.json`, which may be another program's. Links are not followed.
+    package func holdsResult(_ name: String) -> Bool {
+        FileSystem.kind(item(name)) == .folder && FileSystem.kind(item(name) + "/result.json") == .file
+    }
+
+    /// Whether this folder holds a batch.
+    public var holdsBatch: Bool { access(journal, F_OK) == 0 }
+
+    /// - Throws: ``BatchError`` for a folder without a batch, or with links in place of the batch's own folders.
+    public func checkHoldsBatch() throws(BatchError) {
+        try checkOwnFolders()
+        guard !holdsBatch else { return }
+        let code = errno
+        guard code == EACCES else {
+            let fact =
+                FileSystem.exists(path)
+                ? "holds no batch: there is no .nocturne/journal.sqlite" : "there is no such folder"
+            throw BatchError(
+                .notABatch,
+                path: path,
+                detail: fact + ". Name the folder that was given to run with --output"
+            )
+        }
+        let detail =
+            "its journal cannot be read: \(errnoText(code)). Only the user who started the batch may; results and batch.json can be "
+            + "read by others"
+        throw BatchError(.notABatch, path: path, detail: detail)
+    }
+
+    /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody
+    /// else can put a link where something will be written.
+    /// - Throws: ``BatchError`` naming what cannot be written.
+    public func create() throws(BatchError) {
+        if FileSystem.kind(path) == .file {
+            throw BatchError(.outputUnwritable, path: path, detail: "this is a file: name a folder for the results")
+        }
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw BatchError(
+                .outputUnwritable,
+                path: path,
+                detail: "the output folder cannot be made: \(reason(of: error))"
+            )
+        }
+        try checkOwnFolders()
+        for folder in [hidden, staging] {
+            try make(folder)
+            // One that an earlier version made was open to others.
+            chmod(folder, 0o700)
+        }
+        guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
+            throw BatchError(
+                .outputUnwritable,
+                path: path,
+                detail: "the output folder cannot be written: \(errnoText())"
+            )
+        }
+    }
+
+    /// A disk that fails for a moment is given three more chances.
+    private func make(_ folder: String) throws(BatchError) {
+        for attempt in 0...3 {
+            do throws(FileSystemError) {
+                return try FileSystem.makeFolder(folder, mode: 0o700)
+            } catch {
+                if error.isTransient, !error.isOutOfRoom, attempt < 3 { continue }
+                throw BatchError(
+                    .outputUnwritable,
+                    path: path,
+                    detail: "\(folder.dropFirst(path.count + 1)) cannot be made: \(errnoText(error.code))",
+                    systemCode: error.code
+                )
+            }
+        }
+    }
+
+    private func reason(of error: any Error) -> String {
+        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        if let underlying, underlying.domain == NSPOSIXErrorDomain {
+            return String(cString: strerror(Int32(underlying.code)))
+        }
+        return errnoText()
+    }
+}
+
+/// A batch that is divided into shards: each has its own journal, lock, requests, events and staging folder.
+extension OutputFolder {
+    /// The hidden folder of the whole batch.
+    var batchFolder: String { path + "/.nocturne" }
+
+    /// The folders of the shards, named by their numbers.
+    public var shards: String { batchFolder + "/shards" }
+
+    /// What the scheduler of a cluster writes about the tasks that work on shards.
+    public var taskLogs: String { batchFolder + "/tasks" }
+
+    /// The same folder for one shard.
+    /// - Parameter number: counted from 1.
+    public func shard(_ number: Int) -> OutputFolder {
+        var folder = self
+        folder.shard = number
+        return folder
+    }
+
+    /// The same folder for the whole batch.
+    public var whole: OutputFolder {
+        var folder = self
+        folder.shard = nil
+        return folder
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+package import NocturneJournal
+package import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A folder that is, or may be, the result of an item: what in it was written by Nocturne, and what by others.
+package struct ResultFolder {
+    package let path: String
+
+    package init(_ path: String) { self.path = path }
+
+    private struct Record: Decodable {
+        let fingerprint: String
+        let files: [ItemFile]
+    }
+
+    /// Flushes every file and folder.
+    package func flush() throws(FileSystemError) {
+        var folders: Set<String> = []
+        for file in FileSystem.files(below: path) {
+            try FileSystem.flush(path + "/" + file)
+            for parent in Self.parents(of: file) { folders.insert(parent) }
+        }
+        for inner in folders.sorted() { try FileSystem.flush(path + "/" + inner) }
+        try FileSystem.flush(path)
+    }
+
+    /// The files that Nocturne wrote, if the folder proves to be a result: its `result.json` lists its files, and every one
+    /// of them is there with its digest. Nil for anything else, another program's `result.json` among it.
+    package func writtenFiles() -> [ItemFile]? {
+        guard let own = digest(of: "result.json"), FileSystem.kind(path + "/run.json") == .file,
+            let bytes = try? FileSystem.read(path + "/result.json"),
+            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
+            record.fingerprint.utf8.count == 64, record.files.allSatisfy(isUnchanged)
+        else { return nil }
+        return record.files + [own]
+    }
+
+    /// Files and links that are none of `written`, or that somebody has changed since, as relative paths.
+    /// - Throws: `FileSystemError` when there is a name that cannot be handled; then nothing may be replaced.
+    package func foreignEntries(written: [ItemFile]) throws(FileSystemError) -> [String] {
+        let own = Dictionary(written.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+        return try entries().filter { entry in
+            if entry == "run.json" { return FileSystem.kind(path + "/run.json") != .file }
+            return own[entry].map { !isUnchanged($0) } ?? true
+        }
+    }
+
+    private func isUnchanged(_ file: ItemFile) -> Bool {
+        FileSystem.size(path + "/" + file.path) == file.bytes && digest(of: file.path) == file
+    }
+
+    private func digest(of file: String) -> ItemFile? {
+        guard FileSystem.kind(path + "/" + file) == .file,
+            let (bytes, digest) = try? FileSystem.digest(path + "/" + file)
+        else { return nil }
+        return ItemFile(path: file, bytes: bytes, sha256: digest.hex)
+    }
+
+    /// All that is below the folder but folders.
+    private func entries() throws(FileSystemError) -> [String] {
+        let tree = FileSystem.tree(of: path)
+        if let fault = tree.faults.first { throw fault }
+        if let name = tree.unusable.first {
+            throw FileSystemError(operation: "keep a file with this name", path: path + "/" + name, code: EILSEQ)
+        }
+        return tree.entries.map(\.path)
+    }
+
+    package static func parents(of path: String) -> [String] {
+        var parents: [String] = []
+        var rest = path
+        while let slash = rest.lastIndex(of: "/") {
+            rest = String(rest[..<slash])
+            parents.append(rest)
+        }
+        return parents
+    }
+}
+
+/// Taking files over from a folder that is about to be replaced.
+extension ResultFolder {
+    /// Gives every one of `entries` a second name: the same path in `new`, or one below `aside` where the new result has
+    /// something else. The first names stay, so nothing is lost whenever the process ends. Durable on return.
+    /// - Returns: the paths of those that had to go aside.
+    package func keep(_ entries: [String], in new: ResultFolder, aside: String) throws(FileSystemError) -> [String] {
+        var moved: [String] = []
+        for entry in entries {
+            if try link(entry, to: new.path) { continue }
+            try FileSystem.makeFolder((aside as NSString).deletingLastPathComponent)
+            var place = aside
+            var number = 2
+            while try !link(entry, to: place) {
+                place = "\(aside)-\(number)"
+                number += 1
+            }
+            try ResultFolder(place).flush()
+            moved.append(place + "/" + entry)
+        }
+        if !entries.isEmpty { try new.flush() }
+        return moved
+    }
+
+    /// - Parameter folder: made where it is not there; never a link.
+    /// - Returns: false when something else has that path.
+    private func link(_ entry: String, to folder: String) throws(FileSystemError) -> Bool {
+        let (source, target) = (path + "/" + entry, folder + "/" + entry)
+        let parents = Self.parents(of: entry)
+        let isBlocked = ([folder] + parents.map { folder + "/" + $0 }).contains { parent in
+            ![.folder, .nothing].contains(FileSystem.kind(parent))
+        }
+        if isBlocked { return false }
+        if FileSystem.kind(target) != .nothing { return isSame(source, target) }
+        try FileSystem.makeFolder(folder)
+        try FileSystem.makeFolders(parents.first ?? "", in: folder)
+        if linkat(AT_FDCWD, source, AT_FDCWD, target, 0) == 0 { return true }
+        // File systems without hard links.
+        guard FileSystem.kind(source) == .file else {
+            throw FileSystemError(operation: "keep", path: source, code: errno)
+        }
+        try Self.copy(source, to: target)
+        return true
+    }
+
+    /// Whether both names belong to one file: it was kept before.
+    private func isSame(_ first: String, _ second: String) -> Bool {
+        var (one, other) = (stat(), stat())
+        guard lstat(first, &one) == 0, lstat(second, &other) == 0 else { return false }
+        return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+    }
+
+    private static func copy(_ source: String, to target: String) throws(FileSystemError) {
+        do {
+            try FileManager.default.copyItem(atPath: source, toPath: target)
+        } catch {
+            throw FileSystemError(operation: "copy to \(target)", path: source, code: errno)
+        }
+        try FileSystem.flush(target)
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+package import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A folder on another disk in which a run prepares its results, such as a local disk of a machine whose output folder is on a
+/// share: `--work`.
+///
+/// Checkpoints and half-written files stay there, and the share gets each result once, whole: it is copied into the hidden
+/// folder, flushed, and renamed into its place, as results are that were prepared there.
+package enum WorkFolder {
+    /// Makes the folder of one batch or shard in `parent`. A run that continues on this machine finds the checkpoints of the
+    /// one before.
+    /// - Returns: its path.
+    /// - Throws: ``BatchError`` with `workUnusable` when `parent` is not a folder, cannot be written, or holds something else of
+    ///   that name.
+    package static func make(in parent: String, for output: OutputFolder) throws(BatchError) -> String {
+        let digest = ContentDigest.of(output.hidden).hex.prefix(16)
+        let path = parent + "/nocturne-" + digest
+        func refusal(_ detail: String) -> BatchError { BatchError(.workUnusable, path: parent, detail: detail) }
+        guard FileSystem.kind(parent) == .folder || FileSystem.exists(parent) else {
+            throw refusal("the folder for work is not there")
+        }
+        do throws(FileSystemError) {
+            try FileSystem.makeFolder(path, mode: 0o700)
+        } catch {
+            throw refusal("no folder can be made in the folder for work: \(errnoText(error.code))")
+        }
+        var status = stat()
+        // Others may write to such folders: what they put there is not used.
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+            chmod(path, 0o700) == 0
+        else { throw refusal("\(path) belongs to somebody else") }
+        return path
+    }
+
+    /// Removes the folder at the end of a run, unless items wait in it.
+    package static func removeIfEmpty(_ output: OutputFolder) {
+        guard let work = output.work else { return }
+        FileSystem.removeEmptyFolder(output.staging)
+        FileSystem.removeEmptyFolder(work)
+    }
+}
+
+extension OutputFolder {
+    /// Copies a result that was prepared on another disk next to its final place, and flushes it.
+    package func bring(_ folder: String, as name: String) throws(FileSystemError) {
+        let place = arrived(name)
+        try FileSystem.makeFolder(arrived)
+        try FileSystem.makeEmptyFolder(place)
+        for file in FileSystem.files(below: folder) {
+            try FileSystem.makeFolders((file as NSString).deletingLastPathComponent, in: place)
+            try FileSystem.copy(folder + "/" + file, to: place + "/" + file, flush: false)
+        }
+        try ResultFolder(place).flush()
+    }
+}

@@ -1,0 +1,129 @@
+package import NocturneSystem
+
+/// The content of one file of a ``FolderClaim``.
+package struct ClaimRecord: Codable, Sendable, Hashable {
+    package var holder: LockHolder
+    /// The run has ended and left the folder to others.
+    package var isReleased: Bool
+    /// A random number, which is another one with every sign of life.
+    package var beat: UInt64
+
+    package init(holder: LockHolder, isReleased: Bool = false, beat: UInt64 = 0) {
+        self.holder = holder
+        self.isReleased = isReleased
+        self.beat = beat
+    }
+}
+
+/// The newest claim that was found in a folder.
+package struct FoundClaim: Sendable, Hashable {
+    package var generation: Int
+    /// The file as it was read. It changes with every sign of life.
+    package var text: [UInt8]
+    /// Nil for a file that cannot be read, such as one that is being written.
+    package var record: ClaimRecord?
+
+    package init(generation: Int, text: [UInt8], record: ClaimRecord?) {
+        self.generation = generation
+        self.text = text
+        self.record = record
+    }
+}
+
+/// Decides whether a run may replace the claim of another one.
+///
+/// A process that this machine can see is asked for directly. Of all others only their signs of life are known: the clocks of
+/// two machines are not compared, but the file is observed for a while, by this machine's clock.
+package struct ClaimStateMachine: Sendable {
+    package enum Step: Sendable, Hashable {
+        /// Put a claim in place, as the successor of this generation.
+        case take(after: Int)
+        /// The claim is this run's own, made by an engine before this one: continue it.
+        case proceed(generation: Int)
+        /// It is not known yet: look again in a moment.
+        case lookAgain
+        /// Another run works on the folder; nil when the file does not name it.
+        case refuse(LockHolder?)
+    }
+
+    /// Who wants the folder, on this machine.
+    package struct Claimant: Sendable {
+        package var process: ProcessIdentity
+        /// The run that it belongs to; nil without a supervisor.
+        package var run: String?
+        /// Whether a lock of this file system excludes everybody who can see the folder: false for shares.
+        package var locksExcludeAll: Bool
+
+        package init(process: ProcessIdentity, run: String?, locksExcludeAll: Bool) {
+            self.process = process
+            self.run = run
+            self.locksExcludeAll = locksExcludeAll
+        }
+    }
+
+    /// Between two signs of life of a run.
+    package static let beat = Duration.seconds(10)
+    /// After so long without one a run on another machine has ended: four beats, and the time for which shares may show an
+    /// old file.
+    package static let patience = Duration.seconds(100)
+    /// The same for a claim that does not name its run, on a local file system, which shows no old files: a power cut leaves
+    /// it empty, and a run that is alive would have written it again.
+    package static let patienceWithUnreadable = beat * 2
+
+    private let claimant: Claimant
+    private let isRunningHere: @Sendable (ProcessIdentity) -> Bool
+    private var first: (claim: FoundClaim, at: Duration)?
+
+    package init(
+        _ claimant: Claimant,
+        isRunningHere: @escaping @Sendable (ProcessIdentity) -> Bool = { $0.isRunningHere }
+    ) {
+        self.claimant = claimant
+        self.isRunningHere = isRunningHere
+    }
+
+    /// - Parameters:
+    ///   - claim: the newest one; nil when there is none.
+    ///   - now: by a monotonic clock.
+    package mutating func observe(_ claim: FoundClaim?, at now: Duration) -> Step {
+        guard let claim else { return .take(after: 0) }
+        if let record = claim.record, let step = known(record, claim.generation) { return step }
+        guard let first, first.claim.generation == claim.generation else {
+            first = (claim, now)
+            return .lookAgain
+        }
+        if first.claim.text != claim.text {
+            // A claim that was being written when it was first read does not show that its run is alive.
+            guard first.claim.record != nil else {
+                self.first = (claim, now)
+                return .lookAgain
+            }
+            return .refuse(claim.record?.holder)
+        }
+        let isUnreadable = claim.record == nil && claimant.locksExcludeAll
+        let patience = isUnreadable ? ClaimStateMachine.patienceWithUnreadable : ClaimStateMachine.patience
+        return now - first.at >= patience ? .take(after: claim.generation) : .lookAgain
+    }
+
+    /// Whether the run of a claim that is being replaced may still be there: only its silence shows that it has ended.
+    package func mayReturn(_ claim: FoundClaim?) -> Bool {
+        guard let claim, !claimant.locksExcludeAll else { return false }
+        return claim.record.map { known($0, claim.generation) == nil } ?? true
+    }
+
+    /// What is certain without observing the claim.
+    private func known(_ record: ClaimRecord, _ generation: Int) -> Step? {
+        if record.isReleased { return .take(after: generation) }
+        if let run = claimant.run, record.holder.run == run { return .proceed(generation: generation) }
+        let (own, other) = (claimant.process, record.holder.process)
+        let isSameBoot = own.bootID != nil && own.bootID == other.bootID
+        let isSameHost = isSameBoot || own.host != nil && own.host == other.host
+        // Its lock is free, so the process is about to end if it is still there.
+        if claimant.locksExcludeAll, isSameHost { return .take(after: generation) }
+        if isRunningHere(other) { return .refuse(record.holder) }
+        if isSameBoot, own.pidNamespace != nil, own.pidNamespace == other.pidNamespace {
+            return .take(after: generation)
+        }
+        return nil
+    }
+}

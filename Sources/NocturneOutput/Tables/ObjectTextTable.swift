@@ -1,0 +1,107 @@
+public import NocturneJournal
+import NocturneSystem
+
+/// A table of what is written on objects, as another tool or a person has filled it.
+public struct ObjectTextTable: Sendable {
+    package struct Row: Hashable, Sendable {
+        package let item: String
+        package let object: Int
+        /// At least one.
+        package let fields: [ObjectText.Field]
+    }
+
+    package private(set) var rows: [Row] = []
+
+    private static let largestFile = 64 << 20
+    private static let longestText = 1000
+
+    /// Reads a CSV file in UTF-8 with the columns `item`, `object` and those of the fields in any order, separated by commas,
+    /// semicolons or tabs. Other columns are ignored, and so are rows without any field.
+    /// - Parameter fields: those that the recipes name.
+    /// - Throws: ``BatchError`` that names the file, the row and what is expected.
+    public static func read(_ path: String, fields: [String]) throws(BatchError) -> ObjectTextTable {
+        let expected = "; expected the columns \((["item", "object"] + fields).joined(separator: ", "))"
+        return try NamedTable.read(path, limit: largestFile, called: "the table of objects", expected: expected) {
+            bytes throws(NamedTable.Fault) in try ObjectTextTable(bytes, fields: fields)
+        }
+    }
+
+    package init(_ bytes: [UInt8], fields: [String]) throws(NamedTable.Fault) {
+        let table = try NamedTable(bytes, required: ["item", "object"] + fields)
+        for row in table.rows {
+            let known = fields.compactMap { name in row[name].map { ObjectText.Field(name: name, value: $0) } }
+            if !known.isEmpty { rows.append(try Self.checked(row, known)) }
+        }
+    }
+
+    private static func checked(_ row: NamedTable.Row, _ fields: [ObjectText.Field]) throws(NamedTable.Fault) -> Row {
+        func fault(_ detail: String) -> NamedTable.Fault { NamedTable.Fault(detail: "row \(row.number): \(detail)") }
+        for field in fields
+        where field.value.utf8.count > longestText || field.value.unicodeScalars.contains(where: { $0.value < 32 }) {
+            throw fault("the \(field.name) has more than \(longestText) bytes, or control characters")
+        }
+        guard let object = row["object"].flatMap(Int.init), object > 0 else {
+            throw fault("object is \"\(row["object"] ?? "")\", not a number from 1")
+        }
+        return Row(item: row["item"] ?? "", object: object, fields: fields)
+    }
+
+    /// The table of all objects of a batch, to be filled in: a header, then a line for each object.
+    /// - Parameters:
+    ///   - parts: of completed items, by their ids.
+    ///   - fields: the columns to fill in.
+    public static func lines(
+        _ items: some Sequence<JournalItem>,
+        _ parts: [Int64: [ItemPart]],
+        fields: [String]
+    ) -> [String] {
+        let header = (["item", "object", "class", "state", "thumbnail"] + fields).joined(separator: ",")
+        return [header]
+            + items.flatMap { item in
+                (parts[item.id] ?? []).map { part in
+                    let thumbnail = part.thumbnail.map { "\(item.name)/\($0)" } ?? ""
+                    let known = part.texts ?? []
+                    let values = fields.map { name in known.first { $0.name == name }?.value ?? "" }
+                    return ([item.name, "\(part.id)", part.kind, part.state.rawValue, thumbnail] + values)
+                        .map(CSVField.text).joined(separator: ",")
+                }
+            }
+    }
+}
+
+/// What taking over tables means for a batch: a pure decision.
+public struct ObjectTextImport: Sendable {
+    /// To be kept.
+    public private(set) var texts: [ObjectText] = []
+    /// Of rows, such as `shelf 12`, that the batch does not have.
+    package private(set) var unknown: [String] = []
+    private var waiting = 0
+
+    /// - Parameter parts: of completed items, by their ids.
+    public init(_ tables: [ObjectTextTable], items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
+        let known = items.named(Set(tables.flatMap(\.rows).map(\.item)))
+        let objects = parts.mapValues { Set($0.map(\.id)) }
+        for row in tables.flatMap(\.rows) {
+            guard let item = known[row.item], objects[item.id]?.contains(row.object) ?? false else {
+                unknown.append("\(row.item) \(row.object)")
+                continue
+            }
+            texts.append(
+                ObjectText(item: item.name, fingerprint: item.fingerprint, object: row.object, fields: row.fields)
+            )
+        }
+        let given = texts.current(for: items)
+        waiting = parts.reduce(0) { count, own in
+            count + own.value.count { $0.state == .enriching && given[own.key]?[$0.id] == nil }
+        }
+    }
+
+    /// For a person, on one line.
+    public var summary: String {
+        var text = "\(texts.count) objects have texts from the tables; \(waiting) still wait for them."
+        if let first = unknown.first {
+            text += " Left out: \(unknown.count) rows about objects that this batch does not have, such as \(first)."
+        }
+        return text
+    }
+}

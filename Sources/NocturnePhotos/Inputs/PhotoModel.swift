@@ -1,0 +1,145 @@
+import ArgumentParser
+package import NocturneBatch
+package import NocturneConcurrency
+package import NocturneFormats
+package import NocturneInference
+package import NocturneRecipeSupport
+import NocturneSystem
+
+/// A package with its networks in memory, as the recipes for photos share it.
+package protocol PhotoModel: Sendable {
+    /// The package that the networks come from.
+    var package: ModelPackage { get }
+    /// Of the engine that loaded the networks: results depend on it.
+    var engineIdentity: String { get }
+    /// The arithmetic of the networks.
+    var precision: InferencePrecision { get }
+    /// The minimum length of a photo's shorter side, in pixels.
+    var minimumSide: Int { get }
+    /// Bytes held while the model is in use: weights, and a workspace for the largest input.
+    func residentBytes(threads: Int) throws -> Int
+    /// How many threads each of several equal processes uses well, if they share the cores.
+    func threadsOfProcess(cores: Int) throws -> Int
+}
+
+/// A recipe that applies models to photos.
+package protocol PhotoRecipe: Recipe {
+    associatedtype Model: PhotoModel
+    associatedtype Options: RecipeOptions
+
+    /// Those of the run, in the order in which they were named.
+    var models: [Model] { get }
+    /// Those of the batch.
+    var options: Options { get }
+    /// Larger photos are reduced, or refused.
+    var limits: PhotoLimits { get }
+}
+
+extension PhotoRecipe {
+    /// The model that an item was found for.
+    /// - Throws: ``UnusablePackageError`` for a model of another run.
+    func model(_ id: String) throws(UnusablePackageError) -> Model {
+        guard let model = models.first(where: { $0.package.id == id }) else {
+            throw UnusablePackageError(package: id, detail: "is not among the models of this run")
+        }
+        return model
+    }
+
+    /// The bytes of all models.
+    package func sharedBytes(threads: Int) throws -> Int {
+        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
+    }
+
+    /// As many as the model uses that uses the fewest.
+    package func threadsOfProcess(cores: Int) throws -> Int {
+        try models.map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores
+    }
+}
+
+extension PhotoRecipe where Source == PhotoRecord {
+    /// Every photo, for every model.
+    package func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims {
+        PhotoClaims(
+            readers: models.map { PhotoDiscovery.Reader($0, options) },
+            discovery: PhotoDiscovery(request, limits: limits, scope: scope)
+        )
+    }
+
+    /// Decodes the whole photo.
+    func load(_ record: PhotoRecord, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
+        LoadedPhoto(record: record, photo: try record.read(limits, flag: context.scope.flag))
+    }
+}
+
+/// Inference in a single step, so there is nothing to checkpoint.
+package final class SingleStep<Inferred: Sendable>: InferenceRun {
+    private let body: (StageContext) throws -> Inferred
+    private var inferred: Inferred?
+
+    init(_ body: @escaping (StageContext) throws -> Inferred) { self.body = body }
+
+    package var stepCount: Int { 1 }
+    package var stepsDone: Int { inferred == nil ? 0 : 1 }
+
+    package func step(_ context: StageContext) throws { inferred = try body(context) }
+    /// Writes nothing: the only step is repeated instead.
+    package func checkpoint(force: Bool, _ context: StageContext) throws {}
+
+    package func finish(_ context: StageContext) throws -> Inferred {
+        guard let inferred else { preconditionFailure("an inference is finished before its step") }
+        return inferred
+    }
+}
+
+/// For each network the session of the last input shape: the photos of one camera have one shape. The inference stage owns
+/// them.
+package final class PhotoSessions {
+    private struct CachedSession {
+        let shape: [Int]
+        let width: Int
+        let session: NetworkSession
+    }
+
+    private var cached: [String: CachedSession] = [:]
+
+    /// - Parameters:
+    ///   - network: names it among those of all models.
+    ///   - width: the number of threads that run it.
+    func session(of network: String, shape: [Int], width: Int, _ make: () throws -> NetworkSession) throws
+        -> NetworkSession
+    {
+        if let cached = cached[network], cached.shape == shape, cached.width >= width { return cached.session }
+        // The previous session is freed first, so there is never more than one.
+        cached[network] = nil
+        let session = try make()
+        cached[network] = CachedSession(shape: shape, width: width, session: session)
+        return session
+    }
+}
+
+/// Options for the overlay of a photo, for all recipes that draw one.
+package struct PhotoOverlayOptions: OptionSection {
+    package static let title = "Pictures of photos"
+
+    /// The longest side, in pixels.
+    package var side = 1600
+
+    /// Large enough to see something, small enough to be planned for.
+    package static let sides = 64...8192
+
+    package static let options: [Entry] = [
+        Entry("overlay-size", \.side, ArgumentHelp("Longest side of the overlay in pixels.", valueName: "pixels"))
+    ]
+
+    package init() {}
+
+    package func check() throws {
+        guard Self.sides.contains(side) else {
+            throw ValidationError("--overlay-size takes 64 to 8192 pixels, not \(side).")
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import NocturneBatch
+import NocturneCore
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+extension PhotoInstancesResult: InspectableResult {
+    func inspectFiles(_ inspection: inout ItemInspection) throws {
+        for instance in instances { inspect(instance, &inspection) }
+        for instance in instances {
+            let (box, name) = (instance.box, "the box of instance \(instance.id)")
+            if let crop = instance.crop { try inspection.inspectPicture(crop, size: (box.width, box.height), of: name) }
+            if let crop = instance.uprightCrop { try inspection.inspectPicture(crop) }
+            if let thumbnail = instance.thumbnail { try inspection.inspectPicture(thumbnail) }
+        }
+        for overlay in ["overlay.jpg", "overlay.png"] { try inspection.inspectPicture(overlay) }
+        try inspection.inspect("coco.json") { inspection, path in
+            let bytes = try FileSystem.read(path)
+            if let misfit = try PhotoSchemas.coco.faults(in: bytes).first {
+                return inspection.add("coco.json", "does not match its schema: \(misfit)")
+            }
+            inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), &inspection)
+        }
+    }
+
+    /// Checks that the box lies in the picture, and that the mask has the recorded area and lies in the box.
+    private func inspect(_ instance: Instance, _ inspection: inout ItemInspection) {
+        let box = instance.box
+        func fault(_ detail: String) { inspection.add("result.json", "instance \(instance.id): \(detail)") }
+        guard box.x >= 0, box.y >= 0, box.width > 0, box.height > 0, box.x <= source.width - box.width,
+            box.y <= source.height - box.height
+        else { return fault("its box is not inside the picture of \(source.width)×\(source.height) pixels") }
+        do {
+            let mask = try RunLengthMask(
+                width: instance.mask.size[1],
+                height: instance.mask.size[0],
+                cocoString: instance.mask.counts
+            )
+            if instance.mask.size != [source.height, source.width] {
+                fault("its mask does not have the picture's size")
+            } else if mask.area != instance.areaPixels {
+                fault("its mask has \(mask.area) pixels, not \(instance.areaPixels)")
+            } else if mask.box != box {
+                fault("its mask does not fill its box")
+            }
+        } catch {
+            fault("its mask cannot be read: \(error)")
+        }
+    }
+
+    private func inspect(_ document: COCODocument, _ inspection: inout ItemInspection) {
+        func fault(_ detail: String) { inspection.add("coco.json", detail) }
+        let image = document.images[0]
+        if (image.width, image.height) != (source.width, source.height) {
+            fault(
+                "states that the picture has \(image.width)×\(image.height) pixels, result.json states "
+                    + "\(source.width)×\(source.height)"
+            )
+        }
+        if document.annotations.count != instances.count {
+            fault("has \(document.annotations.count) annotations, result.json has \(instances.count) instances")
+        }
+        let names = Dictionary(document.categories.map { ($0.id, $0.name) }) { first, _ in first }
+        let known = Dictionary(instances.map { ($0.id, $0) }) { first, _ in first }
+        for annotation in document.annotations {
+            guard let instance = known[annotation.id] else {
+                fault("has an annotation \(annotation.id), which result.json does not list")
+                continue
+            }
+            let box = instance.box
+            if annotation.bbox != [box.x, box.y, box.width, box.height] {
+                fault("the box of annotation \(annotation.id) differs from result.json")
+            }
+            if annotation.area != instance.areaPixels {
+                fault(
+                    "the area of annotation \(annotation.id) is \(annotation.area), its mask has \(instance.areaPixels)"
+                )
+            }
+            if annotation.segmentation.counts != instance.mask.counts
+                || annotation.segmentation.size != instance.mask.size
+            {
+                fault("the mask of annotation \(annotation.id) differs from result.json")
+            }
+            if names[annotation.category_id] != instance.class {
+                fault("the class of annotation \(annotation.id) differs from result.json")
+            }
+        }
+    }
+}

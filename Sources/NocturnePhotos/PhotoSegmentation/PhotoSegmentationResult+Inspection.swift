@@ -1,0 +1,97 @@
+import Foundation
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+
+extension PhotoSegmentationResult: InspectableResult {
+    func inspectFiles(_ inspection: inout ItemInspection) throws {
+        try inspection.inspectPicture(PhotoSegmentationWriter.overlayFile)
+        var masks: [UInt16: RunLengthMask]?
+        try inspection.inspect(PhotoSegmentationWriter.labelFile) { inspection, path in
+            let map = try LabelPNG.read(path, pixels: source.width * source.height)
+            masks = try inspect(map, &inspection)
+        }
+        try inspection.inspect(PhotoSegmentationWriter.cocoFile) { inspection, path in
+            let bytes = try FileSystem.read(path, limit: 1 << 30)
+            if let misfit = try PhotoSchemas.coco.faults(in: bytes).first {
+                return inspection.add(PhotoSegmentationWriter.cocoFile, "does not match its schema: \(misfit)")
+            }
+            inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), masks, &inspection)
+        }
+    }
+
+    /// Compares the labels of the map with the numbers of the result.
+    /// - Returns: the masks of its labels; nil for a map of another size.
+    private func inspect(
+        _ map: LabelPNG.Map,
+        _ inspection: inout ItemInspection
+    ) throws -> [UInt16: RunLengthMask]? {
+        let file = PhotoSegmentationWriter.labelFile
+        guard (map.width, map.height) == (source.width, source.height) else {
+            inspection.add(
+                file,
+                "has \(map.width)×\(map.height) pixels; the photo has \(source.width)×\(source.height)"
+            )
+            return nil
+        }
+        if map.bits != labelMap.bitDepth {
+            inspection.add(file, "has \(map.bits) bits a sample; result.json states \(labelMap.bitDepth)")
+        }
+        let masks = try map.labels.withUnsafeBufferPointer {
+            try RunLengthMask.masks(of: $0, width: map.width, height: map.height, flag: inspection.flag)
+        }
+        for value in masks.keys.sorted() where !labels.contains(where: { $0.value == Int(value) }) {
+            inspection.add(file, "has the value \(value), which is not a label of the model")
+        }
+        for label in labels {
+            let mask = UInt16(exactly: label.value).flatMap { masks[$0] }
+            if mask?.area ?? 0 != label.pixels {
+                inspection.add(
+                    file,
+                    "has \(mask?.area ?? 0) pixels of \(label.name); result.json states \(label.pixels)"
+                )
+            }
+            if mask?.box != label.box { inspection.add(file, "the box of \(label.name) differs from result.json") }
+        }
+        return masks
+    }
+
+    /// - Parameter masks: of the label map; nil if it could not be read.
+    private func inspect(
+        _ document: COCODocument,
+        _ masks: [UInt16: RunLengthMask]?,
+        _ inspection: inout ItemInspection
+    ) {
+        func fault(_ detail: String) { inspection.add(PhotoSegmentationWriter.cocoFile, detail) }
+        let image = document.images[0]
+        if (image.width, image.height) != (source.width, source.height) {
+            fault(
+                "states that the picture has \(image.width)×\(image.height) pixels, result.json states "
+                    + "\(source.width)×\(source.height)"
+            )
+        }
+        if document.categories.map(\.id) != labels.map(\.value) || document.categories.map(\.name) != labels.map(\.name)
+        {
+            fault("its categories are not the labels of result.json")
+        }
+        let present = labels.filter { $0.pixels > 0 }
+        guard document.annotations.map(\.category_id) == present.map(\.value) else {
+            return fault("does not have one annotation for every label that was found")
+        }
+        for (annotation, label) in zip(document.annotations, present) {
+            if annotation.area != label.pixels { fault("the area of \(label.name) differs from result.json") }
+            if annotation.bbox != label.box.map({ [$0.x, $0.y, $0.width, $0.height] }) {
+                fault("the box of \(label.name) differs from result.json")
+            }
+            guard let mask = UInt16(exactly: label.value).flatMap({ masks?[$0] }) else { continue }
+            if annotation.segmentation.counts != mask.cocoString
+                || annotation.segmentation.size != [mask.height, mask.width]
+            {
+                fault("the mask of \(label.name) differs from the label map")
+            }
+        }
+    }
+}

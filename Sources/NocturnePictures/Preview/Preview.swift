@@ -1,0 +1,245 @@
+public import NocturneConcurrency
+public import NocturneCore
+public import NocturneSystem
+
+/// An overview image of a result: slices with the outlines and areas of the labels, maximum-intensity projections with their
+/// silhouettes, and a shaded view of the labels' surfaces.
+///
+/// Upper row: the axial, the coronal and the sagittal slice that show most of the labels: the greatest sum of the shares
+/// of each label's voxels. Below each of them, the projection of the whole volume in the same direction and at the same
+/// scale. On the right, over both rows, the labels from the front, as large as they fit; this view is omitted without
+/// labels, and where the surface is not asked for.
+///
+/// Drawn in radiological convention: the patient's right side is on the left of the image, seen from the feet (axial,
+/// the front on top) and from the front (coronal, the head on top); the sagittal images have the front on the left, the
+/// head on top, seen from the patient's left. Images follow the grid, so those of an oblique grid are oblique. All
+/// slices and projections share one scale: the volume's longest side has 256 pixels, or fewer where a voxel would
+/// become larger than 8 pixels.
+///
+/// Slices and surfaces read only the voxels they show, and the projections read each voxel once. The bytes of the image
+/// are the same for any number of threads and for any order in which the same voxels are stored.
+public struct Preview: Sendable {
+    /// The image whose grey values are drawn.
+    public let volume: Volume
+    /// On the volume's own grid.
+    public let labels: LabelVolume
+    /// Red, green and blue. A label without a colour gets no outline, and a grey surface.
+    public let colors: [UInt16: SIMD3<UInt8>]
+    /// The window of the slices. Projections start at the same black; their white is at least that of the window, and
+    /// so high that one pixel in two hundred is white, because along a line through a body some voxel always exceeds a
+    /// soft tissue window.
+    public let window: PictureWindow
+    /// The box of all labels in stored indices; nil when there are none.
+    public let labelled: VoxelBox?
+    /// Whether the labels' surfaces are drawn, which takes most of the time of a small volume.
+    public let drawsSurface: Bool
+    /// Of the labels' areas in the slices, from 0 to 1; outlines are opaque.
+    public var labelOpacity = 0.0
+
+    /// Traps unless labels and image have one grid.
+    public init(
+        volume: Volume,
+        labels: LabelVolume,
+        colors: [UInt16: SIMD3<UInt8>],
+        window: PictureWindow,
+        labelled: VoxelBox?,
+        drawsSurface: Bool = true
+    ) {
+        precondition(volume.geometry.shape == labels.geometry.shape, "labels and image lie on one grid")
+        self.volume = volume
+        self.labels = labels
+        self.colors = colors
+        self.window = window
+        self.labelled = labelled
+        self.drawsSurface = drawsSurface
+    }
+
+    private static let maximumSide = 256.0
+    private static let largestVoxel = 8.0
+    private static let largestSurface = (width: 384, height: 544)
+    /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
+    private static let largestSurfaceVoxel = 24.0
+    private static let letterScale = 2
+    private static let gap = 3
+    private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
+
+    /// The peak memory in bytes of ``image(scope:)``: 4 MB for images, the rest for projections.
+    public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
+        (4 << 20) + MaximumProjections.predictedBytes(shape, threads: threads) + FirstLabels.predictedBytes(shape)
+            + LabelledSlices.predictedBytes(shape)
+    }
+
+    private struct View {
+        let across: Int
+        let down: Int
+        /// Whether the viewer is at the end of the third axis.
+        let fromEnd: Bool
+        /// Left, right, top, bottom.
+        let letters: String
+        let width: Int
+        let height: Int
+        let x: Int
+    }
+
+    /// Draws the image.
+    /// - Throws: ``CancelledError``; the flag is checked about every million voxels.
+    public func image(scope: ComputeScope) throws(CancelledError) -> RGBImage {
+        let middle = SlicedGrid(volume.geometry, through: labelled)
+        let grid = try slices(of: middle, scope)
+        let views = views(of: grid)
+        let margin = Self.margin
+        let rowHeight = views.map(\.height).max() ?? 0
+        let surface = (drawsSurface ? labelled : nil).map { _ in
+            SurfacePanel(
+                grid,
+                colors: colors,
+                width: Self.largestSurface.width,
+                height: min(Self.largestSurface.height, 2 * rowHeight + 2 * margin),
+                largestVoxel: Self.largestSurfaceVoxel
+            )
+        }
+        let end = views.reduce(0) { $0 + $1.width + 2 * margin }
+        var image = RGBImage(
+            width: end + (surface.map { $0.width + 2 * margin } ?? 0),
+            height: 2 * (rowHeight + 2 * margin)
+        )
+
+        let scale = greyScale(of: middle)
+        for view in views {
+            drawSlice(view, of: grid, scale, y: margin + (rowHeight - view.height) / 2, in: &image)
+        }
+
+        let projections = try MaximumProjections(of: volume, scope: scope)
+        let panels = views.map {
+            ProjectionPanel(grid, across: $0.across, down: $0.down, width: $0.width, height: $0.height)
+        }
+        let values = panels.map { $0.values(of: projections) }
+        let bright = brightScale(scale, values)
+        for ((view, panel), values) in zip(zip(views, panels), values) {
+            var silhouettes = [UInt16](repeating: 0, count: values.count)
+            if labelled != nil {
+                let axis = 3 - view.across - view.down
+                let first = try FirstLabels(of: labels, grid, along: axis, fromEnd: view.fromEnd, scope: scope)
+                silhouettes = panel.labels(of: labels, first)
+                if axis == 1, let surface {
+                    let pixels = try surface.pixels(of: labels, first, scope: scope)
+                    draw(pixels, surface, x: end + margin, in: &image)
+                }
+            }
+            let y = rowHeight + 3 * margin + (rowHeight - view.height) / 2
+            draw(values.map(bright.grey).flatMap { [$0, $0, $0] }, silhouettes, view, y: y, in: &image)
+        }
+        return image
+    }
+
+    /// The slices that show most of the labels.
+    private func slices(of grid: SlicedGrid, _ scope: ComputeScope) throws(CancelledError) -> SlicedGrid {
+        guard let labelled else { return grid }
+        var takesHigher = [true, true, true]
+        for axis in 0..<3 { takesHigher[grid.orientation.source[axis]] = !grid.orientation.reversed[axis] }
+        let slices = LabelledSlices(colors.keys, in: labelled)
+        return grid.moved(to: try slices.indices(of: labels, takesHigher: takesHigher, scope: scope))
+    }
+
+    private func views(of grid: SlicedGrid) -> [View] {
+        let scale = min(
+            Self.maximumSide / (grid.axes.map(\.extent).max() ?? 1),
+            Self.largestVoxel / (grid.axes.map(\.spacing).min() ?? 1)
+        )
+        let sizes = grid.axes.map { max(1, Int(($0.extent * scale).rounded())) }
+        var x = Self.margin
+        return [(0, 1, false, "RLAP"), (0, 2, true, "RLSI"), (1, 2, false, "APSI")].map { across, down, end, letters in
+            defer { x += sizes[across] + 2 * Self.margin }
+            return View(
+                across: across,
+                down: down,
+                fromEnd: end,
+                letters: letters,
+                width: sizes[across],
+                height: sizes[down],
+                x: x
+            )
+        }
+    }
+
+    // MARK: Drawing
+
+    private func drawSlice(_ view: View, of grid: SlicedGrid, _ scale: GreyScale, y: Int, in image: inout RGBImage) {
+        let panel = SlicePanel(grid, across: view.across, down: view.down, width: view.width, height: view.height)
+        let shown = panel.labels(of: labels)
+        let pixels = LabelDrawing.blended(panel.greys(of: volume, scale), shown, colors: colors, opacity: labelOpacity)
+        draw(pixels, shown, view, y: y, in: &image)
+    }
+
+    /// The surfaces, in the middle of the image's height.
+    private func draw(_ pixels: [UInt8], _ surface: SurfacePanel, x: Int, in image: inout RGBImage) {
+        let y = (image.height - surface.height) / 2
+        image.place(pixels, width: surface.width, x: x, y: y)
+        drawLetters("RLSI", x: x, y: y, width: surface.width, height: surface.height, in: &image)
+    }
+
+    /// `pixels`: red, green and blue.
+    private func draw(_ pixels: [UInt8], _ labels: [UInt16], _ view: View, y: Int, in image: inout RGBImage) {
+        image.place(pixels, width: view.width, x: view.x, y: y)
+        LabelDrawing.forEachOutline(labels, width: view.width) { column, row, label in
+            if let color = colors[label] { image[view.x + column, y + row] = color }
+        }
+        drawLetters(view.letters, x: view.x, y: y, width: view.width, height: view.height, in: &image)
+    }
+
+    /// `letters`: left, right, top, bottom of the panel at `x`, `y`.
+    private func drawLetters(_ letters: String, x: Int, y: Int, width: Int, height: Int, in image: inout RGBImage) {
+        OrientationLetters.draw(
+            letters,
+            around: (x..<x + width, y..<y + height),
+            in: &image,
+            scale: Self.letterScale,
+            gap: Self.gap
+        )
+    }
+
+    // MARK: Windows
+
+    func greyScale(of grid: SlicedGrid) -> GreyScale { GreyScale(window, over: sampledVoxels(of: grid)) }
+
+    /// Intensities of voxels evenly distributed over the three slices; empty if the window is given.
+    private func sampledVoxels(of grid: SlicedGrid) -> [Float] {
+        guard window == .percentiles else { return [] }
+        let pairs = [(0, 1), (0, 2), (1, 2)]
+        let total = pairs.reduce(0) { $0 + grid.axes[$1.0].count * grid.axes[$1.1].count }
+        // The same step along both axes gives an even selection for any shape.
+        let step = max(1, Int((Double(total) / 4096).squareRoot().rounded(.up)))
+        var found: [Float] = []
+        volume.voxels.withUnsafeBufferPointer { voxels in
+            for (across, down) in pairs {
+                let base = grid.base(across: across, down: down)
+                for row in stride(from: 0, to: grid.axes[down].count, by: step) {
+                    for column in stride(from: 0, to: grid.axes[across].count, by: step) {
+                        let value = voxels[base + grid.axes[across].offsets[column] + grid.axes[down].offsets[row]]
+                        if value.isFinite { found.append(value) }
+                    }
+                }
+            }
+        }
+        return found
+    }
+
+    private func brightScale(_ scale: GreyScale, _ values: [[Float]]) -> GreyScale {
+        let sorted = values.joined().filter(\.isFinite).sorted()
+        guard let last = sorted.indices.last else { return scale }
+        let bright = Double(sorted[last - last / 200])
+        return GreyScale(lower: scale.lower, upper: max(scale.upper, bright))
+    }
+}
+
+extension RGBImage {
+    /// Copies rows of `width` red, green and blue pixels to `x`, `y`. They must fit.
+    mutating func place(_ pixels: [UInt8], width: Int, x: Int, y: Int) {
+        let rows = width > 0 ? pixels.count / (width * 3) : 0
+        precondition(x >= 0 && y >= 0 && x + width <= self.width && y + rows <= height, "pixels out of range")
+        for row in 0..<rows {
+            let target = (x + self.width * (y + row)) * 3
+            samples.replaceSubrange(target..<target + width * 3, with: pixels[row * width * 3..<(row + 1) * width * 3])
+        }
+    }
+}

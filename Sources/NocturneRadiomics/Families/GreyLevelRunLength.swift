@@ -1,0 +1,73 @@
+internal import NocturneCore
+
+/// The grey level run length matrix (section 3.7, TP0I): how long levels continue in a direction.
+enum GreyLevelRunLength: FeatureFamily {
+    static let family = RadiomicsSettings.Family.glrlm
+    static let section = "3.7"
+    static let matrices = FeatureMatrices.directed
+
+    private static let features = FeatureDefinition<LevelSizeMeasures>.shared(
+        "rlm",
+        [
+            ("sre", "22OV", "Short runs emphasis"), ("lre", "W4KF", "Long runs emphasis"),
+            ("lgre", "V3SW", "Low grey level run emphasis"), ("hgre", "G3QZ", "High grey level run emphasis"),
+            ("srlge", "HTZT", "Short run low grey level emphasis"),
+            ("srhge", "GD3A", "Short run high grey level emphasis"),
+            ("lrlge", "IVPO", "Long run low grey level emphasis"),
+            ("lrhge", "3KUM", "Long run high grey level emphasis"),
+            ("glnu", "R5YN", "Grey level non-uniformity"),
+            ("glnu_norm", "OVBL", "Normalised grey level non-uniformity"),
+            ("rlnu", "W92Y", "Run length non-uniformity"),
+            ("rlnu_norm", "IC23", "Normalised run length non-uniformity"),
+            ("r_perc", "9ZK5", "Run percentage"), ("gl_var", "8CE5", "Grey level variance"),
+            ("rl_var", "SXLW", "Run length variance"), ("rl_entr", "HJ9O", "Run entropy"),
+        ]
+    )
+
+    static var descriptions: [FeatureDescription] { features.map(\.description) }
+
+    static func values(of source: FeatureSource) -> [FeatureValue] {
+        switch source.levels {
+        case .failure(let error): return absent(error.absence, source.settings)
+        case .success(let grid):
+            let offsets = NeighbourOffsets.half(distance: 1)
+            let longest = max(grid.shape.x, grid.shape.y, grid.shape.z)
+            let texturing = DirectionalTexture(grid: grid, features: features, offsets: offsets) { slices, offset in
+                matrix(of: grid, slices: slices, offset: offset, longest: longest)
+            }
+            return texturing.values(source.settings.texture.aggregations)
+        }
+    }
+
+    /// Counts each run at its first voxel, from which it is followed to its end.
+    private static func matrix(
+        of grid: LevelGrid,
+        slices: Range<Int>,
+        offset: SIMD3<Int>,
+        longest: Int
+    ) -> LevelSizeMatrix {
+        var matrix = LevelSizeMatrix(grid, width: longest, voxels: grid.voxels(in: slices))
+        let step = grid.step(offset)
+        let shape = grid.shape
+        // The layer around the box ends every run.
+        grid.levels.withUnsafeBufferPointer { levels in
+            for slice in slices {
+                for row in 1..<shape.y - 1 {
+                    let first = shape.offset(0, row, slice)
+                    for place in first + 1..<first + shape.x - 1 {
+                        let level = levels[place]
+                        guard level != 0, levels[place - step] != level else { continue }
+                        var length = 1
+                        var next = place + step
+                        while levels[next] == level {
+                            length += 1
+                            next += step
+                        }
+                        matrix.count(level: Int(level), size: length)
+                    }
+                }
+            }
+        }
+        return matrix
+    }
+}

@@ -1,0 +1,166 @@
+internal import NocturneCore
+internal import NocturneMesh
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The shape of the region (section 3.1, HCUG), and how intensities are distributed in it.
+enum Morphology: FeatureFamily {
+    static let family = RadiomicsSettings.Family.morphology
+    static let section = "3.1"
+
+    private typealias Shape = FeatureDefinition<ShapeMeasures>
+    private typealias Spatial = FeatureDefinition<SpatialMeasures>
+
+    private static let shapes: [FeatureDefinition<ShapeMeasures>] = [
+        Shape("morph_volume", "RNU0", "Volume (mesh)") { $0.volume },
+        Shape("morph_vol_approx", "YEKZ", "Volume (voxel counting)") { $0.voxelVolume },
+        Shape("morph_area_mesh", "C0JK", "Surface area (mesh)") { $0.area },
+        Shape("morph_av", "2PR5", "Surface to volume ratio") { $0.area / $0.volume },
+        Shape("morph_comp_1", "SKGS", "Compactness 1") {
+            $0.volume / (Double.pi.squareRoot() * $0.area * $0.area.squareRoot())
+        },
+        Shape("morph_comp_2", "BQWJ", "Compactness 2") { 1 / $0.cubedDisproportion },
+        Shape("morph_sph_dispr", "KRCK", "Spherical disproportion") { cbrt($0.cubedDisproportion) },
+        Shape("morph_sphericity", "QCFX", "Sphericity") { 1 / cbrt($0.cubedDisproportion) },
+        Shape("morph_asphericity", "25C7", "Asphericity") { cbrt($0.cubedDisproportion) - 1 },
+        Shape("morph_diam", "L0JK", "Maximum 3D diameter") { $0.diameter },
+        Shape("morph_pca_maj_axis", "TDIC", "Major axis length") { 2 * $0.ellipsoid.halfAxes.x },
+        Shape("morph_pca_min_axis", "P9VJ", "Minor axis length") { 2 * $0.ellipsoid.halfAxes.y },
+        Shape("morph_pca_least_axis", "7J51", "Least axis length") { 2 * $0.ellipsoid.halfAxes.z },
+        Shape("morph_pca_elongation", "Q3CK", "Elongation") { $0.ellipsoid.halfAxes.y / $0.ellipsoid.halfAxes.x },
+        Shape("morph_pca_flatness", "N17B", "Flatness") { $0.ellipsoid.halfAxes.z / $0.ellipsoid.halfAxes.x },
+        Shape("morph_vol_dens_aabb", "PBX1", "Volume density (axis-aligned bounding box)") {
+            $0.volume / $0.box.volume
+        },
+        Shape("morph_area_dens_aabb", "R59B", "Area density (axis-aligned bounding box)") { $0.area / $0.box.area },
+        Shape("morph_vol_dens_aee", "6BDE", "Volume density (approximate enclosing ellipsoid)") {
+            $0.volume / $0.ellipsoid.volume
+        },
+        Shape("morph_area_dens_aee", "RDD2", "Area density (approximate enclosing ellipsoid)") {
+            $0.area / $0.ellipsoid.area
+        },
+        Shape("morph_vol_dens_conv_hull", "R3ER", "Volume density (convex hull)") { $0.volume / $0.hull.volume },
+        Shape("morph_area_dens_conv_hull", "7T7F", "Area density (convex hull)") { $0.area / $0.hull.area },
+    ]
+
+    private static let distributions: [FeatureDefinition<SpatialMeasures>] = [
+        Spatial("morph_com", "KLMA", "Centre of mass shift") { $0.centreShift },
+        Spatial("morph_integ_int", "99N0", "Integrated intensity") { $0.integratedIntensity },
+        Spatial("morph_moran_i", "N365", "Moran's I index") { $0.correlation.moran },
+        Spatial("morph_geary_c", "NPT7", "Geary's C measure") { $0.correlation.geary },
+    ]
+
+    static var descriptions: [FeatureDescription] { shapes.map(\.description) + distributions.map(\.description) }
+
+    static func values(of source: FeatureSource) -> [FeatureValue] {
+        let measures = ShapeMeasures(source.region)
+        let shape = shapes.map { FeatureValue($0.name, $0.code, $0.value(measures)) }
+        if let absence = source.intensityAbsence {
+            return shape + distributions.map { FeatureValue($0.name, $0.code, nil, absence: absence) }
+        }
+        let spatial = SpatialMeasures(source.region, measures)
+        return shape + distributions.map { FeatureValue($0.name, $0.code, $0.value(spatial)) }
+    }
+}
+
+/// The sizes of the region's surface and of shapes around it.
+struct ShapeMeasures: Sendable {
+    /// Within the surface, in mm³.
+    let volume: Double
+    /// Of the surface, in mm².
+    let area: Double
+    /// Of all voxels, in mm³.
+    let voxelVolume: Double
+    let box: (volume: Double, area: Double)
+    let hull: (volume: Double, area: Double)
+    let diameter: Double
+    /// Half axes are twice the standard deviations of the positions of voxels.
+    let ellipsoid: Ellipsoid
+    /// The mean position of the voxels, in mm from the first voxel of the box.
+    let centre: SIMD3<Double>
+
+    init(_ region: RadiomicsRegion) {
+        let surface = VoxelSurfaceMeasures(of: region.morphology, shape: region.shape, spacing: region.spacing)
+        volume = surface.volume
+        area = surface.area
+        voxelVolume = region.voxelVolume * region.morphology.reduce(0) { $0 + Double($1) }
+        let step = region.spacing / 2
+        let points = region.surfaceExtremes()
+        var (lower, upper) = (SIMD3(Int.max, Int.max, Int.max), SIMD3(Int.min, Int.min, Int.min))
+        for point in points {
+            lower = pointwiseMin(lower, point)
+            upper = pointwiseMax(upper, point)
+        }
+        let sides = SIMD3<Double>(upper &- lower) * step
+        box = (sides.x * sides.y * sides.z, 2 * (sides.x * sides.y + sides.y * sides.z + sides.x * sides.z))
+        let convex = ConvexHull(of: points)
+        hull = convex.size(step: step)
+        diameter = convex.diameter(step: step)
+        let axes = PrincipalAxes(of: region.morphology, shape: region.shape, spacing: region.spacing)
+        ellipsoid = Ellipsoid(halfAxes: 2 * axes.variances.squareRoot())
+        centre = axes.centre
+    }
+
+    /// The cube of the surface's area over that of a sphere with the same volume.
+    var cubedDisproportion: Double { area * area * area / (36 * .pi * volume * volume) }
+}
+
+/// Where intensities are in the region.
+struct SpatialMeasures: Sendable {
+    /// The distance in mm between the centre of the region and that of its intensities.
+    let centreShift: Double
+    let integratedIntensity: Double
+    let correlation: SpatialAutocorrelation
+
+    /// - Parameter region: intensities are finite, and one counts.
+    init(_ region: RadiomicsRegion, _ measures: ShapeMeasures) {
+        var (count, sum, weighted) = (0.0, 0.0, SIMD3<Double>.zero)
+        for k in 0..<region.shape.z {
+            for j in 0..<region.shape.y {
+                let first = region.shape.offset(0, j, k)
+                var (row, moment) = (0.0, 0.0)
+                for i in 0..<region.shape.x where region.intensityMask[first + i] != 0 {
+                    row += Double(region.intensities[first + i])
+                    moment += Double(region.intensities[first + i]) * Double(i)
+                    count += 1
+                }
+                sum += row
+                weighted += SIMD3(moment, row * Double(j), row * Double(k))
+            }
+        }
+        centreShift = length(weighted / sum * region.spacing - measures.centre)
+        integratedIntensity = sum / count * measures.volume
+        correlation = SpatialAutocorrelation(of: region)
+    }
+}
+
+extension RadiomicsRegion {
+    /// The outermost points of the surface, in half steps between voxels: half a step beyond the first and the last voxel of
+    /// every row along each axis. The other points lie between two of these.
+    fileprivate func surfaceExtremes() -> [SIMD3<Int>] {
+        var points: [SIMD3<Int>] = []
+        let steps = [1, shape.x, shape.sliceCount]
+        for axis in 0..<3 {
+            let (u, v) = ((axis + 1) % 3, (axis + 2) % 3)
+            var along = SIMD3(0, 0, 0)
+            along[axis] = 1
+            for a in 0..<shape[u] {
+                for b in 0..<shape[v] {
+                    let start = a * steps[u] + b * steps[v]
+                    var first = 0
+                    while first < shape[axis], morphology[start + first * steps[axis]] == 0 { first += 1 }
+                    guard first < shape[axis] else { continue }
+                    var last = shape[axis] - 1
+                    while morphology[start + last * steps[axis]] == 0 { last -= 1 }
+                    var point = SIMD3(0, 0, 0)
+                    (point[u], point[v]) = (2 * a, 2 * b)
+                    points.append(point &+ (2 * first - 1) &* along)
+                    points.append(point &+ (2 * last + 1) &* along)
+                }
+            }
+        }
+        return points
+    }
+}

@@ -1,0 +1,158 @@
+package import ArgumentParser
+
+/// How the argument parser takes an option: one of its property wrappers, made from a name and a help, in which it is known
+/// whether the option was given.
+package struct OptionArgument: Sendable {
+    let name: String
+    var isMain = false
+    var completion: CompletionKind?
+    private let help: ArgumentHelp
+    private let wrapper: @Sendable (Definition) -> Any
+    private let read: @Sendable (Arguments, OptionKey) throws -> String?
+
+    typealias Arguments = KeyedDecodingContainer<OptionKey>
+
+    /// What a property wrapper is made of.
+    struct Definition {
+        let name: NameSpecification
+        let help: ArgumentHelp
+        let completion: CompletionKind?
+    }
+
+    /// The property wrapper before parsing.
+    var definition: Any {
+        var help = help
+        help.visibility = isMain ? .default : .more
+        return wrapper(Definition(name: .customLong(name), help: help, completion: completion))
+    }
+
+    /// The text on the command line; nil where the option is not given.
+    func text(in arguments: Arguments) throws -> String? { try read(arguments, OptionKey(name)) }
+
+    /// The same argument with another completion.
+    package func completed(_ completion: CompletionKind) -> Self {
+        var copy = self
+        copy.completion = completion
+        return copy
+    }
+
+    private init(
+        _ name: String,
+        _ help: ArgumentHelp,
+        wrapper: @escaping @Sendable (Definition) -> Any,
+        read: @escaping @Sendable (Arguments, OptionKey) throws -> String?
+    ) {
+        self.name = name
+        self.help = help
+        self.wrapper = wrapper
+        self.read = read
+    }
+
+    /// An argument with one value and a default.
+    package static func value<Value: ExpressibleByArgument & Sendable>(
+        _ name: String,
+        default value: Value,
+        _ help: ArgumentHelp
+    ) -> Self {
+        OptionArgument(
+            name,
+            help,
+            wrapper: {
+                Option(wrappedValue: GivenText(default: value), name: $0.name, help: $0.help, completion: $0.completion)
+            },
+            read: { try $0.decode(Option<GivenText<Value>>.self, forKey: $1).wrappedValue.text }
+        )
+    }
+
+    /// An argument with one value, and none by default.
+    package static func optional<Value: ExpressibleByArgument & Sendable>(
+        _ name: String,
+        _ type: Value.Type,
+        _ help: ArgumentHelp
+    ) -> Self {
+        OptionArgument(
+            name,
+            help,
+            wrapper: { Option<GivenText<Value>?>(name: $0.name, help: $0.help, completion: $0.completion) },
+            read: { try $0.decode(Option<GivenText<Value>?>.self, forKey: $1).wrappedValue?.text }
+        )
+    }
+
+    /// Values may begin with a hyphen, such as negative numbers. Several are joined by commas.
+    package static func repeated<Value: ExpressibleByArgument & Sendable>(
+        _ name: String,
+        _ type: Value.Type,
+        _ help: ArgumentHelp
+    ) -> Self {
+        OptionArgument(
+            name,
+            help,
+            wrapper: {
+                Option<[GivenText<Value>]>(
+                    wrappedValue: [],
+                    name: $0.name,
+                    parsing: .unconditionalSingleValue,
+                    help: $0.help,
+                    completion: $0.completion
+                )
+            },
+            read: {
+                let texts = try $0.decode(Option<[GivenText<Value>]>.self, forKey: $1).wrappedValue.compactMap(\.text)
+                return texts.isEmpty ? nil : texts.joined(separator: ",")
+            }
+        )
+    }
+
+    /// `--name` and `--no-name`; the later one counts.
+    package static func flag(_ name: String, _ help: ArgumentHelp) -> Self {
+        OptionArgument(
+            name,
+            help,
+            wrapper: { Flag<Bool?>(name: $0.name, inversion: .prefixedNo, help: $0.help) },
+            read: {
+                try $0.decode(Flag<Bool?>.self, forKey: $1).wrappedValue.map { ($0 ? FlagText.yes : .no).rawValue }
+            }
+        )
+    }
+}
+
+/// A value on the command line with its text, which a default does not have.
+private struct GivenText<Value: ExpressibleByArgument & Sendable>: ExpressibleByArgument, Sendable {
+    let text: String?
+    private let value: Value
+
+    init(default value: Value) { (self.value, text) = (value, nil) }
+
+    init?(argument: String) {
+        guard let value = Value(argument: argument) else { return nil }
+        (self.value, text) = (value, argument)
+    }
+
+    var defaultValueDescription: String { value.defaultValueDescription }
+    static var allValueStrings: [String] { Value.allValueStrings }
+    static var allValueDescriptions: [String: String] { Value.allValueDescriptions }
+    static var defaultCompletionKind: CompletionKind { Value.defaultCompletionKind }
+}
+
+/// An option's name as the key of its value.
+struct OptionKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ name: String) { stringValue = name }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
+extension ArgumentVisibility {
+    /// Of options that the short help leaves out.
+    package static var more: ArgumentVisibility { ShortHelp.isShown ? .hidden : .default }
+}
+
+/// The help of a command with the options that most people need; all else that is made from options has all of them.
+package enum ShortHelp {
+    @TaskLocal package static var isShown = false
+
+    /// The heading of the options with which a command begins.
+    package static let title = "Main options"
+}

@@ -1,0 +1,123 @@
+package import ArgumentParser
+
+/// Options that belong together: a section of the help, and a part of the options of one or more recipes.
+package protocol OptionSection: Hashable, Sendable {
+    /// The heading of the section.
+    static var title: String { get }
+
+    /// All its options.
+    static var options: [ResultOption<Self>] { get }
+
+    /// The defaults.
+    init()
+
+    /// Checks what a value alone cannot be checked for.
+    /// - Throws: `ValidationError`.
+    func check() throws
+}
+
+extension OptionSection {
+    /// An option of the section.
+    package typealias Entry = ResultOption<Self>
+
+    package func check() throws {}
+}
+
+/// A section on the command line.
+package protocol OptionArguments: ParsableArguments {
+    /// The heading.
+    static var title: String { get }
+    /// The names of its options, without hyphens.
+    static var names: [String] { get }
+    /// The texts of the options that are given, by name.
+    var given: [String: String] { get }
+}
+
+/// The options of a section as the argument parser takes them.
+package struct SectionArguments<Section: OptionSection>: OptionArguments, CustomReflectable {
+    package static var title: String { Section.title }
+    package static var names: [String] { Section.options.map(\.name) }
+    package private(set) var given: [String: String] = [:]
+
+    package init() {}
+
+    package init(from decoder: any Decoder) throws {
+        let arguments = try decoder.container(keyedBy: OptionKey.self)
+        for option in Section.options { given[option.name] = try option.argument.text(in: arguments) }
+    }
+
+    /// The argument parser finds options by reflection.
+    package var customMirror: Mirror {
+        Mirror(self, children: Section.options.map { (label: "_" + $0.name, value: $0.argument.definition) })
+    }
+}
+
+/// Options of a batch, such as those of one recipe: sections, some of which other recipes have too.
+package protocol RecipeOptions: Hashable, Sendable {
+    /// In the order of the help.
+    static var sections: [RecipeSection<Self>] { get }
+
+    /// The defaults.
+    init()
+}
+
+/// A section among others.
+package struct RecipeSection<Options: Sendable>: Sendable {
+    /// The arguments of the section.
+    package let arguments: any OptionArguments.Type
+    let options: [ResultOption<Options>]
+    let check: @Sendable (Options) throws -> Void
+
+    package init<Section: OptionSection>(_ path: any WritableKeyPath<Options, Section> & Sendable) {
+        arguments = SectionArguments<Section>.self
+        options = Section.options.map { ResultOption($0, at: path) }
+        check = { try $0[keyPath: path].check() }
+    }
+}
+
+extension RecipeOptions where Self: OptionSection {
+    package static var sections: [RecipeSection<Self>] { [RecipeSection(\Self.self)] }
+}
+
+extension RecipeOptions {
+    /// The options that a batch has recorded, with changes.
+    /// - Parameters:
+    ///   - recorded: as ``recorded``.
+    ///   - given: texts by name, from the command line.
+    /// - Throws: ``OptionValueError``; `ValidationError`; `BatchError` for files that cannot be used.
+    package init(recorded: [String: String] = [:], given: [String: String] = [:]) throws {
+        self.init()
+        for section in Self.sections {
+            for option in section.options { try option.set(&self, recorded: recorded, given: given) }
+        }
+        for section in Self.sections { try section.check(self) }
+    }
+
+    /// What a batch records: texts by the options' names, without those that have their defaults.
+    package var recorded: [String: String] {
+        var texts: [String: String] = [:]
+        for section in Self.sections {
+            for option in section.options { option.record(self, into: &texts) }
+        }
+        return texts
+    }
+
+    /// What results contain, and fingerprints: no path.
+    package var inResults: [String: String] { inResults(of: Never?.none) }
+
+    /// What the fingerprint of a source contains.
+    /// - Parameter source: nil for one that is refused.
+    package func fingerprintTexts(of source: (some Sendable)? = Never?.none) -> [String] {
+        inResults(of: source).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    }
+
+    /// What the result of a source and its fingerprint contain: no path, and only what concerns the source.
+    /// - Parameter source: nil for one that is refused.
+    package func inResults(of source: (some Sendable)?) -> [String: String] {
+        var texts: [String: String] = [:]
+        for section in Self.sections {
+            for option in section.options { option.state(self, of: source, in: &texts) }
+        }
+        return texts
+    }
+}

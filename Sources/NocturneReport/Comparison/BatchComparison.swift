@@ -1,0 +1,124 @@
+package import NocturneJournal
+import NocturneSystem
+
+/// Two batches over the same inputs, such as those of two versions of a model, side by side.
+package struct BatchComparison: Sendable {
+    /// The same input in both batches.
+    package struct Pair: Sendable {
+        package let first: JournalItem
+        package let second: JournalItem
+
+        /// For a reader.
+        package var name: String { first.name }
+        package var areCompleted: Bool { first.state == .completed && second.state == .completed }
+    }
+
+    /// One measure of one label of one item in both batches.
+    package struct Row: Sendable {
+        package let item: String
+        package let key: MeasureKey
+        package let first: Double?
+        package let second: Double?
+        /// The second minus the first; for a measure of agreement the measure itself. Nil if one of them is not measured.
+        package let value: Double?
+
+        package init(item: String, _ key: MeasureKey, first: Double? = nil, second: Double? = nil, value: Double?) {
+            (self.item, self.key) = (item, key)
+            (self.first, self.second, self.value) = (first, second, value)
+        }
+    }
+
+    /// How a measure differs over all items.
+    package struct Change: Sendable, Encodable, Equatable {
+        package let label: String
+        package let measure: String
+        package let unit: String
+        package let items: Int
+        package let meanDifference: Double
+        package let medianDifference: Double
+        /// The one with the largest absolute value.
+        package let largestDifference: Double
+        package let largestItem: String
+    }
+
+    package let pairs: [Pair]
+    /// The names of items whose input the other batch does not have.
+    package let onlyFirst: [String]
+    package let onlySecond: [String]
+    private let first: BatchContents
+    private let second: BatchContents
+
+    /// Items are the same when their inputs and their models are; where a batch has one item for an input, whatever its model.
+    package init(_ first: BatchContents, _ second: BatchContents) {
+        self.first = first
+        self.second = second
+        var rest = Dictionary(grouping: second.items.filter(Self.isCompared), by: \.path)
+        let own = Dictionary(grouping: first.items.filter(Self.isCompared), by: \.path)
+        var pairs: [Pair] = []
+        var onlyFirst: [String] = []
+        for item in first.items where Self.isCompared(item) {
+            let candidates = rest[item.path] ?? []
+            let isOnly = own[item.path]?.count == 1 && candidates.count == 1
+            guard let place = candidates.firstIndex(where: { isOnly || $0.model == item.model }) else {
+                onlyFirst.append(item.name)
+                continue
+            }
+            pairs.append(Pair(first: item, second: candidates[place]))
+            rest[item.path]?.remove(at: place)
+        }
+        self.pairs = pairs
+        self.onlyFirst = onlyFirst
+        let paired = Set(pairs.map(\.second.id))
+        onlySecond = second.items.filter { Self.isCompared($0) && !paired.contains($0.id) }.map(\.name)
+    }
+
+    private static func isCompared(_ item: JournalItem) -> Bool { item.state != .skipped }
+
+    /// Pairs that ended in different states.
+    package var changedStates: [Pair] { pairs.filter { $0.first.state != $0.second.state } }
+
+    /// Measures that both have, of pairs that are completed in both.
+    package func rows(of pair: Pair) -> [Row] {
+        guard pair.areCompleted else { return [] }
+        let others = Dictionary(
+            (second.statistics[pair.second.id] ?? []).map { (MeasureKey($0), $0.value) }
+        ) { first, _ in first }
+        return (first.statistics[pair.first.id] ?? []).compactMap { row in
+            guard let other = others[MeasureKey(row)] else { return nil }
+            return Row(
+                item: pair.name,
+                MeasureKey(row),
+                first: row.value,
+                second: other,
+                value: row.value.flatMap { own in other.map { ComparisonSummary.rounded($0 - own) } }
+            )
+        }
+    }
+
+    /// The measures that differ in some item, in the order in which they first appear.
+    package static func changes(_ rows: [Row]) -> [Change] {
+        var order: [MeasureKey] = []
+        var values: [MeasureKey: [(item: String, value: Double)]] = [:]
+        for row in rows {
+            guard let value = row.value, value.isFinite else { continue }
+            let key = row.key
+            if values[key] == nil { order.append(key) }
+            values[key, default: []].append((row.item, value))
+        }
+        return order.compactMap { key in
+            guard let found = values[key], found.contains(where: { $0.value != 0 }),
+                let largest = found.max(by: { abs($0.value) < abs($1.value) })
+            else { return nil }
+            return Change(
+                label: key.label,
+                measure: key.measure,
+                unit: key.unit,
+                items: found.count,
+                meanDifference: ComparisonSummary.rounded(found.reduce(0) { $0 + $1.value } / Double(found.count)),
+                medianDifference: ComparisonSummary.rounded(UnusualValues.Distribution.median(found.map(\.value)) ?? 0),
+                largestDifference: largest.value,
+                largestItem: largest.item
+            )
+        }
+    }
+}

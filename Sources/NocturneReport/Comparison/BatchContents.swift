@@ -1,0 +1,37 @@
+package import NocturneJournal
+package import NocturneOutput
+import NocturneSystem
+
+/// What is compared of a batch.
+package struct BatchContents: Sendable {
+    package let output: OutputFolder
+    package let items: [JournalItem]
+    /// Of completed items, by id.
+    package let statistics: [Int64: [Statistic]]
+    package let models: [BatchDescription.Model]
+
+    package init(
+        output: OutputFolder,
+        items: [JournalItem],
+        statistics: [Int64: [Statistic]],
+        models: [BatchDescription.Model]
+    ) {
+        self.output = output
+        self.items = items
+        self.statistics = statistics
+        self.models = models
+    }
+
+    /// - Throws: ``BatchError`` with `notABatch`; `JournalError`.
+    package static func read(_ output: OutputFolder) async throws -> BatchContents {
+        try output.checkHoldsBatch()
+        return try await output.reading { journal in
+            BatchContents(
+                output: output,
+                items: try await journal.items(),
+                statistics: try await journal.statistics(),
+                models: try await journal.value(of: .batchDescription)?.models ?? []
+            )
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import NocturneCore
+package import NocturneJournal
+import NocturneOutput
+package import NocturneSystem
+
+/// The items of several batches in one list, in the order of time, and how the measures of each subject have changed.
+package struct BatchHistory: Sendable, Encodable {
+    /// An item.
+    package struct Entry: Sendable, Encodable, Equatable {
+        /// Of the table of subjects; where it has none, when the item's state last changed, UTC.
+        @Nullable package var date: String?
+        @Nullable package var subject: String?
+        /// The output folder, as it was given.
+        package let batch: String
+        package let item: String
+        package let state: String
+        @Nullable package var model: String?
+        /// What was found, in a few words; empty for an item that is not completed.
+        package let result: String
+        /// Measures next to those of the same subject before, with the same model.
+        package fileprivate(set) var measures: [Measure] = []
+    }
+
+    /// A measure of one item.
+    package struct Measure: Sendable, Encodable, Equatable {
+        package let label: String
+        package let measure: String
+        package let unit: String
+        package let value: Double
+        /// Of the subject's item before; null for its first one.
+        @Nullable package var previous: Double?
+        /// The value minus the previous one.
+        @Nullable package var change: Double?
+    }
+
+    package let disclaimer = Disclaimer.text
+    /// The earliest first.
+    package let entries: [Entry]
+
+    /// One batch, under the name that is shown.
+    package typealias Batch = (name: String, contents: BatchContents)
+
+    /// - Parameter subject: the only subject whose items are listed; nil for all items.
+    package init(_ batches: [Batch], subjects: SubjectTable?, only subject: String?) {
+        var found: [(entry: Entry, statistics: [Statistic])] = []
+        for (name, contents) in batches {
+            for item in contents.items where item.state != .skipped {
+                let known = subjects?.entry(item: item.name, path: item.path)
+                guard subject == nil || known?.subject == subject else { continue }
+                let statistics = item.state == .completed ? contents.statistics[item.id] ?? [] : []
+                let model = contents.models.id(of: item)
+                let entry = Entry(
+                    date: known?.date ?? item.changed,
+                    subject: known?.subject,
+                    batch: name,
+                    item: item.name,
+                    state: BatchReport.name(of: item.state),
+                    model: model.isEmpty ? nil : model,
+                    result: Self.result(statistics)
+                )
+                found.append((entry, statistics))
+            }
+        }
+        let order = found.indices.sorted {
+            (Self.digits(found[$0].entry.date), $0) < (Self.digits(found[$1].entry.date), $1)
+        }
+        var earlier: [Key: Double] = [:]
+        entries = order.map { place in
+            var (entry, statistics) = found[place]
+            entry.measures = Self.measures(statistics, of: entry, after: &earlier)
+            return entry
+        }
+    }
+
+    /// What the measures of one subject, one model, label and measure have in common.
+    private struct Key: Hashable {
+        let subject: String
+        let measure: MeasureKey
+
+        /// Nil for an item of no known subject.
+        init?(_ entry: Entry, _ row: Statistic) {
+            guard let subject = entry.subject else { return nil }
+            (self.subject, measure) = (subject, MeasureKey(row, of: entry.model ?? ""))
+        }
+    }
+
+    private static func measures(
+        _ statistics: [Statistic],
+        of entry: Entry,
+        after earlier: inout [Key: Double]
+    ) -> [Measure] {
+        statistics.compactMap { row in
+            guard let value = row.value, value.isFinite, isFollowed(row.measure) else { return nil }
+            let key = Key(entry, row)
+            let previous = key.flatMap { earlier.updateValue(value, forKey: $0) }
+            let change = previous.map { ComparisonSummary.rounded(value - $0) }
+            return Measure(
+                label: row.label,
+                measure: row.measure,
+                unit: row.unit,
+                value: value,
+                previous: previous,
+                change: change
+            )
+        }
+    }
+
+    /// The measures that are followed over time.
+    private static func isFollowed(_ measure: String) -> Bool {
+        ["volume", "share", "intensityMean", "probability", "instances"].contains(measure)
+            || measure.hasPrefix("level (")
+    }
+
+    /// Of a date in ISO 8601, with or without hyphens: their order is that of time.
+    private static func digits(_ date: String?) -> String { (date ?? "").filter(\.isNumber) }
+
+    /// The most probable class, the number of objects, or the number of labels that were found.
+    package static func result(_ statistics: [Statistic]) -> String {
+        let classes = statistics.filter { $0.measure == "probability" }
+        if let top = classes.max(by: { $0.value ?? 0 < $1.value ?? 0 }), let value = top.value {
+            return "\(top.label) \(CSVField.number((value * 100).rounded())) %"
+        }
+        if let objects = statistics.first(where: { $0.measure == "instances" && $0.label.isEmpty })?.value {
+            return "\(CSVField.number(objects)) objects"
+        }
+        let labels = statistics.filter { ["volume", "share"].contains($0.measure) }
+        return labels.isEmpty ? "" : "\(labels.count { $0.value ?? 0 > 0 }) of \(labels.count) labels"
+    }
+}
+
+extension BatchHistory {
+    /// Every measure: one row for each item, label and measure; an item without measures has one row.
+    package var table: String {
+        var text = "date,subject,batch,item,state,model,label,measure,unit,value,previous,change,disclaimer\n"
+        for entry in entries {
+            let head = [entry.date ?? "", entry.subject ?? "", entry.batch, entry.item, entry.state, entry.model ?? ""]
+            let rows = entry.measures.map { measure in
+                [measure.label, measure.measure, measure.unit].map(CSVField.text)
+                    + [measure.value, measure.previous, measure.change].map { $0.map(CSVField.number) ?? "" }
+            }
+            for row in rows.isEmpty ? [Array(repeating: "", count: 6)] : rows {
+                text +=
+                    (head.map(CSVField.text) + row + [CSVField.text(Disclaimer.short)]).joined(separator: ",") + "\n"
+            }
+        }
+        return text
+    }
+
+    /// How a measure of a subject has gone from its first item to its last, of those that have at least two.
+    package struct Course: Sendable, Equatable {
+        package let subject: String
+        package let label: String
+        package let measure: String
+        package let unit: String
+        /// In the order of time.
+        package let values: [Double]
+        package var change: Double { ComparisonSummary.rounded((values.last ?? 0) - (values.first ?? 0)) }
+    }
+
+    /// In the order of subjects, and of the measures of their items. Measures that never change are left out.
+    package var courses: [Course] {
+        var order: [Key] = []
+        var values: [Key: [Double]] = [:]
+        for entry in entries {
+            for row in entry.measures {
+                let statistic = Statistic(label: row.label, measure: row.measure, value: row.value, unit: row.unit)
+                guard let key = Key(entry, statistic) else { continue }
+                if values[key] == nil { order.append(key) }
+                values[key, default: []].append(row.value)
+            }
+        }
+        return order.enumerated().sorted { ($0.element.subject, $0.offset) < ($1.element.subject, $1.offset) }
+            .compactMap { _, key in
+                guard let values = values[key], values.count > 1, Set(values).count > 1 else { return nil }
+                return Course(
+                    subject: key.subject,
+                    label: key.measure.label,
+                    measure: key.measure.measure,
+                    unit: key.measure.unit,
+                    values: values
+                )
+            }
+    }
+}

@@ -1,0 +1,186 @@
+package import NocturneJournal
+package import NocturneOutput
+import NocturneSystem
+
+/// The report's values about the batch as a whole, and how it shows one item. The files of the report are functions of the
+/// journal alone, with no time in them.
+///
+/// A batch may have a million items. They are read twice, in parts: once by ``Collector`` for what is about all of them, and
+/// once by ``ReportText``, which makes the files.
+package struct BatchReport: Sendable {
+    /// Of the form of the report's files. 2 has unusual values, 3 the codes of reasons, 4 the table of measurements, 5 that over
+    /// time.
+    package static let version = 5
+    /// How many items are in memory at once.
+    package static let itemsPerPart = 500
+
+    package let description: BatchDescription
+    package let counts: BatchCounts
+    package let remarks: ReportRemarks
+    package let unusual: UnusualValues
+    /// The marks of reviewers about results as they are now, by the name of the item.
+    package let marks: [String: [ReviewMark]]
+    /// What other tools have read on objects in results as they are now, by the id of the item.
+    private let texts: [Int64: [Int: ObjectText]]
+    /// Over all compared items, for each model, label and measure.
+    package let comparison: [ComparisonSummary]
+    package let notCompared: NotCompared
+    package let measurements: MeasurementTable
+    /// Whether some items are volumes of one file over time.
+    package let hasTime: Bool
+    /// How the batch shows names that belong to no item.
+    package let names: ShownNames
+    /// Of one item, by its place: the most unusual first.
+    private let unusualOfItem: [Int: [UnusualValues.Value]]
+
+    /// Completed items that could not be compared with their references.
+    package struct NotCompared: Sendable {
+        package fileprivate(set) var count = 0
+        /// The first ones, by their places, each with its note.
+        package fileprivate(set) var first: [(place: Int, item: String, note: String)] = []
+        fileprivate static let most = 100
+    }
+
+    /// What is counted of completed items by their notes.
+    fileprivate struct Numbers {
+        var noted = 0
+        var incomplete = 0
+        var byNumber = 0
+        var notCompared = NotCompared()
+        var hasTime = false
+        /// How many items there were before, completed or not.
+        var place = 0
+
+        mutating func add(_ item: JournalItem, _ notes: [Note]) {
+            guard !notes.isEmpty else { return }
+            noted += 1
+            let codes = Set(notes.map(\.code))
+            if codes.contains(.outputMissing) { incomplete += 1 }
+            if codes.contains(.comparedByNumber) { byNumber += 1 }
+            guard let note = notes.first(where: { $0.code == .notCompared })?.description else { return }
+            notCompared.count += 1
+            if notCompared.first.count < NotCompared.most { notCompared.first.append((place, item.name, note)) }
+        }
+    }
+
+    /// Takes the items of a batch in the order of discovery.
+    package struct Collector {
+        private let description: BatchDescription
+        private var counts = BatchCounts()
+        private var numbers = Numbers()
+        private var words: Set<String> = []
+        private var unusual: UnusualValues.Collector
+        private var comparison = ComparisonSummary.Collector()
+        private var measurements = MeasurementTable.Collector()
+        private let marks: [String: [ReviewMark]]
+        private var currentMarks: [String: [ReviewMark]] = [:]
+        private let texts: [String: [ObjectText]]
+        private var currentTexts: [Int64: [Int: ObjectText]] = [:]
+
+        /// - Parameters:
+        ///   - marks: of reviewers. Those about results that have changed since are left out.
+        ///   - texts: of other tools; likewise.
+        ///   - ranges: that values are expected in.
+        package init(
+            _ description: BatchDescription,
+            marks: [ReviewMark] = [],
+            texts: [ObjectText] = [],
+            ranges: [ReferenceRange] = []
+        ) {
+            self.description = description
+            self.marks = Dictionary(grouping: marks, by: \.item)
+            self.texts = Dictionary(grouping: texts, by: \.item)
+            unusual = UnusualValues.Collector(ranges: ranges)
+        }
+
+        package mutating func add(_ record: ItemRecord) throws(JournalError) {
+            let (item, product) = (record.item, record.product)
+            let rows = BatchMeasure.Derived.with(product.statistics)
+            let model = description.model(of: item)
+            try unusual.add(model: model, rows)
+            measurements.add(rows)
+            comparison.add(model: model, name: item.name, rows)
+            counts.add(1, item.state)
+            numbers.add(item, product.notes)
+            numbers.hasTime = numbers.hasTime || TimeTable.has(product.statistics)
+            numbers.place += 1
+            words.formUnion(item.words)
+            let current = (marks[item.name] ?? []).filter { $0.fingerprint == item.fingerprint }
+            if !current.isEmpty { currentMarks[item.name] = current }
+            if let own = texts[item.name] { currentTexts.merge(own.current(for: [item])) { first, _ in first } }
+        }
+
+        /// - Complexity: O(n log n) for n values.
+        package consuming func report() throws(JournalError) -> BatchReport {
+            BatchReport(
+                (description, ShownNames(description.identifiers, words: words)),
+                (counts, numbers),
+                try unusual.values(),
+                (currentMarks, currentTexts),
+                comparison: comparison.summaries(),
+                measurements: measurements.table
+            )
+        }
+    }
+
+    private init(
+        _ batch: (description: BatchDescription, names: ShownNames),
+        _ numbers: (counts: BatchCounts, completed: Numbers),
+        _ unusual: UnusualValues,
+        _ additions: (marks: [String: [ReviewMark]], texts: [Int64: [Int: ObjectText]]),
+        comparison: [ComparisonSummary],
+        measurements: MeasurementTable
+    ) {
+        (description, names) = batch
+        counts = numbers.counts
+        self.unusual = unusual
+        (marks, texts) = additions
+        self.comparison = comparison
+        self.measurements = measurements
+        unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
+        notCompared = numbers.completed.notCompared
+        hasTime = numbers.completed.hasTime
+        remarks = ReportRemarks(
+            noted: numbers.completed.noted,
+            unusual: unusualOfItem.count,
+            incomplete: numbers.completed.incomplete,
+            notCompared: notCompared.count,
+            comparedByNumber: numbers.completed.byNumber
+        )
+    }
+
+    /// How the report shows the items that follow `place` others.
+    package func items(_ records: [ItemRecord], from place: Int) -> [ReportedItem] {
+        records.enumerated().map { offset, record in item(record, at: place + offset) }
+    }
+
+    private func item(_ record: ItemRecord, at place: Int) -> ReportedItem {
+        let item = record.item
+        return ReportedItem(
+            record,
+            place: place,
+            model: description.model(of: item),
+            unusual: unusualOfItem[place] ?? [],
+            additions: (marks[item.name] ?? [], texts[item.id] ?? [:]),
+            names: ShownNames(description.identifiers, words: item.words)
+        )
+    }
+
+    /// To two decimal places.
+    package static func rounded(_ score: Double) -> Double { (score * 100).rounded() / 100 }
+
+    /// The name of a state in the report about a run that has ended.
+    package static func name(of state: ItemState) -> String {
+        state == .pending || state == .started ? "notReached" : state.rawValue
+    }
+}
+
+extension BatchDescription {
+    /// The id of the model that processes an item; empty for none.
+    package func model(of item: JournalItem) -> String { models.id(of: item) }
+}
+
+extension [BatchDescription.Model] {
+    /// The id of the model that processes an item; empty for none. A batch of an earlier version names none where it has one.
+    func id(of item: JournalItem) -> String { item.model.isEmpty && count == 1 ? self[0].id : item.model }
+}

@@ -1,0 +1,88 @@
+package import NocturneJournal
+
+/// How one measure of agreement with references is distributed over the compared items.
+package struct ComparisonSummary: Sendable, Equatable, Encodable {
+    package let model: String
+    package let label: String
+    package let measure: String
+    package let unit: String
+    /// Items that have a value.
+    package let count: Int
+    package let mean: Double
+    package let median: Double
+    package let worst: Double
+    /// At most five, the worst first.
+    package let worstItems: [String]
+
+    /// A reader of one comparison knows the model.
+    private enum CodingKeys: String, CodingKey {
+        case label, measure, unit
+        case count = "items"
+        case mean, median, worst, worstItems
+    }
+
+    /// Which values of a measure are best.
+    private enum Best {
+        case high
+        case low
+        case nearZero
+
+        /// The larger, the worse.
+        func badness(_ value: Double) -> Double {
+            switch self {
+            case .high: -value
+            case .low: value
+            case .nearZero: abs(value)
+            }
+        }
+    }
+
+    /// Measures of agreement.
+    private static let measures: [String: Best] = [
+        "dice": .high, "meanSurfaceDistance": .low, "hausdorff95": .low, "hausdorff": .low, "surfaceDice": .high,
+        "volumeDifference": .nearZero, "relativeVolumeDifference": .nearZero,
+    ]
+    private static let worstCount = 5
+
+    package static var measureNames: Set<String> { Set(measures.keys) }
+
+    /// Takes the items of a batch one after the other.
+    package struct Collector {
+        private var found: [MeasureKey: [(name: String, value: Double)]] = [:]
+
+        package init() {}
+
+        /// - Parameter rows: the statistics of the item.
+        package mutating func add(model: String, name: String, _ rows: [Statistic]) {
+            for row in rows where measures[row.measure] != nil {
+                guard let value = row.value, value.isFinite else { continue }
+                found[MeasureKey(row, of: model), default: []].append((name, value))
+            }
+        }
+
+        /// In the order of model, label and measure.
+        package func summaries() -> [ComparisonSummary] {
+            found.map(ComparisonSummary.init).sorted {
+                ($0.model, $0.label, $0.measure) < ($1.model, $1.label, $1.measure)
+            }
+        }
+    }
+
+    /// - Parameter values: of at least one item.
+    private init(_ key: MeasureKey, _ values: [(name: String, value: Double)]) {
+        let best = Self.measures[key.measure] ?? .high
+        let ordered = values.sorted { (-best.badness($0.value), $0.name) < (-best.badness($1.value), $1.name) }
+        model = key.model
+        label = key.label
+        measure = key.measure
+        unit = key.unit
+        count = values.count
+        mean = Self.rounded(values.reduce(0) { $0 + $1.value } / Double(values.count))
+        median = Self.rounded(UnusualValues.Distribution.median(values.map(\.value)) ?? 0)
+        worst = ordered[0].value
+        worstItems = ordered.prefix(Self.worstCount).map(\.name)
+    }
+
+    /// To six decimal places.
+    package static func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+}

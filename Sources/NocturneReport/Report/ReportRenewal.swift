@@ -1,0 +1,80 @@
+import NocturneConcurrency
+public import NocturneJournal
+public import NocturneOutput
+public import NocturneSystem
+
+/// Calls a closure with the folder of each completed item of a batch, in the order of discovery.
+public typealias CompletedFolders = (_ body: (_ folder: String) throws -> Void) throws -> Void
+
+/// Writes a recipe's files about the whole batch, as ``Recipe/summarize(folders:into:flag:)`` does.
+public typealias BatchSummary =
+    @Sendable (_ folders: CompletedFolders, _ output: String, _ flag: CancellationFlag) throws -> Void
+
+/// Writes the report of a batch on which no run works, after marks were added or files were lost.
+public struct ReportRenewal: Sendable {
+    /// What the report counts.
+    public struct Outcome: Sendable {
+        public let counts: BatchCounts
+        public let remarks: ReportRemarks
+    }
+
+    private let output: OutputFolder
+    private let page: any BatchPage
+    private let summaries: [BatchSummary]
+
+    /// - Parameter summaries: what recipes write about all items; those that lie in the folder stay where there is none.
+    public init(_ output: OutputFolder, page: any BatchPage, summaries: [BatchSummary] = []) {
+        self.output = output
+        self.page = page
+        self.summaries = summaries
+    }
+
+    /// Changes the journal, then writes the report and the page.
+    /// - Parameter change: what is done before, such as adding marks.
+    /// - Throws: ``BatchError`` with `outputInUse` while a run is active, or `notABatch`; `JournalError`; `FileSystemError`.
+    public func write(
+        after change: (Journal) async throws -> Void = { _ in }
+    ) async throws -> Outcome {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        return try await Journal.with(path: output.journal) { journal in
+            guard let description = try await journal.value(of: .batchDescription) else {
+                throw BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
+            }
+            try await change(journal)
+            let writing = ReportWriting(
+                journal: journal,
+                output: output,
+                page: page,
+                summaries: summaries,
+                flag: CancellationFlag()
+            )
+            let pool = try BlockingPool(width: 1)
+            defer { pool.shutdown() }
+            let report = try await writing.write(description, on: pool)
+            return Outcome(counts: report.counts, remarks: report.remarks)
+        }
+    }
+}
+
+/// How many completed items a person may want to look at.
+public struct ReportRemarks: Sendable, Codable, Equatable {
+    /// With notes.
+    public let noted: Int
+    /// With values that are unusual in the batch.
+    public let unusual: Int
+    /// Without an output that was asked for.
+    public let incomplete: Int
+    /// That could not be compared with their references.
+    public let notCompared: Int
+    /// Whose labels were compared with those of the same number, since the reference has no names.
+    public let comparedByNumber: Int
+
+    package init(noted: Int, unusual: Int, incomplete: Int, notCompared: Int = 0, comparedByNumber: Int = 0) {
+        self.noted = noted
+        self.unusual = unusual
+        self.incomplete = incomplete
+        self.notCompared = notCompared
+        self.comparedByNumber = comparedByNumber
+    }
+}

@@ -1,0 +1,172 @@
+import NocturneCore
+import NocturneJournal
+package import NocturneOutput
+import NocturneSystem
+
+/// A file of the report that is made from the journal.
+package enum ReportFile: CaseIterable {
+    case batch
+    case statistics
+    case measurements
+    case retryList
+    /// There is one only if something was compared with references.
+    case comparison
+    /// There is one only if there are volumes of one file over time.
+    case time
+
+    /// Those that consist of lines, one or more for an item.
+    package static let lists: [ReportFile] = [.statistics, .measurements, .retryList, .comparison, .time]
+
+    package func path(in output: OutputFolder) -> String {
+        switch self {
+        case .batch: output.report
+        case .statistics: output.statistics
+        case .measurements: output.measurements
+        case .retryList: output.retryList
+        case .comparison: output.comparison
+        case .time: output.timeTable
+        }
+    }
+}
+
+/// The text of the files of the report, in parts.
+package struct ReportText {
+    /// What follows in each file.
+    package struct Part {
+        private var texts: [ReportFile: [UInt8]]
+
+        fileprivate init(_ texts: [ReportFile: [UInt8]]) { self.texts = texts }
+
+        package subscript(_ file: ReportFile) -> [UInt8] { texts[file] ?? [] }
+    }
+
+    /// The content of `batch.json`, but for the items.
+    package struct Head: Codable {
+        /// Of `batch.json`.
+        fileprivate static let schemaVersion = 3
+
+        package let schemaVersion: Int
+        package let disclaimer: String
+        package let version: String
+        package let models: [BatchDescription.Model]
+        package let options: [String: String]
+        package let counts: BatchCounts
+        package let items: [ReportedItem.Entry]
+    }
+
+    static let statisticsHeader = "item,label,measure,value,unit,unusual,verdict,model,source,disclaimer\n"
+    package static let comparisonHeader = "model,label,measure,unit,items,mean,median,worst,worstItems"
+
+    private let report: BatchReport
+    private var list: StableJSONList
+    /// The hashes of the paths that are in the list of inputs to try again.
+    private var retried: Set<Int> = []
+
+    package init(_ report: BatchReport) throws {
+        self.report = report
+        list = try StableJSONList(Head(report), list: "items")
+    }
+
+    /// What is before the first item.
+    package var beginning: Part {
+        Part([
+            .batch: list.beginning,
+            .statistics: Array(Self.statisticsHeader.utf8),
+            .measurements: Array(report.measurements.header.utf8),
+            .time: Array(TimeTable.header.utf8),
+        ])
+    }
+
+    /// What is after the last item.
+    package var end: Part { Part([.batch: list.end, .comparison: Array(comparisonTable.utf8)]) }
+
+    package mutating func part(_ items: [ReportedItem]) throws -> Part {
+        Part([
+            .batch: try list.part(items.map(\.entry)),
+            .statistics: Array(items.map(\.statisticsLines).joined().utf8),
+            .measurements: Array(items.map(report.measurements.line).joined().utf8),
+            .time: Array(items.map(TimeTable.lines).joined().utf8),
+            .retryList: Array(retryLines(items.map(\.item)).utf8),
+        ])
+    }
+
+    /// Every input that is to be tried again, once, as `--list` reads it, with the reason before it as a comment.
+    private mutating func retryLines(_ items: [JournalItem]) -> String {
+        var text = ""
+        for item in items
+        where ![.completed, .skipped].contains(item.state) && retried.insert(item.path.hashValue).inserted {
+            if let reason = item.reason {
+                let stage = reason.stage.map { " (\($0))" } ?? ""
+                let comment = "# \(reason.code)\(stage): \(reason.text). \(Remedies.remedy(for: reason.code))"
+                text += EventText.printable(comment).replacing("\n", with: " ") + "\n"
+            }
+            text += InputList.line(for: item.path) + "\n"
+        }
+        return text
+    }
+
+    private var comparisonTable: String {
+        Self.comparisonHeader + "\n" + report.comparison.map(\.line).joined() + report.notCompared.line
+    }
+}
+
+extension ReportText.Head {
+    package init(_ report: BatchReport) {
+        self.init(
+            schemaVersion: Self.schemaVersion,
+            disclaimer: Disclaimer.text,
+            version: report.description.version,
+            models: report.description.models,
+            options: report.description.options.mapValues {
+                // Folders that were given as options may have names of inputs.
+                $0.hasPrefix("/") ? report.names.shown($0) : $0
+            },
+            counts: report.counts,
+            items: []
+        )
+    }
+}
+
+extension ReportedItem {
+    /// Of reviewers on the item as a whole, in alphabetical order.
+    package var verdicts: String {
+        Set(marks.filter { $0.object == nil }.map(\.verdict.rawValue)).sorted().joined(separator: " ")
+    }
+
+    /// In `statistics.csv`. The last columns have the robust z-score of unusual values, and the verdicts of reviewers on the
+    /// item as a whole.
+    fileprivate var statisticsLines: String {
+        let end =
+            [verdicts, model, entry.source, Disclaimer.short].map { "," + CSVField.text($0) }
+            .joined() + "\n"
+        let name = CSVField.text(item.name)
+        return rows.map { row in
+            let score = unusual.first { $0.label == row.label && $0.measure == row.measure }?.score
+            let fields = [
+                name, CSVField.text(row.label), CSVField.text(row.measure), row.value.map(CSVField.number) ?? "",
+                CSVField.text(row.unit), score.map { CSVField.number(BatchReport.rounded($0)) } ?? "",
+            ]
+            return fields.joined(separator: ",") + end
+        }
+        .joined()
+    }
+}
+
+extension ComparisonSummary {
+    /// In `comparison.csv`.
+    fileprivate var line: String {
+        let fields = [
+            CSVField.text(model), CSVField.text(label), measure, unit, "\(count)", CSVField.number(mean),
+            CSVField.number(median), CSVField.number(worst), CSVField.text(worstItems.joined(separator: " ")),
+        ]
+        return fields.joined(separator: ",") + "\n"
+    }
+}
+
+extension BatchReport.NotCompared {
+    /// In `comparison.csv`: how many items, and the first of them; empty where all were compared.
+    fileprivate var line: String {
+        let names = first.prefix(5).map(\.item).joined(separator: " ")
+        return count == 0 ? "" : ",,notCompared,,\(count),,,,\(CSVField.text(names))\n"
+    }
+}

@@ -1,0 +1,122 @@
+package import NocturneJournal
+package import NocturneOutput
+package import NocturneSystem
+
+/// One item as the report shows it.
+public struct ReportedItem: Sendable {
+    /// In the order of discovery, from 0.
+    package let place: Int
+    package let item: JournalItem
+    package let notes: [Note]
+    /// The id of its model; empty for none.
+    package let model: String
+    /// With measures made from others.
+    package let rows: [Statistic]
+    /// The most unusual first.
+    package let unusual: [UnusualValues.Value]
+    package let marks: [ReviewMark]
+    /// What other tools have read, by the number of the object.
+    package let texts: [Int: ObjectText]
+    package let names: ShownNames
+    /// In `batch.json`.
+    package let entry: Entry
+
+    /// - Parameter additions: of people and other tools, about the result as it is now; texts by the number of the object.
+    init(
+        _ record: ItemRecord,
+        place: Int,
+        model: String,
+        unusual: [UnusualValues.Value],
+        additions: (marks: [ReviewMark], texts: [Int: ObjectText]),
+        names: ShownNames
+    ) {
+        (item, notes) = (record.item, record.product.notes)
+        rows = BatchMeasure.Derived.with(record.product.statistics)
+        self.place = place
+        self.model = model
+        self.unusual = unusual
+        (marks, texts) = additions
+        self.names = names
+        entry = Entry(item, notes, unusual, marks, names)
+    }
+
+    /// In `batch.json`.
+    package struct Entry: Codable, Equatable, Sendable {
+        package struct Unusual: Codable, Equatable, Sendable {
+            package let label: String
+            package let measure: String
+            @Nullable package var value: Double?
+            package let score: Double
+            package let text: String
+        }
+
+        /// A reviewer's mark of the result, or of one object in a photo.
+        package struct Mark: Codable, Equatable, Sendable {
+            package let rater: String
+            @Nullable package var object: String?
+            package let verdict: ReviewVerdict
+            package let comment: String
+        }
+
+        package let item: String
+        package let state: String
+        package let source: String
+        /// Why it was not completed; null for completed items, as are code, stage and remedy.
+        @Nullable package var reason: String?
+        @Nullable package var code: String?
+        /// Null for reasons outside the stages, such as a request of the user.
+        @Nullable package var stage: String?
+        @Nullable package var remedy: String?
+        package let notes: [String]
+        /// Measures that are far from the batch's median, the furthest first. No finding about a patient.
+        package let unusual: [Unusual]
+        /// In the order of objects and persons, the item as a whole first.
+        package let marks: [Mark]
+
+        /// For a person who compares two.
+        package var text: String {
+            let marks = marks.map { "\($0.verdict.rawValue) by \($0.rater)" }
+            return
+                ([state, source, reason ?? "no reason", code ?? "no code", stage ?? "no stage"] + notes
+                + unusual.map { "\($0.label): \($0.text)" } + marks)
+                .joined(separator: "; ")
+        }
+    }
+
+}
+
+extension ReportedItem.Entry {
+    fileprivate init(
+        _ item: JournalItem,
+        _ notes: [Note],
+        _ unusual: [UnusualValues.Value],
+        _ marks: [ReviewMark],
+        _ names: ShownNames
+    ) {
+        // An item that was never started has no reason, and a code nevertheless.
+        let code: FaultCode? = item.state == .completed ? nil : item.reason?.code ?? .notReached
+        self.init(
+            item: item.name,
+            state: BatchReport.name(of: item.state),
+            source: names.shown(item.path),
+            reason: item.reason.map { names.shown($0.sentence, of: [item.path]).description },
+            code: code?.rawValue,
+            stage: item.reason?.stage,
+            remedy: code.map(Remedies.remedy),
+            // The recipes have done the same to notes, which are in the items' own results, too.
+            notes: notes.texts,
+            unusual: unusual.map {
+                Unusual(
+                    label: $0.label,
+                    measure: $0.measure,
+                    value: $0.value,
+                    score: BatchReport.rounded($0.score),
+                    text: $0.text
+                )
+            },
+            marks: marks.map {
+                Mark(rater: $0.rater, object: $0.object, verdict: $0.verdict, comment: $0.comment)
+            }
+        )
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import NocturneCore
+import NocturneJournal
+import NocturneOutput
+import NocturneSystem
+
+/// Checks `batch.json`, `statistics.csv` and `retry.txt` against the journal, and that files promised by items exist.
+///
+/// What the files should be is made from the journal again, in parts, and compared byte by byte. Only files that differ are
+/// looked into.
+struct BatchReportVerification {
+    package let output: OutputFolder
+    package let journal: Journal
+    package let inspection: any ResultInspection
+
+    /// - Throws: ``BatchError`` when the journal does not describe the batch; `JournalError`.
+    package func check(promised: Set<String>, _ report: inout VerificationReport) async throws {
+        guard try await journal.value(of: .isReportUpToDate) == true else {
+            report.add(
+                output.report,
+                "is older than the journal: a run was interrupted; `nocturne resume` writes it again"
+            )
+            return
+        }
+        guard try await journal.value(of: .reportVersion) == BatchReport.version else {
+            report.notes.append(
+                "\(output.report): written in the form of an earlier version, and not checked; `nocturne resume` writes it again"
+            )
+            return
+        }
+        guard let description = try await journal.value(of: .batchDescription) else {
+            throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
+        }
+        let expected = try await journal.report(description)
+        let different = try await differentFiles(expected, &report)
+        if different.contains(output.report) { try await checkBatch(expected, &report) }
+        for file in ReportFile.lists where different.contains(file.path(in: output)) {
+            if let fault = try await firstDifferentLine(of: file, expected) { report.add(file.path(in: output), fault) }
+        }
+        for name in promised.sorted() {
+            let path = output.path + "/" + name
+            guard FileSystem.kind(path) == .file else {
+                report.add(path, "is missing")
+                continue
+            }
+            report.filesChecked += 1
+            if let detail = inspection.inspectBatchFile(at: path) { report.add(path, detail) }
+        }
+    }
+
+    /// The files whose bytes are not those that the journal gives; missing ones are reported and left out.
+    private func differentFiles(
+        _ expected: BatchReport,
+        _ report: inout VerificationReport
+    ) async throws -> Set<String> {
+        let files = ReportFile.allCases.filter { file in
+            switch file {
+            case .comparison: !expected.comparison.isEmpty
+            case .time: expected.hasTime
+            default: true
+            }
+        }
+        var text = try ReportText(expected)
+        var comparisons: [FileComparison] = []
+        for file in files {
+            let path = file.path(in: output)
+            guard FileSystem.kind(path) == .file else {
+                report.add(path, "is missing")
+                continue
+            }
+            comparisons.append(FileComparison(file, path))
+        }
+        for index in comparisons.indices { comparisons[index].compare(text.beginning) }
+        try await journal.forEachPart { records, place in
+            let part = try text.part(expected.items(records, from: place))
+            for index in comparisons.indices { comparisons[index].compare(part) }
+        }
+        for index in comparisons.indices { comparisons[index].compare(text.end) }
+        for comparison in comparisons {
+            report.filesChecked += 1
+            report.bytesChecked += FileSystem.size(comparison.path) ?? 0
+        }
+        return Set(comparisons.filter { !$0.isSame }.map(\.path))
+    }
+
+    private func checkBatch(_ expected: BatchReport, _ report: inout VerificationReport) async throws {
+        let path = output.report
+        let written: ReportText.Head
+        do {
+            let bytes = try FileSystem.read(path, limit: 1 << 32)
+            if let first = try PipelineSchemas.batch.faults(in: bytes).first {
+                return report.add(path, "does not match its schema: \(first)")
+            }
+            written = try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
+        } catch {
+            return report.add(path, "cannot be read: \(error)")
+        }
+        let head = ReportText.Head(expected)
+        if written.counts != head.counts { report.add(path, "its counts are not those of the journal") }
+        if written.items.count != head.counts.inputs {
+            report.add(path, "has \(written.items.count) items, the journal has \(head.counts.inputs)")
+        }
+        var differences: [String] = []
+        try await journal.forEachPart { records, place in
+            let known = expected.items(records, from: place).map(\.entry)
+            for (found, known) in zip(written.items.dropFirst(place), known) where found != known {
+                differences.append("has \(found.item): \(found.text); the journal has \(known.item): \(known.text)")
+            }
+        }
+        for difference in differences { report.add(path, difference) }
+        if written.models != head.models || written.options != head.options {
+            report.add(path, "its models or options are not those of the journal")
+        }
+        if written.version != head.version {
+            let fact = "written by version \(written.version), the batch was continued by \(head.version)"
+            report.notes.append("\(path): \(fact)")
+        }
+    }
+
+    private func firstDifferentLine(of file: ReportFile, _ expected: BatchReport) async throws -> String? {
+        var text = try ReportText(expected)
+        do {
+            var comparison = LineComparison(try LineReader(file.path(in: output)))
+            try comparison.compare(text.beginning[file])
+            try await journal.forEachPart { records, place in
+                try comparison.compare(try text.part(expected.items(records, from: place))[file])
+            }
+            try comparison.compare(text.end[file])
+            return try comparison.finish()
+        } catch let error as FileSystemError {
+            return "cannot be read: \(error)"
+        }
+    }
+}
+
+/// Whether a file has the bytes that are expected, which come in parts.
+private struct FileComparison {
+    let path: String
+    private let kind: ReportFile
+    private var place = 0
+    private var isEqual = true
+
+    init(_ kind: ReportFile, _ path: String) {
+        self.kind = kind
+        self.path = path
+    }
+
+    mutating func compare(_ part: ReportText.Part) {
+        let bytes = part[kind]
+        guard isEqual, !bytes.isEmpty else { return }
+        // A file that cannot be read is looked into later.
+        isEqual = (try? FileDescriptor(reading: path).read(count: bytes.count, at: place)) == bytes
+        place += bytes.count
+    }
+
+    var isSame: Bool { isEqual && FileSystem.size(path) == place }
+}
+
+/// Finds the first line of a file that is not the one expected.
+private struct LineComparison: ~Copyable {
+    private var lines: LineReader
+    private var number = 0
+    private var fault: String?
+
+    init(_ lines: consuming LineReader) { self.lines = lines }
+
+    /// - Parameter text: the next whole lines.
+    mutating func compare(_ text: [UInt8]) throws(FileSystemError) {
+        for line in text.split(separator: 10, omittingEmptySubsequences: false).dropLast() where fault == nil {
+            let found = try lines.next()
+            number += 1
+            if found != Array(line) || lines.isIncomplete { fault = Self.text(number, found, Array(line)) }
+        }
+    }
+
+    mutating func finish() throws(FileSystemError) -> String? {
+        if fault == nil, let line = try lines.next() { fault = Self.text(number + 1, line, nil) }
+        return fault
+    }
+
+    private static func text(_ number: Int, _ found: [UInt8]?, _ expected: [UInt8]?) -> String {
+        func quoted(_ line: [UInt8]?) -> String {
+            line.map { "\"\(String(decoding: $0, as: UTF8.self).prefix(200))\"" } ?? "nothing"
+        }
+        return "line \(number) is \(quoted(found)), according to the journal it is \(quoted(expected))"
+    }
+}

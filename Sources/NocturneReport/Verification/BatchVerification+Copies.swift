@@ -1,0 +1,101 @@
+import Foundation
+public import NocturneConcurrency
+import NocturneCore
+import NocturneJournal
+import NocturneOutput
+public import NocturneSystem
+
+/// A copy of the results without the journal.
+extension BatchVerification {
+    /// Checks results by their own statements: every file against the size and the digest in `result.json`, what the
+    /// files contain, and that `batch.json` has the items that are there.
+    ///
+    /// What only the journal knows is not checked: whether `result.json` is the one that was written, tables and events.
+    /// - Parameter progress: called after each item, from several threads.
+    /// - Throws: ``BatchError`` with `linkInOutput`: a link in place of the journal's folder is not a folder without a journal.
+    ///   `CancelledError` soon after the flag is raised.
+    public func runWithoutJournal(
+        on pool: ComputePool,
+        flag: CancellationFlag = CancellationFlag(),
+        progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void = { _, _ in }
+    ) async throws -> VerificationReport {
+        try output.checkOwnFolders()
+        let scope = ComputeScope(pool: pool, flag: flag)
+        return try await pool.run {
+            let names = FileSystem.entries(output.path).filter { !$0.hasPrefix(".") && output.holdsResult($0) }.sorted()
+            let parts = try forEachItem(names.count, scope, { progress($0, names.count) }) {
+                try? checkCopy(names[$0], flag)
+            }
+            var report = parts.reduce(into: VerificationReport()) { $0.add($1) }
+            try checkReport(names: names, &report)
+            report.notes.append("there is no journal: files were compared with result.json and batch.json only")
+            return report
+        }
+    }
+
+    private func checkCopy(_ name: String, _ flag: CancellationFlag) throws(CancelledError) -> VerificationReport {
+        var report = VerificationReport()
+        report.itemsChecked = 1
+        let folder = output.item(name)
+        do {
+            let result = try FileSystem.read(folder + "/result.json")
+            report.filesChecked += 1
+            report.bytesChecked += result.count
+            func inspected(_ whole: Set<String>) throws -> ResultFindings {
+                let fingerprint = (try? JSONValue(parsing: result))?["fingerprint"]?.text ?? ""
+                let item = CommittedItem(
+                    name: name,
+                    folder: folder,
+                    fingerprint: fingerprint,
+                    wholeFiles: whole,
+                    result: result
+                )
+                return try inspection.inspect(item, flag: flag)
+            }
+            // First the result's statements, then the content of the files that agree with them.
+            let first = try inspected([])
+            guard let product = first.product else {
+                for fault in first.faults { report.add(folder + "/" + fault.file, fault.detail) }
+                return report
+            }
+            let files = product.files.filter { $0.path != "result.json" && RelativePath.staysBelow($0.path) }
+            let whole = try hash(files, in: folder, flag, &report)
+            for fault in try inspected(whole).faults { report.add(folder + "/" + fault.file, fault.detail) }
+            noteForeignFiles(
+                name,
+                product.files + [ItemFile(path: "result.json", bytes: 0, sha256: "")],
+                in: folder,
+                &report
+            )
+            checkRun(folder, &report)
+        } catch let error as CancelledError {
+            throw error
+        } catch {
+            report.add(folder, "cannot be read: \(error)")
+        }
+        return report
+    }
+
+    /// Whether the report has the items that are there as completed, and no others.
+    private func checkReport(names: [String], _ report: inout VerificationReport) throws {
+        guard FileSystem.kind(output.report) == .file else { return report.add(output.report, "is missing") }
+        do {
+            let bytes = try FileSystem.read(output.report, limit: 1 << 32)
+            report.filesChecked += 1
+            report.bytesChecked += bytes.count
+            if let first = try PipelineSchemas.batch.faults(in: bytes).first {
+                return report.add(output.report, "does not match its schema: \(first)")
+            }
+            let head = try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
+            let completed = Set(head.items.filter { $0.state == ItemState.completed.rawValue }.map(\.item))
+            for name in completed.subtracting(names).sorted() {
+                report.add(output.item(name), "is missing: batch.json has the item as completed")
+            }
+            for name in names where !completed.contains(name) {
+                report.notes.append("\(name): batch.json does not have the item as completed")
+            }
+        } catch {
+            report.add(output.report, "cannot be read: \(error)")
+        }
+    }
+}

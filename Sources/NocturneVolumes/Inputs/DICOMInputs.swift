@@ -1,0 +1,133 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+/// The DICOM files among the inputs of one search, and what their headers state.
+final class DICOMInputs: Sendable {
+    private let request: DiscoveryRequest
+    private let files: InputFiles
+    private let scope: ComputeScope
+    private let texts = RepeatedTexts()
+    private let kept = KeptHeaders<SharedValue<DICOMObject>>()
+    private let folders = Mutex(Folders())
+
+    /// What is known of folders.
+    private struct Folders {
+        var patients: [String: Set<PatientIdentity>] = [:]
+        /// The series of the objects in each; nil for several.
+        var series: [String: String?] = [:]
+    }
+
+    init(_ request: DiscoveryRequest, _ files: InputFiles, scope: ComputeScope) {
+        (self.request, self.files, self.scope) = (request, files, scope)
+    }
+
+    /// Reads the header of a file that is offered.
+    func header(of file: FoundFile) -> DICOMFileHeader {
+        request.trace.willRead([file.path])
+        let header = DICOMScanner.header(of: file.path, sharing: texts)
+        guard case .object(let shared) = header else { return header }
+        kept.keep(shared, of: file.path)
+        let (key, patient) = (shared.wrappedValue.seriesKey, shared.wrappedValue.patient)
+        let folder = shared.wrappedValue.folder
+        folders.withLock { folders in
+            if let patient { folders.patients[folder, default: []].insert(patient) }
+            if let known = folders.series[folder] {
+                if known != key { folders.series[folder] = .some(nil) }
+            } else {
+                folders.series[folder] = key
+            }
+        }
+        return header
+    }
+
+    /// The files that a DICOMDIR lists and that are found only through it. Files excluded by a pattern stay excluded.
+    func listed(by directory: FoundFile) -> [FoundFile] {
+        guard let listed = try? MediaDirectory(path: directory.path).files else { return [] }
+        // Compared by what they are, so that a file with two names is included once.
+        var known: Set<FileIdentity> = []
+        return listed.compactMap { path in
+            let file = Self.named(path, by: directory)
+            guard request.admits(file), !files.contains(path), !files.containsFile(at: path),
+                let identity = FileIdentity(path), known.insert(identity).inserted
+            else { return nil }
+            return file
+        }
+    }
+
+    /// A file listed by a directory, with its name relative to the input.
+    private static func named(_ path: String, by directory: FoundFile) -> FoundFile {
+        let below = path.dropFirst(directory.folderPath.count + 1)
+        let parent = (directory.name as NSString).deletingLastPathComponent
+        return FoundFile(path: path, name: parent.isEmpty ? String(below) : parent + "/" + below, root: directory.root)
+    }
+
+    /// Whether all objects in a folder are of one series.
+    func hasOneSeries(_ folder: String) -> Bool { folders.withLock { $0.series[folder] ?? nil } != nil }
+
+    /// What the headers state of patients, by the folders of their files.
+    func soughtWords() -> [String: SoughtWords] {
+        var known: [PatientIdentity: SoughtWords] = [:]
+        return folders.withLock { $0.patients }.mapValues { patients in
+            patients.reduce(into: SoughtWords(names: [], identifiers: [], birthDate: "")) { sought, patient in
+                let own = known[patient] ?? patient.sought
+                known[patient] = own
+                sought.formUnion(own)
+            }
+        }
+    }
+
+    /// The series of some files, and those of them that belong to none.
+    /// - Parameter found: all files of each series among them.
+    func series(
+        of found: [FoundFile],
+        rules: DICOMSeriesRules
+    ) throws -> (series: [DICOMSeries], rejected: [(file: FoundFile, reason: DICOMReadError)], notDICOM: [FoundFile]) {
+        let found = found.sorted()
+        let headers = Mutex([DICOMFileHeader](repeating: .notDICOM, count: found.count))
+        try scope.forEach(found.count) { index in
+            let path = found[index].path
+            let header: DICOMFileHeader
+            if let known = kept.take(path) {
+                header = .object(known)
+            } else {
+                request.trace.willRead([path])
+                header = DICOMScanner.header(of: path, sharing: texts)
+            }
+            headers.withLock { $0[index] = header }
+        }
+        var objects: [SharedValue<DICOMObject>] = []
+        var (rejected, notDICOM): ([(file: FoundFile, reason: DICOMReadError)], [FoundFile]) = ([], [])
+        for (file, header) in zip(found, headers.withLock { $0 }) {
+            switch header {
+            case .object(let object): objects.append(object)
+            case .fault(let error): rejected.append((file, described(error, of: file)))
+            case .notDICOM: notDICOM.append(file)
+            }
+        }
+        let series = try DICOMScanner.series(of: objects, rules: rules, scope: scope) { [trace = request.trace] in
+            trace.willRead($0)
+        }
+        request.trace.end()
+        return (series, rejected, notDICOM)
+    }
+
+    /// What a DICOMDIR lists is part of the reason why it is not an image.
+    private func described(_ error: DICOMReadError, of file: FoundFile) -> DICOMReadError {
+        guard error.code == .mediaDirectory else { return error }
+        do throws(DICOMReadError) {
+            let directory = try MediaDirectory(path: file.path)
+            let detail = directory.description(added: listed(by: file).count)
+            return DICOMReadError(error.code, path: file.path, detail: detail)
+        } catch {
+            return DICOMReadError(.mediaDirectory, path: file.path, detail: error.detail)
+        }
+    }
+}

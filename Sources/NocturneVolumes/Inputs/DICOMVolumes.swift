@@ -1,0 +1,101 @@
+import Foundation
+import NocturneBatch
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturneOutput
+import NocturneSystem
+
+extension FoundVolume {
+    /// A DICOM series.
+    /// - Parameters:
+    ///   - files: those of its slices, by path.
+    ///   - isAlone: whether all objects in its folder are its.
+    init?(_ series: DICOMSeries, files: [String: FoundFile], isAlone: (_ folder: String) -> Bool) {
+        let slices = series.files.compactMap { files[$0] }
+        guard let first = slices.min() else { return nil }
+        let number = series.slices.first?.object.seriesNumber.map { "_s\($0)" } ?? "_series"
+        let suffix = (isAlone(first.folderPath) ? "" : number) + (series.part.map { "_" + $0 } ?? "")
+        let part = series.part.map { ":\($0)" } ?? ""
+        self.init(
+            key: "dicom:\(first.folderPath):\(series.seriesInstanceUID)" + part,
+            name: first.folderName + suffix,
+            path: first.folderPath,
+            files: slices,
+            volume: Self.facts(series, slices.map(\.path)),
+            order: first.path + part,
+            suffix: suffix
+        )
+    }
+
+    private static func facts(_ series: DICOMSeries, _ files: [String]) -> Result<VolumeFacts, Refusal> {
+        if let problem = series.problem {
+            let hint = Self.hint(series)
+            return .failure(Refusal(problem: Self.problem(problem, among: series.files, hint: hint)))
+        }
+        guard let geometry = series.geometry else {
+            return .failure(Refusal(problem: .refused(.discovered(.notRecordable, "the series has no geometry"))))
+        }
+        return .success(
+            VolumeFacts(
+                format: .dicom,
+                geometry: geometry,
+                spacing: geometry.spacing,
+                modality: series.modality,
+                seriesInstanceUID: series.seriesInstanceUID,
+                window: HeaderWindow(series),
+                series: SeriesFacts(
+                    part: series.part,
+                    slices: SeriesSlices(series.slices.map(DICOMSliceName.init), files: files),
+                    storedVoxels: series.correction?.storedShape.count,
+                    valueType: series.otherValueType,
+                    notes: series.notes
+                )
+            )
+        )
+    }
+
+    /// Files that are not CT or MR volumes are set aside; CT or MR volumes that cannot be used are refused.
+    static func problem(_ error: DICOMReadError, among files: [String], hint: String = "") -> ItemProblem {
+        let setAsideCodes: Set<DICOMReadError.Code> = [
+            .notAnImageClass, .localizer, .mediaDirectory, .colour, .derived, .singleSlice,
+        ]
+        let detail = IdentifierPolicy.marking(files, in: error.detail)
+        if setAsideCodes.contains(error.code) { return .setAside(.discovered(error.faultCode, text: detail + hint)) }
+        // Faults of a single file name that file; the others concern the whole stack.
+        let singleFileCodes: Set<DICOMReadError.Code> = [
+            .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unusableValue, .unsupportedPixels,
+            .orientationInvalid,
+            .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
+        ]
+        let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)
+        let prefix = files.count > 1 && singleFileCodes.contains(error.code) ? name + ": " : ""
+        return .refused(.discovered(error.faultCode, text: prefix + detail + hint))
+    }
+
+    /// What the user can do about a refused series.
+    static func hint(_ series: DICOMSeries) -> String {
+        if series.problem?.code == .derived { return "; --include-derived processes it" }
+        guard let correction = series.possibleCorrection else { return "" }
+        let shape = correction.geometry.shape
+        return "; --fix-tilt resamples it to \(shape.x)×\(shape.y)×\(shape.z) voxels"
+    }
+
+    /// What the user can do about a refused NIfTI file.
+    static func hint(_ error: NIfTIError) -> String {
+        error.code == .missingOrientation ? "; --assume-orientation reads it as nibabel does" : ""
+    }
+
+    /// A file that is not a volume.
+    init(single file: FoundFile, _ problem: ItemProblem) {
+        let path = file.path
+        self.init(
+            key: DiscoveredItem.fileKeyPrefix + path,
+            name: file.fileName,
+            path: path,
+            files: [file],
+            volume: .failure(Refusal(problem: problem)),
+            order: path
+        )
+    }
+}

@@ -1,0 +1,77 @@
+import NocturneFormats
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// The volumes among the inputs that labels may refer to.
+struct SourceImages {
+    /// The volumes that an object may refer to.
+    struct Candidates {
+        let series: [DICOMSeries]
+        /// Whether the object names them; otherwise they only share its frame of reference.
+        let isNamed: Bool
+        /// Whether the object names images that are not among the inputs.
+        var namesOthers = false
+
+        /// Why the only one is used although the object names others; nil where it does not.
+        var substitution: Note? {
+            guard namesOthers, series.count == 1 else { return nil }
+            return Note(
+                "labels.imagesSubstituted",
+                "the series that it names is not among the inputs: the only one in its frame of reference is used"
+            )
+        }
+
+        /// Why none of them is used.
+        func note(fits: Int) -> Note {
+            if series.isEmpty { return .noIntensities("the source images are not among the inputs") }
+            return fits == 0
+                ? .noIntensities("the source images lie on another grid")
+                : .noIntensities("\(fits) series could be the source images, and none is named")
+        }
+    }
+
+    private let volumes: [DICOMSeries]
+    /// Series among the inputs that cannot be used as volumes.
+    private let refused: [DICOMSeries]
+
+    init(_ series: [DICOMSeries]) {
+        volumes = series.filter { $0.problem == nil && $0.geometry != nil }
+        refused = series.filter { $0.problem != nil || $0.geometry == nil }
+    }
+
+    /// The volumes that contain most of the named images; else those of the named series; else, if nothing named is
+    /// among the inputs, those in the same frame of reference, in which coordinates mean the same place.
+    func candidates(series uid: String, images: Set<String>, frameOfReference: String) -> Candidates {
+        func shared(_ series: DICOMSeries) -> Int {
+            series.slices.reduce(0) { $0 + (images.contains($1.object.sopInstanceUID) ? 1 : 0) }
+        }
+        if !images.isEmpty {
+            let counted = volumes.map { ($0, shared($0)) }.filter { $0.1 > 0 }
+            if let maximum = counted.map(\.1).max() {
+                return Candidates(series: counted.filter { $0.1 == maximum }.map(\.0), isNamed: true)
+            }
+        }
+        let named = volumes.filter { !uid.isEmpty && $0.seriesInstanceUID == uid }
+        if !named.isEmpty { return Candidates(series: named, isNamed: true) }
+        let namesOthers = !uid.isEmpty || !images.isEmpty
+        let isRefused = refused.contains { (!uid.isEmpty && $0.seriesInstanceUID == uid) || shared($0) > 0 }
+        guard !isRefused, !frameOfReference.isEmpty else { return Candidates(series: [], isNamed: namesOthers) }
+        return Candidates(
+            series: volumes.filter { $0.slices.first?.object.frameOfReferenceUID == frameOfReference },
+            isNamed: false,
+            namesOthers: namesOthers
+        )
+    }
+}
+
+extension Note {
+    /// Why the intensities of existing labels are not measured.
+    static func noIntensities(_ reason: Sentence) -> Note {
+        Note("labels.noIntensities", "intensities are not measured: " + reason)
+    }
+
+    /// - Parameter count: of the images that a structure set names.
+    static func imagesMissing(_ count: Int) -> Note {
+        Note("labels.imagesMissing", "\(count) of the images it refers to are not among the inputs")
+    }
+}

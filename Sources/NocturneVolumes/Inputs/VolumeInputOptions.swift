@@ -1,0 +1,53 @@
+import ArgumentParser
+import NocturneFormats
+package import NocturneRecipeSupport
+
+/// Options for which inputs are volumes, for all recipes that read volumes.
+package struct VolumeInputOptions: OptionSection, RecipeOptions {
+    /// The heading of the section in help.
+    package static let title = "Reading of volumes"
+
+    /// Whether a tilted or unevenly spaced series is resampled onto an upright, even grid instead of refused.
+    package var fixesTilt = false
+    /// Whether DICOM images computed from others are processed.
+    package var includesDerived = false
+    /// Whether a NIfTI file that states no orientation is read as nibabel does instead of refused.
+    package var assumesOrientation = false
+
+    /// Each option with its help.
+    package static let options: [Entry] = [
+        Entry(
+            "fix-tilt",
+            \.fixesTilt,
+            "Resample tilted and unevenly spaced DICOM series onto an upright, even grid instead of refusing them."
+        ).concerning { (source: VolumeSource?) in
+            // A series that is upright and even stays as it is.
+            source?.isCorrected == true
+        },
+        Entry(
+            "include-derived",
+            \.includesDerived,
+            "Also process DICOM images computed from others: diffusion and perfusion maps, reformatted planes."
+        ).concerning(VolumeSource.isDICOM),
+        Entry(
+            "assume-orientation",
+            \.assumesOrientation,
+            ArgumentHelp(
+                "Read NIfTI files without q-form and s-form as nibabel does (first axis to the left, origin in the middle) "
+                    + "instead of refusing them."
+            )
+        ).concerning { (source: VolumeSource?) in source.map { $0.format == .nifti } ?? true },
+    ]
+
+    package init() {}
+
+    /// Which DICOM series become volumes.
+    var seriesRules: DICOMSeriesRules {
+        DICOMSeriesRules(correctsStacks: fixesTilt, includesDerived: includesDerived)
+    }
+}
+
+extension VolumeSource {
+    /// Whether an option for DICOM files concerns a source; also one that is refused.
+    static func isDICOM(_ source: VolumeSource?) -> Bool { source.map { $0.format == .dicom } ?? true }
+}

@@ -1,0 +1,116 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneSystem
+
+/// Segmentations and structure sets in the output of `nocturne inspect`.
+extension InputInspection {
+    /// - Throws: `CancelledError`.
+    func entry(_ object: LabelObject, of series: DICOMSeries, among all: [DICOMSeries]) throws -> Entry {
+        do {
+            switch object.kind {
+            case .segmentation: return try segmentation(object.path, series, all)
+            case .structureSet: return try structureSet(object.path, series, all)
+            case .labelMap: return labelEntry(object, series, problem: "not a DICOM object")
+            }
+        } catch let error as DICOMReadError {
+            return labelEntry(object, series, problem: error.detail)
+        }
+    }
+
+    private func segmentation(
+        _ path: String,
+        _ series: DICOMSeries,
+        _ all: [DICOMSeries]
+    ) throws(DICOMReadError) -> Entry {
+        let header = try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits)
+        let labels = header.segments.map {
+            Label(
+                number: Int($0.number),
+                name: $0.label,
+                color: $0.color?.description,
+                code: $0.type.map { "\($0.scheme) \($0.value) (\($0.meaning))" },
+                contours: nil
+            )
+        }
+        let kind =
+            switch header.kind {
+            case .binary: "binary"
+            case .fractional: "fractional"
+            case .labelMap: "label map"
+            }
+        let images = SourceImages(all).candidates(
+            series: header.referencedSeriesUID,
+            images: [],
+            frameOfReference: header.frameOfReferenceUID
+        )
+        var entry = labelEntry(LabelObject(path: path, kind: .segmentation), series, header.geometry, labels)
+        entry.details = ["\(kind), \(labels.count) segment\(labels.count == 1 ? "" : "s")"] + labels.map(text)
+        entry.notes =
+            [reference(header.referencedSeriesUID, images)] + (images.substitution.map { [$0.description] } ?? [])
+        return entry
+    }
+
+    private func structureSet(
+        _ path: String,
+        _ series: DICOMSeries,
+        _ all: [DICOMSeries]
+    ) throws -> Entry {
+        let set = try DICOMStructureSetReader.read(path: path, limits: ExistingSource.limits, flag: scope.flag)
+        let labels = set.regions.map {
+            Label(
+                number: $0.number,
+                name: $0.name,
+                color: $0.color?.description,
+                code: $0.code.map { "\($0.scheme) \($0.value) (\($0.meaning))" },
+                contours: $0.contours.count
+            )
+        }
+        let images = SourceImages(all).candidates(
+            series: set.referencedSeriesUID,
+            images: Set(set.referencedImageUIDs),
+            frameOfReference: set.frameOfReferenceUID
+        )
+        var notes = set.notes
+        if let found = images.series.first, images.isNamed {
+            let missing = set.missingImages(among: Set(found.slices.map(\.object.sopInstanceUID))).count
+            if missing > 0 { notes.append(.imagesMissing(missing)) }
+        }
+        if let substitution = images.substitution { notes.append(substitution) }
+        var entry = labelEntry(LabelObject(path: path, kind: .structureSet), series, nil, labels)
+        entry.details = ["\(labels.count) region\(labels.count == 1 ? "" : "s")"] + labels.map(text)
+        entry.notes = [reference(set.referencedSeriesUID, images)] + notes.texts
+        return entry
+    }
+
+    private func text(_ label: Label) -> String {
+        let parts = [
+            label.name.isEmpty ? "without a name" : label.name, label.color, label.code,
+            label.contours.map { "\($0) contour\($0 == 1 ? "" : "s")" },
+        ]
+        return "\(label.number): " + parts.compactMap { $0 }.joined(separator: ", ")
+    }
+
+    private func reference(_ uid: String, _ images: SourceImages.Candidates) -> String {
+        if let found = images.series.first, let path = found.files.min() {
+            return (images.isNamed ? "of the series of " : "in the frame of reference of the series of ") + path
+        }
+        return uid.isEmpty ? "refers to no series in the inputs" : "of series \(uid), which is not in the inputs"
+    }
+
+    private func labelEntry(
+        _ object: LabelObject,
+        _ series: DICOMSeries,
+        _ geometry: VolumeGeometry? = nil,
+        _ labels: [Label] = [],
+        problem: String? = nil
+    ) -> Entry {
+        let format = object.kind == .segmentation ? "DICOM segmentation" : "DICOM structure set"
+        var entry = described(object.path, format, geometry, [])
+        entry.modality = series.modality
+        entry.problem = problem
+        entry.seriesInstanceUid = series.seriesInstanceUID
+        entry.labels = labels
+        return entry
+    }
+}

@@ -1,0 +1,261 @@
+public import NocturneBatch
+package import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+public import NocturneSystem
+import Synchronization
+
+/// Describes volumes, label objects and photos among the inputs, without regard to a model.
+public struct InputInspection: Sendable {
+    public struct Entry: Encodable, Sendable {
+        public let path: String
+        @Nullable public var format: String?
+        @Nullable public var modality: String?
+        @Nullable public var shape: [Int]?
+        @Nullable public var spacingMm: [Double]?
+        @Nullable public var orientation: String?
+        @Nullable public var affineRas: [[Double]]?
+        /// Distinguishes this part from the other parts of its series; nil for a complete series.
+        @Nullable public var part: String?
+        @Nullable public var seriesInstanceUid: String?
+        /// Number of files; nil for a single file that is not a series.
+        @Nullable public var files: Int?
+        public var details: [String] = []
+        /// Facts that do not prevent processing: how a series was split, what was excluded, what would be resampled.
+        public var notes: [String] = []
+        /// For a tilted or unevenly spaced series: the figures, whether or not it is resampled.
+        @Nullable public var correction: Correction?
+        /// For an object that holds labels instead of an image; nil for volumes.
+        @Nullable public var labels: [Label]?
+        /// Width and height of a photo, upright; nil for everything else.
+        @Nullable public var pixels: [Int]?
+        /// Why it is not usable; nil for a volume, a photo, and an object that `--existing-labels` takes.
+        @Nullable public var problem: String?
+    }
+
+    /// A segment or region.
+    public struct Label: Codable, Sendable {
+        public let number: Int
+        public let name: String
+        @Nullable public var color: String?
+        /// Scheme, value and meaning.
+        @Nullable public var code: String?
+        /// For regions only.
+        @Nullable public var contours: Int?
+    }
+
+    /// How a tilted or unevenly spaced series is resampled onto an upright, even grid.
+    public struct Correction: Codable, Sendable {
+        /// Whether resampling was requested; otherwise the series is refused.
+        public let isApplied: Bool
+        public let tiltDegrees: Double
+        public let shortestStepMm: Double
+        public let longestStepMm: Double
+        public let interpolatedPlanes: Int
+        public let storedShape: [Int]
+        public let shape: [Int]
+        public let spacingMm: [Double]
+    }
+
+    public struct Report: Encodable, Sendable {
+        public let entries: [Entry]
+        public let notes: [String]
+        public let summary: Summary
+
+        /// Whether no input can be used.
+        public var isEmpty: Bool { !entries.contains { $0.problem == nil } }
+    }
+
+    let scope: ComputeScope
+    private let options: VolumeInputOptions
+    private let progress: (@Sendable (_ done: Int, _ all: Int) -> Void)?
+
+    /// - Parameters:
+    ///   - options: which inputs are usable.
+    ///   - progress: called with the number of files scanned, from any thread.
+    package init(
+        scope: ComputeScope,
+        options: VolumeInputOptions = VolumeInputOptions(),
+        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil
+    ) {
+        self.scope = scope
+        self.options = options
+        self.progress = progress
+    }
+
+    /// Reads headers only.
+    /// - Throws: ``BatchError`` when an input does not exist; `CancelledError`.
+    public func run(_ request: DiscoveryRequest) throws -> Report {
+        let found = Mutex([Entry]())
+        let search = InputSearch { request, files, scope in
+            let dicom = DICOMInputs(request, files, scope: scope)
+            return [
+                InspectedInputs(dicom: dicom, done: progress.map { counter(of: files, $0) }) { own in
+                    let new = try entries(own, dicom)
+                    found.withLock { $0 += new }
+                }
+            ]
+        }
+        let notes = try search.run(request, scope: scope, into: try FoundTable()).notes
+        let all = found.withLock { $0 }
+        return Report(
+            entries: all.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") },
+            notes: notes,
+            summary: Summary(all)
+        )
+    }
+
+    /// Counts files that were looked at.
+    private func counter(
+        of files: InputFiles,
+        _ progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void
+    ) -> @Sendable () -> Void {
+        let (all, done) = (files.count, SharedCount())
+        return { progress(done.next(), all) }
+    }
+
+    private final class SharedCount: Sendable {
+        private let count = Atomic<Int>(0)
+
+        func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+    }
+
+    private func entries(_ files: [FoundFile], _ dicom: DICOMInputs) throws -> [Entry] {
+        var entries = files.filter { FoundVolume.isNIfTIName($0.fileName) }.map(entry)
+        let others = files.filter { !FoundVolume.isNIfTIName($0.fileName) }
+        let scan = try dicom.series(of: others, rules: options.seriesRules)
+        for series in scan.series {
+            let objects = LabelObject.objects(of: series)
+            entries += try objects.map { try entry($0, of: series, among: scan.series) }
+            if objects.count < series.files.count || series.files.isEmpty { entries.append(entry(series)) }
+        }
+        entries += scan.rejected.map { refused($0.file.path, format: "DICOM", $0.reason.detail) }
+        return entries + (try photos(scan.notDICOM.map(\.path)))
+    }
+
+    private func photos(_ paths: [String]) throws -> [Entry] {
+        let found = Mutex([Int: Entry]())
+        try scope.forEach(paths.count) { index in
+            let entry = photo(paths[index])
+            found.withLock { $0[index] = entry }
+        }
+        return found.withLock { found in paths.indices.compactMap { found[$0] } }
+    }
+
+    func refused(_ path: String, format: String?, _ problem: String) -> Entry {
+        Entry(path: path, format: format, problem: problem)
+    }
+
+    private func entry(_ file: FoundFile) -> Entry {
+        do {
+            let header = try NIfTIReader.readHeader(
+                at: file.path,
+                assumesOrientation: options.assumesOrientation,
+                acceptsTimeSeries: true
+            )
+            var details = [
+                "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), "
+                    + "s-form code \(header.sformCode)"
+            ]
+            if header.hasScaling {
+                details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")
+            }
+            if let time = header.time {
+                let step = time.step.map { ", \(Float($0)) s apart" } ?? ", at times that the header does not state"
+                details.append("\(time.count) volumes\(step): each is an item")
+            }
+            var entry = described(file.path, "NIfTI-\(header.version.rawValue)", header.geometry, details)
+            entry.notes = header.notes.texts
+            return entry
+        } catch {
+            return refused(file.path, format: "NIfTI", error.detail + FoundVolume.hint(error))
+        }
+    }
+
+    private func entry(_ series: DICOMSeries) -> Entry {
+        let first = series.slices.first
+        var details: [String] = [
+            "\(series.slices.count) slices in \(series.files.count) files"
+                + (series.description.map { ", \($0)" } ?? "")
+        ]
+        let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()
+        if !syntaxes.isEmpty { details.append("transfer syntax \(syntaxes.joined(separator: ", "))") }
+        if let slope = first?.rescaleSlope, let intercept = first?.rescaleIntercept {
+            details.append("rescale slope \(slope), intercept \(intercept)")
+        }
+        if let center = first?.windowCenter, let width = first?.windowWidth {
+            details.append("window centre \(center), width \(width)")
+        }
+        var entry = described(
+            series.files.min() ?? series.seriesInstanceUID,
+            "DICOM",
+            series.geometry,
+            details
+        )
+        entry.modality = series.modality
+        entry.notes = series.notes.texts
+        entry.problem = series.problem.map { $0.detail + FoundVolume.hint(series) }
+        entry.part = series.part
+        entry.seriesInstanceUid = series.seriesInstanceUID
+        entry.files = series.files.count
+        entry.correction = (series.correction ?? series.possibleCorrection).map {
+            Correction($0, isApplied: series.correction != nil)
+        }
+        return entry
+    }
+
+    func described(
+        _ path: String,
+        _ format: String,
+        _ geometry: VolumeGeometry?,
+        _ details: [String]
+    ) -> Entry {
+        let spacing = geometry?.spacing
+        return Entry(
+            path: path,
+            format: format,
+            shape: geometry.map { [$0.shape.x, $0.shape.y, $0.shape.z] },
+            spacingMm: spacing.map { [$0.x, $0.y, $0.z] },
+            orientation: geometry?.orientationCode,
+            affineRas: geometry.map { Array($0.affine.rows.prefix(3)) },
+            details: details
+        )
+    }
+}
+
+extension InputInspection.Correction {
+    init(_ correction: StackCorrection, isApplied: Bool) {
+        let (from, to) = (correction.storedShape, correction.geometry.shape)
+        let spacing = correction.geometry.spacing
+        self.init(
+            isApplied: isApplied,
+            tiltDegrees: correction.tiltDegrees,
+            shortestStepMm: correction.shortestStep,
+            longestStepMm: correction.longestStep,
+            interpolatedPlanes: correction.interpolatedPlanes,
+            storedShape: [from.x, from.y, from.z],
+            shape: [to.x, to.y, to.z],
+            spacingMm: [spacing.x, spacing.y, spacing.z]
+        )
+    }
+}
+
+/// All files of the inputs, which are looked at together since labels refer to images anywhere among them.
+private struct InspectedInputs: InputClaims {
+    let dicom: DICOMInputs
+    let done: (@Sendable () -> Void)?
+    let inspect: @Sendable ([FoundFile]) throws -> Void
+
+    func claim(_ file: FoundFile) -> FileClaim {
+        defer { done?() }
+        guard !FoundVolume.isNIfTIName(file.fileName), case .fault(let error) = dicom.header(of: file),
+            error.code == .mediaDirectory
+        else { return .member(family: "inputs") }
+        return .directory(of: dicom.listed(by: file))
+    }
+
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+        try inspect(families.flatMap(\.self))
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+package import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+package import NocturneOutput
+import NocturnePostprocess
+package import NocturneRadiomics
+import NocturneSystem
+
+/// An image and labels on its grid, which are measured without a batch.
+package struct RadiomicsPair: Sendable {
+    private let image: Volume
+    private let modality: String?
+    private let labels: RadiomicsLabels
+    private let notes: [String]
+
+    /// Reads both.
+    /// - Parameters:
+    ///   - imagePath: a NIfTI file, or a folder with the files of one DICOM series.
+    ///   - labelsPath: a NIfTI label map in any order of the image's axes, or a DICOM segmentation or structure set.
+    /// - Throws: ``BatchError`` that names what cannot be used; `CancelledError`; `AllocationError`.
+    package init(image imagePath: String, labels labelsPath: String, scope: ComputeScope) throws {
+        var notes: [String] = []
+        do {
+            if try Self.isFolder(imagePath) {
+                (image, modality) = try Self.series(in: imagePath, scope: scope) { notes.append("\($0)") }
+            } else {
+                let read = try NIfTIReader.readVolume(at: imagePath, assumesOrientation: true, scope: scope)
+                (image, modality) = (read.volume, nil)
+                if read.nonFiniteCount > 0 {
+                    notes.append("\(read.nonFiniteCount) voxels of the image are NaN or infinite")
+                }
+            }
+            let isFolder = try Self.isFolder(labelsPath)
+            let files = isFolder ? FileSystem.entries(labelsPath).sorted().map { "\(labelsPath)/\($0)" } : [labelsPath]
+            guard files.count == 1 else {
+                throw BatchError(
+                    .inputMissing,
+                    path: labelsPath,
+                    detail: "a folder of labels with \(files.count) files"
+                )
+            }
+            labels = try RadiomicsLabels.read(files[0], on: image.geometry, scope: scope) { notes.append("\($0)") }
+        } catch let error as NIfTIError where error.code != .outOfMemory {
+            throw BatchError(.inputMissing, path: error.path, detail: error.detail)
+        } catch let error as DICOMReadError {
+            throw BatchError(.inputMissing, path: error.path, detail: error.detail)
+        }
+        self.notes = notes
+    }
+
+    private static func isFolder(_ path: String) throws(BatchError) -> Bool {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw BatchError(.inputMissing, path: path, detail: "no such file or folder")
+        }
+        return isFolder.boolValue
+    }
+
+    private static func series(
+        in folder: String,
+        scope: ComputeScope,
+        note: (Note) -> Void
+    ) throws -> (volume: Volume, modality: String?) {
+        let files = FileSystem.entries(folder).sorted().map { "\(folder)/\($0)" }
+        let scan = try DICOMScanner.scan(paths: files, scope: scope)
+        let volumes = scan.series.filter { $0.problem == nil && $0.geometry != nil }
+        guard volumes.count == 1, let series = volumes.first else {
+            let problem = scan.series.first?.problem.map { ": \($0.detail)" } ?? ""
+            let detail =
+                volumes.isEmpty ? "no DICOM series that is a volume\(problem)" : "\(volumes.count) DICOM series"
+            throw BatchError(.inputMissing, path: folder, detail: detail)
+        }
+        return (try DICOMReader.readVolume(series, scope: scope, note: note), series.modality)
+    }
+
+    /// The preset by the modality of a DICOM series; without one, that of intensities without a unit.
+    package var usualPreset: String {
+        switch modality {
+        case "CT": "ct"
+        case "PT": "pet"
+        default: "mr"
+        }
+    }
+
+    /// Measures every label.
+    /// - Throws: `CancelledError`.
+    package func report(_ settings: RadiomicsSettings, scope: ComputeScope) throws -> RadiomicsReport {
+        var regions: [RadiomicsReport.Region] = []
+        for (place, volume) in labels.volumes.enumerated() {
+            let extractor = try RegionExtractor(image: image, labels: volume, settings: settings, scope: scope)
+            for value in labels.values(in: place) ?? extractor.values {
+                regions.append(try self.region(value, from: extractor, settings, scope))
+            }
+        }
+        return RadiomicsReport(
+            settings: settings,
+            settingsDigest: ContentDigest(bytes: try StableJSON.encode(settings)).hex,
+            notes: notes,
+            regions: regions.sorted { $0.label < $1.label }
+        )
+    }
+
+    private func region(
+        _ value: UInt16,
+        from extractor: RegionExtractor,
+        _ settings: RadiomicsSettings,
+        _ scope: ComputeScope
+    ) throws(CancelledError) -> RadiomicsReport.Region {
+        let region: RadiomicsRegion
+        do throws(RadiomicsRegionError) {
+            region = try extractor.region(of: value)
+        } catch {
+            let values = Radiomics.absentValues(settings, error.absence)
+            return RadiomicsReport.Region(value, name: labels.names[value], region: nil, values: values)
+        }
+        let values = try Radiomics.values(of: region, settings: settings, scope: scope)
+        return RadiomicsReport.Region(value, name: labels.names[value], region: region, values: values)
+    }
+}
+
+/// Labels on an image's grid. Those of DICOM objects may overlap, and then are in several volumes.
+private struct RadiomicsLabels: Sendable {
+    let volumes: [LabelVolume]
+    let names: [UInt16: String]
+    /// The volume of each label; nil for a label map, whose values are its labels.
+    private let places: [UInt16: Int]?
+
+    private init(volumes: [LabelVolume], names: [UInt16: String], places: [UInt16: Int]?) {
+        self.volumes = volumes
+        self.names = names
+        self.places = places
+    }
+
+    private init(_ labels: [ExistingLabel], _ volumes: [LabelVolume]) {
+        self.init(
+            volumes: volumes,
+            names: Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first },
+            places: Dictionary(labels.map { ($0.value, $0.volume) }) { first, _ in first }
+        )
+    }
+
+    static func read(
+        _ path: String,
+        on grid: VolumeGeometry,
+        scope: ComputeScope,
+        note: (Note) -> Void
+    ) throws -> RadiomicsLabels {
+        let header = try? DICOMObject.readHeader(path: path)
+        switch header.flatMap({ LabelObject.Kind(sopClassUID: $0.sopClassUID) }) {
+        case .segmentation:
+            let read = try DICOMSegmentationReader.read(path: path, on: grid, flag: scope.flag)
+            for one in read.notes { note(one) }
+            guard read.geometry.matches(grid) else { throw otherGrid(path) }
+            return RadiomicsLabels(ExistingLabel.labels(of: read), read.masks)
+        case .structureSet:
+            let read = try DICOMStructureSetReader.read(path: path, flag: scope.flag)
+            for one in read.notes { note(one) }
+            return try filled(read, on: grid, scope: scope, note: note)
+        default:
+            guard header == nil else {
+                throw BatchError(.inputMissing, path: path, detail: "a DICOM file that has no labels")
+            }
+            let read = try NIfTIReader.readLabels(at: path, assumesOrientation: true, scope: scope, note: note)
+            guard GridMapping(of: read.labels.geometry, in: grid) != nil else { throw otherGrid(path) }
+            let arranged = try read.labels.arranged(on: grid, nil, scope)
+            return RadiomicsLabels(volumes: [arranged], names: read.header.labelNames, places: nil)
+        }
+    }
+
+    private static func filled(
+        _ set: DICOMStructureSet,
+        on grid: VolumeGeometry,
+        scope: ComputeScope,
+        note: (Note) -> Void
+    ) throws -> RadiomicsLabels {
+        var labels = ExistingLabel.labels(of: set)
+        // As many volumes as regions: none can be missing.
+        var volumes = try RegionVolumes(geometry: grid, maximum: max(1, labels.count), scope: scope)
+        for (place, region) in set.regions.enumerated() {
+            let contours = region.contours.map(\.points)
+            guard let added = try volumes.add(contours, value: labels[place].value) else { continue }
+            labels[place].volume = added.volume
+            for one in added.summary.notes(about: region.name) { note(one) }
+        }
+        return RadiomicsLabels(labels, volumes.frozen())
+    }
+
+    private static func otherGrid(_ path: String) -> BatchError {
+        BatchError(.inputMissing, path: path, detail: "its grid is not that of the image")
+    }
+
+    /// The labels of a volume, those without voxels as well; nil where they are its values.
+    func values(in volume: Int) -> [UInt16]? {
+        places.map { places in places.filter { $0.value == volume }.keys.sorted() }
+    }
+}
+
+extension RadiomicsSettings {
+    /// The preset of that name, or the settings in a file.
+    /// - Throws: ``BatchError`` that names the file.
+    package init(named text: String, path: String) throws(BatchError) {
+        if let preset = RadiomicsSettings.preset(text) {
+            self = preset
+            return
+        }
+        do {
+            try self.init(parsing: try FileSystem.read(path, limit: 1 << 20))
+        } catch {
+            throw BatchError(.inputMissing, path: path, detail: "the settings cannot be used: \(error)")
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import NocturneInference
+
+/// The section `volumeSegmentation` as written; only types have been checked.
+struct VolumeSegmentationSection: Decodable {
+    let level: Level
+    let previousStage: Level?
+    let output: String?
+    let threshold: Double?
+    let inputFormat: String?
+    let postprocessing: Postprocessing?
+    let window: Window?
+
+    private enum CodingKeys: String, CodingKey {
+        case previousStage, output, threshold, inputFormat, postprocessing, window
+    }
+
+    init(from decoder: any Decoder) throws {
+        // The keys of the only or last level are in the section itself.
+        level = try Level(from: decoder)
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        previousStage = try container.decodeIfPresent(Level.self, forKey: .previousStage)
+        output = try container.decodeIfPresent(String.self, forKey: .output)
+        threshold = try container.decodeIfPresent(Double.self, forKey: .threshold)
+        inputFormat = try container.decodeIfPresent(String.self, forKey: .inputFormat)
+        postprocessing = try container.decodeIfPresent(Postprocessing.self, forKey: .postprocessing)
+        window = try container.decodeIfPresent(Window.self, forKey: .window)
+    }
+
+    struct Window: Decodable {
+        let center: Double
+        let width: Double
+    }
+
+    struct Level: Decodable {
+        let orientation: String?
+        let orientAfterSpacing: Bool?
+        let transpose: [WholeNumber]?
+        let spacing: [Double]?
+        let size: [WholeNumber]?
+        let patchSize: [WholeNumber]
+        let tileStep: Double?
+        let tiling: Tiling?
+        let mirroringAxes: [WholeNumber]?
+        let cropToNonzero: Bool?
+        let cropAbove: Double?
+        let cropAfterNormalization: Bool?
+        let marginMm: Double?
+        let marginVoxels: WholeNumber?
+        let marginShare: Double?
+        let normalizeAfterResampling: Bool?
+        let logitBlur: [Double]?
+        let resampling: Resamplings?
+        let networks: [String]
+        /// For a previous level only: its own normalizations if they differ, and the labels that become channels of the
+        /// next level.
+        let normalizations: [ModelDocument.Normalizations]?
+        let oneHotLabels: [WholeNumber]?
+    }
+
+    struct Tiling: Decodable {
+        let positions: String?
+        let weights: String?
+        let padding: String?
+    }
+
+    struct Resamplings: Decodable {
+        let image: Resampling?
+        let logits: Resampling?
+        let labels: Resampling?
+    }
+
+    struct Resampling: Decodable {
+        let method: String?
+        let order: WholeNumber?
+        let orderZ: WholeNumber?
+        let separateZ: String?
+        let anisotropyThreshold: Double?
+        let values: String?
+    }
+
+    struct Postprocessing: Decodable {
+        let keepLargest: [Group]?
+        let fillHoles: [String]?
+        let minimumVolumeMm3: [String: Double]?
+        let connectivity: WholeNumber?
+        let morphology: [Morphology]?
+    }
+
+    struct Morphology: Decodable {
+        let operation: String
+        let labels: [String]
+        let radiusMm: Double?
+        let sigmaMm: Double?
+    }
+
+    /// One label, or several treated as one.
+    struct Group: Decodable {
+        let names: [String]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let name = try? container.decode(String.self) {
+                names = [name]
+            } else {
+                names = try container.decode([String].self)
+            }
+        }
+    }
+}
+
+/// The section `volumeProgram` as written; only types have been checked.
+struct VolumeProgramSection: Decodable {
+    let grid: Grid?
+    let region: Region?
+    let parts: [Part]
+    let postprocessing: VolumeSegmentationSection.Postprocessing?
+    let window: VolumeSegmentationSection.Window?
+
+    struct Grid: Decodable {
+        let orientation: String?
+        let spacing: [Double]?
+        let resampling: Resampling?
+    }
+
+    struct Resampling: Decodable {
+        let method: String?
+        let order: WholeNumber?
+        let truncates: Bool?
+    }
+
+    struct Region: Decodable {
+        let package: String
+        let grid: Grid?
+        let labels: [String]?
+        let marginMm: Double?
+        let marginVoxels: WholeNumber?
+        let marginShare: Double?
+        let grows: Bool?
+        let truncates: Bool?
+    }
+
+    struct Part: Decodable {
+        let packages: [String]
+        /// Values of the part's labels, as texts, and the program's values that they become.
+        let labels: [String: WholeNumber]?
+    }
+}

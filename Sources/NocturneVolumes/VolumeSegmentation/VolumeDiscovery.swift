@@ -1,0 +1,282 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// Finds the volumes in the inputs from names and headers, and gives the reason for every file that is not one.
+struct VolumeFinder: Sendable {
+    let models: [SegmentationModel]
+    let options: SegmentationOptions
+    let request: DiscoveryRequest
+    let files: InputFiles
+    let scope: ComputeScope
+    private let dicom: DICOMInputs
+    private let isExcluded: @Sendable (String) -> Bool
+
+    init(
+        _ models: [SegmentationModel],
+        _ options: SegmentationOptions,
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) {
+        (self.models, self.options, self.request, self.files, self.scope) = (models, options, request, files, scope)
+        dicom = DICOMInputs(request, files, scope: scope)
+        isExcluded = ReferenceComparison.excludedFromInputs(options, request.inputs)
+    }
+
+    var readsTIFF: Bool { models.contains { $0.settings.inputFormat == .tiff } }
+
+    // MARK: Claims
+
+    /// All channels of a case are one family, and so are all objects of a DICOM series.
+    func claim(_ file: FoundFile) -> FileClaim {
+        if isExcluded(file.path) { return .companion }
+        if isNamed(file) { return .member(family: ChannelCases.prefix(of: file).map { "case:" + $0 }) }
+        guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
+        // Files with the spacing of TIFFs are part of those.
+        if readsTIFF, isSpacing(file.path) { return .companion }
+        switch dicom.header(of: file) {
+        case .object(let shared):
+            let object = shared.wrappedValue
+            let label = LabelObject.Kind(sopClassUID: object.sopClassUID)
+            if let label { return .none(.discovered(.unknownFormat, Sentence(shown: label.skipReason))) }
+            return .member(family: "dicom:" + object.seriesKey)
+        case .fault(let error):
+            return error.code == .mediaDirectory ? .directory(of: dicom.listed(by: file)) : .member(family: nil)
+        case .notDICOM:
+            if isImageOfPair(file) { return .companion }
+            switch Self.problem(ofUnknown: file.path) {
+            case .setAside(let reason): return .none(reason)
+            case .refused: return .member(family: nil)
+            }
+        }
+    }
+
+    private func isSpacing(_ path: String) -> Bool {
+        path.hasSuffix(".json")
+            && [".", "_"].contains { end in
+                files.contains(beginning: path.dropLast(5) + end) {
+                    TIFFVolumes.isName($0) && TIFFSpacing.sideFile(of: $0) == path
+                }
+            }
+    }
+
+    func soughtWords() -> [String: SoughtWords] { dicom.soughtWords() }
+
+    /// Whether the file is a volume by its name.
+    private func isNamed(_ file: FoundFile) -> Bool {
+        FoundVolume.isNIfTIName(file.fileName) || readsTIFF && !file.isUnresponsive && TIFFVolumes.isName(file.fileName)
+    }
+
+    /// Every volume of some families, and every file that was expected to be one, in any order.
+    func volumes(of families: [[FoundFile]], _ patients: PatientFolders) throws -> [FoundVolume] {
+        var (named, others): ([FoundFile], [FoundFile]) = ([], [])
+        let channels = models.map(\.channelCount).max() ?? 1
+        for family in families {
+            if isNamed(family[0]) {
+                let siblings = ChannelCases.siblings(of: family, channels: channels)
+                named += siblings.isEmpty ? family : (family + siblings).sorted()
+            } else {
+                others += family
+            }
+        }
+        var volumes = try volumes(in: named)
+        let found = try dicom.series(of: others, rules: options.inputs.seriesRules)
+        let byPath = Dictionary(others.map { ($0.path, $0) }) { first, _ in first }
+        volumes += found.series.compactMap { FoundVolume($0, files: byPath, isAlone: dicom.hasOneSeries) }
+        volumes += found.rejected.map { FoundVolume(single: $0.file, FoundVolume.problem($0.reason, among: [])) }
+        volumes += found.notDICOM.map { FoundVolume(single: $0, Self.problem(ofUnknown: $0.path)) }
+        guard !patients.isEmpty else { return volumes }
+        return volumes.map { volume in
+            var volume = volume
+            volume.words = patients.words(of: volume.path)
+            return volume
+        }
+    }
+
+    /// The volumes in files that are volumes by their names.
+    private func volumes(in files: [FoundFile]) throws -> [FoundVolume] {
+        let tiffs = TIFFVolumes(scope: scope)
+        let found = Mutex([[FoundVolume]](repeating: [], count: files.count))
+        try scope.forEach(files.count) { index in
+            let isNIfTI = FoundVolume.isNIfTIName(files[index].fileName)
+            let volumes = isNIfTI ? niftiVolumes(files[index]) : [tiffs.volume(files[index], request)]
+            found.withLock { $0[index] = volumes }
+        }
+        request.trace.end()
+        return found.withLock { $0.flatMap(\.self) }
+    }
+
+    // MARK: NIfTI
+
+    /// The volume in a file, or each of several, or the reason why it cannot be read.
+    private func niftiVolumes(_ file: FoundFile) -> [FoundVolume] {
+        let path = file.path
+        func whole(_ volume: Result<VolumeFacts, Refusal>) -> FoundVolume {
+            FoundVolume(
+                key: "nifti:" + path,
+                name: FoundVolume.stem(file.fileName),
+                path: path,
+                files: [file],
+                volume: volume,
+                order: path
+            )
+        }
+        guard !file.isUnresponsive else {
+            return [whole(.failure(Refusal(problem: .refused(request.silent.reason(for: path)))))]
+        }
+        request.trace.willRead([path])
+        do throws(NIfTIError) {
+            // The rest of a header may be large: it is not kept.
+            let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
+                try NIfTIReader.readHeader(
+                    at: path,
+                    assumesOrientation: options.inputs.assumesOrientation,
+                    acceptsTimeSeries: true
+                )
+            }
+            var found = whole(.success(VolumeFacts(header)))
+            if header.dataPath != path { found.images = [file.neighbour(at: header.dataPath)] }
+            return header.time.map(found.timePoints) ?? [found]
+        } catch {
+            let reason = ItemReason.discovered(FaultCode(of: error), text: error.detail + FoundVolume.hint(error))
+            let isOtherKind = [.notThreeDimensional, .unsupportedDataType].contains(error.code)
+            return [whole(.failure(Refusal(problem: isOtherKind ? .setAside(reason) : .refused(reason))))]
+        }
+    }
+
+    // MARK: Other files
+
+    private static func problem(ofUnknown path: String) -> ItemProblem {
+        guard access(path, R_OK) == 0 else {
+            return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
+        }
+        guard FileSystem.size(path) != 0 else { return .setAside(.discovered(.emptyFile, "the file is empty")) }
+        let known = OtherFormat(ofFileAt: path).map { ": \($0.rawValue)" } ?? ""
+        return .setAside(.discovered(.unknownFormat, "neither DICOM nor NIfTI\(own: known)"))
+    }
+
+    /// Whether the file holds the voxels of a NIfTI pair whose header is an item.
+    private func isImageOfPair(_ file: FoundFile) -> Bool {
+        for (image, header) in [(".img.gz", ".hdr"), (".img", ".hdr")] where file.path.hasSuffix(image) {
+            let stem = String(file.path.dropLast(image.count))
+            return [header, header + ".gz"].contains { files.contains(stem + $0) && !isExcluded(stem + $0) }
+        }
+        return false
+    }
+}
+
+/// Makes an item of every volume for every model.
+final class VolumeDiscovery: InputClaims {
+    private let finder: VolumeFinder
+    private let seconds: Mutex<SecondImageFinder>
+
+    init(_ finder: VolumeFinder) {
+        self.finder = finder
+        seconds = Mutex(SecondImageFinder(finder.options, scope: finder.scope))
+    }
+
+    func claim(_ file: FoundFile) -> FileClaim { finder.claim(file) }
+
+    func soughtWords() -> [String: SoughtWords] { finder.soughtWords() }
+
+    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+        let (models, identifiers) = (finder.models, finder.request.identifiers)
+        let volumes = try finder.volumes(of: families, patients)
+        // Of all models, since their files have the same stamps.
+        let cases = models.map { model in
+            let suited =
+                finder.readsTIFF
+                ? volumes.map { $0.suited(to: model.settings.inputFormat, model: model.package.id) } : volumes
+            return ChannelCases(model: model.package).cases(suited)
+        }
+        let stamps = try FoundVolume.stamps(of: cases.flatMap(\.self), scope: finder.scope)
+        for (rank, own) in cases.enumerated() {
+            for found in own {
+                let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
+                let second = try seconds.withLock { try $0.find(for: found.inputName, item: found.name) }
+                var item = item(found, parts.joined(separator: "\n"), models[rank], (second, identifiers))
+                (item.rank, item.order) = (rank, found.order)
+                try items.add(item)
+            }
+        }
+    }
+
+    private func item(
+        _ found: FoundVolume,
+        _ stamp: String,
+        _ model: SegmentationModel,
+        _ beside: (second: SecondImageFinder.Found?, identifiers: IdentifierPolicy)
+    ) -> DiscoveredItem {
+        let (id, second, identifiers) = (model.package.id, beside.second, beside.identifiers)
+        let options = finder.options
+        let (name, names) = (found.inputName, found.names(identifiers))
+        let reference = ReferenceComparison.file(for: name, item: found.name, options)
+        var source = (try? found.volume.get()).map { found.source($0, model: id, identifiers) }
+        let optionText = options.fingerprintTexts(of: source).joined(separator: "\n")
+        let text = [
+            "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineIdentity, model.precision.rawValue,
+            optionText,
+            stamp + (reference.map { "\nreference \($0.stamp)" } ?? "")
+                + (second.map { "\nsecond image \($0.stamp)" } ?? ""),
+        ].joined(separator: "\n")
+        var item = DiscoveredItem(
+            key: found.key,
+            name: names.itemName(found.name, key: found.key),
+            model: id,
+            path: found.path,
+            fingerprint: ContentDigest.of(text),
+            inputs: (found.allFiles + (reference.map { [$0] } ?? []) + (second?.files ?? []))
+                .map { InputStamp($0.path) }
+        )
+        (item.words, item.suffix) = (found.words, found.suffix)
+        switch found.volume {
+        case .failure(let refusal): item.problem = refusal.problem
+        case .success(let facts):
+            let wanted = model.package.modalities
+            if let modality = facts.modality, !wanted.isEmpty, !wanted.contains(modality) {
+                let text: Sentence = "modality \(modality); \(own: id) takes \(wanted.joined(separator: ", "))"
+                item.problem = .setAside(.discovered(.notForModel, text))
+            } else if let source, !model.takesShape(of: source) {
+                item.problem = .setAside(FoundVolume.singleSlice(facts.geometry.shape))
+            }
+            source?.reference = reference?.path
+            source?.secondImage = second?.image
+            source?.setLabelsFingerprint(stamp, model, options)
+            if let source { item.record(source) }
+        }
+        return item
+    }
+}
+
+extension FoundVolume {
+    /// The volume as a model sees it that takes files of a format.
+    /// - Parameter model: its id.
+    fileprivate func suited(to format: VolumeSegmentationSettings.InputFormat, model: String) -> FoundVolume {
+        var other = self
+        switch format {
+        case .medical:
+            guard isTIFF else { return self }
+            let reason = ItemReason.discovered(.unknownFormat, "neither DICOM nor NIfTI")
+            (other.key, other.name) = (DiscoveredItem.fileKeyPrefix + path, files[0].fileName)
+            other.volume = .failure(Refusal(problem: .setAside(reason)))
+        case .tiff:
+            guard !isTIFF, !key.hasPrefix(DiscoveredItem.fileKeyPrefix) else { return self }
+            let reason = ItemReason.discovered(.notForModel, "\(own: model) takes TIFFs whose pages are slices")
+            other.volume = .failure(Refusal(problem: .setAside(reason)))
+        }
+        return other
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import NocturneBatch
+import NocturneCluster
+import NocturneJournal
+import NocturneOutput
+import NocturneSystem
+
+/// What `prom` prints: the state of a batch as metrics.
+struct BatchMetrics {
+    private let report: StatusReport
+    private let items: [JournalItem]
+    private let isActive: Bool
+
+    init(_ state: BatchState) {
+        (report, items, isActive) = (state.report, state.items, state.isActive)
+    }
+
+    var text: String {
+        var text = PrometheusText(common: [("output", report.output)])
+        addItems(&text)
+        addRun(&text)
+        if let shards = report.shards {
+            let states: [DividedBatch.Shard.State] = [.waiting, .running, .stopped, .finished, .lost]
+            text.add(
+                "nocturne_shards",
+                "Shards of the divided batch by state.",
+                by: "state",
+                states.map { state in (state.rawValue, Double(shards.count { $0.state == state })) }
+            )
+        }
+        return text.text
+    }
+
+    private func addItems(_ text: inout PrometheusText) {
+        let counts = report.counts
+        text.add(
+            "nocturne_items",
+            "Items of the batch by state.",
+            by: "state",
+            [
+                ("completed", counts.completed), ("failed", counts.failed), ("skipped", counts.skipped),
+                ("cancelled", counts.cancelled), ("quarantined", counts.quarantined),
+                ("not_reached", counts.notReached),
+            ].map { ($0.0, Double($0.1)) }
+        )
+        let codes = Dictionary(grouping: report.failures) { $0.code ?? "unknown" }.mapValues(\.count)
+        text.add(
+            "nocturne_items_not_completed",
+            "Failed, quarantined and cancelled items by the code of the reason.",
+            by: "code",
+            codes.sorted { $0.key < $1.key }.map { ($0.key, Double($0.value)) }
+        )
+        text.add("nocturne_items_active", "Items that are being processed.", Double(report.inFlight.count))
+        text.add(
+            "nocturne_last_item_end_timestamp_seconds",
+            "When an item last ended, in seconds since 1970.",
+            items.lazy.filter { $0.state != .started && $0.state != .pending }.compactMap(\.changed).max()
+                .flatMap(Self.seconds)
+        )
+    }
+
+    private func addRun(_ text: inout PrometheusText) {
+        text.add("nocturne_run_active", "Whether a run is active: 1 or 0.", isActive ? 1 : 0)
+        text.add("nocturne_run_waiting", "Whether the run waits, such as for free space: 1 or 0.", waiting)
+        guard let progress = report.progress else { return }
+        text.add("nocturne_run_elapsed_seconds", "Seconds since the run began.", progress.elapsedSeconds)
+        text.add("nocturne_run_remaining_seconds", "Seconds until the run probably ends.", progress.etaSeconds)
+        text.add("nocturne_run_queued_items", "Items that wait for their turn.", Double(progress.queued))
+        text.add(
+            "nocturne_run_items_per_second",
+            "Items that this run has completed, divided by its seconds.",
+            throughput(progress)
+        )
+        let memory = progress.memory
+        text.add(
+            "nocturne_memory_resident_bytes",
+            "Resident memory of the engine's process.",
+            memory.residentBytes.map(Double.init)
+        )
+        text.add("nocturne_memory_reserved_bytes", "Memory reserved for active items.", Double(memory.leasedBytes))
+        text.add("nocturne_memory_budget_bytes", "The memory budget of the run.", Double(memory.budgetBytes))
+        text.add(
+            "nocturne_memory_pressure",
+            "The level of memory pressure: 1 for the present one, 0 for others.",
+            by: "level",
+            ["normal", "warning", "critical"].map { ($0, $0 == memory.pressure ? 1 : 0) }
+        )
+    }
+
+    private var waiting: Double? { report.runningProcess == nil ? nil : report.waitingFor == nil ? 0 : 1 }
+
+    private func throughput(_ progress: RunProgress) -> Double? {
+        guard progress.elapsedSeconds > 0, let now = Self.seconds(progress.time) else { return nil }
+        let start = now - progress.elapsedSeconds
+        let completed = items.count {
+            $0.state == .completed && ($0.changed.flatMap(Self.seconds).map { $0 >= start } ?? false)
+        }
+        return Double(completed) / progress.elapsedSeconds
+    }
+
+    /// Seconds since 1970 of a timestamp.
+    private static func seconds(_ timestamp: String) -> Double? {
+        Date(timestamp: timestamp)?.timeIntervalSince1970
+    }
+}
+
+/// Metrics in Prometheus's text format, version 0.0.4.
+struct PrometheusText {
+    struct Sample {
+        let labels: [(name: String, value: String)]
+        let value: Double
+    }
+
+    private(set) var text = ""
+    /// Labels of every sample.
+    private let common: [(name: String, value: String)]
+
+    init(common: [(name: String, value: String)] = []) { self.common = common }
+
+    /// Adds a gauge with its samples; without samples it is left out.
+    /// - Parameter help: one line.
+    mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
+        guard !samples.isEmpty else { return }
+        text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) gauge\n"
+        for sample in samples {
+            let labels = (common + sample.labels).map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }
+            text += name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}")
+            text += " \(Self.number(sample.value))\n"
+        }
+    }
+
+    /// Adds a gauge with one value; nil leaves it out.
+    mutating func add(_ name: String, _ help: String, _ value: Double?) {
+        add(name, help, value.map { [Sample(labels: [], value: $0)] } ?? [])
+    }
+
+    /// Adds a gauge with one value for each value of a label.
+    mutating func add(_ name: String, _ help: String, by label: String, _ values: [(String, Double)]) {
+        add(name, help, values.map { Sample(labels: [(label, $0.0)], value: $0.1) })
+    }
+
+    private static func number(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var result = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+        if quotes { result = result.replacing("\"", with: "\\\"") }
+        return result
+    }
+}

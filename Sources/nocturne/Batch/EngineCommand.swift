@@ -1,0 +1,110 @@
+import ArgumentParser
+import Foundation
+import NocturneBatch
+import NocturneOutput
+import NocturneSupervisor
+
+/// A command that processes a batch in a child process, the engine.
+///
+/// The first process calls ``startEngine()``, the engine `run()`.
+protocol EngineCommand: AsyncParsableCommand {
+    /// Whether it processes a batch.
+    var needsEngine: Bool { get }
+    var folder: OutputFolder { get }
+    var resources: ResourceArguments { get }
+    var show: OutputArguments { get }
+    /// How the command continues a batch with changed options; nil for one that takes none.
+    var consent: ChangeConsent? { get }
+    /// Which items are tried again.
+    var retries: RetrySelection { get }
+    /// What the batch is described by in this run.
+    func description() async throws -> BatchDescription
+    /// Whether the engine reads standard input.
+    var keepsInput: Bool { get }
+    /// The exit code for that of the engine.
+    func exitCode(after code: NocturneExit) -> NocturneExit
+    /// Called once the last engine has ended by itself, before the process ends.
+    func engineEnded(with code: NocturneExit)
+    /// Reports errors that can be detected before an engine is started.
+    func check() throws
+}
+
+extension EngineCommand {
+    var needsEngine: Bool { true }
+    var keepsInput: Bool { false }
+    var consent: ChangeConsent? { nil }
+    var retries: RetrySelection { .none }
+    func description() async throws -> BatchDescription { try await ExistingBatch.continued(folder) }
+
+    func exitCode(after code: NocturneExit) -> NocturneExit { code == .unsuitableMachine ? .stoppedEarly : code }
+    func engineEnded(with code: NocturneExit) {}
+
+    /// Processes the batch in an engine. Returns when all items completed, or once a detached run has started.
+    /// - Throws: ``NocturneExit`` for all other outcomes, also when the user does not want to continue; the errors of ``check()``; `ValidationError` if a detached
+    ///   process would have to read standard input; `BatchError` when the engine cannot be started.
+    func startEngine() throws {
+        try check()
+        // Here, since an engine with far too little waits for threads before it can look.
+        try EngineProcess.checkAddressSpace(threads: resources.machine.width)
+        let isConfirmed = try confirmChanges()
+        if resources.schedule.detach { return try detach(isConfirmed: isConfirmed) }
+        let end = RunSupervision.run(
+            on: folder,
+            arguments: Program.arguments,
+            keepsInput: keepsInput,
+            isConfirmed: isConfirmed,
+            time: Program.time,
+            show: Terminal.printUrgently
+        )
+        switch end {
+        case .engineExited(let code):
+            guard let known = NocturneExit(rawValue: code) else {
+                Terminal.printUrgently("the engine exited with the unexpected code \(code)")
+                throw NocturneExit.internalError
+            }
+            engineEnded(with: known)
+            let code = exitCode(after: known)
+            if code != .allCompleted { throw code }
+        case .stopped(let signal):
+            engineEnded(with: NocturneExit(stoppedBy: signal))
+            throw NocturneExit(stoppedBy: signal)
+        case .engineHangs:
+            Terminal.printUrgently("once it has ended, continue with: nocturne resume \(folder.path)")
+            engineEnded(with: .stoppedEarly)
+            throw NocturneExit.stoppedEarly
+        case .failed: throw NocturneExit.internalError
+        }
+    }
+
+    /// Processes the batch in this process, the engine.
+    /// - Parameter change: sets what only this command asks for.
+    /// - Throws: ``NocturneExit`` unless all items completed; the errors of ``description()``.
+    func processBatch(_ change: (inout EngineProcess.Request) -> Void = { _ in }) async throws {
+        var request = EngineProcess.Request(
+            output: folder,
+            description: try await description(),
+            resources: resources,
+            show: show,
+            retries: retries
+        )
+        change(&request)
+        try await EngineProcess.run(request)
+    }
+
+    private func detach(isConfirmed: Bool) throws {
+        guard !keepsInput else {
+            throw ValidationError("--detach cannot read standard input: give --list a file")
+        }
+        switch try Detachment.start(folder, Program.arguments, isConfirmed: isConfirmed) {
+        case .started(let process, let log):
+            Terminal.printMessage(
+                "Process \(process) runs the batch; output goes to \(log); follow it with "
+                    + "`nocturne attach \(folder.path)`"
+            )
+        case .ended(let code, let text):
+            Terminal.printMessage(text.trimmingCharacters(in: .whitespacesAndNewlines))
+            let code = code.flatMap(NocturneExit.init(rawValue:)) ?? .internalError
+            if code != .allCompleted { throw code }
+        }
+    }
+}

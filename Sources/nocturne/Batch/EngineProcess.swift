@@ -1,0 +1,231 @@
+import ArgumentParser
+import CPosix
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneRecipes
+import NocturneReport
+import NocturneReview
+import NocturneSupervisor
+import NocturneSystem
+import Synchronization
+
+/// The engine process: runs the batch and prints the outcome.
+struct EngineProcess {
+    /// Everything a run needs, independent of the command.
+    struct Request {
+        var output: OutputFolder
+        var description: BatchDescription
+        var resources: ResourceArguments
+        var show: OutputArguments
+        var retries = RetrySelection.none
+        /// Whether the command line confirms changes that affect results.
+        var isChangeConfirmed = false
+        var failFast = false
+        /// Nothing is started that would probably not be finished at this time, in seconds since 1970; nil for no limit.
+        var deadline: Int?
+        /// Watches the input folders for new files; nil to process only the inputs present at the start.
+        var watch: FolderWatcher?
+    }
+
+    private let request: Request
+    private let handover: EngineHandover?
+    private let time = Program.time
+    private let control = RunControl()
+    private let progress: ProgressReporter
+    /// Nil when the user has given no command.
+    private let hooks: HookRunner?
+    private let signals: EngineSignals
+
+    /// Runs to the end and prints the outcome.
+    /// - Throws: ``NocturneExit`` unless all items completed.
+    static func run(_ request: Request) async throws {
+        cposix_limit_heap()
+        let handover = ProcessHandover.toEngine
+        if let file = request.show.trace {
+            try WrittenFile.check(absolutePath(file), beginning: RunTrace.beginning)
+        }
+        try armFaults(request.resources, isRestart: handover?.previousEnd != nil)
+        try await EngineProcess(request, handover).run()
+    }
+
+    /// - Throws: `BatchError` where `ulimit -v` leaves too little for the threads.
+    static func checkAddressSpace(threads: Int) throws {
+        guard let available = MemoryReading.take().addressSpaceAvailableBytes else { return }
+        let needed = ComputePool.addressSpace(width: threads)
+        guard available < needed else { return }
+        throw BatchError(
+            .threadsUnavailable,
+            path: "",
+            detail:
+                "the limit of the address space (ulimit -v) leaves \(ByteCount(available)), and \(threads) threads need "
+                + "\(ByteCount(needed)): raise the limit, or use fewer threads with --threads"
+        )
+    }
+
+    private static func armFaults(_ resources: ResourceArguments, isRestart: Bool) throws {
+        guard let specification = try resources.faultSpecification() else { return }
+        do {
+            try FaultInjection.arm(specification, isRestart: isRestart)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    private init(_ request: Request, _ handover: EngineHandover?) throws {
+        self.request = request
+        self.handover = handover
+        let commands = request.resources.attachments.hooks
+        let hooks = commands.isEmpty ? nil : try HookRunner(commands, request.output, note: Terminal.printMessage)
+        let begin = Once { Detachment.reportBeginning(handover) }
+        let progress = ProgressReporter(
+            path: request.output.events,
+            view: Terminal.view(json: request.show.json, quiet: request.show.quiet)
+        ) { event in
+            begin()
+            hooks?.handle(event)
+        }
+        self.hooks = hooks
+        self.progress = progress
+        signals = EngineSignals(
+            control: control,
+            time: time,
+            note: { text in Task { await progress.note(text) } },
+            leave: { signal, reason in
+                if let reason { Terminal.printUrgently(reason) }
+                EngineHandover.exit(NocturneExit(stoppedBy: signal).rawValue)
+            }
+        )
+    }
+
+    private func run() async throws {
+        let requests = ControlRequestListener(request.output, run: handover?.run ?? "") { [signals] in
+            signals.perform($0)
+        }
+        try signals.listen(ignoresHangUp: handover?.ignoresHangUp ?? false) { requests.look() }
+        let (recipes, loadedBytes) = try await models()
+        let engine = BatchEngine(
+            recipes: recipes,
+            options: try options(loadedBytes: loadedBytes),
+            control: control,
+            progress: progress
+        )
+        let start = time.monotonic
+        signals.batchBegins()
+        let outcome: BatchOutcome
+        do {
+            outcome = try await requests.listen(time: time) { try await engine.run() }
+        } catch {
+            await progress.close()
+            if let signal = signals.received { throw NocturneExit(stoppedBy: signal) }
+            throw error
+        }
+        let code = NocturneExit(
+            outcome.counts,
+            mode: outcome.mode,
+            signal: signals.received,
+            givenUp: outcome.givenUp,
+            incomplete: outcome.remarks?.incomplete ?? 0
+        )
+        writeTrace()
+        await hooks?.batchEnded(outcome.counts, code: code.rawValue)
+        try end(outcome, code, after: time.monotonic - start)
+    }
+
+    /// A trace that cannot be written changes nothing about the run.
+    private func writeTrace() {
+        guard let file = request.show.trace else { return }
+        do { try WrittenFile.writeTrace(of: request.output, to: absolutePath(file)) } catch {
+            Terminal.printError("\(error)")
+        }
+    }
+
+    /// The recipes with their models, and the memory that loading them took. Waits for models that were there when an engine
+    /// before this one had begun.
+    private func models() async throws -> (recipes: [any Recipe], loadedBytes: Int) {
+        let load = { [description = request.description, bytes = request.resources.machine.memory?.bytes] in
+            try LoadedModels.measuredRecipes(description, memoryBytes: bytes)
+        }
+        guard handover?.previousEnd != nil else { return try load() }
+        let patience = request.resources.schedule.stallLimit.seconds.map { Duration.seconds($0) } ?? .seconds(86_400)
+        return try await LoadedModels.awaitingPackages(
+            patience,
+            control,
+            time,
+            note: { await progress.note($0) },
+            load: load
+        )
+    }
+
+    private func options(loadedBytes: Int) throws -> BatchOptions {
+        var options = BatchOptions(
+            output: request.output,
+            description: request.description,
+            resources: ResourceLimits(
+                threads: request.resources.machine.width,
+                memoryBytes: request.resources.machine.memory?.bytes,
+                loadedBytes: loadedBytes
+            ),
+            rules: try rules(),
+            supervision: SupervisionState(
+                supervisor: handover?.run,
+                previousCrash: handover?.previousEnd,
+                lock: handover?.lockDescriptor
+            )
+        )
+        options.work = request.resources.attachments.work.map { absolutePath($0) }
+        let results = RecipeResults()
+        options.page = ReviewPage { results.reviewParts(of: $0) }
+        return options
+    }
+
+    private func rules() throws -> RunRules {
+        var rules = RunRules()
+        // A restart of the engine does not retry items that failed earlier in the same run.
+        if handover?.previousEnd == nil { rules.retries = request.retries }
+        rules.isChangeConfirmed = request.isChangeConfirmed || handover?.isConfirmed == true
+        rules.failFast = request.failFast
+        rules.deadline = request.deadline
+        rules.onFull = request.resources.schedule.onFull
+        rules.watch = request.watch
+        rules.referenceRanges = try request.resources.attachments.referenceRanges()
+        rules.hours = request.resources.schedule.hours
+        rules.stall = request.resources.schedule.stallPolicy { reason in
+            // By the exit code the supervisor knows the reason, and starts another engine.
+            Terminal.printUrgently(reason)
+            EngineHandover.exit(EngineEnd.stalledCode)
+        }
+        return rules
+    }
+
+    private func end(_ outcome: BatchOutcome, _ code: NocturneExit, after duration: Duration) throws {
+        if !request.show.quiet && !request.show.json {
+            Terminal.printMessage(
+                SummaryText.summary(
+                    outcome.counts,
+                    output: request.output,
+                    seconds: duration.inSeconds,
+                    remarks: outcome.remarks
+                )
+            )
+            if [.interrupted, .terminated, .stoppedEarly].contains(code) {
+                Terminal.printMessage("Continue with: nocturne resume \(request.output.path)")
+            }
+        }
+        if code != .allCompleted { throw code }
+    }
+}
+
+/// Runs its body at most once, even if called from several threads.
+final class Once: Sendable {
+    private let isDone = Atomic(false)
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func callAsFunction() {
+        if !isDone.exchange(true, ordering: .acquiringAndReleasing) { body() }
+    }
+}

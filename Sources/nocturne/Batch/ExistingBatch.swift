@@ -1,0 +1,111 @@
+import Foundation
+import NocturneBatch
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipes
+import NocturneReport
+import NocturneSupervisor
+import NocturneSystem
+
+/// An existing batch. Commands read journals only here.
+enum ExistingBatch {
+    /// The items and their parts.
+    struct Contents: Sendable {
+        let items: [JournalItem]
+        let parts: [Int64: [ItemPart]]
+        var counts: BatchCounts { BatchCounts(of: items) }
+    }
+
+    /// The description that the batch was started with, to be continued by this version of the program.
+    static func continued(_ output: OutputFolder) async throws -> BatchDescription {
+        var description = try await description(of: output)
+        description.version = Program.version
+        return description
+    }
+
+    /// The description that the batch was started with.
+    static func description(of output: OutputFolder) async throws -> BatchDescription {
+        try output.checkHoldsBatch()
+        let stored = try await output.reading { try await $0.value(of: .batchDescription) }
+        guard let description = stored else { throw BatchError.notDescribed(output) }
+        return description
+    }
+
+    /// What the folder's batch was started with; nil where it holds none, or its first run ended before it had recorded anything.
+    static func held(by output: OutputFolder) async throws -> BatchDescription? {
+        guard output.holdsBatch else { return nil }
+        return try await output.reading { try await $0.value(of: .batchDescription) }
+    }
+
+    /// The description recorded by an earlier engine of the same run, which crashed: input lists may have been
+    /// consumed, and files named by options may have changed. Nil for the first engine.
+    static func startedByThisRun(_ output: OutputFolder) async throws -> BatchDescription? {
+        guard let handover = ProcessHandover.toEngine, handover.previousEnd != nil, output.holdsBatch
+        else { return nil }
+        return try await output.reading { journal in
+            try await journal.value(of: .supervisor) == handover.run ? journal.value(of: .batchDescription) : nil
+        }
+    }
+
+    /// The inputs of completed items with a verdict of somebody that still counts, once each, as lists of inputs have them.
+    static func inputs(of output: OutputFolder, marked verdict: ReviewVerdict) async throws -> [String] {
+        try await output.reading { journal in
+            var seen: Set<String> = []
+            return try await ReviewedItems(in: output, marked: verdict).items(journal).map(\.path)
+                .filter { seen.insert($0).inserted }.map(InputList.line)
+        }
+    }
+
+    static func contents(of output: OutputFolder) async throws -> Contents {
+        try await output.reading { journal in
+            Contents(items: try await journal.items(), parts: try await journal.parts())
+        }
+    }
+
+    /// What there is to review.
+    struct ReviewState: Sendable {
+        /// Of reviewers, about results as they are now.
+        let marks: [ReviewMark]
+        /// The names of items with unusual values, the most unusual first.
+        let unusual: [String]
+    }
+
+    /// - Parameter isActive: whether a run is active; then no values are compared, which reads all statistics.
+    static func review(
+        of output: OutputFolder,
+        _ items: [JournalItem],
+        isActive: Bool
+    ) async throws -> ReviewState {
+        try await output.reading { journal in
+            let marks = try await journal.marks().current(for: items)
+            guard !isActive, let description = try await journal.value(of: .batchDescription) else {
+                return ReviewState(marks: marks, unusual: [])
+            }
+            var seen: Set<Int> = []
+            let unusual = try await journal.report(description).unusual.values
+            return ReviewState(
+                marks: marks,
+                unusual: unusual.filter { seen.insert($0.item).inserted }.map { items[$0.item].name }
+            )
+        }
+    }
+}
+
+extension BatchError {
+    /// For a folder whose first run ended before it had recorded anything.
+    static func notDescribed(_ output: OutputFolder) -> BatchError {
+        BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
+    }
+}
+
+extension BatchArguments {
+    /// The description that the engine before this one recorded, which may have read a list that can be read once; else that of
+    /// the options.
+    func description(continuing folder: OutputFolder) async throws -> BatchDescription {
+        if let started = try await ExistingBatch.startedByThisRun(folder) { return started }
+        let earlier = try await ExistingBatch.held(by: folder)
+        return try description(version: Program.version, continuing: earlier) { text in
+            if !ChangePreview.isThisProcess { Terminal.printMessage(text) }
+        }
+    }
+}

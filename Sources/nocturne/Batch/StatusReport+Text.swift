@@ -1,0 +1,160 @@
+import NocturneBatch
+import NocturneCluster
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipes
+import NocturneSystem
+
+/// What `status` prints for a person.
+extension StatusReport {
+    /// - Parameter listsParts: whether photos and detected objects are listed, in the order of ``parts``.
+    func text(_ folder: OutputFolder, _ state: LockState, listsParts: Bool) -> String {
+        var lines = shards.map { shardLines($0, folder) } ?? [run(state)]
+        lines += progress?.lines ?? []
+        lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
+        lines += failureLines
+        if listsParts { lines += partLines }
+        if !unusual.isEmpty {
+            let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
+            lines.append("\(unusual.count) items have values that are unusual in this batch: \(shown)")
+        }
+        if !verdicts.isEmpty {
+            let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+            lines.append("Marked by reviewers: \(text)")
+        }
+        let waiting = parts.count { $0.state == ItemPart.State.enriching.rawValue }
+        if waiting > 0 {
+            let texts = RecipeRegistry.all.objectTexts.joined(separator: " and ")
+            lines.append("\(waiting) objects wait for \(texts): nocturne enrich")
+        }
+        lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: isActive(state)))
+        return lines.joined(separator: "\n")
+    }
+
+    private func isActive(_ state: LockState) -> Bool {
+        state.isHeld || shards?.contains { $0.state == .running } ?? false
+    }
+
+    private func shardLines(_ shards: [Shard], _ folder: OutputFolder) -> [String] {
+        let states: [(DividedBatch.Shard.State, String)] = [
+            (.finished, "finished"), (.running, "running"), (.stopped, "stopped before the end"),
+            (.waiting, "not begun"), (.lost, "lost"),
+        ]
+        let counts = states.compactMap { state, text in
+            let count = shards.filter { $0.state == state }.count
+            return count == 0 ? nil : "\(count) \(text)"
+        }
+        var lines = ["Divided into \(shards.count) shards: \(counts.joined(separator: ", "))."]
+        let shown = shards.filter { [.running, .stopped, .lost].contains($0.state) }
+        lines += shown.prefix(20).map { shard in
+            let place = shard.host.map { " on \($0)" } ?? ""
+            let failures = shard.failed == 0 ? "" : ", \(shard.failed) failed"
+            return
+                "  shard \(shard.number): \(shard.state.rawValue)\(place), \(shard.ended) of \(shard.items) items"
+                + failures + (shard.progress?.remark ?? "") + shard.startsRemark
+        }
+        if shown.count > 20 { lines.append("  … and \(shown.count - 20) more") }
+        if shards.allSatisfy({ $0.state == .finished }) { lines.append("Use: nocturne merge \(folder.path)") }
+        return lines
+    }
+
+    private func run(_ state: LockState) -> String {
+        switch state {
+        case .free: "No run is active."
+        case .unknown(let code): "Cannot find out whether a run is active: \(errnoText(code))."
+        case .held(let holder):
+            (holder.map { "Process \($0.process.process) is running the batch" } ?? "A run is active")
+                + (inFlight.isEmpty || progress != nil ? "." : ": \(inFlight.joined(separator: ", "))")
+        }
+    }
+
+    // MARK: Items without a result
+
+    /// The largest number of items of one kind that are listed one by one.
+    private static let mostListed = 20
+
+    /// A line for each item, and for each kind of reason a line on what can be done; the most frequent kind first.
+    private var failureLines: [String] {
+        let groups = Dictionary(grouping: failures) { $0.code ?? "" }
+        return groups.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.flatMap { code, items in
+            let count = items.count == 1 ? "1 item" : "\(items.count) items"
+            let head = "\(code) (\(count)): \(items[0].remedy ?? "")"
+            let shown = items.prefix(Self.mostListed).map { "  \($0.state) \($0.item): \($0.reason ?? "")" }
+            let rest = items.count - shown.count
+            return [head] + shown + (rest > 0 ? ["  and \(rest) more, which --json and batch.json list"] : [])
+        }
+    }
+
+    // MARK: Photos and detected objects
+
+    /// One line for each photo, with the number of its objects in each state: the first twenty.
+    ///
+    /// The parts of one item follow each other.
+    private var partLines: [String] {
+        var items: [(name: String, parts: [Part])] = []
+        for part in parts {
+            if items.last?.name != part.item { items.append((part.item, [])) }
+            items[items.count - 1].parts.append(part)
+        }
+        let lines = items.prefix(Self.mostListed).map { "  \($0.name): \(Self.text(of: $0.parts))" }
+        return lines
+            + (items.count > Self.mostListed
+                ? ["  … and \(items.count - Self.mostListed) more, all of them with --json"] : [])
+    }
+
+    private static func text(of parts: [Part]) -> String {
+        // Why one has failed is listed with the failures.
+        guard parts[0].id != nil else { return parts[0].state }
+        let objects = parts.count == 1 ? "1 object" : "\(parts.count) objects"
+        let states = Dictionary(grouping: parts, by: \.state).sorted { $0.key < $1.key }
+        guard states.count > 1 else { return "\(objects) \(states[0].key)" }
+        return "\(objects): " + states.map { "\($0.value.count) \($0.key)" }.joined(separator: ", ")
+    }
+}
+
+extension StatusReport.Failure {
+    init(_ item: JournalItem) {
+        self.init(
+            item: item.name,
+            state: item.state.rawValue,
+            reason: item.reason?.text,
+            code: item.reason?.code.rawValue,
+            stage: item.reason?.stage,
+            remedy: item.reason.map { Remedies.remedy(for: $0.code) }
+        )
+    }
+}
+
+/// What an active run does, as lines of text.
+extension RunProgress {
+    var lines: [String] {
+        var head = "\(done) of \(total) items have ended"
+        if failed > 0 { head += ", \(failed) of them failed" }
+        head += "; \(queued) wait. " + Self.time(elapsedSeconds, etaSeconds)
+        let rows = items.map { item in
+            [
+                "  " + item.item, item.stage.rawValue, item.stage == .infer ? Self.percent(item.share) : "",
+                Self.time(item.elapsedSeconds, item.etaSeconds),
+            ]
+        }
+        let resident = memory.residentBytes.map { "\(ByteCount($0)) of " } ?? ""
+        let reserved = "\(ByteCount(memory.leasedBytes)) of it reserved for these items"
+        return [head] + (items.isEmpty ? [] : [Terminal.table(rows)])
+            + ["Memory: \(resident)\(ByteCount(memory.budgetBytes)), \(reserved); pressure: \(memory.pressure)."]
+    }
+
+    /// Behind the line of a shard.
+    var remark: String {
+        let active = items.prefix(2).map { item in
+            "\(item.item) (\(item.stage.rawValue)\(item.stage == .infer ? " " + Self.percent(item.share) : ""))"
+        }
+        let left = etaSeconds.map { ", about \(EventText.duration($0)) left" } ?? ""
+        return (active.isEmpty ? "" : ", at work on " + active.joined(separator: ", ")) + left
+    }
+
+    private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded(.down))) %" }
+
+    private static func time(_ elapsed: Double, _ left: Double?) -> String {
+        EventText.duration(elapsed) + " so far" + (left.map { ", about \(EventText.duration($0)) left" } ?? "")
+    }
+}

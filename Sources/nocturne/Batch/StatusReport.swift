@@ -1,0 +1,209 @@
+import NocturneBatch
+import NocturneCluster
+import NocturneCore
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipes
+import NocturneSystem
+
+/// What `status` prints.
+struct StatusReport: Encodable {
+    let disclaimer = Disclaimer.text
+    let output: String
+    @Nullable var runningProcess: Int?
+    /// What the run as a whole waits for, such as free disk space; null when it does not wait.
+    @Nullable var waitingFor: String?
+    let counts: BatchCounts
+    let inFlight: [String]
+    let failures: [Failure]
+    /// How many results reviewers have marked so, as a whole.
+    let verdicts: [String: Int]
+    /// Items with values that are unusual in the batch, the most unusual first; empty while a run is active.
+    let unusual: [String]
+    /// Detected instances in photos, one entry each; active photos and failed photos have one entry as a whole.
+    let parts: [Part]
+
+    /// What the active run does; null without one, and in its first seconds. Of divided batches see the shards.
+    @Nullable var progress: RunProgress?
+    /// Of a batch that is divided; null for others.
+    @Nullable var shards: [Shard]?
+
+    struct Shard: Codable, Sendable {
+        let number: Int
+        let state: DividedBatch.Shard.State
+        /// Of the active run; null where none is active.
+        @Nullable var host: String?
+        let items: Int
+        /// Items that have ended.
+        let ended: Int
+        let failed: Int
+        /// Predicted for the whole shard.
+        let seconds: Double
+        /// Starts of its tasks by Slurm; 0 elsewhere.
+        let starts: Int
+        /// Starts again after the task's time limit.
+        let timeLimits: Int
+        /// Starts again by Slurm: the task was preempted, or its machine failed.
+        let preemptions: Int
+        /// What the active run does; null without one.
+        @Nullable var progress: RunProgress?
+        private var startsText: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case number, state, host, items, ended, failed, seconds, starts, timeLimits, preemptions
+            case progress
+        }
+
+        /// Why it was started more than once; nil where it was not.
+        var startsRemark: String { startsText.map { "; \($0)" } ?? "" }
+
+        init(_ shard: DividedBatch.Shard) {
+            number = shard.plan.number
+            state = shard.state
+            _host = Nullable(wrappedValue: shard.host)
+            items = shard.counts.inputs
+            ended = shard.counts.inputs - shard.counts.notReached
+            failed = shard.counts.failed + shard.counts.quarantined
+            seconds = shard.plan.seconds
+            starts = shard.starts.starts
+            timeLimits = shard.starts.timeLimits
+            preemptions = shard.starts.preemptions
+            _progress = Nullable(wrappedValue: shard.progress)
+            startsText = shard.starts.text
+        }
+    }
+
+    struct Part: Encodable {
+        let item: String
+        /// Null for a photo as a whole: its instances are not known yet, it failed, or it has none.
+        @Nullable var id: Int?
+        @Nullable var kind: String?
+        /// processing, enriching, ready or failed.
+        let state: String
+        /// Path relative to the output folder; null unless it was written.
+        @Nullable var thumbnail: String?
+        @Nullable var reason: String?
+        /// What `nocturne enrich` has taken over, by the name of the field.
+        let texts: [String: String]
+        /// When the item's state last changed, UTC; null while it is active.
+        @Nullable var changed: String?
+    }
+
+    struct Failure: Encodable {
+        let item: String
+        let state: String
+        @Nullable var reason: String?
+        @Nullable var code: String?
+        @Nullable var stage: String?
+        @Nullable var remedy: String?
+    }
+
+    init(
+        _ folder: OutputFolder,
+        _ state: LockState,
+        _ contents: ExistingBatch.Contents,
+        _ review: ExistingBatch.ReviewState,
+        newestFirst: Bool,
+        isActive: Bool
+    ) {
+        let items = contents.items
+        let isRunning = isActive
+        _shards = Nullable(wrappedValue: nil)
+        _progress = Nullable(wrappedValue: folder.runProgress(of: state.holder))
+        output = folder.path
+        _runningProcess = Nullable(wrappedValue: (state.holder?.process.process).map(Int.init))
+        _waitingFor = Nullable(wrappedValue: state.holder?.waitingFor)
+        counts = contents.counts
+        inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
+        failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
+            Failure($0)
+        }
+        let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)
+        verdicts = wholes.mapValues { Set($0.map(\.item)).count }
+        unusual = review.unusual
+        parts = StatusReport.queue(items, newestFirst: newestFirst, isRunning: isRunning).flatMap {
+            StatusReport.entries(of: $0, contents.parts[$0.id] ?? [], isRunning: isRunning)
+        }
+    }
+
+    /// Items in order of discovery, or the newest first.
+    private static func queue(
+        _ items: [JournalItem],
+        newestFirst: Bool,
+        isRunning: Bool
+    ) -> any Sequence<JournalItem> {
+        guard newestFirst else { return items }
+        // Items in progress count as the newest; they have no recorded time.
+        func moment(_ item: JournalItem) -> String {
+            isRunning && item.state == .started ? "\u{10FFFF}" : item.changed ?? ""
+        }
+        return items.sorted { (moment($0), $1.id) > (moment($1), $0.id) }
+    }
+
+    /// The entries of the review queue for an item.
+    private static func entries(of item: JournalItem, _ parts: [ItemPart], isRunning: Bool) -> [Part] {
+        func whole(_ state: ItemPart.State) -> [Part] {
+            guard RecipeRegistry.all.isReviewEntry(item) else { return [] }
+            return [
+                Part(
+                    item: item.name,
+                    id: nil,
+                    kind: nil,
+                    state: state.rawValue,
+                    thumbnail: nil,
+                    reason: state == .failed ? item.reason?.text : nil,
+                    texts: [:],
+                    changed: state == .processing ? nil : item.changed
+                )
+            ]
+        }
+        switch item.state {
+        case .started: return isRunning ? whole(.processing) : []
+        case .failed, .quarantined, .cancelled: return whole(.failed)
+        case .pending, .skipped: return []
+        case .completed:
+            // A photo without detected instances is reviewed, too.
+            guard !parts.isEmpty else { return whole(.ready) }
+            return parts.map { part in
+                Part(
+                    item: item.name,
+                    id: part.id,
+                    kind: part.kind,
+                    state: part.state.rawValue,
+                    thumbnail: part.thumbnail.map { "\(item.name)/\($0)" },
+                    reason: part.reason,
+                    texts: Dictionary((part.texts ?? []).map { ($0.name, $0.value) }) { $1 },
+                    changed: item.changed
+                )
+            }
+        }
+    }
+}
+
+/// The state of a batch at one moment, whole or divided, as `status` and `prom` show it.
+struct BatchState {
+    let lock: LockState
+    let report: StatusReport
+    let items: [JournalItem]
+    /// Whether a run is active, on any shard.
+    let isActive: Bool
+
+    /// - Throws: `BatchError` for a folder without a batch; `JournalError`.
+    static func read(_ folder: OutputFolder, newestFirst: Bool = false) async throws -> BatchState {
+        let lock = BatchLock.state(of: folder)
+        let divided = try await DividedBatch.read(folder)
+        let contents: ExistingBatch.Contents
+        if let divided {
+            let (items, parts) = try await divided.contents()
+            contents = ExistingBatch.Contents(items: items, parts: parts)
+        } else {
+            contents = try await ExistingBatch.contents(of: folder)
+        }
+        let isActive = lock.isHeld || divided?.shards.contains { $0.state == .running } ?? false
+        // While shards are open, the journal of the batch lacks what they have done.
+        let review = try await ExistingBatch.review(of: folder, contents.items, isActive: isActive || divided != nil)
+        var report = StatusReport(folder, lock, contents, review, newestFirst: newestFirst, isActive: isActive)
+        report.shards = divided?.shards.map(StatusReport.Shard.init)
+        return BatchState(lock: lock, report: report, items: contents.items, isActive: isActive)
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import NocturneBatch
+import NocturneConcurrency
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneSystem
+
+// The options that commands have in common and that most people need.
+
+/// Compute threads.
+struct ThreadArguments: ParsableArguments {
+    @Option(
+        name: [.customShort("j"), .long],
+        help: "Compute threads. Default: one per core that the process may use.",
+        transform: ThreadCount.parse
+    )
+    var threads: ThreadCount?
+
+    /// Their number.
+    var width: Int { threads?.count ?? CoreAllowance.count() }
+}
+
+/// Memory and threads.
+struct MachineArguments: ParsableArguments {
+    @Option(help: "Memory budget, such as 8G. Default: 80 % of available memory.", transform: ByteCount.parse)
+    var memory: ByteCount?
+
+    @OptionGroup private var compute: ThreadArguments
+
+    /// Nil where they are not given.
+    var threads: ThreadCount? { compute.threads }
+    /// The number of compute threads.
+    var width: Int { compute.width }
+
+    /// What a plan calculates with.
+    var limits: ResourceLimits { ResourceLimits(threads: width, memoryBytes: memory?.bytes) }
+}
+
+/// How `run` and `resume` treat the items of a batch.
+struct AttemptArguments: ParsableArguments {
+    @Flag(help: "Show what would be done, or is left to be done, without processing or writing anything.")
+    var dryRun = false
+
+    @Flag(help: "Try failed, cancelled and quarantined items again.")
+    var retryFailed = false
+
+    @Flag(help: ArgumentHelp("Stop at the first item that fails.", visibility: .more))
+    var failFast = false
+
+    var retries: RetrySelection { retryFailed ? .all : .none }
+}
+
+/// How a command continues a batch with changed options.
+struct ChangeConsent {
+    /// Whether the command line confirms them; otherwise the user is asked, or the run is refused.
+    var isGiven: Bool
+    /// Whether the user may be asked.
+    var mayAsk: Bool
+}
+
+/// The option that confirms changes that affect results of a batch.
+struct ConsentArguments: ParsableArguments {
+    @Flag(help: "Continue without asking when results are made again or leave the batch.")
+    var yes = false
+
+    /// How `run` and `watch` continue a batch; nil where the list of inputs can be read only once, such as a pipe, and is left
+    /// to the engine.
+    func consent(list: String?) -> ChangeConsent? {
+        guard list.map({ FileSystem.kind($0) == .file }) ?? true else { return nil }
+        return ChangeConsent(isGiven: yes, mayAsk: !yes)
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneRecipes
+import NocturneSupervisor
+import NocturneSystem
+
+/// The findings of `doctor`, one line each.
+struct HealthReport: Encodable {
+    let schemaVersion = 1
+    let version: String
+    private(set) var findings: [HealthFinding] = []
+    /// The environment variables of the program that are set, by name.
+    let variables: [EnvironmentVariables.Variable]
+
+    /// Measures the machine.
+    /// - Parameters:
+    ///   - folder: the output folder.
+    ///   - model: a package to run one patch with.
+    init(version: String, folder: String, model: String?, time: any TimeSource) async throws {
+        self.version = version
+        let environment = EnvironmentHealth()
+        variables = environment.variables
+        let machine = MachineHealth(time: time)
+        findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
+        findings += engines()
+        findings += packages() + environment.findings
+        if let model { findings.append(try await patch(of: model)) }
+    }
+
+    var hasFault: Bool { findings.contains { $0.state == .fault } }
+
+    var text: String {
+        let marks: [HealthFinding.State: String] = [.ok: "ok", .warning: "warning", .fault: "FAULT"]
+        return Terminal.table(findings.map { [marks[$0.state] ?? "", $0.subject, $0.fact] })
+    }
+
+    private func processor() -> [HealthFinding] {
+        let count = CoreAllowance.count()
+        let precisions = InferencePrecision.allCases.filter(BuiltinEngine.precisions.contains).map(\.rawValue)
+        let instructions = InstructionSets.best(environment: ProcessInfo.processInfo.environment)
+        let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)
+        let facts = [
+            text.flatMap(MachineHealth.processorName) ?? "of unknown name",
+            "\(count) \(count == 1 ? "core" : "cores") for this process",
+            "instruction set \(instructions)",
+            "precisions \(precisions.joined(separator: ", "))",
+        ]
+        var findings = [
+            HealthFinding("nocturne", "\(version) on \(ProcessInfo.processInfo.operatingSystemVersionString)"),
+            HealthFinding("processor", facts.joined(separator: "; ")),
+        ]
+        if InstructionSets.multiplyBfloat16.contains(instructions) {
+            let fact = "there are products of bfloat16: --precision bfloat16 can be faster than float32, and is coarser"
+            findings.append(HealthFinding("precision", fact))
+        }
+        return findings
+    }
+
+    private func libraries() -> [HealthFinding] {
+        var versions = FormatLibraries.versions
+        var findings: [HealthFinding] = []
+        do {
+            versions.append(("SQLite", try Journal.libraryVersion()))
+        } catch {
+            findings.append(HealthFinding("SQLite", "\(error)", .fault))
+        }
+        let text = versions.map { "\($0.name) \($0.version)" }.joined(separator: ", ")
+        return findings + [HealthFinding("libraries", text)]
+    }
+
+    /// The engines that need additional software.
+    private func engines() -> [HealthFinding] {
+        InferenceEngines.all.kinds.filter(\.needsInstallation).map { kind in
+            do {
+                let engine = try kind.make(ProcessInfo.processInfo.environment)
+                return HealthFinding(kind.title, engine.facts)
+            } catch {
+                return HealthFinding(
+                    kind.title,
+                    "not installed; networks that the builtin engine runs do not need it"
+                )
+            }
+        }
+    }
+
+    /// Verifies the packages on the search path.
+    private func packages() -> [HealthFinding] {
+        LoadedModels.catalog.entries().map { entry in
+            switch entry.package {
+            case .success(let package): HealthFinding("model", "\(package.id) \(package.version)")
+            case .failure(let error): HealthFinding("model", "\(entry.folderName): \(error)", .warning)
+            }
+        }
+    }
+
+    private func patch(of model: String) async throws -> HealthFinding {
+        let package = try LoadedModels.package(model)
+        do {
+            let threads = CoreAllowance.count()
+            let report = try await CheckReport(package: package, threads: threads, repeats: 1)
+            return HealthFinding("one patch", package.id + "\n" + report.text)
+        } catch {
+            return HealthFinding("one patch", "\(package.id): \(error)", .fault)
+        }
+    }
+}
+
+/// What `doctor` finds out about the environment variables of the program.
+struct EnvironmentHealth {
+    let variables: [EnvironmentVariables.Variable]
+    private let environment: [String: String]
+
+    init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+        self.environment = environment
+        variables = EnvironmentVariables.variables(environment)
+    }
+
+    /// One for each variable that is set; none without any.
+    var findings: [HealthFinding] {
+        variables.map { variable in
+            if let meaning = variable.meaning {
+                return HealthFinding("variable", "\(variable.name)=\(environment[variable.name] ?? ""): \(meaning)")
+            }
+            let hint = variable.nearest.map { "; did you mean \($0)?" } ?? ""
+            return HealthFinding("variable", "\(variable.name) is not a known variable\(hint)", .warning)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import NocturneInference
+import NocturneRecipes
+import NocturneSystem
+
+/// What `models list --json` prints.
+struct ModelList: Encodable {
+    struct Model: Encodable {
+        let folder: String
+        /// Null, as are the other members, for a package that cannot be used.
+        @Nullable var id: String?
+        @Nullable var name: String?
+        @Nullable var version: String?
+        @Nullable var task: String?
+        @Nullable var licence: String?
+        @Nullable var digest: String?
+        /// The size of its files.
+        @Nullable var bytes: Int?
+        /// Why the package cannot be used; null for one that can.
+        @Nullable var error: String?
+    }
+
+    /// The folders in which packages are searched for.
+    let searchPath: [String]
+    let models: [Model]
+
+    init(_ catalog: ModelCatalog, _ entries: [ModelCatalog.Entry]) {
+        searchPath = catalog.searchPath
+        models = entries.map { entry in
+            switch entry.package {
+            case .success(let package):
+                Model(
+                    folder: entry.folder,
+                    id: package.id,
+                    name: package.name,
+                    version: package.version,
+                    task: package.task,
+                    licence: package.licence,
+                    digest: package.digest.hex,
+                    bytes: package.totalFileBytes,
+                    error: nil
+                )
+            case .failure(let error):
+                Model(
+                    folder: entry.folder,
+                    id: nil,
+                    name: nil,
+                    version: nil,
+                    task: nil,
+                    licence: nil,
+                    digest: nil,
+                    bytes: nil,
+                    error: "\(error)"
+                )
+            }
+        }
+    }
+}
+
+extension CheckReport {
+    /// The report as text.
+    var text: String {
+        var lines = ["\(model) \(version): files and digests are correct"]
+        for network in networks {
+            let shape = network.inputShape.map(String.init).joined(separator: "×")
+            lines += ["", "\(network.network), \(shape), \(threads) threads"]
+            var rows = [
+                [
+                    "engine", "precision", "instruction set", "largest diff", "RMS diff", "same class", "s/patch",
+                    "speed", "memory",
+                ]
+            ]
+            for row in network.rows {
+                rows.append([
+                    row.engine, row.precision.rawValue, row.instructionSet,
+                    String(format: "%.1e", row.maximumRelativeDifference),
+                    String(format: "%.1e", row.rmsRelativeDifference),
+                    // Rounded down, so that 100 % means all.
+                    String(format: "%.4f %%", (row.agreementPercent * 10_000).rounded(.down) / 10_000),
+                    String(format: "%.4f", row.secondsPerPatch), String(format: "%.2f×", row.speedRatio),
+                    "\(ByteCount(row.bytes))",
+                ])
+            }
+            lines.append(Terminal.table(rows))
+            for absence in network.absent {
+                let precision = absence.precision.map { " " + $0.rawValue } ?? ""
+                lines.append("not run: \(absence.engine)\(precision): \(absence.reason)")
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension NetworkProfile {
+    /// The profile as text: the peak, the steps in order, and the sums of kinds.
+    func text(of timings: NetworkBenchmark.Timings) -> String {
+        let patch = timings.patch.map(String.init).joined(separator: "×")
+        let best = String(format: "%.4f s", timings.bestSeconds)
+        let threads = peak.threads == 1 ? "1 thread" : "\(peak.threads) threads"
+        return [
+            "patch \(patch), \(timings.precision.rawValue) on \(timings.instructionSet), \(threads): \(best)",
+            "peak: \(peakRates), \(threads)",
+            "",
+            Self.table(
+                steps.map { ($0.figures, [$0.kind.description, $0.method ?? "-", $0.title]) },
+                headings: ["kind", "method", "step"]
+            ),
+            "",
+            Self.table(
+                kinds.map { ($0.figures, ["\($0.steps)", $0.kind.description]) } + [
+                    (total, ["\(steps.count)", "all"])
+                ],
+                headings: ["steps", "kind"]
+            ),
+            "",
+            "With other numbers of threads, if memory and caches were as fast for each as for \(threads):",
+            scalingTable,
+        ].joined(separator: "\n")
+    }
+
+    private var scalingTable: String {
+        let rows = scaling.map { row in
+            [
+                "\(row.threads)",
+                String(format: "%.4f", row.seconds),
+                String(format: "%.1f %%", 100 * row.efficiency),
+                String(format: "%.1f", row.gigabytesPerSecond),
+            ]
+        }
+        return Terminal.table([["threads", "s", "of their time computing", "GB/s"]] + rows)
+    }
+
+    private var peakRates: String {
+        var rates = [String(format: "%.1f GFLOP/s in float32 (\(peak.instructionSet))", peak.gigaflopsPerSecond)]
+        if let pairs = peak.bfloat16GigaflopsPerSecond {
+            rates.append(String(format: "%.1f GFLOP/s in bfloat16", pairs))
+        }
+        rates.append(String(format: "%.1f GB/s of copies", peak.gigabytesPerSecond))
+        return rates.joined(separator: ", ")
+    }
+
+    private static func table(_ rows: [(Figures, [String])], headings: [String]) -> String {
+        let numbers = ["ms", "time", "effective GFLOP/s", "real GFLOP/s", "of peak", "MB", "GB/s", "of peak"]
+        let rates: [[String]] = [numbers] + rows.map { cells(of: $0.0) }
+        let widths: [Int] = numbers.indices.map { column in rates.map { $0[column].count }.max() ?? 0 }
+        let words: [[String]] = [headings] + rows.map(\.1)
+        let lines: [[String]] = zip(rates, words).map { rates, words in
+            let aligned = zip(rates, widths).map { cell, width in
+                String(repeating: " ", count: width - cell.count) + cell
+            }
+            return aligned + words
+        }
+        return Terminal.table(lines)
+    }
+
+    private static func cells(of figures: Figures) -> [String] {
+        func rate(_ value: Double) -> String { figures.realOperations > 0 ? String(format: "%.1f", value) : "-" }
+        func share(_ value: Double?) -> String { value.map { String(format: "%.1f %%", 100 * $0) } ?? "-" }
+        return [
+            String(format: "%.3f", 1000 * figures.seconds), share(figures.timeShare),
+            rate(figures.effectiveGigaflopsPerSecond), rate(figures.realGigaflopsPerSecond),
+            share(figures.arithmeticShare), String(format: "%.2f", figures.bytes / 1e6),
+            String(format: "%.1f", figures.gigabytesPerSecond), share(figures.memoryShare),
+        ]
+    }
+}

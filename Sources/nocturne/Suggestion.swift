@@ -1,0 +1,61 @@
+import NocturneSystem
+
+/// What may have been meant by a command line that is not understood: by its words, as other tools use them.
+struct Suggestion {
+    /// Without the program's name.
+    private let arguments: [String]
+    private let commands: [String]
+
+    /// - Parameter commands: the names of all commands.
+    init(_ arguments: [String], commands: [String]) { (self.arguments, self.commands) = (arguments, commands) }
+
+    /// Options of other tools, and what they are called here. None of them is an option of this program.
+    private static let options = [
+        "--gpu": "--device cuda", "--cpu": "--device cpu", "--out": "--output", "--outdir": "--output",
+        "--out-dir": "--output", "--output-dir": "--output", "--output-folder": "--output", "--weights": "--model",
+        "--workers": "--threads", "--jobs": "--threads", "--cores": "--threads", "--ram": "--memory",
+        "--force": "--yes", "--overwrite": "--yes", "--half": "--precision bfloat16", "--fp16": "--precision bfloat16",
+        "--fast": "--step-size 0.75 or --precision bfloat16, or give --model a package for coarser voxels",
+        "--resume": "nocturne resume OUT", "--status": "nocturne status OUT", "-i": "the inputs without an option",
+        "--input": "the inputs without an option", "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
+    ]
+
+    /// First words of other tools, and the commands that do the same.
+    private static let words = [
+        "predict": "run", "infer": "run", "segment": "run", "start": "run", "process": "run", "continue": "resume",
+        "stop": "cancel", "view": "review", "show": "status", "list": "status", "check": "verify", "info": "inspect",
+        "delete": "forget", "remove": "forget", "rm": "forget", "test": "doctor", "estimate": "plan",
+    ]
+
+    /// The error where the first word, or the one after `help`, is not a command; nil where it is one.
+    var unknownCommand: String? {
+        let isHelp = arguments.first == "help"
+        guard let word = isHelp ? arguments.dropFirst().first : arguments.first, !word.hasPrefix("-"), word != "help",
+            !commands.contains(word)
+        else { return nil }
+        let meant = Self.words[word] ?? Spelling.nearest(to: word, among: commands)
+        let question = meant.map { " Did you mean 'nocturne \($0)'?" } ?? ""
+        return "Error: there is no command '\(word)'.\(question)\n  See 'nocturne --help' for all commands."
+    }
+
+    /// A message of the parser, with what is called otherwise here.
+    func explained(_ message: String) -> String {
+        let names = arguments.map { String($0.prefix { $0 != "=" }) }
+        if let option = names.first(where: { Self.options[$0] != nil }), let meaning = Self.options[option] {
+            // The nearest name by its letters has another meaning.
+            let first = message.prefix { $0 != "\n" }
+            let fact = first.firstRange(of: " Did you mean").map { first[..<$0.lowerBound] } ?? first
+            return fact + message.dropFirst(first.count) + "\nInstead of \(option) use: \(meaning)"
+        }
+        let isLong = { (name: String) in
+            name.hasPrefix("-") && !name.hasPrefix("--") && name.count > 3 && name.dropFirst().allSatisfy(\.isLetter)
+        }
+        if message.contains("Unknown option"), let name = names.first(where: isLong) {
+            return message + "\nLong options have two hyphens: -\(name)"
+        }
+        if message.contains("Missing expected argument '--output") {
+            return message + "\nName a folder for the results, such as --output results/"
+        }
+        return message
+    }
+}

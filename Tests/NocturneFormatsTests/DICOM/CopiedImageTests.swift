@@ -1,0 +1,56 @@
+import NocturneConcurrency
+import NocturneFormats
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("A slice that is there twice under two UIDs is used once")
+struct CopiedImageTests {
+    private func copy(of slice: TestSlice, number: Int) -> TestSlice {
+        var copy = slice
+        copy.instance = number
+        copy.instanceUID = "1.2.7.\(number)"
+        return copy
+    }
+
+    @Test("with the same pixels, with a note", arguments: [1, 3, 8])
+    func same(count: Int) throws {
+        var slices = TestSlice.stack(8)
+        slices += (0..<count).map { copy(of: slices[$0], number: 20 + $0) }
+        let series = try onlySeries(slices)
+        #expect(series.problem == nil && series.slices.count == 8)
+        #expect(series.notes.count == 1)
+        #expect(
+            series.notes.texts[0].contains(
+                "the same position and the same pixels under another SOPInstanceUID (0008,0018)"
+            )
+        )
+    }
+
+    @Test("but not with other pixels, or another slope")
+    func other() throws {
+        var slices = TestSlice.stack(8)
+        var copy = copy(of: slices[2], number: 20)
+        copy.cells[5] += 1
+        #expect(try onlySeries(slices + [copy]).problem?.code == .duplicateSlices)
+        copy = self.copy(of: slices[2], number: 20)
+        copy.slope = (2, 0)
+        slices.append(copy)
+        #expect(try onlySeries(slices).problem?.code == .duplicateSlices)
+    }
+
+    @Test("and not where phases have some equal slices")
+    func phases() throws {
+        var slices = TestSlice.stack(4)
+        slices[0].cells = Array(repeating: 0, count: TestSlice.ramp.count)
+        for k in 0..<4 {
+            var later = copy(of: slices[k], number: 20 + k)
+            if k > 0 { later.cells[7] += 1 }
+            slices.append(later)
+        }
+        try withScan(shuffledFiles(slices)) { scan in
+            #expect(scan.series.map(\.slices.count) == [4, 4])
+            #expect(scan.series.allSatisfy { $0.problem == nil })
+        }
+    }
+}

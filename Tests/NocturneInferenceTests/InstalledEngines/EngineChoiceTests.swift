@@ -1,0 +1,121 @@
+import Foundation
+import NocturneConcurrency
+import NocturneInference
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("The choice of an engine")
+struct EngineChoiceTests {
+    typealias B = ONNXBytes
+
+    private static let nowhere = [
+        "NOCTURNE_OPENVINO": "/nowhere/openvino", "NOCTURNE_ONNXRUNTIME": "/nowhere/onnxruntime",
+    ]
+
+    /// y = sinh(x), which the builtin engine has not got.
+    static func hyperbolicSine() -> Data {
+        B.model(
+            nodes: [B.node("Sinh", ["x"], ["y"])],
+            inputs: [B.value("x", dims: [1, 2, 3, 4])],
+            outputs: [B.value("y", dims: [1, 2, 3, 4])]
+        )
+    }
+
+    @Test("auto is builtin for what it has, wherever OpenVINO is")
+    func builtin() throws {
+        let paths = ["unet3d-plain", "conv2d"].map(ONNXFixtures.path)
+        func chosen(_ name: String, _ paths: [String]) throws -> String {
+            try InferenceEngines.all.engine(named: name, for: paths, environment: Self.nowhere).name
+        }
+        #expect(try chosen("auto", paths) == "builtin")
+        #expect(try chosen("builtin", paths) == "builtin")
+        for name in ["onnxruntime", "openvino"] {
+            let error = #expect(throws: EngineError.self) { try chosen(name, paths) }
+            #expect(error?.faultCode == FaultCode("engine", name) && error?.code == .unusableLibrary)
+        }
+        #expect(throws: ModelFormatError.self) { try chosen("auto", ["/nowhere.onnx"]) }
+    }
+
+    @Test("without OpenVINO, auto names the operators and the engine to get")
+    func lacking() throws {
+        try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](Self.hyperbolicSine()), to: "sinh.onnx")
+            let error = #expect(throws: EngineChoiceError.self) {
+                try InferenceEngines.all.engine(
+                    named: "auto",
+                    for: [ONNXFixtures.path("relu"), file.path],
+                    environment: Self.nowhere
+                )
+            }
+            let text = try #require(error?.description)
+            for word in [file.path, "Sinh", "openvino", "/nowhere/openvino", "/nowhere/onnxruntime"] {
+                #expect(text.contains(word))
+            }
+        }
+    }
+
+    @Test("auto takes what is installed for what builtin has not got", arguments: InstalledEngine.all)
+    func other(installed: InstalledEngine) throws {
+        var environment = InstalledEngine.environment
+        // The engines before it in the order of the registry.
+        if installed.engine.name == "openvino" { environment["NOCTURNE_ONNXRUNTIME"] = "/nowhere" }
+        try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](Self.hyperbolicSine()), to: "sinh.onnx")
+            let engine = try InferenceEngines.all.engine(named: "auto", for: [file.path], environment: environment)
+            #expect(engine.name == installed.engine.name)
+            let session = try engine.load(onnx: file.path, precision: .float32).makeSession(inputShapes: [:], width: 1)
+            let x = Tensor(shape: [1, 2, 3, 4], values: (0..<24).map { Float($0) / 5 - 2 })
+            let y = try #require(try session.run(["x": x], scope: .serial())["y"])
+            #expect(zip(x.values, y.values).allSatisfy { abs(sinh($0) - $1) < 1e-5 })
+        }
+    }
+}
+
+@Suite("The comparison of engines")
+struct EngineComparisonTests {
+    /// Values between -1 and 1.
+    static func patch(_ shape: [Int]) -> [Float] {
+        var random = SplitMix64(seed: 3)
+        return (0..<shape.reduce(1, *)).map { _ in Float(random.next() >> 40) / 8_388_608 - 1 }
+    }
+
+    @Test("takes builtin exact as the reference, and says what is not there")
+    func withoutOpenVINO() throws {
+        let report = try EngineComparison.run(
+            onnx: ONNXFixtures.path("unet3d-open-shape"),
+            shape: [1, 1, 16, 16, 16],
+            repeats: 1,
+            environment: ["NOCTURNE_OPENVINO": "/nowhere", "NOCTURNE_ONNXRUNTIME": "/nowhere"],
+            scope: .serial()
+        )
+        let first = try #require(report.rows.first)
+        #expect(first.engine == "builtin" && first.precision == .exact)
+        #expect(first.maximumRelativeDifference == 0 && first.rmsRelativeDifference == 0)
+        #expect(first.agreementPercent == 100 && first.speedRatio == 1)
+        #expect(report.absent.contains { $0.engine == "openvino" && $0.reason.contains("/nowhere") })
+        #expect(report.rows.allSatisfy { $0.secondsPerPatch > 0 && $0.engine == "builtin" })
+    }
+
+    @Test("measures the installed engines against it")
+    func installed() throws {
+        let report = try EngineComparison.run(
+            onnx: ONNXFixtures.path("unet3d-open-shape"),
+            shape: [1, 1, 32, 32, 32],
+            repeats: 1,
+            environment: InstalledEngine.environment,
+            scope: .serial()
+        )
+        for engine in InstalledEngine.all.map(\.engine) {
+            let row = try #require(report.rows.first { $0.engine == engine.name && $0.precision == .float32 })
+            #expect(row.rmsRelativeDifference > 0 && row.rmsRelativeDifference < 1e-5)
+            #expect(row.agreementPercent > 99.9)
+            let coarse = report.rows.first { $0.engine == engine.name && $0.precision == .bfloat16 }
+            #expect((coarse != nil) == engine.precisions.contains(.bfloat16))
+            if let coarse {
+                #expect(coarse.rmsRelativeDifference > row.rmsRelativeDifference)
+                #expect(coarse.rmsRelativeDifference < 0.05)
+            }
+        }
+    }
+}

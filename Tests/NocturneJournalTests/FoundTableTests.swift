@@ -1,0 +1,92 @@
+import NocturneJournal
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Items that were found")
+struct FoundTableTests {
+    private func item(_ name: String, rank: Int = 0, order: String = "") -> DiscoveredItem {
+        var item = DiscoveredItem(
+            key: "k:" + name,
+            name: name,
+            model: "m",
+            path: "/in/" + name,
+            fingerprint: .of(name),
+            inputs: [
+                InputStamp(path: "/in/" + name, state: .init(size: 3, seconds: 5, nanoseconds: 7), touchedSeconds: 9),
+                InputStamp(path: "/in/" + name + "/é.dcm", state: nil),
+                InputStamp(path: "/elsewhere", state: .init(size: .max, seconds: -1, nanoseconds: 0)),
+            ]
+        )
+        (item.rank, item.order, item.words) = (rank, order, ["doe", "jane"])
+        return item
+    }
+
+    @Test("come back as they were, in the order of ranks, orders and finding")
+    func order() throws {
+        let table = try FoundTable()
+        var refused = item("d", rank: 1)
+        refused.problem = .refused(ItemReason(FaultCode("test", "reason"), "why", stage: "discover"))
+        let items = [item("c", rank: 1), item("b", order: "2"), item("a", order: "10"), refused]
+        try table.add(items)
+        #expect(try table.items() == [items[2], items[1], items[0], refused])
+        #expect(try table.count() == 4 && table.contains(path: "/in/a") && !table.contains(path: "/in/x"))
+        try table.removeAll { $0.name != "a" }
+        #expect(try table.items() == [items[2]])
+        try table.begin()
+        #expect(try table.isEmpty())
+    }
+
+    @Test(
+        "Those to be processed alone are read first, then the others in order, in portions of any size",
+        arguments: 1...5
+    )
+    func pending(limit: Int) async throws {
+        let journal = try await Journal.temporary()
+        try journal.found.begin()
+        let items = ["a", "b", "c", "d", "e"].map { item($0) }
+        try journal.found.add(items)
+        try journal.found.merge(objectionCode: FaultCode("test", "reason")) { $0[0] }
+        try journal.found.order()
+        let candidates = try journal.found.candidates(after: 0)
+        #expect(candidates.map(\.item) == items && candidates.allSatisfy { $0.before == nil })
+        let actions = candidates.map { candidate in
+            var action = CandidateAction(place: candidate.place)
+            action.entry = JournalEntry(candidate.item, name: candidate.item.name, state: .pending)
+            action.isProcessed = candidate.item.name != "b"
+            action.isAlone = ["c", "e"].contains(candidate.item.name)
+            return action
+        }
+        try await journal.perform(actions, at: "now")
+        #expect(try await journal.beginWork() == 4)
+        var read: [PendingItem] = []
+        while true {
+            let portion = try await journal.pending(after: read.last, limit: limit)
+            read += portion
+            if portion.count < limit { break }
+        }
+        #expect(read.map(\.name) == ["c", "e", "a", "d"] && read.map(\.isAlone) == [true, true, false, false])
+        let found = try await journal.discovered(read.map(\.id))
+        #expect(found[read[0].id]?.inputs == items[2].inputs)
+        #expect(try await journal.pendingNames(among: ["a", "b", "e"]) == ["a", "e"])
+        #expect(try await journal.pendingNames(among: ["a", "d", "e"], after: read[2]) == ["d"])
+        // The second search finds them with what the journal knows.
+        try journal.found.begin()
+        try journal.found.add(Array(items.dropFirst()))
+        try journal.found.merge(objectionCode: FaultCode("test", "reason")) { $0[0] }
+        try journal.found.order()
+        #expect(try journal.found.candidates(after: 0).compactMap(\.before?.name) == ["b", "c", "d", "e"])
+        #expect(try await journal.absentCount() == 1)
+        await journal.close()
+    }
+
+    @Test("Rows come back in the order of their keys, and of adding")
+    func temporaryRows() throws {
+        let rows = try TemporaryRows()
+        try rows.add((0..<100).map { (key: "\($0 % 10)", bytes: [UInt8($0)]) })
+        var all: [UInt8] = []
+        try rows.forEach { all += $0 }
+        #expect(all == (0..<10).flatMap { key in (0..<10).map { UInt8(10 * $0 + key) } })
+        #expect(try rows.rows(of: "3") == (0..<10).map { [UInt8(10 * $0 + 3)] } && rows.rows(of: "x").isEmpty)
+    }
+}

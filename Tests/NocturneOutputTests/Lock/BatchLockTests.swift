@@ -1,0 +1,96 @@
+import Foundation
+import NocturneConcurrency
+import NocturneOutput
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("The lock of an output folder")
+struct BatchLockTests {
+    private let folder: TemporaryFolder
+    private let output: OutputFolder
+
+    init() throws {
+        folder = try TemporaryFolder("lock")
+        output = OutputFolder(folder("out").path)
+        try output.create()
+    }
+
+    @Test("says who holds it, for which run, and what the run waits for")
+    func holder() throws {
+        #expect(BatchLock.state(of: output) == .free)
+        let lock = try BatchLock(output, run: "run 1")
+        let own = LockHolder(process: .current(), run: "run 1")
+        #expect(BatchLock.state(of: output) == .held(own))
+        lock.say(String(repeating: "room ", count: 50))
+        lock.say("room")
+        #expect(BatchLock.state(of: output).holder?.waitingFor == "room")
+        lock.say(nil)
+        #expect(BatchLock.state(of: output) == .held(own))
+        #expect(throws: BatchError.self) { try BatchLock(output) }
+    }
+
+    @Test("that is taken is waited for, for a bounded time that the clock tells")
+    func patience() async throws {
+        let lock = try BatchLock(output)
+        let time = ManualTime(advancesItself: true)
+        let pool = try BlockingPool(width: 1)
+        defer { pool.shutdown() }
+        await #expect { try await BatchLock.acquire(output, waiting: LockWaiting(pool: pool, time: time)) } throws: {
+            ($0 as? BatchError)?.code == .outputInUse && "\($0)".contains("\(getpid())")
+        }
+        #expect(time.monotonic == .seconds(1))
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("that is released meanwhile is taken")
+    func released() async throws {
+        var lock: BatchLock? = try BatchLock(output)
+        let time = ManualTime()
+        let pool = try BlockingPool(width: 1)
+        defer { pool.shutdown() }
+        async let next = BatchLock.acquire(output, waiting: LockWaiting(pool: pool, time: time))
+        #expect(await until { time.sleeperCount == 1 })
+        lock = nil
+        time.advance(by: .milliseconds(50))
+        let taken = try await next
+        #expect(lock == nil && BatchLock.state(of: output).isHeld)
+        withExtendedLifetime(taken) {}
+    }
+
+    @Test(
+        "that the file system does not have is not another run",
+        arguments: [ENOLCK, EOPNOTSUPP, ENOSYS, EINVAL]
+    )
+    func unsupported(code: Int32) throws {
+        #expect { try BatchLock.descriptor(output, nil, { _, _ in code }) } throws: {
+            guard let error = $0 as? BatchError else { return false }
+            return error.code == .outputUnwritable && error.systemCode == code && "\(error)".contains("file locks")
+        }
+        #expect(BatchLock.state(of: output, { _, _ in code }) == .unknown(code))
+        #expect(try BatchLock.descriptor(output, nil, { _, _ in EWOULDBLOCK }) == nil)
+    }
+
+    @Test("that was handed over is used, unless it is another file")
+    func handedOver() throws {
+        let lock = try BatchLock(output, run: "run")
+        let copy = dup(lock.handOn())
+        let taken = try BatchLock(output, handedOn: copy, run: "run")
+        #expect(fcntl(copy, F_GETFD) == FD_CLOEXEC)
+        withExtendedLifetime(taken) {}
+        let other = open("/dev/null", O_RDONLY)
+        defer { close(other) }
+        #expect(throws: BatchError.self) { try BatchLock(output, handedOn: other) }
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("in whose place a pipe or a link lies is not followed")
+    func hostile() throws {
+        #expect(mkfifo(output.lock, 0o600) == 0)
+        #expect(!BatchLock.state(of: output).isHeld)
+        FileSystem.remove(output.lock)
+        #expect(symlink("/dev/zero", output.lock) == 0)
+        #expect(!BatchLock.state(of: output).isHeld)
+        #expect(throws: BatchError.self) { try BatchLock(output) }
+    }
+}

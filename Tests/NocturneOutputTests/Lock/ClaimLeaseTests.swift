@@ -1,0 +1,38 @@
+import NocturneOutput
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("How long a claim can be relied on")
+struct ClaimLeaseTests {
+    @Test("It is shorter than other machines wait, whatever happens between two signs of life")
+    func durations() {
+        let twoBeats = ClaimStateMachine.beat * 2
+        #expect(ClaimLease.duration + twoBeats < ClaimStateMachine.patience)
+    }
+
+    @Test("It counts from before the last sign of life, which may have taken long")
+    func countsFromBefore() {
+        let time = ManualTime()
+        let lease = ClaimLease(time: time)
+        #expect(lease.state == .valid)
+        time.advance(by: .seconds(39))
+        let isHeld = lease.renew {
+            time.advance(by: .seconds(30))
+            return true
+        }
+        #expect(isHeld && lease.state == .valid)
+        time.advance(by: .seconds(9))
+        #expect(lease.state == .valid)
+        time.advance(by: .seconds(1))
+        #expect(lease.state == .stale)
+        #expect(lease.renew { true } && lease.state == .valid)
+    }
+
+    @Test("Once lost it stays lost")
+    func lost() {
+        let lease = ClaimLease(time: ManualTime())
+        #expect(!lease.renew { false } && lease.state == .lost)
+        #expect(!lease.renew { true } && lease.state == .lost)
+    }
+}

@@ -1,0 +1,82 @@
+import NocturneJournal
+import NocturneOutput
+import Testing
+
+@Suite("What other tools have read on objects")
+struct ObjectTextTests {
+    private let fields = ["title", "author"]
+
+    private func item(_ name: String, _ id: Int64) -> JournalItem {
+        JournalItem(
+            id: id,
+            key: name,
+            name: name,
+            path: "/in/\(name).jpg",
+            fingerprint: "f\(id)",
+            state: .completed
+        )
+    }
+
+    private func part(_ id: Int, _ state: ItemPart.State = .enriching) -> ItemPart {
+        ItemPart(id: id, kind: "book", state: state, thumbnail: "thumbnails/\(id).jpg")
+    }
+
+    @Test("A table in any column order, separator and quoting is read; rows that are not filled in are left out")
+    func reading() throws {
+        let commas = "author,item,object,title,page\n\"Mann, Thomas\",shelf,2,Der Zauberberg,3\n,shelf,3, ,\n"
+        let tabs = "\u{FEFF}Item\tObject\tTitle\tAuthor\r\nshelf\t2\t Der Zauberberg \tMann, Thomas\r\n"
+        for text in [commas, tabs] {
+            let rows = try ObjectTextTable(Array(text.utf8), fields: fields).rows
+            #expect(rows.count == 1 && rows[0].item == "shelf" && rows[0].object == 2)
+            #expect(
+                rows[0].fields == [
+                    .init(name: "title", value: "Der Zauberberg"), .init(name: "author", value: "Mann, Thomas"),
+                ]
+            )
+        }
+        let faults = [
+            "", "item,object,title\na,1,b\n", "item,object,title,author\na,0,b,c\n",
+            "item,object,title,author\na,x,b,c\n",
+            "item,object,title,author\na,1,\"b\nc\",d\n", "item,object,title,author\na,1,\"b\n",
+            "item,object,title,author\na,1,\(String(repeating: "b", count: 1001)),c\n",
+        ]
+        for text in faults {
+            #expect(throws: (any Error).self) { try ObjectTextTable(Array(text.utf8), fields: fields) }
+        }
+        let latin = Array("item,object,title,author\na,1,".utf8) + [0xE4]
+        #expect(throws: (any Error).self) { try ObjectTextTable(latin, fields: fields) }
+    }
+
+    @Test("The table of a batch, filled in, gives the texts; unknown objects are named and the rest still waits")
+    func taking() throws {
+        let items = [item("a", 1), item("b", 2)]
+        let parts: [Int64: [ItemPart]] = [1: [part(1), part(2, .failed)], 2: [part(1)]]
+        var lines = ObjectTextTable.lines(items, parts, fields: fields)
+        #expect(
+            lines == [
+                "item,object,class,state,thumbnail,title,author", "a,1,book,enriching,a/thumbnails/1.jpg,,",
+                "a,2,book,failed,a/thumbnails/2.jpg,,", "b,1,book,enriching,b/thumbnails/1.jpg,,",
+            ]
+        )
+        lines[1] = "a,1,book,enriching,a/thumbnails/1.jpg,Emma,Jane Austen"
+        lines += ["a,7,book,ready,,Emma,", "c,1,book,ready,,Emma,"]
+        let table = try ObjectTextTable(Array(lines.joined(separator: "\n").utf8), fields: fields)
+        let taken = ObjectTextImport([table], items: items, parts: parts)
+        let emma: [ObjectText.Field] = [
+            .init(name: "title", value: "Emma"), .init(name: "author", value: "Jane Austen"),
+        ]
+        #expect(taken.texts == [ObjectText(item: "a", fingerprint: "f1", object: 1, fields: emma)])
+        #expect(
+            taken.summary
+                == "1 objects have texts from the tables; 1 still wait for them. "
+                + "Left out: 2 rows about objects that this batch does not have, such as a 7."
+        )
+        let ready = part(1).with(taken.texts[0])
+        #expect(ready.state == .ready && ready.texts == emma)
+        #expect(part(2, .failed).with(taken.texts[0]).state == .failed)
+        // A result that has changed since loses its texts.
+        var changed = items[0]
+        changed.fingerprint = "g"
+        #expect(taken.texts.current(for: [changed]).isEmpty)
+    }
+}

@@ -1,0 +1,71 @@
+import NocturneJournal
+import NocturneOutput
+import NocturneReport
+import NocturneSystem
+import Testing
+
+@Suite("Two batches side by side")
+struct BatchComparisonTests {
+    private func item(
+        _ id: Int64,
+        _ path: String,
+        model: String = "m",
+        _ state: ItemState = .completed
+    ) -> JournalItem {
+        var item = JournalItem(
+            id: id,
+            key: path,
+            name: "\(path)-\(id)",
+            path: path,
+            fingerprint: "",
+            state: state
+        )
+        item.model = model
+        return item
+    }
+
+    private func batch(_ items: [JournalItem], _ volumes: [Int64: Double?] = [:]) -> BatchContents {
+        BatchContents(
+            output: OutputFolder("/out"),
+            items: items,
+            statistics: volumes.mapValues { [Statistic(label: "liver", measure: "volume", value: $0, unit: "mm3")] },
+            models: []
+        )
+    }
+
+    @Test("pairs items by input, whatever the model where there is only one, else by input and model")
+    func pairs() {
+        let first = batch([item(1, "a", model: "v1"), item(2, "b", model: "x"), item(3, "b", model: "y"), item(4, "c")])
+        let second = batch([item(7, "b", model: "y"), item(8, "a", model: "v2"), item(9, "d"), item(10, "e", .skipped)])
+        let comparison = BatchComparison(first, second)
+        #expect(comparison.pairs.map { [$0.first.id, $0.second.id] } == [[1, 8], [3, 7]])
+        #expect(comparison.onlyFirst == ["b-2", "c-4"] && comparison.onlySecond == ["d-9"])
+    }
+
+    @Test("tells which items ended otherwise")
+    func states() {
+        let comparison = BatchComparison(
+            batch([item(1, "a", .failed), item(2, "b")]),
+            batch([item(1, "a"), item(2, "b")])
+        )
+        #expect(comparison.changedStates.map(\.name) == ["a-1"])
+        #expect(comparison.pairs.filter(\.areCompleted).count == 1)
+    }
+
+    @Test("summarizes how measures differ; what is not measured does not count")
+    func changes() {
+        let items = (1...4).map { item(Int64($0), "v\($0)") }
+        let comparison = BatchComparison(
+            batch(items, [1: 100, 2: 100, 3: 100, 4: nil]),
+            batch(items, [1: 101, 2: 100, 3: 70, 4: 5])
+        )
+        let rows = comparison.pairs.flatMap(comparison.rows)
+        #expect(rows.map(\.value) == [1, 0, -30, nil])
+        let changes = BatchComparison.changes(rows)
+        #expect(changes.count == 1)
+        let change = changes[0]
+        #expect(change.items == 3 && change.medianDifference == 0 && change.meanDifference == -9.666667)
+        #expect(change.largestDifference == -30 && change.largestItem == "v3-3")
+        #expect(BatchComparison.changes(rows.filter { $0.value == 0 }).isEmpty)
+    }
+}

@@ -1,0 +1,98 @@
+import NocturneJournal
+import NocturneOutput
+import NocturneReport
+import NocturneSystem
+import Testing
+
+@Suite("The history of several batches")
+struct BatchHistoryTests {
+    private func item(_ name: String, _ id: Int64, _ changed: String, _ state: ItemState = .completed) -> JournalItem {
+        var item = JournalItem(
+            id: id,
+            key: name,
+            name: name,
+            path: "/in/\(name).tif.gz",
+            fingerprint: "f\(id)",
+            state: state
+        )
+        (item.changed, item.model) = (changed, "skin")
+        return item
+    }
+
+    private func batch(_ name: String, _ items: [JournalItem], _ values: [Int64: Double]) -> BatchHistory.Batch {
+        let statistics = values.mapValues { value in
+            [
+                Statistic(label: "mel", measure: "probability", value: value, unit: "1"),
+                Statistic(label: "nv", measure: "probability", value: 1 - value, unit: "1"),
+                Statistic(label: "nv", measure: "elapsed", value: 3, unit: "s"),
+            ]
+        }
+        let contents = BatchContents(
+            output: OutputFolder("/out/" + name),
+            items: items,
+            statistics: statistics,
+            models: []
+        )
+        return (name, contents)
+    }
+
+    @Test("Items are in the order of their dates, and each is compared with the one of its subject before")
+    func order() throws {
+        let subjects = try SubjectTable(
+            Array("Image_ID;Patient;Date;x\na.tif.gz;P1;2026-03-01;\nb;P1;20250110;\n\"c\";P2;2025-06-01;\n".utf8)
+        )
+        let batches = [
+            batch(
+                "one",
+                [item("a", 1, "2026-11-24T10:00:00Z"), item("c", 2, "2026-11-24T09:00:00Z")],
+                [1: 0.75, 2: 0.5]
+            ),
+            batch(
+                "two",
+                [item("b", 1, "2026-11-24T11:00:00Z"), item("d", 2, "2026-11-24T08:00:00Z", .failed)],
+                [1: 0.25]
+            ),
+        ]
+        let history = BatchHistory(batches, subjects: subjects, only: nil)
+        #expect(history.entries.map(\.item) == ["b", "c", "a", "d"])
+        #expect(history.entries.map(\.subject) == ["P1", "P2", "P1", nil])
+        #expect(history.entries.map(\.date) == ["20250110", "2025-06-01", "2026-03-01", "2026-11-24T08:00:00Z"])
+        #expect(history.entries.map(\.result) == ["nv 75 %", "mel 50 %", "mel 75 %", ""])
+        #expect(history.entries[0].measures.map(\.previous) == [nil, nil])
+        #expect(history.entries[2].measures.map(\.previous) == [0.25, 0.75])
+        #expect(history.entries[2].measures.map(\.change) == [0.5, -0.5])
+        #expect(
+            history.courses.map(\.values) == [[0.25, 0.75], [0.75, 0.25]]
+                && history.courses.map(\.change) == [0.5, -0.5] && history.courses.allSatisfy { $0.subject == "P1" }
+        )
+        let lines = history.table.split(separator: "\n")
+        #expect(lines.count == 1 + 6 + 1)
+        #expect(lines[5].hasPrefix("2026-03-01,P1,one,a,completed,skin,mel,probability,1,0.75,0.25,0.5,"))
+        #expect(lines[7].hasPrefix("2026-11-24T08:00:00Z,,two,d,failed,skin,,,,,,,"))
+        let only = BatchHistory(batches, subjects: subjects, only: "P2")
+        #expect(only.entries.map(\.item) == ["c"] && only.courses.isEmpty)
+    }
+
+    @Test("What an item's result is called")
+    func results() {
+        func row(_ label: String, _ measure: String, _ value: Double?) -> Statistic {
+            Statistic(label: label, measure: measure, value: value, unit: "")
+        }
+        #expect(BatchHistory.result([]) == "")
+        #expect(BatchHistory.result([row("", "instances", 5), row("book", "instances", 5)]) == "5 objects")
+        #expect(BatchHistory.result([row("liver", "volume", 900), row("spleen", "volume", 0)]) == "1 of 2 labels")
+    }
+
+    @Test(
+        "A table of subjects that is not understood is refused with what would be",
+        arguments: [
+            ("", "it is empty"), ("a,b\n1,2\n", "no column names the items; understood are item"),
+            ("item,b\n1,2\n", "no column names subjects or dates; understood are subject"),
+            ("item,date\nx,1.3.2026\n", "row 2: the date is \"1.3.2026\"; write dates like 2026-03-01 or 20260301"),
+        ]
+    )
+    func refusals(_ text: String, _ reason: String) {
+        let fault = #expect(throws: NamedTable.Fault.self) { try SubjectTable(Array(text.utf8)) }
+        #expect(fault?.detail.hasPrefix(reason) == true, "\(fault?.detail ?? "")")
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import NocturneJournal
+import NocturneReport
+import NocturneTestSupport
+import Testing
+
+@Suite("Reference ranges of measures")
+struct ReferenceRangesTests {
+    private func read(_ text: String) throws -> [ReferenceRange] {
+        try TemporaryFolder.with { try ReferenceRange.read($0.write(text, to: "norms.csv").path) }
+    }
+
+    private func refusal(_ text: String) -> String {
+        do {
+            return "\(try read(text))"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(
+        "Tables with commas, semicolons and tabs are read, in any order of the columns",
+        arguments: [
+            "label,measure,low,high\nliver,volume,900,2000.5\nspleen,volume,,400\n",
+            "\u{FEFF}measure;label;high;low;model\r\nvolume;\"liver\";2000,5;900;\r\n;;;;\r\nvolume;spleen;400;;\r\n",
+            "Label\tMeasure\tLow\tHigh\tNote\nliver\tvolume\t900\t2000.5\tx\n\nspleen\tvolume\t\t400",
+        ]
+    )
+    func tables(_ text: String) throws {
+        let ranges = try read(text)
+        #expect(ranges.map(\.label) == ["liver", "spleen"] && ranges.allSatisfy { $0.measure == "volume" })
+        #expect(ranges.map(\.low) == [900, nil] && ranges.map(\.high) == [2000.5, 400])
+        #expect(ranges.allSatisfy { $0.model == nil })
+    }
+
+    @Test(
+        "What is no table is refused with the line and what is expected",
+        arguments: [
+            ("", "the reference table: it is empty"), ("label,measure,low\na,b,1\n", "no column high"),
+            ("label,measure,low,high\na,b,x,2\n", "line 2: low is \"x\", not a number"),
+            ("label,measure,low,high\n\na,b,3,2\n", "line 3: low and high are empty, or low is above high"),
+            ("label,measure,low,high\na,b,,\n", "line 2: low and high are empty, or low is above high"),
+            ("label,measure,low,high\n,b,1,2\n", "line 2: label or measure is missing"),
+            ("label,measure,low,high\na,b,nan,2\n", "line 2: low is \"nan\""),
+        ]
+    )
+    func refused(_ text: String, _ reason: String) {
+        let found = refusal(text)
+        #expect(found.contains(reason) && found.contains("norms.csv"), "\(found)")
+    }
+
+    @Test("A value outside is unusual in a batch of any size, the further outside the more")
+    func unusual() throws {
+        let ranges = try read("label,measure,low,high,model\nliver,volume,1000,2000,\nliver,volume,0,1,other\n")
+        func row(_ volume: Double?) -> [Statistic] {
+            [
+                Statistic(label: "liver", measure: "volume", value: volume, unit: "ml"),
+                Statistic(label: "spleen", measure: "volume", value: 5000, unit: "ml"),
+            ]
+        }
+        let rows = [1500, 1000, 2000, 2100, 4000, nil, 999].map(row)
+        let found = try UnusualValues(models: rows.map { _ in "ct" }, statistics: rows, ranges: ranges).values
+        // Of 4000 the z-score is 2500 / (1000 / 3.92); the others are near the range.
+        #expect(found.map(\.item) == [4, 3, 6])
+        #expect(zip(found, [9.8, 3.5, 3.5]).allSatisfy { abs($0.score - $1) < 1e-9 })
+        #expect(found[0].text == "volume 4000 ml, the reference range is 1000 to 2000")
+        #expect(try UnusualValues(models: rows.map { _ in "ct" }, statistics: rows).values.isEmpty)
+    }
+
+    @Test("They are recorded, and the report is old from then on only if they changed")
+    func recorded() async throws {
+        let ranges = try read("label,measure,low,high\nliver,volume,1000,2000\n")
+        let folder = try TemporaryFolder("ranges")
+        try await Journal.with(path: folder("journal.sqlite").path) { journal in
+            try await journal.set(.isReportUpToDate, to: true)
+            try await journal.expect(ranges)
+            let recorded = try await journal.value(of: .referenceRanges)
+            let isUpToDate = try await journal.value(of: .isReportUpToDate)
+            #expect(recorded == ranges && isUpToDate == false)
+            try await journal.set(.isReportUpToDate, to: true)
+            try await journal.expect(ranges)
+            let isStillUpToDate = try await journal.value(of: .isReportUpToDate)
+            #expect(isStillUpToDate == true)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite("Only regular files are read, and what else lies there is known before it can delay anybody")
+struct FileKindTests {
+    @Test("a pipe without a writer, a device without an end, a folder, and links to them are refused at once")
+    func refused() throws {
+        try TemporaryFolder.with { folder in
+            let pipe = folder("pipe").path
+            #expect(mkfifo(pipe, 0o600) == 0)
+            for (name, target) in [("to-pipe", pipe), ("to-zero", "/dev/zero"), ("to-folder", folder.path)] {
+                #expect(symlink(target, folder(name).path) == 0)
+            }
+            for path in [pipe, "/dev/zero", folder.path] + ["to-pipe", "to-zero", "to-folder"].map({ folder($0).path })
+            {
+                for read in [
+                    { _ = try FileSystem.digest(path) }, { _ = try FileSystem.read(path) },
+                    { try FileSystem.copy(path, to: path + "-copy") }, { _ = try LineReader(path) },
+                ] as [() throws -> Void] {
+                    let error = #expect(throws: FileSystemError.self) { try read() }
+                    #expect(error?.detail == "is not a regular file")
+                }
+            }
+            #expect(!FileSystem.exists(pipe + "-copy"))
+        }
+    }
+
+    @Test("a link to a file is the file")
+    func link() throws {
+        try TemporaryFolder.with { folder in
+            let path = try folder.write([1, 2, 3], to: "file").path
+            #expect(symlink(path, folder("link").path) == 0)
+            #expect(try FileSystem.digest(folder("link").path).bytes == 3)
+            #expect(try FileSystem.read(folder("link").path) == [1, 2, 3])
+        }
+    }
+}

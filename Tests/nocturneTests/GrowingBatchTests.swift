@@ -1,0 +1,94 @@
+import Foundation
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("A batch that grows")
+struct GrowingBatchTests {
+    private let bench: ToolBench
+    private let (first, second): (String, String)
+
+    init() throws {
+        bench = try ToolBench()
+        for name in ["a/one.nii", "b/two.nii"] { try bench.addVolume(name, 8, 8, 8) }
+        (first, second) = (bench.input + "/a", bench.input + "/b")
+    }
+
+    private func run(_ inputs: [String], _ more: String..., to output: String? = nil) throws -> Tool {
+        try Tool(["run"] + inputs + ["--output", output ?? bench.output] + more)
+    }
+
+    /// Digests of the results; and the tables without the number of items that were set aside.
+    private func digests(_ folder: String, without withdrawn: String? = nil) throws -> [String: String] {
+        var result: [String: String] = [:]
+        for path in FileSystem.files(below: folder)
+        where path.contains("/") && !path.hasPrefix(".nocturne/") && !path.hasSuffix("run.json") {
+            // The page also lists what was set aside.
+            if withdrawn != nil, path.hasPrefix("review/") { continue }
+            if let withdrawn, path.hasPrefix(withdrawn + "/") { continue }
+            result[path] = try FileSystem.digest(folder + "/" + path).digest.hex
+        }
+        result["statistics.csv"] = String(decoding: try FileSystem.read(folder + "/statistics.csv"), as: UTF8.self)
+        return result
+    }
+
+    /// When results were made.
+    private func times(_ item: String) throws -> [UInt8] { try FileSystem.read(bench.output + "/\(item)/run.json") }
+
+    @Test("New inputs are added without a question, and options that are not given keep their value")
+    func inputs() throws {
+        let model = bench.model()
+        #expect(try run([first], "--model", model, "--meshes", "obj").status == 0)
+        let before = try times("one")
+        let grown = try run([first, second])
+        #expect(grown.status == 0 && grown.errors.contains("1 new input"), "\(grown.errors)")
+        #expect(!grown.errors.contains("made again"), "\(grown.errors)")
+        #expect(try times("one") == before)
+        let fresh = bench.folder("fresh").path
+        #expect(try run([first, second], "--model", model, "--meshes", "obj", to: fresh).status == 0)
+        #expect(try digests(bench.output) == digests(fresh))
+    }
+
+    @Test("The results of an input that is no longer given leave the tables, and come back without being made again")
+    func withdrawal() throws {
+        let model = bench.model()
+        #expect(try run([first, second], "--model", model).status == 0)
+        let (before, made) = (try digests(bench.output), try times("two"))
+        let refused = try run([first])
+        #expect(refused.status == 2 && refused.errors.contains("--yes"), "\(refused.errors)")
+        #expect(try digests(bench.output) == before)
+        let plan = try run([first], "--dry-run").output
+        #expect(plan.contains("1 result leaves the tables"), "\(plan)")
+        let less = try run([first], "--yes")
+        #expect(less.status == 0 && less.errors.contains("1 result leaves the tables"), "\(less.errors)")
+        let fresh = bench.folder("fresh").path
+        #expect(try run([first], "--model", model, to: fresh).status == 0)
+        #expect(try digests(bench.output, without: "two") == digests(fresh))
+        #expect(try times("two") == made)
+        #expect(try run([first, second]).status == 0)
+        #expect(try digests(bench.output) == before)
+        #expect(try times("two") == made)
+    }
+
+    @Test("A second model changes no name, and makes no result of the first again")
+    func models() throws {
+        let models = ["--model", bench.model(), "--model", bench.model("classes-4")]
+        #expect(try Tool(["run", first, second, "--output", bench.output] + models.prefix(2)).status == 0)
+        let before = try times("one")
+        let grown = try Tool(["run", first, second, "--output", bench.output] + models)
+        #expect(grown.status == 0 && grown.errors.contains("new model: "), "\(grown.errors)")
+        #expect(try times("one") == before)
+        let fresh = bench.folder("fresh").path
+        #expect(try Tool(["run", first, second, "--output", fresh] + models).status == 0)
+        #expect(try digests(bench.output) == digests(fresh))
+    }
+
+    @Test("A batch without a result takes any other options")
+    func empty() throws {
+        try bench.folder.write("no volume", to: "in/c/three.nii")
+        let broken = bench.input + "/c"
+        #expect(try run([broken], "--model", bench.model(), "--meshes", "obj").status == 3)
+        let other = try run([first], "--meshes", "stl")
+        #expect(other.status == 0, "\(other.errors)")
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("nocturne radiomics")
+struct RadiomicsCommandTests {
+    /// The standard's digital phantom as two files, and settings without processing.
+    private func phantom(spacing: Double = 2) throws -> (folder: TemporaryFolder, arguments: [String]) {
+        let folder = try TemporaryFolder()
+        let text = String(decoding: try Fixtures.bytes("IBSI/digital-phantom.txt"), as: UTF8.self)
+        let words = text.split { $0 == " " || $0 == "\n" }
+        let levels = words.compactMap { Float($0.split(separator: "-")[0]) }
+        let mask = words.map { UInt16($0.hasSuffix("-") ? 0 : 1) }
+        let shape = VolumeShape(x: 5, y: 4, z: 4)
+        func geometry(_ spacing: Double) -> VolumeGeometry {
+            VolumeGeometry(shape: shape, affine: .scaling(SIMD3(spacing, spacing, spacing)))
+        }
+        try NIfTIWriter.writeVolume(
+            Volume(geometry: geometry(2), voxels: try FrozenVoxels(levels)),
+            as: .float32,
+            to: folder("image.nii").path,
+            scope: .serial()
+        )
+        try NIfTIWriter.writeLabels(
+            LabelVolume(geometry: geometry(spacing), voxels: try FrozenVoxels(mask)),
+            names: [],
+            forms: nil,
+            to: folder("mask.nii.gz").path,
+            scope: .serial()
+        )
+        try folder.write("{\"discretisation\": {\"method\": \"none\"}}", to: "radiomics.json")
+        let arguments = ["radiomics", folder("image.nii").path, folder("mask.nii.gz").path]
+        return (folder, arguments + ["--settings", folder("radiomics.json").path])
+    }
+
+    @Test("prints the standard's values, which fit the schema")
+    func values() throws {
+        let (folder, arguments) = try phantom()
+        let found = try Tool(arguments + ["--json"])
+        #expect(found.status == 0, "\(found.errors)")
+        let schema = try JSONSchema(
+            Data(contentsOf: Checkout.folder.appendingPathComponent("Samples/Schemas/radiomics.schema.json"))
+        )
+        #expect(try schema.faults(in: Array(found.output.utf8)) == [])
+        let document = try JSONSerialization.jsonObject(with: Data(found.output.utf8)) as? [String: Any]
+        let regions = try #require(document?["regions"] as? [[String: Any]])
+        let features = try #require(regions.first?["features"] as? [[String: Any]])
+        let values = Dictionary(
+            uniqueKeysWithValues: features.map { ($0["name"] as? String ?? "", $0["value"] as? Double) }
+        )
+        #expect(isClose((values["morph_volume"] ?? nil) ?? 0, 556.3, absolute: 0.1))
+        #expect(isClose((values["cm_contrast_3D_avg"] ?? nil) ?? 0, 5.32, absolute: 0.01))
+        let text = try Tool(arguments)
+        #expect(text.status == 0 && text.output.contains("label 1: 74 voxels, 74 after re-segmentation"))
+        _ = folder
+    }
+
+    @Test("an unknown setting, another grid and a missing file are usage errors that name the file")
+    func faults() throws {
+        let (folder, arguments) = try phantom(spacing: 3)
+        let grid = try Tool(arguments)
+        #expect(grid.status == 2 && grid.errors.contains("its grid is not that of the image"), "\(grid.errors)")
+        try folder.write("{\"binWidth\": 25}", to: "radiomics.json")
+        let unknown = try Tool(arguments)
+        #expect(unknown.status == 2 && unknown.errors.contains("binWidth: no such setting"), "\(unknown.errors)")
+        let missing = try Tool(["radiomics", folder("none.nii").path, folder("mask.nii.gz").path])
+        #expect(missing.status == 2 && missing.errors.contains("no such file or folder"), "\(missing.errors)")
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("Files that the user names for the output of a command")
+struct WrittenFileTests {
+    @Test("are written where nothing lies, and again; nothing else is replaced")
+    func replaced() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        let source = bench.input + "/a.nii"
+        let before = try FileSystem.read(source)
+        let refused = try bench.run("--trace", source)
+        #expect(refused.status == 2 && refused.errors.contains("this command did not write it"), "\(refused.errors)")
+        let trace = bench.folder("trace.json").path
+        #expect(try bench.run("--trace", trace).status == 0)
+        let table = bench.folder("table.csv").path
+        #expect(symlink(source, bench.folder("link.csv").path) == 0)
+        let commands = [
+            (["trace", bench.output], trace), (["history", bench.output, "--table"], table),
+            (["compare", bench.output, bench.output, "--table"], bench.folder("compared.csv").path),
+        ]
+        for (command, path) in commands {
+            for _ in 0..<2 { #expect(try Tool(command + [path]).status == 0, "\(command)") }
+            #expect(FileSystem.size(path) ?? 0 > 20)
+            for other in [source, bench.folder("link.csv").path, bench.output] {
+                let tool = try Tool(command + [other])
+                #expect(tool.status == 2 && tool.errors.contains("give another path"), "\(tool.errors)")
+            }
+        }
+        #expect(try FileSystem.read(source) == before)
+        #expect(try Tool(["history", bench.output, "--table", trace]).status == 2)
+    }
+}
