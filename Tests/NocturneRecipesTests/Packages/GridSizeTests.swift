@@ -33,14 +33,14 @@ struct GridSizeTests {
 
     @Test("Twice the voxels along an axis give the same box, and so does the volume's own size")
     func box() async throws {
-        // 20 × 18 × 24 voxels, in the order z, y, x.
+        // 24 × 18 × 20 voxels, in the order z, y, x.
         let own = try await labels(nil)
         #expect(own.count { $0 == 1 } == 8 * 8 * 8)
         for size in [[24, 18, 20], [48, 18, 40], [48, 36, 40], [48]] {
             #expect(try await labels(size) == own, "\(size)")
         }
-        // A voxel of the grid is four of the volume, and the box from 4 to 12 is two of them.
-        #expect(try await labels([6, 18, 5]) == own)
+        // A voxel of the grid is four of the volume along z, and the box from 4 to 12 is two of them.
+        #expect(try await labels([6, 18, 20]) == own)
     }
 
     @Test("The grid has the size whatever the spacing is; one number is its longest axis")
