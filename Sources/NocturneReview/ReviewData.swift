@@ -204,7 +204,7 @@ extension ReviewData.Entry {
             edited: parts?.isEdited ?? false,
             thumbnail: parts?.thumbnail,
             pictures: parts?.pictures ?? [],
-            measures: item.rows.filter { Self.shownMeasures.contains($0.measure) },
+            measures: (item.rows + item.features).filter { Self.shownMeasures.contains($0.measure) },
             labels: parts?.labels ?? [],
             objects: (parts?.objects ?? []).map { $0.with(item.texts) },
             volume: parts?.volume,

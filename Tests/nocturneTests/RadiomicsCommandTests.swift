@@ -11,6 +11,7 @@ struct RadiomicsCommandTests {
     /// The standard's digital phantom as two files, and settings without processing.
     private func phantom(spacing: Double = 2) throws -> (folder: TemporaryFolder, arguments: [String]) {
         let folder = try TemporaryFolder()
+        try FileSystem.makeFolder(folder("in").path)
         let text = String(decoding: try Fixtures.bytes("IBSI/digital-phantom.txt"), as: UTF8.self)
         let words = text.split { $0 == " " || $0 == "\n" }
         let levels = words.compactMap { Float($0.split(separator: "-")[0]) }
@@ -22,18 +23,18 @@ struct RadiomicsCommandTests {
         try NIfTIWriter.writeVolume(
             Volume(geometry: geometry(2), voxels: try FrozenVoxels(levels)),
             as: .float32,
-            to: folder("image.nii").path,
+            to: folder("in/phantom.nii").path,
             scope: .serial()
         )
         try NIfTIWriter.writeLabels(
             LabelVolume(geometry: geometry(spacing), voxels: try FrozenVoxels(mask)),
             names: [],
             forms: nil,
-            to: folder("mask.nii.gz").path,
+            to: folder("in/phantom_seg.nii.gz").path,
             scope: .serial()
         )
         try folder.write("{\"discretisation\": {\"method\": \"none\"}}", to: "radiomics.json")
-        let arguments = ["radiomics", folder("image.nii").path, folder("mask.nii.gz").path]
+        let arguments = ["radiomics", folder("in/phantom.nii").path, folder("in/phantom_seg.nii.gz").path]
         return (folder, arguments + ["--settings", folder("radiomics.json").path])
     }
 
@@ -59,6 +60,52 @@ struct RadiomicsCommandTests {
         _ = folder
     }
 
+    @Test("has the values of a batch, whose other tables have no features and which verifies")
+    func batch() throws {
+        let (folder, arguments) = try phantom()
+        struct Report: Decodable {
+            struct Region: Decodable {
+                struct Feature: Decodable, Equatable {
+                    let code: String
+                    let value: Double?
+                    let absence: String?
+                }
+
+                let features: [Feature]
+            }
+
+            let settingsDigest: String
+            let regions: [Region]
+        }
+        struct Result: Decodable { let radiomics: Report }
+        let alone = try JSONDecoder().decode(Report.self, from: Data(try Tool(arguments + ["--json"]).output.utf8))
+        let (output, settings) = (folder("out").path, folder("radiomics.json").path)
+        let run = try Tool(["run", folder("in").path, "--existing-labels", "--output", output, "--radiomics", settings])
+        #expect(run.status == 0, "\(run.errors)")
+        let item = try #require(FileSystem.entries(output).first { $0.hasPrefix("phantom") })
+        let result = try JSONDecoder().decode(Result.self, from: Data(FileSystem.read(output + "/\(item)/result.json")))
+        #expect(result.radiomics.regions.map(\.features) == alone.regions.map(\.features))
+
+        func table(_ name: String) throws -> [[Substring]] {
+            String(decoding: try FileSystem.read(output + "/" + name), as: UTF8.self).split(separator: "\n").map {
+                $0.split(separator: ",", omittingEmptySubsequences: false)
+            }
+        }
+        let rows = try table("radiomics.csv")
+        #expect(rows.count == 2 && rows[0].count == rows[1].count, "\(rows)")
+        let row = Dictionary(zip(rows[0], rows[1])) { first, _ in first }
+        #expect(row["image"] == "item" && row["voxels"] == "74" && row["settings"]?[...] == alone.settingsDigest[...])
+        #expect(isClose(row["RNU0"].flatMap { Double($0) } ?? 0, 556.3, absolute: 0.1))
+        let features = try #require(alone.regions.first?.features)
+        #expect(features.allSatisfy { row[$0.code[...]].map { Double($0) } == $0.value })
+        #expect(rows[0].count == 6 + 2 + features.count + 1)
+        for name in ["statistics.csv", "measurements.csv"] {
+            #expect(try !table(name).contains { $0.contains { $0.contains("radiomics") } }, "\(name)")
+        }
+        let verified = try Tool(["verify", output])
+        #expect(verified.status == 0, "\(verified.output)")
+    }
+
     @Test("an unknown setting, another grid and a missing file are usage errors that name the file")
     func faults() throws {
         let (folder, arguments) = try phantom(spacing: 3)
@@ -67,7 +114,7 @@ struct RadiomicsCommandTests {
         try folder.write("{\"binWidth\": 25}", to: "radiomics.json")
         let unknown = try Tool(arguments)
         #expect(unknown.status == 2 && unknown.errors.contains("binWidth: no such setting"), "\(unknown.errors)")
-        let missing = try Tool(["radiomics", folder("none.nii").path, folder("mask.nii.gz").path])
+        let missing = try Tool(["radiomics", folder("none.nii").path, folder("in/phantom_seg.nii.gz").path])
         #expect(missing.status == 2 && missing.errors.contains("no such file or folder"), "\(missing.errors)")
     }
 }

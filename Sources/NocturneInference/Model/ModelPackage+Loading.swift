@@ -26,9 +26,7 @@ extension ModelPackage {
     ) throws(ModelPackageError) -> ModelPackage {
         let file = folder + "/" + documentName
         let bytes = try document(at: file)
-        var digester = ContentDigester()
-        digester.update(bytes)
-        let digest = digester.finish()
+        let digest = ContentDigest.of(bytes)
 
         let data = Data(bytes)
         let schema = try decode(ModelSchemaVersion.self, from: data, file: file)

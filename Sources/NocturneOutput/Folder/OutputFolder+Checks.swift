@@ -40,7 +40,7 @@ extension OutputFolder {
     /// Files about the whole batch, which a run writes into the output folder.
     package static let reportNames = [
         "batch.json", "statistics.csv", "retry.txt", "events.jsonl", "contact-sheet.pdf",
-        "measurements.csv", "comparison.csv", "time.csv", "index.html", "review",
+        "measurements.csv", "comparison.csv", "time.csv", "radiomics.csv", "index.html", "review",
     ]
 
     /// Before the first run in a folder: nothing may be there that has a name of the batch's own files, also while they are

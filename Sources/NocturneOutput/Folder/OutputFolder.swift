@@ -41,6 +41,7 @@ public struct OutputFolder: Sendable {
     public var comparison: String { path + "/comparison.csv" }
     /// Measures of volumes of one file over time.
     public var timeTable: String { path + "/time.csv" }
+    public var radiomics: String { path + "/radiomics.csv" }
     public var retryList: String { path + "/retry.txt" }
     public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }
     /// The page for reviewers, and its scripts and data.

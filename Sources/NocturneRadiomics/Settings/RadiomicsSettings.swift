@@ -2,7 +2,7 @@
 ///
 /// Names and steps are those of the reference manual (section 2). Every value is written to results, so that a table of
 /// features states how it was made.
-public struct RadiomicsSettings: Hashable, Sendable, Encodable {
+public struct RadiomicsSettings: Hashable, Sendable, Codable {
     /// Section 2.4.
     public var interpolation = Interpolation()
     /// Section 2.5.
@@ -20,7 +20,7 @@ public struct RadiomicsSettings: Hashable, Sendable, Encodable {
     public init() {}
 
     /// A family of features (section 3).
-    public enum Family: String, Hashable, Sendable, CaseIterable, Encodable {
+    public enum Family: String, Hashable, Sendable, CaseIterable, Codable {
         case morphology = "morphology"
         case localIntensity = "local-intensity"
         case statistics = "statistics"
@@ -30,7 +30,7 @@ public struct RadiomicsSettings: Hashable, Sendable, Encodable {
     }
 
     /// The new grid and how values on it are found.
-    public struct Interpolation: Hashable, Sendable, Encodable {
+    public struct Interpolation: Hashable, Sendable, Codable {
         /// The distance in mm between voxels along i, j and k; nil keeps the grid. A component of 0 keeps that axis.
         public var spacing: SIMD3<Double>?
         /// How intensities are interpolated.
@@ -52,19 +52,19 @@ public struct RadiomicsSettings: Hashable, Sendable, Encodable {
     }
 
     /// How intensities between voxels are found.
-    public enum Kernel: String, Hashable, Sendable, CaseIterable, Encodable {
+    public enum Kernel: String, Hashable, Sendable, CaseIterable, Codable {
         case nearest, linear
         /// Cubic B-spline through the voxels.
         case cubic
     }
 
     /// How the mask between voxels is found.
-    public enum MaskKernel: String, Hashable, Sendable, CaseIterable, Encodable {
+    public enum MaskKernel: String, Hashable, Sendable, CaseIterable, Codable {
         case nearest, linear
     }
 
     /// Which voxels of the region leave the intensity mask. The morphological mask keeps them.
-    public struct Resegmentation: Hashable, Sendable, Encodable {
+    public struct Resegmentation: Hashable, Sendable, Codable {
         /// The least intensity that stays.
         public var lower: Double?
         /// The greatest intensity that stays.
@@ -81,9 +81,9 @@ public struct RadiomicsSettings: Hashable, Sendable, Encodable {
     }
 
     /// How intensities become grey levels.
-    public struct Discretisation: Hashable, Sendable, Encodable {
+    public struct Discretisation: Hashable, Sendable, Codable {
         /// What bins are.
-        public enum Method: String, Hashable, Sendable, CaseIterable, Encodable {
+        public enum Method: String, Hashable, Sendable, CaseIterable, Codable {
             /// Levels are the intensities themselves; for textures they must be integers.
             case identity = "none"
             /// Bins of a fixed width.
@@ -93,7 +93,7 @@ public struct RadiomicsSettings: Hashable, Sendable, Encodable {
         }
 
         /// Where the first bin of a fixed width begins.
-        public enum Origin: String, Hashable, Sendable, CaseIterable, Encodable {
+        public enum Origin: String, Hashable, Sendable, CaseIterable, Codable {
             /// At the lower bound of re-segmentation; without one, at the least intensity of the region.
             case range
             /// At the greatest multiple of the width that is not above the least intensity, as in pyradiomics.
@@ -124,7 +124,7 @@ public struct RadiomicsSettings: Hashable, Sendable, Encodable {
     }
 
     /// Which neighbours the texture matrices compare, and how matrices are put together.
-    public struct Texture: Hashable, Sendable, Encodable {
+    public struct Texture: Hashable, Sendable, Codable {
         /// Of the matrices of slices and directions.
         public var aggregations: [Aggregation] = [.volumeAveraged, .volumeMerged]
         /// The Chebyshev distance of the pairs of the GLCM, in voxels.
@@ -141,7 +141,7 @@ public struct RadiomicsSettings: Hashable, Sendable, Encodable {
     }
 
     /// The weight exp(−d²) of a direction, with its distance d in mm by a norm, as in pyradiomics.
-    public enum Weighting: String, Hashable, Sendable, CaseIterable, Encodable {
+    public enum Weighting: String, Hashable, Sendable, CaseIterable, Codable {
         case equal = "none"
         case manhattan, euclidean, chebyshev
     }

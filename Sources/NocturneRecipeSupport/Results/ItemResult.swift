@@ -50,9 +50,7 @@ extension ItemResult {
     /// The values for the journal.
     /// - Parameter bytes: those of `result.json`.
     package func product(ownBytes bytes: [UInt8]) -> ItemProduct {
-        var digester = ContentDigester()
-        digester.update(bytes)
-        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: digester.finish().hex)
+        let own = ItemFile(path: "result.json", bytes: bytes.count, sha256: ContentDigest.of(bytes).hex)
         let codes = noteCodes ?? []
         let notes = notes.enumerated().map { place, text in
             Note(codes.indices.contains(place) ? codes[place] : .unknown, Sentence(shown: text))

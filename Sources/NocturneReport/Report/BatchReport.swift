@@ -26,6 +26,7 @@ package struct BatchReport: Sendable {
     package let comparison: [ComparisonSummary]
     package let notCompared: NotCompared
     package let measurements: MeasurementTable
+    package let radiomics: RadiomicsTable
     /// Whether some items are volumes of one file over time.
     package let hasTime: Bool
     /// How the batch shows names that belong to no item.
@@ -71,7 +72,7 @@ package struct BatchReport: Sendable {
         private var words: Set<String> = []
         private var unusual: UnusualValues.Collector
         private var comparison = ComparisonSummary.Collector()
-        private var measurements = MeasurementTable.Collector()
+        private var tables = (measurements: MeasurementTable.Collector(), radiomics: RadiomicsTable.Collector())
         private let marks: [String: [ReviewMark]]
         private var currentMarks: [String: [ReviewMark]] = [:]
         private let texts: [String: [ObjectText]]
@@ -95,10 +96,12 @@ package struct BatchReport: Sendable {
 
         package mutating func add(_ record: ItemRecord) throws(JournalError) {
             let (item, product) = (record.item, record.product)
-            let rows = BatchMeasure.Derived.with(product.statistics)
+            let measures = product.statistics.withoutFeatures
+            let rows = BatchMeasure.Derived.with(measures.rows)
             let model = description.model(of: item)
-            try unusual.add(model: model, rows)
-            measurements.add(rows)
+            try unusual.add(model: model, rows + measures.features)
+            tables.measurements.add(rows)
+            tables.radiomics.add(measures.features)
             comparison.add(model: model, name: item.name, rows)
             counts.add(1, item.state)
             numbers.add(item, product.notes)
@@ -118,7 +121,7 @@ package struct BatchReport: Sendable {
                 try unusual.values(),
                 (currentMarks, currentTexts),
                 comparison: comparison.summaries(),
-                measurements: measurements.table
+                tables: (tables.measurements.table, tables.radiomics.table)
             )
         }
     }
@@ -129,14 +132,14 @@ package struct BatchReport: Sendable {
         _ unusual: UnusualValues,
         _ additions: (marks: [String: [ReviewMark]], texts: [Int64: [Int: ObjectText]]),
         comparison: [ComparisonSummary],
-        measurements: MeasurementTable
+        tables: (measurements: MeasurementTable, radiomics: RadiomicsTable)
     ) {
         (description, names) = batch
         counts = numbers.counts
         self.unusual = unusual
         (marks, texts) = additions
         self.comparison = comparison
-        self.measurements = measurements
+        (measurements, radiomics) = tables
         unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
         notCompared = numbers.completed.notCompared
         hasTime = numbers.completed.hasTime

@@ -13,9 +13,11 @@ package enum ReportFile: CaseIterable {
     case comparison
     /// There is one only if there are volumes of one file over time.
     case time
+    /// There is one only if features were measured.
+    case radiomics
 
     /// Those that consist of lines, one or more for an item.
-    package static let lists: [ReportFile] = [.statistics, .measurements, .retryList, .comparison, .time]
+    package static let lists: [ReportFile] = [.statistics, .measurements, .retryList, .comparison, .time, .radiomics]
 
     package func path(in output: OutputFolder) -> String {
         switch self {
@@ -25,6 +27,7 @@ package enum ReportFile: CaseIterable {
         case .retryList: output.retryList
         case .comparison: output.comparison
         case .time: output.timeTable
+        case .radiomics: output.radiomics
         }
     }
 }
@@ -74,6 +77,7 @@ package struct ReportText {
             .statistics: Array(Self.statisticsHeader.utf8),
             .measurements: Array(report.measurements.header.utf8),
             .time: Array(TimeTable.header.utf8),
+            .radiomics: Array(report.radiomics.header.utf8),
         ])
     }
 
@@ -86,6 +90,7 @@ package struct ReportText {
             .statistics: Array(items.map(\.statisticsLines).joined().utf8),
             .measurements: Array(items.map(report.measurements.line).joined().utf8),
             .time: Array(items.map(TimeTable.lines).joined().utf8),
+            .radiomics: Array(items.map(report.radiomics.lines).joined().utf8),
             .retryList: Array(retryLines(items.map(\.item)).utf8),
         ])
     }

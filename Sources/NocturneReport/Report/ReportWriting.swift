@@ -100,6 +100,9 @@ private struct ReportFiles: ~Copyable {
     private let retryList: ReplacementFile
     private let comparison: ReplacementFile?
     private let time: ReplacementFile?
+    private let radiomics: ReplacementFile?
+    /// Of optional files that an earlier report may have had.
+    private let removed: [String]
 
     init(_ output: OutputFolder, _ report: BatchReport) throws {
         let text = try ReportText(report)
@@ -111,6 +114,11 @@ private struct ReportFiles: ~Copyable {
             report.comparison.isEmpty && report.notCompared.count == 0
             ? nil : try ReplacementFile(for: output.comparison)
         let time = report.hasTime ? try ReplacementFile(for: output.timeTable) : nil
+        let radiomics = report.radiomics.isEmpty ? nil : try ReplacementFile(for: output.radiomics)
+        let removed = [
+            comparison == nil ? output.comparison : nil, time == nil ? output.timeTable : nil,
+            radiomics == nil ? output.radiomics : nil,
+        ].compactMap(\.self)
         // No call may throw between these.
         self.text = text
         self.batch = batch
@@ -119,6 +127,8 @@ private struct ReportFiles: ~Copyable {
         self.retryList = retryList
         self.comparison = comparison
         self.time = time
+        self.removed = removed
+        self.radiomics = radiomics
     }
 
     func begin() throws { try write(text.beginning) }
@@ -133,6 +143,8 @@ private struct ReportFiles: ~Copyable {
         try retryList.putInPlace()
         try comparison?.putInPlace()
         try time?.putInPlace()
+        try radiomics?.putInPlace()
+        for path in removed { FileSystem.remove(path) }
     }
 
     private func write(_ part: ReportText.Part) throws {
@@ -142,6 +154,7 @@ private struct ReportFiles: ~Copyable {
         try retryList.write(part[.retryList])
         try comparison?.write(part[.comparison])
         try time?.write(part[.time])
+        try radiomics?.write(part[.radiomics])
     }
 }
 

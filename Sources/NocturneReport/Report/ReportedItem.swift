@@ -10,8 +10,10 @@ public struct ReportedItem: Sendable {
     package let notes: [Note]
     /// The id of its model; empty for none.
     package let model: String
-    /// With measures made from others.
+    /// With measures made from others, without features.
     package let rows: [Statistic]
+    /// The rows of ``RadiomicsTable``.
+    package let features: [Statistic]
     /// The most unusual first.
     package let unusual: [UnusualValues.Value]
     package let marks: [ReviewMark]
@@ -31,7 +33,9 @@ public struct ReportedItem: Sendable {
         names: ShownNames
     ) {
         (item, notes) = (record.item, record.product.notes)
-        rows = BatchMeasure.Derived.with(record.product.statistics)
+        let measures = record.product.statistics.withoutFeatures
+        rows = BatchMeasure.Derived.with(measures.rows)
+        features = measures.features
         self.place = place
         self.model = model
         self.unusual = unusual

@@ -57,6 +57,7 @@ struct BatchReportVerification {
             switch file {
             case .comparison: !expected.comparison.isEmpty
             case .time: expected.hasTime
+            case .radiomics: !expected.radiomics.isEmpty
             default: true
             }
         }

@@ -28,6 +28,10 @@
     meanBlue: "mean blue",
     instances: "objects",
     confidenceMean: "mean confidence",
+    "radiomics:QCFX": "sphericity",
+    "radiomics:2PR5": "ratio of surface to volume",
+    "radiomics:TLU2": "entropy of intensities",
+    "radiomics:KE2A": "skewness of intensities",
     dice: "Dice coefficient",
     surfaceDice: "surface Dice coefficient",
     hausdorff95: "Hausdorff distance, 95 %",
@@ -63,7 +67,8 @@
       return name && text !== "–" ? `${text} ${name}` : text;
     },
 
-    unit: (unit) => (unit in UNITS ? UNITS[unit] : unit || ""),
+    /* Radiomic features have the digest of their settings for a unit. */
+    unit: (unit) => (unit in UNITS ? UNITS[unit] : /^[0-9a-f]{64}$/.test(unit) ? "" : unit || ""),
 
     /* Measures that are not in the list above are split into words. */
     measure: (name) => MEASURES[name] || name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase(),

@@ -5,9 +5,9 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
     /// The bytes of the digest, the first ones in the most significant places.
     private let words: SIMD4<UInt64>
 
-    /// - Parameter bytes: 32 of them.
-    package init(bytes: some Sequence<UInt8>) {
-        var rest = bytes.makeIterator()
+    /// - Parameter own: the 32 bytes of the digest itself.
+    fileprivate init(own: [UInt8]) {
+        var rest = own.makeIterator()
         func word() -> UInt64 { (0..<8).reduce(0) { word, _ in word << 8 | UInt64(rest.next() ?? 0) } }
         words = SIMD4(word(), word(), word(), word())
     }
@@ -56,9 +56,12 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
     public var description: String { hex }
 
     /// The digest of a text in UTF-8.
-    public static func of(_ text: String) -> ContentDigest {
+    public static func of(_ text: String) -> ContentDigest { of(Array(text.utf8)) }
+
+    /// The digest of bytes.
+    public static func of(_ bytes: [UInt8]) -> ContentDigest {
         var digester = ContentDigester()
-        digester.update(Array(text.utf8))
+        digester.update(bytes)
         return digester.finish()
     }
 }
@@ -87,6 +90,6 @@ public struct ContentDigester: ~Copyable {
     public mutating func finish() -> ContentDigest {
         var digest = [UInt8](repeating: 0, count: 32)
         EVP_DigestFinal_ex(context, &digest, nil)
-        return ContentDigest(bytes: digest)
+        return ContentDigest(own: digest)
     }
 }

@@ -19,6 +19,8 @@ extension ExistingLabels {
         let hasIntensities: Bool
         /// Of the intensities.
         let unit: MeasuredUnit
+        /// Nil if it was not requested, or there are no intensities.
+        let radiomics: RadiomicsMeasures?
         /// Drawn while the source images are still in memory; nil if it was not requested.
         let preview: RGBImage?
     }
@@ -65,8 +67,30 @@ extension ExistingLabels {
             measurements: measurements,
             hasIntensities: inferred.image != nil,
             unit: unit,
+            radiomics: try radiomics(of: inferred, unit, scope),
             preview: preview
         )
+    }
+
+    private func radiomics(
+        of maps: LabelMaps,
+        _ unit: MeasuredUnit,
+        _ scope: ComputeScope
+    ) throws -> RadiomicsMeasures? {
+        guard let choice = options.radiomics.choice, let image = maps.image else { return nil }
+        let settings = choice.settings(modality: maps.source.image?.modality)
+        let measurement = RadiomicsMeasurement(settings: settings, scale: unit.scale)
+        let names = Dictionary(maps.labels.map { ($0.value, $0.name) }) { first, _ in first }
+        let regions = try maps.volumes.indices.flatMap { place in
+            try measurement.regions(
+                of: maps.labels.filter { $0.volume == place }.map(\.value),
+                names: names,
+                in: maps.volumes[place],
+                on: image,
+                scope: scope
+            )
+        }
+        return try RadiomicsMeasures(settings: settings, regions: regions)
     }
 
     /// Draws on the source images, or on black.

@@ -8,13 +8,17 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
     package static let enabling = "existing-labels"
 
     package var surfaces = SurfaceOptions()
+    /// The features of labels.
+    package var radiomics = RadiomicsOptions()
     package var isEnabled = false
     /// The folder with the images of label maps; nil to find them by their names.
     package var imageFolder: String?
     /// The JSON file that names the labels of label maps.
     package var namesFile: String?
 
-    package static let sections = [RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.self)]
+    package static let sections = [
+        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.self),
+    ]
 
     package static let options: [Entry] = [
         Entry(

@@ -1,6 +1,7 @@
 import NocturneBatch
 import NocturneJournal
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// `result.json` of a segmentation or structure set: a function of the object, its source images and the options. It
@@ -67,6 +68,8 @@ struct ExistingLabelsResult: ItemResult {
     let options: [String: String]
     /// In the order of the object.
     let labels: [Label]
+    /// Absent where none was asked for, or there are no intensities.
+    let radiomics: RadiomicsMeasures?
     let files: [ItemFile]
     var notes: [String]
     var noteCodes: [Note.Code]?
@@ -75,6 +78,6 @@ struct ExistingLabelsResult: ItemResult {
     var statistics: [Statistic] {
         let unit = source.intensityUnit
         return ImageUnit.spacingRows(source.spacingMm)
-            + labels.flatMap { $0.statistics(intensityUnit: unit) }
+            + labels.flatMap { $0.statistics(intensityUnit: unit) } + (radiomics?.statistics(.item) ?? [])
     }
 }

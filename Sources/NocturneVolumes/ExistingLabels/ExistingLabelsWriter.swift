@@ -63,6 +63,7 @@ struct ExistingLabelsWriter {
             },
             options: options.inResults,
             labels: maps.labels.indices.map(entry),
+            radiomics: meshed.measured.radiomics,
             files: try written.map { try ItemFile($0, in: folder) },
             notes: notes.texts,
             noteCodes: notes.codes

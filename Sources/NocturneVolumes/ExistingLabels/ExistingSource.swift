@@ -99,7 +99,18 @@ struct ExistingMemory {
 
     private func finishing(_ threads: Int) -> [PlannedBuffer] {
         let drawn = source.volumes > 1 ? voxels * 2 : 0
-        let measuring = max(LabelMeasurer.predictedBytes(threads: threads), ComponentCounter.predictedBytes(shape))
+        let measuring = max(
+            LabelMeasurer.predictedBytes(threads: threads),
+            ComponentCounter.predictedBytes(shape),
+            source.image == nil
+                ? 0
+                : RadiomicsMeasurement.predictedBytes(
+                    options.radiomics.choice,
+                    source.geometry,
+                    modality: source.image?.modality,
+                    threads: threads
+                )
+        )
         let pictures = options.surfaces.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads)
         let surfaces = isStructureSet ? bytesPerPoint * source.mostPoints + coarseBytes : surfaceBytes
         return [

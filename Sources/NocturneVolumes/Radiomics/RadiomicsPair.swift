@@ -74,48 +74,27 @@ package struct RadiomicsPair: Sendable {
         return (try DICOMReader.readVolume(series, scope: scope, note: note), series.modality)
     }
 
-    /// The preset by the modality of a DICOM series; without one, that of intensities without a unit.
-    package var usualPreset: String {
-        switch modality {
-        case "CT": "ct"
-        case "PT": "pet"
-        default: "mr"
-        }
-    }
-
     /// Measures every label.
+    /// - Parameter settings: nil for the preset of the image's modality.
     /// - Throws: `CancelledError`.
-    package func report(_ settings: RadiomicsSettings, scope: ComputeScope) throws -> RadiomicsReport {
-        var regions: [RadiomicsReport.Region] = []
-        for (place, volume) in labels.volumes.enumerated() {
-            let extractor = try RegionExtractor(image: image, labels: volume, settings: settings, scope: scope)
-            for value in labels.values(in: place) ?? extractor.values {
-                regions.append(try self.region(value, from: extractor, settings, scope))
-            }
+    package func report(_ settings: RadiomicsSettings?, scope: ComputeScope) throws -> RadiomicsReport {
+        let settings = settings ?? .usual(modality: modality)
+        let measurement = RadiomicsMeasurement(settings: settings, named: true)
+        let regions = try labels.volumes.indices.flatMap { place in
+            try measurement.regions(
+                of: labels.values(in: place),
+                names: labels.names,
+                in: labels.volumes[place],
+                on: image,
+                scope: scope
+            )
         }
         return RadiomicsReport(
             settings: settings,
-            settingsDigest: ContentDigest(bytes: try StableJSON.encode(settings)).hex,
+            settingsDigest: try settings.digest,
             notes: notes,
             regions: regions.sorted { $0.label < $1.label }
         )
-    }
-
-    private func region(
-        _ value: UInt16,
-        from extractor: RegionExtractor,
-        _ settings: RadiomicsSettings,
-        _ scope: ComputeScope
-    ) throws(CancelledError) -> RadiomicsReport.Region {
-        let region: RadiomicsRegion
-        do throws(RadiomicsRegionError) {
-            region = try extractor.region(of: value)
-        } catch {
-            let values = Radiomics.absentValues(settings, error.absence)
-            return RadiomicsReport.Region(value, name: labels.names[value], region: nil, values: values)
-        }
-        let values = try Radiomics.values(of: region, settings: settings, scope: scope)
-        return RadiomicsReport.Region(value, name: labels.names[value], region: region, values: values)
     }
 }
 

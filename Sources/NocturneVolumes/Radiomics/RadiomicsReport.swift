@@ -5,17 +5,17 @@ public import NocturneSystem
 /// The features of the regions of one image: `radiomics --json`.
 public struct RadiomicsReport: Encodable, Sendable {
     /// A feature of the standard.
-    public struct Feature: Encodable, Sendable {
-        /// As in the standard's tables of reference values.
-        public let name: String
+    public struct Feature: Codable, Sendable {
+        /// As in the standard's tables of reference values; absent in results of batches.
+        public let name: String?
         /// The manual's identifier, and that of the aggregation after a point.
         public let code: String
         @Nullable public var value: Double?
-        /// Why there is no value.
-        @Nullable public var absence: String?
+        /// Why there is no value; absent where there is one.
+        public let absence: String?
 
-        init(_ feature: FeatureValue) {
-            name = feature.name
+        init(_ feature: FeatureValue, named: Bool) {
+            name = named ? feature.name : nil
             code = feature.code
             value = feature.value
             absence = feature.absence?.rawValue
@@ -23,7 +23,7 @@ public struct RadiomicsReport: Encodable, Sendable {
     }
 
     /// A label of the mask.
-    public struct Region: Encodable, Sendable {
+    public struct Region: Codable, Sendable {
         public let label: Int
         @Nullable public var name: String?
         /// In the morphological mask after interpolation.
@@ -33,12 +33,17 @@ public struct RadiomicsReport: Encodable, Sendable {
         public let features: [Feature]
 
         /// - Parameter region: nil when interpolation leaves no voxel.
-        init(_ label: UInt16, name: String?, region: RadiomicsRegion?, values: [FeatureValue]) {
-            self.label = Int(label)
-            self.name = name
+        init(
+            _ label: (value: UInt16, name: String?),
+            region: RadiomicsRegion?,
+            values: [FeatureValue],
+            named: Bool
+        ) {
+            self.label = Int(label.value)
+            name = label.name
             voxels = region.map { $0.morphology.reduce(0) { $0 + Int($1) } } ?? 0
             intensityVoxels = region.map { $0.intensityMask.reduce(0) { $0 + Int($1) } } ?? 0
-            features = values.map(Feature.init)
+            features = values.map { Feature($0, named: named) }
         }
     }
 

@@ -49,6 +49,9 @@ struct MeasuredUnit: Sendable {
         }
     }
 
+    /// From the image's values to this unit.
+    var scale: Double { suv?.value ?? 1 }
+
     /// The unit for a person; nil where it is not known.
     var shown: String? { name == ImageUnit.unknown ? nil : name }
 

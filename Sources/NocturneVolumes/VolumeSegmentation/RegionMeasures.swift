@@ -55,10 +55,8 @@ struct RegionMeasures: Sendable {
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the regions cannot be read: \(error)")
         }
-        var digester = ContentDigester()
-        digester.update(bytes)
         do throws(RegionFileError) {
-            return (try RegionFile(bytes, path: path), digester.finish().hex)
+            return (try RegionFile(bytes, path: path), ContentDigest.of(bytes).hex)
         } catch {
             throw BatchError(.inputMissing, path: "", detail: error.description)
         }

@@ -2,6 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneInference
 import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
@@ -19,26 +20,40 @@ struct SecondImageMeasurement {
         let unit: MeasuredUnit
         /// Of the labels, in the order asked for; nil where the image lies outside the label map.
         let measurements: [LabelMeasurement]?
+        /// Nil where it was not requested, or nothing was measured.
+        let radiomics: RadiomicsMeasures?
     }
 
     private let source: VolumeSource
+    private let radiomics: RadiomicsChoice?
 
-    init(_ source: VolumeSource) { self.source = source }
+    init(_ source: VolumeSource, _ radiomics: RadiomicsChoice?) {
+        self.source = source
+        self.radiomics = radiomics
+    }
 
     /// Bytes of the image and of the labels on its grid.
     func predictedBytes(threads: Int) -> Int {
         guard let image = source.secondImage?.image else { return 0 }
         return image.geometry.shape.count * (4 + 2) + (image.storedVoxels ?? 0) * 4 + image.decoderBytes * threads
-            + LabelMeasurer.predictedBytes(threads: threads)
+            + max(
+                LabelMeasurer.predictedBytes(threads: threads),
+                RadiomicsMeasurement.predictedBytes(
+                    radiomics,
+                    image.geometry,
+                    modality: image.modality,
+                    threads: threads
+                )
+            )
     }
 
-    /// - Parameter values: the labels to measure.
+    /// - Parameter wanted: the labels to measure.
     /// - Returns: nil where nothing could be measured, and why.
     /// - Throws: ``VolumeError`` for an image that has changed since it was found; `CancelledError`; `AllocationError`, or a
     ///   reader's error if memory cannot be allocated.
     func measure(
         _ labels: LabelVolume,
-        values: [UInt16],
+        _ wanted: [ModelLabel],
         scope: ComputeScope
     ) throws -> (outcome: Outcome?, notes: [Note]) {
         guard let second = source.secondImage else { return (nil, []) }
@@ -73,16 +88,26 @@ struct SecondImageMeasurement {
                     )
                 )
             )
-            return (Outcome(name: name, image: image, unit: unit, measurements: nil), notes)
+            return (Outcome(name: name, image: image, unit: unit, measurements: nil, radiomics: nil), notes)
         }
         let measurements = try LabelMeasurer.measure(
             labels: placed.labels,
             image: read.channels[0],
-            values: values,
+            values: wanted.map(\.value),
             scope: scope
         )
-        let inUnit = measurements.map { unit.applied(to: $0) }
-        return (Outcome(name: name, image: image, unit: unit, measurements: inUnit), notes)
+        let features = try radiomics.map { choice in
+            try RadiomicsMeasurement(settings: choice.settings(modality: image.modality), scale: unit.scale)
+                .measures(of: wanted, in: placed.labels, on: read.channels[0], scope: scope)
+        }
+        let outcome = Outcome(
+            name: name,
+            image: image,
+            unit: unit,
+            measurements: measurements.map { unit.applied(to: $0) },
+            radiomics: features
+        )
+        return (outcome, notes)
     }
 
     /// The note where the headers of two DICOM series state different frames of reference: positions in them need not

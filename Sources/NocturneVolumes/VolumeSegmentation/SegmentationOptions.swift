@@ -11,6 +11,8 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
     package var surfaces = SurfaceOptions()
     /// Which inputs are volumes.
     package var inputs = VolumeInputOptions()
+    /// The features of labels.
+    package var radiomics = RadiomicsOptions()
     /// How networks are applied to tiles.
     package var tiles = TileOptions()
 
@@ -42,7 +44,7 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
     /// In the order of help.
     package static let sections = [
         RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.inputs), RecipeSection<Self>(\.self),
-        RecipeSection<Self>(\.tiles),
+        RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.tiles),
     ]
 
     /// Each option with its help.

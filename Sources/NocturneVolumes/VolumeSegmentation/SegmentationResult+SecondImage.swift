@@ -4,6 +4,7 @@ import NocturneJournal
 import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 extension SegmentationResult {
@@ -19,6 +20,8 @@ extension SegmentationResult {
         let shape: [Int]
         let spacingMm: [Double]
         let orientation: String
+        /// Absent where none was asked for.
+        let radiomics: RadiomicsMeasures?
 
         init(_ outcome: SecondImageMeasurement.Outcome, _ names: ShownNames) {
             let (image, geometry) = (outcome.image, outcome.image.geometry)
@@ -30,6 +33,7 @@ extension SegmentationResult {
             shape = [geometry.shape.x, geometry.shape.y, geometry.shape.z]
             spacingMm = [geometry.spacing.x, geometry.spacing.y, geometry.spacing.z]
             orientation = geometry.orientationCode
+            radiomics = outcome.radiomics
         }
     }
 
@@ -48,22 +52,25 @@ extension SegmentationResult {
 
     /// Rows for the batch's statistics table.
     var secondImageStatistics: [Statistic] {
-        guard let unit = secondImage?.intensityUnit else { return [] }
-        return labels.flatMap { label -> [Statistic] in
-            guard let second = label.secondImage else { return [] }
-            func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
-                Statistic(label: label.name, measure: "secondImage" + measure, value: value, unit: unit)
+        guard let secondImage else { return [] }
+        let unit = secondImage.intensityUnit
+        let features = secondImage.radiomics?.statistics(.second) ?? []
+        return features
+            + labels.flatMap { label -> [Statistic] in
+                guard let second = label.secondImage else { return [] }
+                func row(_ measure: String, _ value: Double?, _ unit: String) -> Statistic {
+                    Statistic(label: label.name, measure: "secondImage" + measure, value: value, unit: unit)
+                }
+                let intensity = second.intensity
+                return [
+                    row("VoxelCount", second.voxelCount.map(Double.init), "1"),
+                    row("Volume", second.volumeMl, "ml"),
+                    row("Mean", intensity?.mean, unit),
+                    row("StandardDeviation", intensity?.standardDeviation, unit),
+                    row("Minimum", intensity?.minimum, unit),
+                    row("Maximum", intensity?.maximum, unit),
+                    row("Median", intensity?.median, unit),
+                ]
             }
-            let intensity = second.intensity
-            return [
-                row("VoxelCount", second.voxelCount.map(Double.init), "1"),
-                row("Volume", second.volumeMl, "ml"),
-                row("Mean", intensity?.mean, unit),
-                row("StandardDeviation", intensity?.standardDeviation, unit),
-                row("Minimum", intensity?.minimum, unit),
-                row("Maximum", intensity?.maximum, unit),
-                row("Median", intensity?.median, unit),
-            ]
-        }
     }
 }

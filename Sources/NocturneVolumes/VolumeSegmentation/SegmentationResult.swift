@@ -6,6 +6,7 @@ import NocturneNumerics
 import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
+import NocturneReport
 import NocturneSystem
 
 /// `result.json` of a segmented volume: a function of input, model and options only. It contains no times and no
@@ -148,6 +149,8 @@ struct SegmentationResult: ItemResult {
     @Nullable var comparison: Comparison?
     /// Absent where none was measured.
     let secondImage: SecondImage?
+    /// Absent where none was asked for.
+    let radiomics: RadiomicsMeasures?
     let files: [ItemFile]
     var notes: [String]
     var noteCodes: [Note.Code]?
@@ -161,7 +164,7 @@ struct SegmentationResult: ItemResult {
         return source.timeRows + ImageUnit.spacingRows(source.spacingMm)
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
             + regions.flatMap { $0.statistics(intensityUnit: unit) } + secondImageStatistics
-            + (comparison?.statistics ?? [])
+            + (comparison?.statistics ?? []) + (radiomics?.statistics(.item) ?? [])
     }
 }
 

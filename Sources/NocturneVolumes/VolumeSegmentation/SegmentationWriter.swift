@@ -92,6 +92,7 @@ struct SegmentationWriter {
             regions: finished.regions.map(SegmentationResult.Region.init),
             comparison: finished.comparison.map { .init($0, labels: labels, finished.source.shownNames) },
             secondImage: finished.secondImage.map { .init($0, finished.source.shownNames) },
+            radiomics: finished.radiomics,
             files: files,
             notes: notes.texts,
             noteCodes: notes.codes

@@ -157,7 +157,13 @@ struct VolumeMemory {
             ComponentCounter.predictedBytes(source.geometry.shape),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
             ReferenceComparison(options, source).predictedBytes(threads: threads),
-            SecondImageMeasurement(source).predictedBytes(threads: threads)
+            SecondImageMeasurement(source, options.radiomics.choice).predictedBytes(threads: threads),
+            RadiomicsMeasurement.predictedBytes(
+                options.radiomics.choice,
+                source.geometry,
+                modality: source.modality ?? model.package.onlyModality,
+                threads: threads
+            )
         )
     }
 

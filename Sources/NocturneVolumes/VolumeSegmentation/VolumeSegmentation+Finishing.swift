@@ -29,6 +29,8 @@ extension VolumeSegmentation {
         let regions: [RegionMeasurement]
         let comparison: ReferenceComparison.Outcome?
         let secondImage: SecondImageMeasurement.Outcome?
+        /// Nil if it was not requested.
+        let radiomics: RadiomicsMeasures?
         /// Drawn while the source image is still in memory; nil if it was not requested.
         let preview: RGBImage?
         /// The files of animated slices and of measured regions in staging, drawn then too.
@@ -87,6 +89,7 @@ extension VolumeSegmentation {
             regions: found.regions.measurements,
             comparison: found.comparison,
             secondImage: found.secondImage,
+            radiomics: found.radiomics,
             preview: preview,
             pictures: files,
             renderings: renderings,
@@ -103,6 +106,7 @@ extension VolumeSegmentation {
         let unit: MeasuredUnit
         let comparison: ReferenceComparison.Outcome?
         let secondImage: SecondImageMeasurement.Outcome?
+        let radiomics: RadiomicsMeasures?
         let notes: [Note]
     }
 
@@ -113,12 +117,13 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> Measures {
         let scope = context.scope
-        let values = wantedLabels(of: try model(inferred.source.model)).map(\.value)
+        let model = try model(inferred.source.model)
+        let wanted = wantedLabels(of: model)
         let unit = try MeasuredUnit(of: inferred.source, scope: scope)
         let measurements = try LabelMeasurer.measure(
             labels: labels,
             image: inferred.volume,
-            values: values,
+            values: wanted.map(\.value),
             connectivity: .corners,
             scope: scope
         ).map { unit.applied(to: $0) }
@@ -128,20 +133,26 @@ extension VolumeSegmentation {
         )
         let compared = try ReferenceComparison(options, inferred.source).compare(
             labels,
-            named: wantedLabels(of: try model(inferred.source.model)),
+            named: wanted,
             scope: scope
         )
-        let second = try SecondImageMeasurement(inferred.source).measure(
+        let second = try SecondImageMeasurement(inferred.source, options.radiomics.choice).measure(
             labels,
-            values: values,
+            wanted,
             scope: scope
         )
+        let modality = inferred.source.modality ?? model.package.onlyModality
+        let radiomics = try options.radiomics.choice.map { choice in
+            try RadiomicsMeasurement(settings: choice.settings(modality: modality), scale: unit.scale)
+                .measures(of: wanted, in: labels, on: inferred.volume, scope: scope)
+        }
         return Measures(
             labels: measurements,
             regions: regions,
             unit: unit,
             comparison: compared.outcome,
             secondImage: second.outcome,
+            radiomics: radiomics,
             notes: unit.notes + regions.notes + compared.notes + second.notes
         )
     }

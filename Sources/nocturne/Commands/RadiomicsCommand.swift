@@ -50,8 +50,7 @@ struct RadiomicsCommand: AsyncParsableCommand {
         let report = try await pool.run { [pool] in
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             let pair = try RadiomicsPair(image: paths.image, labels: paths.mask, scope: scope)
-            let usual = RadiomicsSettings.preset(pair.usualPreset) ?? RadiomicsSettings()
-            return try pair.report(given ?? usual, scope: scope)
+            return try pair.report(given, scope: scope)
         }
         if json {
             try Terminal.printJSON(report)
@@ -66,7 +65,7 @@ struct RadiomicsCommand: AsyncParsableCommand {
         let name = region.name.map { " (\($0))" } ?? ""
         let counts = "\(region.voxels) voxels, \(region.intensityVoxels) after re-segmentation"
         let rows = region.features.map { feature in
-            [feature.name, feature.code, feature.value.map { "\($0)" } ?? "none: \(feature.absence ?? "")"]
+            [feature.name ?? "", feature.code, feature.value.map { "\($0)" } ?? "none: \(feature.absence ?? "")"]
         }
         return "label \(region.label)\(name): \(counts)\n" + Terminal.table(rows)
     }

@@ -1,0 +1,108 @@
+import NocturneCore
+package import NocturneJournal
+import NocturneOutput
+
+/// `radiomics.csv`: the radiomic features of labels, one row for each label of an item on each of its images.
+///
+/// In the journal features are measures with a prefix. The other tables do not have them.
+package struct RadiomicsTable: Sendable {
+    /// On what a label was measured; the raw value is the prefix of its measures.
+    package enum Image: String, Sendable, CaseIterable {
+        case item = "radiomics:"
+        /// The image of `--measure`.
+        case second = "secondImageRadiomics:"
+
+        /// In the table.
+        fileprivate var name: String { self == .item ? "item" : "second image" }
+    }
+
+    private static let voxels = "voxels"
+    private static let intensityVoxels = "intensityVoxels"
+
+    /// The codes of the features, in the order in which they first occur.
+    private let columns: [String]
+
+    /// The measures of one label.
+    /// - Parameters:
+    ///   - settings: the digest of the settings. Values with different settings are not comparable, so it is their unit.
+    ///   - voxels: in the morphological mask and in the intensity mask.
+    ///   - features: by the code of the standard.
+    package static func rows(
+        label: String,
+        settings: String,
+        voxels: (morphology: Int, intensity: Int),
+        features: [(code: String, value: Double?)],
+        of image: Image
+    ) -> [Statistic] {
+        let counts: [(String, Double?)] = [
+            (Self.voxels, Double(voxels.morphology)), (intensityVoxels, Double(voxels.intensity)),
+        ]
+        return (counts + features).map {
+            Statistic(label: label, measure: image.rawValue + $0.0, value: $0.1, unit: settings)
+        }
+    }
+
+    /// Takes the features of the items of a batch in the order of discovery.
+    package struct Collector: Sendable {
+        private var columns: [String] = []
+        private var known: Set<Substring> = []
+
+        package init() {}
+
+        package mutating func add(_ rows: [Statistic]) {
+            for row in rows {
+                let code = RadiomicsTable.code(row)
+                if known.insert(code).inserted { columns.append(String(code)) }
+            }
+        }
+
+        package var table: RadiomicsTable { RadiomicsTable(columns: columns) }
+    }
+
+    /// Whether no item has features.
+    package var isEmpty: Bool { columns.isEmpty }
+
+    package var header: String {
+        (["item,model,source,image,label,settings"] + columns.map(CSVField.text) + ["disclaimer\n"])
+            .joined(separator: ",")
+    }
+
+    package func lines(_ item: ReportedItem) -> String {
+        Image.allCases.map { image in
+            let own = item.features.filter { $0.measure.hasPrefix(image.rawValue) }
+            var (labels, values): ([String], [String: [Substring: Double]]) = ([], [:])
+            for row in own {
+                if values[row.label] == nil { labels.append(row.label) }
+                values[row.label, default: [:]][Self.code(row)] = row.value
+            }
+            let settings = own.first?.unit ?? ""
+            return labels.map { label in
+                let first = [item.item.name, item.model, item.entry.source, image.name, label, settings]
+                let numbers = columns.map { values[label]?[$0[...]].map(CSVField.number) ?? "" }
+                return (first.map(CSVField.text) + numbers + [CSVField.text(Disclaimer.short)]).joined(separator: ",")
+                    + "\n"
+            }
+            .joined()
+        }
+        .joined()
+    }
+
+    private static func code(_ row: Statistic) -> Substring {
+        for image in Image.allCases where row.measure.hasPrefix(image.rawValue) {
+            return row.measure.dropFirst(image.rawValue.count)
+        }
+        return row.measure[...]
+    }
+}
+
+extension [Statistic] {
+    /// The rows of ``RadiomicsTable``, and the others.
+    package var withoutFeatures: (rows: [Statistic], features: [Statistic]) {
+        func isFeature(_ row: Statistic) -> Bool {
+            RadiomicsTable.Image.allCases.contains { row.measure.hasPrefix($0.rawValue) }
+        }
+        // Of most items there are none.
+        guard contains(where: isFeature) else { return (self, []) }
+        return (filter { !isFeature($0) }, filter(isFeature))
+    }
+}
