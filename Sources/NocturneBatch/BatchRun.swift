@@ -29,6 +29,7 @@ actor BatchRun {
     private var searchTime: Duration?
     private var needsDiscovery = false
     private var counts = BatchCounts()
+    private var breaker: CircuitBreaker
     private var remarks: ReportRemarks?
     private var peakLeasedBytes = 0
     /// What the process takes without its models, as it was in the first round: what the recipes keep between rounds would
@@ -68,6 +69,7 @@ actor BatchRun {
         )
         self.trace = trace
         report = BatchReportWriter(context: context)
+        breaker = CircuitBreaker(options.rules.stop)
     }
 
     var isFirstRound: Bool { roundCount == 0 }
@@ -106,6 +108,7 @@ actor BatchRun {
             mode: control.mode,
             peakLeasedBytes: peakLeasedBytes,
             givenUp: control.givenUp,
+            isTripped: control.isTripped,
             remarks: remarks
         )
     }
@@ -193,8 +196,9 @@ actor BatchRun {
                 memoryBytes: context.limits.memoryBytes
             )
         )
-        let processing = try await ItemProcessing(count, context, processBytes: await measuredProcessBytes())
+        let processing = try await ItemProcessing(count, context, processBytes: await measuredProcessBytes(), breaker)
         await processing.run()
+        breaker = await processing.scheduler.breaker
         peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)
         needsDiscovery = await processing.scheduler.needsDiscovery
     }

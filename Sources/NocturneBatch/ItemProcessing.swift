@@ -18,8 +18,9 @@ struct ItemProcessing {
     /// - Parameters:
     ///   - count: how many items are to be processed.
     ///   - processBytes: what the process takes without its models.
+    ///   - breaker: has seen the items of earlier rounds.
     /// - Throws: ``BatchError`` when the budget leaves next to nothing for items.
-    init(_ count: Int, _ context: RunContext, processBytes: Int) async throws {
+    init(_ count: Int, _ context: RunContext, processBytes: Int, _ breaker: CircuitBreaker) async throws {
         self.context = context
         let (options, total) = (context.options, context.limits.memoryBytes)
         let threads = options.resources.threads
@@ -37,7 +38,7 @@ struct ItemProcessing {
         settings.memoryPatience = options.rules.stall?.seconds.map { .seconds($0) } ?? DiskShortage.patience
         settings.failsFast = options.rules.failFast
         settings.isWatching = options.rules.watch != nil
-        scheduler = await Scheduler(count, budget: budget, settings, context)
+        scheduler = await Scheduler(count, budget: budget, settings, breaker, context)
     }
 
     /// What the process and the models take.

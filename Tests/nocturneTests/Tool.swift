@@ -75,8 +75,8 @@ struct ToolBench {
     var output: String { folder("out").path }
     func model(_ name: String = "threshold") -> String { Fixtures.url("Models/\(name)").path }
 
-    /// An uncompressed NIfTI-1 file of uint8 voxels with a box of ones in the middle.
-    func addVolume(_ name: String, _ x: Int = 24, _ y: Int = 24, _ z: Int = 24) throws {
+    /// An uncompressed NIfTI-1 file of uint8 voxels, by default with a box of ones in the middle.
+    func addVolume(_ name: String, _ x: Int = 24, _ y: Int = 24, _ z: Int = 24, hasBox: Bool = true) throws {
         var bytes = [UInt8](repeating: 0, count: 352 + x * y * z)
         func putWord(_ value: UInt16, at offset: Int) {
             bytes[offset] = UInt8(value & 255)
@@ -95,7 +95,7 @@ struct ToolBench {
         putWord(1, at: 254)
         for row in 0..<3 { putReal(Float(1), at: 280 + 20 * row) }
         for (index, byte) in "n+1\0".utf8.enumerated() { bytes[344 + index] = byte }
-        for k in z / 4..<z / 2 {
+        for k in z / 4..<z / 2 where hasBox {
             for j in y / 4..<y / 2 {
                 for i in x / 4..<x / 2 { bytes[352 + i + x * (j + y * k)] = 1 }
             }

@@ -10,6 +10,8 @@ public struct BatchOutcome: Sendable {
     public let peakLeasedBytes: Int
     /// Why the run could not continue, when it could not.
     public let givenUp: String?
+    /// Whether the latest items have ended the run, so that it is of no use to continue before a person has looked at them.
+    public var isTripped = false
     /// What a person may want to look at; nil where no report was written.
     public var remarks: ReportRemarks?
 }
@@ -63,6 +65,8 @@ public struct RunRules: Sendable {
     public var isChangeConfirmed = false
     /// Whether the first failure ends the run.
     public var failFast = false
+    /// When the latest items end the run.
+    public var stop = StopRules()
     public var onFull = FullDiskPolicy.pause
     /// How new inputs are waited for; nil for the inputs as they are.
     public var watch: FolderWatcher?

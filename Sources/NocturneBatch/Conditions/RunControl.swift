@@ -17,6 +17,7 @@ public final class RunControl: Sendable {
         var itemFlags: [String: CancellationFlag] = [:]
         var cancelledNames: Set<String> = []
         var givenUp: String?
+        var isTripped = false
     }
     private let state = Mutex(State())
     /// Raised when the run is cancelled: for work that is about no single item.
@@ -54,6 +55,20 @@ public final class RunControl: Sendable {
     func giveUp(_ reason: String) {
         state.withLock { $0.givenUp = $0.givenUp ?? reason }
         cancel()
+    }
+
+    /// Whether the latest items have ended the run.
+    public var isTripped: Bool { state.withLock { $0.isTripped } }
+
+    /// Starts nothing more and stops active items, because the latest ones show that the batch is wrong. The report and the page
+    /// are written.
+    func trip(_ reason: String) {
+        state.withLock { state in
+            state.givenUp = state.givenUp ?? reason
+            state.isTripped = true
+            for flag in state.itemFlags.values { flag.cancel() }
+        }
+        drain()
     }
 
     /// Starts nothing more. Items whose inference has begun come to their end; the others are left to the next run, whatever

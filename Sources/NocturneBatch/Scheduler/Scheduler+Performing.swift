@@ -172,9 +172,24 @@ extension Scheduler {
             case .interrupted: (.pending, ItemReason(.interrupted, "interrupted"), .itemInterrupted)
             }
         await record(id, as: state, reason)
+        if state == .failed, let item = items[id] { await look(at: item.name, item.model, .failed(reason.code)) }
         if state == .cancelled, let name = items[id]?.name { context.control.forgetRequest(name) }
         await context.progress.ended(id, BatchEvent(event, item: items[id]?.name, because: reason))
         items[id] = nil
+    }
+
+    /// Ends the run if this item and those before it show that the batch is wrong.
+    func look(at name: String, _ model: String, _ end: CircuitBreaker.End) async {
+        guard let trip = breaker.ended(name, model: model, end), context.control.givenUp == nil else { return }
+        context.control.trip(trip.text)
+        let items = (try? await context.journal.items(named: trip.names)) ?? [:]
+        let folder = CircuitBreaker.Trip.folder(of: items.values.map(\.path))
+        let place = folder.map { " All are below \($0)." } ?? ""
+        let first = trip.names.prefix(3).joined(separator: ", ")
+        await context.progress.note(
+            "Stopping: \(trip.text) (\(first), …).\(place) Look at them: are these the right inputs for the model? If they are, "
+                + "continue with: nocturne resume \(context.output.path) --stop-when never"
+        )
     }
 
     /// Lets completed items wait again, and takes the proof from their results, which no later run may take for whole.

@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
 import NocturneOutput
+import NocturneReport
 import NocturneSystem
 
 /// Performs what ``AdmissionStateMachine`` decides: starts items, hears how they end, and has the journal record it.
@@ -26,6 +27,10 @@ actor Scheduler: ItemEndReceiver {
     private var doubted: [String: String] = [:]
     /// Whether results were withdrawn, whose items another round processes.
     var hasWithdrawn = false
+    /// Has seen all items that ended.
+    var breaker: CircuitBreaker
+    /// Which it looks at.
+    private let ranges: [ReferenceRange]
     private var announcements = WaitAnnouncements()
     var sequence = 0
 
@@ -34,9 +39,13 @@ actor Scheduler: ItemEndReceiver {
         _ count: Int,
         budget: MemoryBudget,
         _ settings: AdmissionStateMachine.Settings,
+        _ breaker: CircuitBreaker,
         _ context: RunContext
     ) async {
         self.context = context
+        self.breaker = breaker
+        let looksAtValues = context.options.rules.stop.outside != nil
+        ranges = looksAtValues ? (try? await context.journal.value(of: .referenceRanges)) ?? [] : []
         self.budget = budget
         deadline = context.limits.deadline(context.options.rules.hours, after: context.time.wallClock.seconds)
         filesInMemory = await context.blocking.run { [output = context.output] in FileSystem.isInMemory(output.staging)
@@ -140,8 +149,12 @@ actor Scheduler: ItemEndReceiver {
 
     func itemEnded(_ end: ItemEnd) async {
         let cancelled = context.control.cancelledItems
-        let name = items[end.id]?.name
+        let (name, model) = (items[end.id]?.name, items[end.id]?.model)
         await perform(machine.itemEnded(end, cancelled: cancelled, context.time.monotonic))
+        if case .completed(let product) = end.outcome, let name, let model {
+            let isOutside = !UnusualValues.Value.outside(ranges, product.statistics, of: model, item: 0).isEmpty
+            await look(at: name, model, .completed(isEmpty: product.isEmpty, isOutside: isOutside))
+        }
         if let name { context.control.removeFlag(for: name) }
         if case .completed = end.outcome, let name, let reason = doubted[name] { await withdraw([name], reason) }
         machine.recorded(end.id, context.time.monotonic)

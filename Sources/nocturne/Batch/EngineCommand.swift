@@ -36,7 +36,9 @@ extension EngineCommand {
     var retries: RetrySelection { .none }
     func description() async throws -> BatchDescription { try await ExistingBatch.continued(folder) }
 
-    func exitCode(after code: NocturneExit) -> NocturneExit { code == .unsuitableMachine ? .stoppedEarly : code }
+    func exitCode(after code: NocturneExit) -> NocturneExit {
+        [.unsuitableMachine, .tripped].contains(code) ? .stoppedEarly : code
+    }
     func engineEnded(with code: NocturneExit) {}
 
     /// Processes the batch in an engine. Returns when all items completed, or once a detached run has started.

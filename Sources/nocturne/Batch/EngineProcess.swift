@@ -127,10 +127,11 @@ struct EngineProcess {
             mode: outcome.mode,
             signal: signals.received,
             givenUp: outcome.givenUp,
+            isTripped: outcome.isTripped,
             incomplete: outcome.remarks?.incomplete ?? 0
         )
         writeTrace()
-        await hooks?.batchEnded(outcome.counts, code: code.rawValue)
+        await hooks?.batchEnded(outcome.counts, code: (code == .tripped ? .stoppedEarly : code).rawValue)
         try end(outcome, code, after: time.monotonic - start)
     }
 
@@ -187,6 +188,7 @@ struct EngineProcess {
         if handover?.previousEnd == nil { rules.retries = request.retries }
         rules.isChangeConfirmed = request.isChangeConfirmed || handover?.isConfirmed == true
         rules.failFast = request.failFast
+        rules.stop = request.resources.schedule.stopWhen
         rules.deadline = request.deadline
         rules.onFull = request.resources.schedule.onFull
         rules.watch = request.watch

@@ -111,7 +111,7 @@ struct Run: EngineCommand {
     func exitCode(after code: NocturneExit) -> NocturneExit {
         switch code {
         case .someFailed: cluster.failedItemsOk ? .allCompleted : code
-        case .unsuitableMachine: .stoppedEarly
+        case .unsuitableMachine, .tripped: .stoppedEarly
         default: code
         }
     }
@@ -119,6 +119,7 @@ struct Run: EngineCommand {
     func engineEnded(with code: NocturneExit) {
         let (now, isElsewhere) = (Program.time.wallClock.seconds, code == .unsuitableMachine)
         guard cluster.requeue, let task = Self.slurm.task,
+            code != .tripped,
             task.requeues(
                 after: exitCode(after: code).rawValue,
                 seconds: now - Self.slurm.start,

@@ -31,6 +31,11 @@ extension WorkingHours.TimeOfDay: OptionValue {
     public init?(argument: String) { self.init(argument) }
 }
 
+extension StopRules: OptionValue {
+    static var allowed: String { "rules such as same=20,empty=20,failed=20%/50,outside=50%/20, or never" }
+    public init?(argument: String) { self.init(argument) }
+}
+
 extension WorkingHours.Window: OptionValue {
     static var allowed: String { "two different times of day such as 20:00-06:00" }
     public init?(argument: String) { self.init(argument) }

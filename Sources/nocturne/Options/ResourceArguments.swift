@@ -75,6 +75,20 @@ struct ScheduleArguments: ParsableArguments {
     )
     var onFull = FullDiskPolicy.pause
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Stop with 75 when the latest items show that the batch is wrong: same=N items in a row that fail with one code, \
+            empty=N label maps in a row, failed=P%/N or outside=P%/N (--norms) of the last N items; or never. \
+            Default: same=20,empty=20.
+            """,
+            valueName: "rules",
+            visibility: .more
+        ),
+        transform: StopRules.parse
+    )
+    var stopWhen = StopRules()
+
     var hours: WorkingHours { WorkingHours(window: between, finishBy: finishBy) }
 
     /// - Parameter action: ends the process.

@@ -12,6 +12,8 @@ enum NocturneExit: Int32, Error {
     case stoppedEarly = 75
     /// Between an engine and its supervisor alone, which exits with ``stoppedEarly``: another machine can do it.
     case unsuitableMachine = 76
+    /// Likewise: the latest items have ended the run, and no task of a cluster is to continue it.
+    case tripped = 77
     case interrupted = 130
     case terminated = 143
 
@@ -35,12 +37,14 @@ enum NocturneExit: Int32, Error {
 
     /// For the outcome of a run.
     /// - Parameter givenUp: why the run could not continue; nil if it could.
+    /// - Parameter isTripped: whether the latest items have ended the run.
     /// - Parameter incomplete: how many results are without an output that was asked for.
     init(
         _ counts: BatchCounts,
         mode: RunControl.Mode,
         signal: Int32?,
         givenUp: String? = nil,
+        isTripped: Bool = false,
         incomplete: Int = 0
     ) {
         if let signal {
@@ -48,7 +52,7 @@ enum NocturneExit: Int32, Error {
             return
         }
         if givenUp != nil {
-            self = .stoppedEarly
+            self = isTripped ? .tripped : .stoppedEarly
             return
         }
         if counts.notReached > 0 && mode == .draining {

@@ -1,0 +1,173 @@
+package import NocturneJournal
+package import NocturneSystem
+
+/// Decides when the latest items show that a batch is wrong: the wrong folder or model, or images of another kind.
+///
+/// It sees items in the order in which they end. The rules that apply unless others are given are not reached by a cohort with some
+/// bad files: 20 items in a row fail with the same code, or 20 label maps of a model in a row are empty.
+package struct CircuitBreaker: Sendable {
+    private let rules: StopRules
+    private var sameCode: (code: FaultCode, names: [String])?
+    private var maps: [String: Maps] = [:]
+    private var failed = Recent()
+    private var outside = Recent()
+
+    /// The label maps of one model.
+    private struct Maps {
+        /// Since the last map with a label.
+        var empty: [String] = []
+        /// Those before.
+        var earlier = (all: 0, labelled: 0)
+    }
+
+    /// Whether something is true of the latest items.
+    private struct Recent {
+        private var items: [(name: String, isTrue: Bool)] = []
+
+        /// - Returns: the names of the items of which it is true, once they are at least the share.
+        mutating func add(_ name: String, _ isTrue: Bool, _ limit: StopRules.Share?) -> [String]? {
+            guard let limit else { return nil }
+            items.append((name, isTrue))
+            if items.count > limit.count { items.removeFirst() }
+            let names = items.filter(\.isTrue).map(\.name)
+            return items.count == limit.count && Double(names.count) >= limit.share * Double(limit.count) ? names : nil
+        }
+    }
+
+    /// How an item ended.
+    package enum End: Sendable {
+        case failed(FaultCode)
+        /// - Parameters:
+        ///   - isEmpty: whether no label has a voxel; nil for results without labels.
+        ///   - isOutside: whether a value is outside of its reference range.
+        case completed(isEmpty: Bool?, isOutside: Bool)
+    }
+
+    /// Why the run is to stop.
+    package struct Trip: Sendable, Hashable {
+        /// The fact, as in "20 items in a row failed with nifti.damaged".
+        package let text: String
+        /// The items that show it.
+        package let names: [String]
+
+        /// The folder below which all of these inputs are; nil where only the root is.
+        package static func folder(of paths: [String]) -> String? {
+            let folders = paths.map { $0.split(separator: "/").dropLast() }
+            guard var common = folders.first else { return nil }
+            for folder in folders { while !folder.starts(with: common) { common.removeLast() } }
+            return common.isEmpty ? nil : "/" + common.joined(separator: "/")
+        }
+    }
+
+    package init(_ rules: StopRules) { self.rules = rules }
+
+    /// - Parameter model: the id; empty for none.
+    /// - Returns: why the run is to stop; nil if it is to continue.
+    package mutating func ended(_ name: String, model: String, _ end: End) -> Trip? {
+        switch end {
+        case .failed(let code):
+            if sameCode?.code != code { sameCode = (code, []) }
+            sameCode?.names.append(name)
+            if let names = sameCode?.names, let limit = rules.sameCode, names.count >= limit {
+                return Trip(text: "\(names.count) items in a row failed with \(code)", names: names)
+            }
+            return shares(name, isFailed: true, isOutside: false)
+        case .completed(let isEmpty, let isOutside):
+            sameCode = nil
+            if let isEmpty, let trip = labelled(name, model, isEmpty) { return trip }
+            return shares(name, isFailed: false, isOutside: isOutside)
+        }
+    }
+
+    private mutating func shares(_ name: String, isFailed: Bool, isOutside: Bool) -> Trip? {
+        let (failures, values) = (
+            failed.add(name, isFailed, rules.failed), outside.add(name, isOutside, rules.outside)
+        )
+        if let failures, let limit = rules.failed {
+            return Trip(text: "\(failures.count) of the last \(limit.count) items failed", names: failures)
+        }
+        if let values, let limit = rules.outside {
+            let fact = "\(values.count) of the last \(limit.count) items have values outside of their reference ranges"
+            return Trip(text: fact, names: values)
+        }
+        return nil
+    }
+
+    /// Where empty maps are usual, as with a model of rare lesions, many in a row show nothing.
+    private static let leastLabelledShare = 0.3
+
+    private mutating func labelled(_ name: String, _ model: String, _ isEmpty: Bool) -> Trip? {
+        var own = maps[model] ?? Maps()
+        defer { maps[model] = own }
+        guard isEmpty else {
+            own.earlier.all += own.empty.count + 1
+            own.earlier.labelled += 1
+            own.empty = []
+            return nil
+        }
+        own.empty.append(name)
+        let (all, labelled) = (Double(own.earlier.all), Double(own.earlier.labelled))
+        guard let limit = rules.empty, own.empty.count >= limit, labelled >= Self.leastLabelledShare * all
+        else { return nil }
+        return Trip(text: "\(own.empty.count) label maps of \(model) in a row are empty", names: own.empty)
+    }
+}
+
+/// When a run stops because of its latest items: the value of `--stop-when`.
+public struct StopRules: Sendable, Hashable {
+    /// A share of the latest items.
+    package struct Share: Sendable, Hashable {
+        /// Above 0 and at most 1.
+        package let share: Double
+        /// How many items.
+        package let count: Int
+
+        /// As in `20%/50`.
+        init?(_ text: Substring) {
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].last == "%", let percent = Double(parts[0].dropLast()),
+                percent > 0, percent <= 100, let count = Int(parts[1]), (1...100_000).contains(count)
+            else { return nil }
+            (share, self.count) = (percent / 100, count)
+        }
+    }
+
+    /// Items in a row that fail with the same code.
+    package var sameCode: Int?
+    /// Label maps of a model in a row without a voxel.
+    package var empty: Int?
+    package var failed: Share?
+    /// Items with values outside of the ranges of `--norms`.
+    package var outside: Share?
+
+    /// 20 of the same code, 20 empty maps.
+    public init() { (sameCode, empty) = (20, 20) }
+
+    /// Parses rules between commas, such as `same=20,empty=20,failed=20%/50,outside=50%/20`; those that are not named do not apply.
+    /// `never` means none.
+    /// - Returns: nil for other texts.
+    public init?(_ text: String) {
+        (sameCode, empty) = (nil, nil)
+        guard text != "never" else { return }
+        for rule in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = rule.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { return nil }
+            let count = Int(parts[1]).flatMap { (1...100_000).contains($0) ? $0 : nil }
+            switch (parts[0], count, Share(parts[1])) {
+            case ("same", let count?, _): sameCode = count
+            case ("empty", let count?, _): empty = count
+            case ("failed", _, let share?): failed = share
+            case ("outside", _, let share?): outside = share
+            default: return nil
+            }
+        }
+    }
+}
+
+extension ItemProduct {
+    /// Whether labels were looked for and none has a voxel; nil where none was looked for.
+    package var isEmpty: Bool? {
+        let counts = statistics.filter { $0.measure == "voxelCount" }
+        return counts.isEmpty ? nil : counts.allSatisfy { $0.value == 0 }
+    }
+}
