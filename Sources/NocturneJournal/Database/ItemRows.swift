@@ -187,7 +187,7 @@ struct ItemWriter {
     }
 
     /// Adds an item that is new, or brings one that changed up to date; its name stays. Source files are kept of items that are
-    /// to be processed.
+    /// to be processed, and of those whose results are there.
     func write(_ entry: JournalEntry) throws {
         let (item, reason) = (entry.item, entry.reason)
         let key = JournalSchema.canonical(item.key)
@@ -207,6 +207,8 @@ struct ItemWriter {
             try insert.execute(arguments: StatementArguments(values + [entry.name, JournalSchema.fold(entry.name)]))
             id = db.lastInsertedRowID
         }
-        if entry.state == .pending { try InputStamp.insert(item.inputs, of: id, at: item.path, insertInput) }
+        if [.pending, .completed].contains(entry.state) {
+            try InputStamp.insert(item.inputs, of: id, at: item.path, insertInput)
+        }
     }
 }

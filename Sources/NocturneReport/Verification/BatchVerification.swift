@@ -67,11 +67,14 @@ public struct BatchVerification: Sendable {
         }
         report = read
         try await journal.forEachPart { records, _ in
+            let sources = checksSources ? try await journal.discovered(records.map(\.item.id)) : [:]
             report = await pool.run { [report] in
                 var report = report
                 for record in records {
                     if let ends { events.check(record.item, ends, &report) }
-                    if checksSources, let note = sourceNote(record.item) { report.notes.append(note) }
+                    if let note = sourceNote(record.item, sources[record.item.id]?.inputs ?? []) {
+                        report.notes.append(note)
+                    }
                 }
                 return report
             }
@@ -219,15 +222,16 @@ public struct BatchVerification: Sendable {
         return fingerprint != item.fingerprint
     }
 
-    /// By the time of modification alone: a file that was changed and changed back with its time is not noticed.
-    private func sourceNote(_ item: JournalItem) -> String? {
-        guard item.state == .completed, let changed = item.changed else { return nil }
-        let stamp = InputStamp(item.path)
-        guard let seconds = stamp.changedSeconds else {
-            return FileSystem.exists(item.path) ? nil : "\(item.name): its source \(item.path) no longer exists"
-        }
-        guard Timestamp.string(seconds: seconds, nanoseconds: 0) > changed else { return nil }
-        return "\(item.name): its source \(item.path) was changed after the result was made"
+    /// By size and time of modification of all source files, as they were when the item was found: a file that was changed without
+    /// a change of both is not noticed.
+    private func sourceNote(_ item: JournalItem, _ inputs: [InputStamp]) -> String? {
+        guard item.state == .completed else { return nil }
+        let changed = inputs.filter { !$0.holds }
+        guard let first = changed.first else { return nil }
+        let fact = FileSystem.exists(first.path) ? "is not the file that the result was made of" : "no longer exists"
+        let others =
+            changed.count > 1 ? "; \(changed.count) of its \(inputs.count) source files differ or are gone" : ""
+        return "\(item.name): its source \(first.path) \(fact)\(others)"
     }
 }
 

@@ -123,13 +123,30 @@ struct BatchReportVerificationTests {
         let verification = BatchVerification(batch.output, inspection: RecipeResults(), checksSources: true)
         #expect(try await verification.run().notes == [])
         FileSystem.remove(bench.input + "/a.nii")
-        let future = Date(timeIntervalSinceNow: 3600)
-        try FileManager.default.setAttributes([.modificationDate: future], ofItemAtPath: bench.input + "/b.nii")
+        // As `cp -p` of an older file does.
+        let past = Date(timeIntervalSince1970: 1_000_000_000)
+        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: bench.input + "/b.nii")
         let report = try await verification.run()
         #expect(report.faults.isEmpty)
         #expect(report.notes.count == 2)
         #expect(report.notes.first?.contains("no longer exists") == true)
-        #expect(report.notes.last?.contains("was changed after") == true)
+        #expect(report.notes.last?.contains("is not the file that the result was made of") == true)
+    }
+
+    @Test("A slice that was replaced inside a series is a note, and so is one that is gone")
+    func slices() async throws {
+        let bench = try LabelBench()
+        try await bench.batch.run()
+        let verification = BatchVerification(bench.batch.output, inspection: RecipeResults(), checksSources: true)
+        #expect(try await verification.run().notes == [])
+        let past = Date(timeIntervalSince1970: 1_000_000_000)
+        let slice = bench.batch.input + "/ct/5.dcm"
+        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: slice)
+        let replaced = try await verification.run().notes
+        #expect(replaced.count == 1 && replaced[0].contains("\(slice) is not the file"), "\(replaced)")
+        FileSystem.remove(bench.batch.input + "/ct/4.dcm")
+        let gone = try await verification.run().notes
+        #expect(gone.count == 1 && gone[0].contains("2 of its 24 source files differ or are gone"), "\(gone)")
     }
 
     @Test("The result of an earlier source stays when the new one fails, and that is a note until it is no result")
