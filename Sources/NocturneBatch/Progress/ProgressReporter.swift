@@ -47,8 +47,11 @@ public struct ProgressStatus: Sendable {
 public actor ProgressReporter {
     private let view: any ProgressView
     private let observe: @Sendable (BatchEvent) -> Void
+    private let beforeClosing: @Sendable () async -> Void
     private let file: EventLog?
     private var status = ProgressStatus()
+    /// Whether events can still be written.
+    public private(set) var isOpen = true
     fileprivate struct RunningItem {
         let name: String
         let steps: Int
@@ -72,15 +75,18 @@ public actor ProgressReporter {
     /// - Parameters:
     ///   - path: of `events.jsonl`; nil for no file.
     ///   - view: must not wait in ``ProgressView/show(_:_:)``.
+    ///   - beforeClosing: may still send notes.
     ///   - observe: gets every event that is shown; must not wait either.
     public init(
         path: String?,
         view: any ProgressView,
         time: any TimeSource = SystemTime(),
+        beforeClosing: @escaping @Sendable () async -> Void = {},
         observe: @escaping @Sendable (BatchEvent) -> Void = { _ in }
     ) {
         self.view = view
         self.observe = observe
+        self.beforeClosing = beforeClosing
         self.time = time
         started = time.monotonic
         moves = Mutex(ItemMoves(since: started))
@@ -191,6 +197,8 @@ public actor ProgressReporter {
 
     /// Returns once everything is written.
     public func close() async {
+        await beforeClosing()
+        isOpen = false
         view.close()
         await file?.close()
         await view.flush()

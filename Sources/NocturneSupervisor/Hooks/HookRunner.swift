@@ -37,15 +37,16 @@ public final class HookRunner: Sendable {
     private struct State {
         var waiting: [Call] = []
         var worker: Task<Void, Never>?
+        /// Receives what went wrong.
+        var note: @Sendable (String) async -> Void
     }
 
     private let hooks: Hooks
     private let output: OutputFolder
     private let limit: Duration
     private let grace: Duration
-    private let note: @Sendable (String) -> Void
     private let pool: BlockingPool
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// - Parameters:
     ///   - limit: how long one command may take; then its process group gets SIGTERM.
@@ -57,17 +58,20 @@ public final class HookRunner: Sendable {
         _ output: OutputFolder,
         limit: Duration = .seconds(600),
         grace: Duration = .seconds(5),
-        note: @escaping @Sendable (String) -> Void
+        note: @escaping @Sendable (String) async -> Void
     ) throws {
         self.hooks = hooks
         self.output = output
         self.limit = limit
         self.grace = grace
-        self.note = note
+        state = Mutex(State(note: note))
         pool = try BlockingPool(width: 1)
     }
 
     deinit { pool.shutdown() }
+
+    /// Sends what goes wrong from now on elsewhere.
+    public func sendNotes(to note: @escaping @Sendable (String) async -> Void) { state.withLock { $0.note = note } }
 
     /// Runs the command for items after the event that ends an item. Returns at once.
     public func handle(_ event: BatchEvent) {
@@ -84,10 +88,15 @@ public final class HookRunner: Sendable {
         }
     }
 
+    /// Waits for the commands of items.
+    public func itemsEnded() async {
+        while let worker = state.withLock({ $0.worker }) { await worker.value }
+    }
+
     /// Waits for the commands of items, then runs the command for the end.
     /// - Parameter code: the exit code of the program.
     public func batchEnded(_ counts: BatchCounts, code: Int32) async {
-        while let worker = state.withLock({ $0.worker }) { await worker.value }
+        await itemsEnded()
         guard let command = hooks.onEnd else { return }
         let environment = [
             "NOCTURNE_OUTPUT": output.path, "NOCTURNE_EXIT_CODE": "\(code)", "NOCTURNE_INPUTS": "\(counts.inputs)",
@@ -114,7 +123,7 @@ public final class HookRunner: Sendable {
 
     private func run(_ call: Call) async {
         if let fault = await pool.run({ [limit, grace] in Self.fault(of: call, limit, grace) }) {
-            note("\(call.title): \(fault)")
+            await state.withLock(\.note)("\(call.title): \(fault)")
         }
     }
 

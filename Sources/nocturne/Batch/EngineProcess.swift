@@ -82,10 +82,15 @@ struct EngineProcess {
         let begin = Once { Detachment.reportBeginning(handover) }
         let progress = ProgressReporter(
             path: request.output.events,
-            view: Terminal.view(json: request.show.json, quiet: request.show.quiet)
+            view: Terminal.view(json: request.show.json, quiet: request.show.quiet),
+            beforeClosing: { await hooks?.itemsEnded() }
         ) { event in
             begin()
             hooks?.handle(event)
+        }
+        // Those of --on-end come when the events are closed.
+        hooks?.sendNotes { [progress] text in
+            if await progress.isOpen { await progress.note(text) } else { Terminal.printMessage(text) }
         }
         self.hooks = hooks
         self.progress = progress
