@@ -24,7 +24,9 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
                 : "there are: \(available.joined(separator: ", "))\(meant)"
             return "no model package \"\(name)\" (searched: \(places)): \(there)"
         case .ambiguous(let name, let folders):
-            return "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify the folder"
+            return
+                "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify the version, as in \(name)@1.0.0, "
+                + "or the folder"
         case .broken(let error): return "\(error)"
         case .otherKind(let path, let advice): return "\(path): \(advice)"
         }
@@ -88,7 +90,8 @@ public struct ModelCatalog: Sendable {
         searchPath.flatMap(candidates).map { entry($0, verifyDigests, flag) }
     }
 
-    /// The package that a user specified: a folder's path, or the id or folder name of a package on the search path.
+    /// The package that a user specified: a folder's path, or the id, the id and version with an @ between them, or the folder
+    /// name of a package on the search path.
     ///
     /// A text with a slash is a path, and so is the name of a folder that contains a `model.json`. Otherwise the first
     /// folder of the search path that has the name is used. Blocks.
@@ -104,7 +107,11 @@ public struct ModelCatalog: Sendable {
         for folder in searchPath {
             let entries = candidates(in: folder).map { entry($0, false, flag) }
             let matches = entries.filter { entry in
-                if case .success(let package) = entry.package, package.id == nameOrPath { return true }
+                if case .success(let package) = entry.package,
+                    [package.id, "\(package.id)@\(package.version)"].contains(nameOrPath)
+                {
+                    return true
+                }
                 return entry.folderName == nameOrPath
             }
             if matches.count > 1 { throw .ambiguous(name: nameOrPath, folders: matches.map(\.folder)) }

@@ -23,6 +23,13 @@ package enum PhotoInstancesKind: RecipeKind {
         return PhotoInstances(models: models, options: options)
     }
 
+    /// The scale and the classes.
+    package static func details(of package: ModelPackage) throws -> [String] {
+        let settings = try PhotoInstancesSettings(package)
+        return ["Input: photos, the longer side scaled to \(settings.input.longSide) pixels"]
+            + settings.classes.map { "Class: \($0.name), \($0.color)" }
+    }
+
     /// The network with its usual input: of a photo of 4 : 3.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         let model = try PhotoInstancesModel(package: model.package, engine: model.engine, precision: model.precision)

@@ -69,6 +69,7 @@ struct Models: ParsableCommand {
             for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] {
                 Terminal.printResult(line)
             }
+            guard !package.labels.isEmpty else { return }
             Terminal.printResult(
                 Terminal.table(
                     [["value", "label", "colour"]] + package.labels.map { ["\($0.value)", $0.name, "\($0.color)"] }

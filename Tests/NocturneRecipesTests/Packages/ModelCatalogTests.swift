@@ -96,6 +96,9 @@ struct ModelCatalogTests {
             #expect(try catalog.resolve(nameOrPath: "two").folder == place("second/z").path)
             #expect(try catalog.resolve(nameOrPath: "y").id == "one")
             #expect(try catalog.resolve(nameOrPath: place("second/z").path).id == "two")
+            let two = try catalog.resolve(nameOrPath: "two")
+            #expect(try catalog.resolve(nameOrPath: "two@\(two.version)").folder == two.folder)
+            #expect(throws: ModelCatalogError.self) { try catalog.resolve(nameOrPath: "two@0.0.9") }
         }
     }
 
@@ -118,7 +121,11 @@ struct ModelCatalogTests {
             #expect(try text(place("trained").path).contains("a trained nnU-Net folder; `nocturne-export nnunet`"))
             let network = try place.write("x", to: "network.onnx").path
             #expect(try text(network).contains("a network alone"))
-            #expect(try text("one") == "\"one\" is ambiguous: \(models)/x, \(models)/y; specify the folder")
+            #expect(
+                try text("one")
+                    == "\"one\" is ambiguous: \(models)/x, \(models)/y; specify the version, as in one@1.0.0, "
+                    + "or the folder"
+            )
             #expect(try text("z") == "\(models)/z/model.json: schemaVersion: expected a value, found nothing")
             #expect(try text("./nowhere").hasPrefix("./nowhere/model.json: expected a file, found "))
             let nothing = #expect(throws: ModelCatalogError.self) {
