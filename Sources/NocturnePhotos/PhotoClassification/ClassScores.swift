@@ -118,6 +118,9 @@ package struct RiskAssessment: Hashable, Sendable {
     /// In the order of classes; empty for a low risk.
     package let reasons: [RiskReason]
 
+    /// Above it, the score of a class of high risk is a reason not to wait.
+    package static let urgentScore = 0.95
+
     /// The highest level that any class reaches. A score equal to a threshold reaches it.
     /// - Parameter probabilities: one per class.
     package init(probabilities: [Double], classes: [PhotoClass], settings: PhotoRiskSettings) {

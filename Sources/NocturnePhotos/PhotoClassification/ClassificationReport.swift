@@ -88,7 +88,7 @@ package struct ClassificationReport {
             }
         }
         try place(picture, x: margin, ReportText.pictureAlternative(result.source.name))
-        caption(ReportText.pictureCaption, x: margin)
+        caption(ReportText.pictureCaption(isCorrected: result.isColorCorrected), x: margin)
         guard let overlay, let attention = result.attention else {
             page.element(.paragraph) {
                 page.text(ReportText.noAttention, x: second, y: y + 12, size: 9, color: ReportParts.quiet)
@@ -238,7 +238,7 @@ package struct ClassificationReport {
     private func footer(on page: PDFPage) {
         let y = page.height - margin - 14
         page.line(from: SIMD2(margin, y - 10), to: SIMD2(page.width - margin, y - 10), PDFColor(gray: 0.7))
-        let colors = result.preparation.colorConstancy == "applied" ? ReportText.colorsCorrected : ReportText.colorsKept
+        let colors = result.isColorCorrected ? ReportText.colorsCorrected : ReportText.colorsKept
         let lines = [
             ReportText.preparation(result.preparation.inputSizePx, colors),
             ReportText.engine(result.engine.name, result.engine.precision, String(result.model.digest.prefix(16))),

@@ -21,7 +21,7 @@ struct ClassificationWriter {
 
     static let thumbnailFile = "thumbnail.png"
 
-    /// The part of the photo that the model saw, in the size of its input and before colour constancy.
+    /// The part of the photo that the model saw, in the size of its input and before its colours were corrected.
     static let photoFile = "photo.png"
 
     /// Side of the thumbnail in pixels.
@@ -82,7 +82,8 @@ struct ClassificationWriter {
             summary: ReportText.summary(
                 title: settings.classes[leading].title,
                 probability: ClassScores.text(scores.probabilities[leading]),
-                isUncertain: scores.isUncertain
+                isUncertain: scores.isUncertain,
+                isMedical: settings.isMedical
             ),
             leading: settings.classes[leading].name,
             isUncertain: scores.isUncertain,
@@ -120,9 +121,10 @@ struct ClassificationWriter {
     }
 
     private func risk(_ risk: RiskAssessment) -> PhotoClassificationResult.Risk {
-        .init(
+        let scores = risk.reasons.map { photo.scores.probabilities[$0.index] }
+        return .init(
             level: risk.level,
-            words: ReportText.risk(risk.level),
+            words: ReportText.risk(risk.level, isUrgent: scores.contains { $0 > RiskAssessment.urgentScore }),
             reasons: risk.reasons.map {
                 .init(
                     name: model.settings.classes[$0.index].name,

@@ -68,7 +68,7 @@ extension PhotoClassification {
         let source = loaded.source
         let settings = try model(source.photo.model).settings
         let prepared = try PhotoPreprocessing(settings).prepare(resized: loaded.picture, part: loaded.part)
-        var notes = loaded.facts.notes
+        var notes = loaded.facts.notes + (loaded.facts.hasAlpha ? [ReportText.transparent] : [])
         switch prepared.colourConstancy?.exemption {
         case .flat: notes.append(ReportText.flat)
         case .nearBlack: notes.append(ReportText.nearBlack)

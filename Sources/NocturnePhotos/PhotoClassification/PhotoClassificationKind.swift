@@ -23,6 +23,25 @@ package enum PhotoClassificationKind: RecipeKind {
         return PhotoClassification(models: models, options: options)
     }
 
+    /// The input, the classes, and from which scores on they have a level of risk.
+    package static func details(of package: ModelPackage) throws -> [String] {
+        let settings = try PhotoClassificationSettings(package)
+        let side = settings.inputSize
+        var lines = ["Input: the central square of a photo, scaled to \(side)×\(side) pixels"]
+        if let metadata = settings.metadata {
+            lines.append("Metadata: age, sex, and site: \(metadata.sites.joined(separator: ", "))")
+        }
+        lines += settings.classes.map {
+            "Class: \($0.name), \($0.title), \($0.color)" + ($0.isMalignant ? ", malignant" : "")
+        }
+        if let risk = settings.risk {
+            let high = risk.highClasses.joined(separator: " or ")
+            lines.append("Risk: high from a score of \(risk.highThreshold) for \(high)")
+            lines.append("Risk: moderate from a score of \(risk.moderateThreshold) for a malignant class")
+        }
+        return lines
+    }
+
     /// Writes `contact-sheet.pdf`.
     package static func summarize(
         _ options: PhotoClassificationOptions,
@@ -52,7 +71,8 @@ package enum PhotoClassificationKind: RecipeKind {
         let hasPhoto = result.files.contains { $0.path == ClassificationWriter.photoFile }
         let photo = hasPhoto ? ClassificationWriter.photoFile : ClassificationWriter.thumbnailFile
         let titles: KeyValuePairs = [
-            photo: "The part of the photo that the model saw",
+            photo: "The part of the photo that the model saw"
+                + (result.isColorCorrected ? ", before colour correction" : ""),
             "heatmap.png": "The same part with the attention map of the class with the highest score",
         ]
         var parts = ReviewParts(.classification, files: result.files, titles: titles)

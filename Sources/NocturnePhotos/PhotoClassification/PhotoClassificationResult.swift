@@ -188,3 +188,8 @@ package struct AttentionValues: Codable, Sendable {
     /// Rows from the top of the square picture.
     package let rows: [[Float]]
 }
+
+extension PhotoClassificationResult {
+    /// Whether the network got other colours than the picture has.
+    var isColorCorrected: Bool { preparation.colorConstancy == "applied" }
+}

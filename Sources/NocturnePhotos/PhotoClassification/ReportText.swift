@@ -6,14 +6,21 @@ import NocturneSystem
 package enum ReportText {
     // MARK: The outcome
 
-    static func summary(title: String, probability: String, isUncertain: Bool) -> String {
-        isUncertain
+    /// - Parameter isMedical: whether it ends with the sentences for results about people.
+    static func summary(title: String, probability: String, isUncertain: Bool, isMedical: Bool) -> String {
+        let fact =
+            isUncertain
             ? "The scores point to no class clearly; the highest, \(probability), goes to \(title)."
             : "The picture is consistent with \(title), which has the highest score: \(probability)."
+        return fact + (isMedical ? " This is not a diagnosis. Please consult a dermatologist." : "")
     }
 
-    static func risk(_ level: RiskLevel) -> String {
+    /// - Parameter isUrgent: whether the class that decides has a score above ``RiskAssessment/urgentScore``.
+    static func risk(_ level: RiskLevel, isUrgent: Bool) -> String {
         switch level {
+        case .high where isUrgent:
+            "High: the score of a class that needs prompt attention is above "
+                + "\(ClassScores.text(RiskAssessment.urgentScore)). Please have a dermatologist look at it without delay."
         case .high:
             "High: the scores suggest a class that needs prompt attention. Please have a dermatologist look at it soon."
         case .moderate:
@@ -69,6 +76,11 @@ package enum ReportText {
         "no metadata was given for this picture; age, sex and site are treated as unknown"
     )
 
+    static let transparent = Note(
+        "classification.transparent",
+        "the file has an alpha channel: transparent pixels were placed on white, which may change the scores"
+    )
+
     static func clampedAge(_ age: String) -> Note {
         Note("classification.ageClamped", "an age of \(own: age) is outside 0 to 100 and was clamped")
     }
@@ -88,7 +100,10 @@ package enum ReportText {
 
     static let reportTitle = "Photo classification report"
     static let contactSheetTitle = "Contact sheet"
-    static let pictureCaption = "Picture given to the model"
+    /// - Parameter isCorrected: whether the model got other colours than the picture has.
+    static func pictureCaption(isCorrected: Bool) -> String {
+        isCorrected ? "Picture given to the model, before colour correction" : "Picture given to the model"
+    }
     static func attentionCaption(_ title: String) -> String { "Where the score for \(title) comes from" }
     static func pictureAlternative(_ item: String) -> String { "Photo \(item)" }
     static func attentionAlternative(_ title: String) -> String {

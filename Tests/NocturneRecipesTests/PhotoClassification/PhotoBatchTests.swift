@@ -52,17 +52,19 @@ struct PhotoBatchTests {
     @Test("Metadata reach the classifier, from the table or from a file beside the picture")
     func metadata() async throws {
         let bench = try PhotoBench("primary-told")
-        for name in ["a.jpg", "b.png", "c.png", "d.png", "e.png"] { try bench.add(name, SIMD3(80, 80, 80)) }
+        for name in ["a.jpg", "b.png", "c.png", "d.png", "e.png", "f.png"] { try bench.add(name, SIMD3(80, 80, 80)) }
         try bench.folder.write(
             "\u{FEFF}image,age_approx,sex,anatom_site_general\r\na,50,female,head/neck\r\nd,soon,,\r\n",
             to: "in/p.csv"
         )
         try bench.folder.write("{\"meta\":{\"clinical\":{\"age_approx\":100,\"sex\":\"male\"}}}", to: "in/b.json")
         try bench.folder.write("{\"sex\": [1]}", to: "in/e.json")
+        // As the archive writes it now.
+        try bench.folder.write("{\"metadata\":{\"clinical\":{\"age_approx\":25,\"sex\":\"male\"}}}", to: "in/f.json")
         let outcome = try await bench.run(
             PhotoClassificationOptions(given: ["metadata": bench.folder("in/p.csv").path])
         )
-        #expect(outcome.counts.completed == 4 && outcome.counts.failed == 1 && outcome.counts.inputs == 5)
+        #expect(outcome.counts.completed == 5 && outcome.counts.failed == 1 && outcome.counts.inputs == 6)
         let (a, b, c) = (try bench.result("a"), try bench.result("b"), try bench.result("c"))
         #expect(a.metadata?.vector == [0.5, 0, 1, 1] && a.metadata?.site == "head/neck" && a.metadata?.ageYears == 50)
         #expect(b.metadata?.vector == [1, 0, 0, 2] && b.notes.isEmpty == false)
@@ -71,6 +73,8 @@ struct PhotoBatchTests {
         let sum = exp(1.5) + exp(1) + 1
         #expect(abs(a.classes[0].probability - exp(1.5) / sum) < 2e-6)
         #expect(abs(a.classes[1].probability - exp(1) / sum) < 2e-6)
+        #expect(try bench.result("f").metadata?.vector == [0.25, 0, 0, 2])
+        #expect(a.summary.hasSuffix("This is not a diagnosis. Please consult a dermatologist."))
         let account = try await bench.account()
         let d = try bench.result("d")
         #expect(d.metadata?.vector == [0, 1, 2, 2])

@@ -4,7 +4,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 /// The sidecar file `<picture without extension>.json` of a picture: `age_approx`, `sex` and `anatom_site_general`, at
-/// the top level or in `meta.clinical`, where the ISIC archive puts them.
+/// the top level, or in `metadata.clinical` or `meta.clinical`, where the ISIC archive puts them now and did before.
 package enum MetadataSidecar {
     static func path(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
 
@@ -29,9 +29,10 @@ package enum MetadataSidecar {
             throw ClinicalMetadataError(detail: "\(name) is not valid JSON")
         }
         guard let whole = document as? [String: Any] else { return nil }
-        let clinical = (whole["meta"] as? [String: Any])?["clinical"] as? [String: Any]
-        let fields = clinical ?? whole
-        guard ["age_approx", "sex", "anatom_site_general"].contains(where: { fields[$0] != nil }) else { return nil }
+        let places = ["metadata", "meta"].compactMap { (whole[$0] as? [String: Any])?["clinical"] as? [String: Any] }
+        let known = ["age_approx", "sex", "anatom_site_general"]
+        guard let fields = (places + [whole]).first(where: { fields in known.contains { fields[$0] != nil } })
+        else { return nil }
         let given: ClinicalFields
         do throws(ClinicalMetadataError) {
             given = ClinicalFields(
