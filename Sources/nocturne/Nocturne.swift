@@ -26,7 +26,7 @@ struct Nocturne: AsyncParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    Inspect.self, RadiomicsCommand.self, Plan.self, Status.self, Attach.self, Compare.self,
+                    Inspect.self, RadiomicsCommand.self, Plan.self, Status.self, Why.self, Attach.self, Compare.self,
                     History.self,
                     Prom.self, Trace.self,
                 ]

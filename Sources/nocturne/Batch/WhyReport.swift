@@ -1,0 +1,243 @@
+import Foundation
+import NocturneBatch
+import NocturneCluster
+import NocturneCore
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What `why` prints about the items that a name or path stands for.
+struct WhyReport: Encodable {
+    let disclaimer = Disclaimer.text
+    /// Several where several models process an input.
+    let items: [Item]
+    /// Why there is no item; null where there is one.
+    @Nullable var absence: String?
+
+    struct Item: Encodable {
+        let item: String
+        let state: ItemState
+        let source: String
+        /// Null for an input that no model processes.
+        @Nullable var model: String?
+        /// Why it did not complete; null otherwise, as are the next three.
+        @Nullable var reason: String?
+        @Nullable var code: String?
+        @Nullable var stage: String?
+        @Nullable var remedy: String?
+        /// What a run does with it now, or waits for; null where no run is active or it has ended.
+        @Nullable var now: String?
+        /// Source files that are not as they were when the item was found, or gone.
+        let changedSources: [String]
+        /// The latest events about it, oldest first.
+        let events: [Event]
+        /// How its result was made; null without one.
+        @Nullable var result: Result?
+        /// What the next run does about it.
+        let next: String
+    }
+
+    struct Event: Encodable {
+        let time: String
+        let event: BatchEvent.Kind
+        @Nullable var reason: String?
+    }
+
+    /// From `run.json`.
+    struct Result: Codable {
+        let finishedAt: String
+        let host: String
+        let version: String
+        let threads: Int
+        let predictedItemPeakBytes: Int
+        /// By stage.
+        let seconds: [String: Double]
+    }
+
+    // MARK: Reading
+
+    private static let mostEvents = 20
+
+    /// - Parameter text: the name of an item, or the path of an input, also of one file among several.
+    /// - Throws: `BatchError` for a folder without a batch; `JournalError`.
+    static func read(_ folder: OutputFolder, _ text: String) async throws -> WhyReport {
+        let description = try await ExistingBatch.description(of: folder)
+        let divided = try await DividedBatch.read(folder)
+        let all =
+            if let divided { try await divided.contents().items } else {
+                try await ExistingBatch.contents(of: folder).items
+            }
+        let path = absolutePath(text)
+        // A file of a series: the item has the path of the folder.
+        let candidates = all.filter { $0.name == text || $0.path == path || path.hasPrefix($0.path + "/") }
+        let sources = try await folder.reading { try await $0.discovered(candidates.map(\.id)) }
+        let found = candidates.filter { item in
+            item.name == text || item.path == path || sources[item.id]?.inputs.contains { $0.path == path } == true
+        }
+        guard !found.isEmpty else {
+            return WhyReport(items: [], absence: absence(of: text, at: path, description, among: all))
+        }
+        let lock = BatchLock.state(of: folder)
+        let progress = folder.runProgress(of: lock.holder)
+        let events = try events(in: folder, of: Set(found.map(\.name)))
+        return WhyReport(
+            items: found.map { item in
+                // Shards have their own journals.
+                let changed = divided == nil ? sources[item.id]?.inputs.filter { !$0.holds }.map(\.path) ?? [] : []
+                return Item(
+                    item,
+                    now: now(item, lock.isHeld, waitingFor: lock.holder?.waitingFor, progress),
+                    changedSources: changed,
+                    events: events[item.name] ?? [],
+                    result: result(of: item, in: folder),
+                    next: next(item.state, isChanged: !changed.isEmpty, isActive: lock.isHeld, in: folder)
+                )
+            },
+            absence: nil
+        )
+    }
+
+    private static func events(in folder: OutputFolder, of names: Set<String>) throws -> [String: [Event]] {
+        guard var lines = try? LineReader(folder.events) else { return [:] }
+        var events: [String: [Event]] = [:]
+        while let line = try lines.next() {
+            guard let event = try? JSONDecoder().decode(BatchEvent.self, from: Data(line)), let item = event.item,
+                names.contains(item)
+            else { continue }
+            var own = events[item, default: []].suffix(mostEvents - 1)
+            own.append(Event(time: event.time, event: event.event, reason: event.reason))
+            events[item] = Array(own)
+        }
+        return events
+    }
+
+    private static func result(of item: JournalItem, in folder: OutputFolder) -> Result? {
+        guard item.state == .completed, let bytes = try? FileSystem.read(folder.item(item.name) + "/run.json")
+        else { return nil }
+        return try? JSONDecoder().decode(Result.self, from: Data(bytes))
+    }
+
+    // MARK: Explaining
+
+    /// - Parameter waitingFor: what the run as a whole waits for.
+    static func now(_ item: JournalItem, _ isActive: Bool, waitingFor: String?, _ progress: RunProgress?) -> String? {
+        guard isActive, [.pending, .started].contains(item.state) else { return nil }
+        if let own = progress?.items.first(where: { $0.item == item.name }) {
+            let share = own.stage == .infer ? ", \(Int(100 * own.share)) % of its tiles" : ""
+            return "stage \(own.stage.rawValue)\(share), started \(Int(own.elapsedSeconds)) s ago"
+        }
+        if let waitingFor { return "the run waits for \(waitingFor)" }
+        guard let progress else { return "the run has just begun" }
+        return
+            "it waits for its turn with \(max(progress.queued - 1, 0)) others; \(progress.items.count) are being processed"
+    }
+
+    /// - Parameters:
+    ///   - isChanged: whether a source file is not as it was.
+    ///   - isActive: whether a run works on the batch.
+    static func next(_ state: ItemState, isChanged: Bool, isActive: Bool, in folder: OutputFolder) -> String {
+        switch state {
+        case .completed where isChanged:
+            "`nocturne resume \(folder.path)` makes the result again, since a source file has changed"
+        case .completed: "nothing: the result is there, and its source files are as they were"
+        case .pending where isActive, .started where isActive: "nothing: the run that is active processes it"
+        case .pending, .started: "`nocturne resume \(folder.path)` processes it"
+        case .failed where isChanged, .skipped where isChanged:
+            "`nocturne resume \(folder.path)` tries it again, since a source file has changed"
+        case .failed, .cancelled, .quarantined:
+            "`nocturne resume \(folder.path)` leaves it as it is; `nocturne retry \(folder.path)` tries it again"
+        case .skipped: "nothing: it is not an input for the models of this batch"
+        }
+    }
+
+    /// Why no item has a name or path.
+    static func absence(
+        of text: String,
+        at path: String,
+        _ description: BatchDescription,
+        among items: [JournalItem]
+    ) -> String {
+        guard FileSystem.exists(path) else {
+            let similar = items.map(\.name).filter { $0.localizedCaseInsensitiveContains(text) }.prefix(5)
+            let hint = similar.isEmpty ? "" : "; items with such a name: \(similar.joined(separator: ", "))"
+            return "no item is called \(text), and there is no such file" + hint
+        }
+        let inputs = description.inputs.map(absolutePath)
+        guard let root = inputs.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else {
+            return "\(path) is not below the inputs of the batch: \(inputs.joined(separator: ", "))"
+        }
+        let name = path == root ? (path as NSString).lastPathComponent : String(path.dropFirst(root.count + 1))
+        if !DiscoveryRequest(description).admits(FoundFile(path: path, name: name, root: root)) {
+            let patterns = (description.include + description.exclude).joined(separator: ", ")
+            return "\(path) is left out by --include or --exclude (\(patterns))"
+        }
+        return
+            "no item of the last run has \(path) among its files: it came later, was set aside as a part or duplicate of "
+            + "another input, or is not what a model reads. `nocturne inspect \(path)` shows what it is, and "
+            + "`nocturne resume --dry-run` what the next run does"
+    }
+
+    // MARK: Text
+
+    var text: String { absence ?? items.map(\.text).joined(separator: "\n\n") }
+}
+
+extension WhyReport.Item {
+    init(
+        _ item: JournalItem,
+        now: String?,
+        changedSources: [String],
+        events: [WhyReport.Event],
+        result: WhyReport.Result?,
+        next: String
+    ) {
+        self.init(
+            item: item.name,
+            state: item.state,
+            source: item.path,
+            model: item.model.isEmpty ? nil : item.model,
+            reason: item.reason?.text,
+            code: item.reason?.code.rawValue,
+            stage: item.reason?.stage,
+            remedy: item.reason.map { Remedies.remedy(for: $0.code) },
+            now: now,
+            changedSources: changedSources,
+            events: events,
+            result: result,
+            next: next
+        )
+    }
+
+    fileprivate var text: String {
+        var lines = ["\(item): \(state.rawValue)"]
+        func add(_ title: String, _ text: String?) { if let text { lines.append("  \(title): \(text)") } }
+        add("source", source)
+        add("model", model)
+        add(
+            "reason",
+            reason.map { text in [stage, text].compactMap(\.self).joined(separator: ": ") + " (\(code ?? ""))" }
+        )
+        add("advice", remedy)
+        add("now", now)
+        if let first = changedSources.first {
+            add("changed", changedSources.count == 1 ? first : "\(first) and \(changedSources.count - 1) others")
+        }
+        if let result {
+            let order = ["load", "prepare", "infer", "finish", "render", "write"]
+            let stages = result.seconds.sorted { order.firstIndex(of: $0.key) ?? 9 < order.firstIndex(of: $1.key) ?? 9 }
+                .map { "\($0.key) \($0.value)" }
+            add(
+                "result",
+                "of version \(result.version), \(result.finishedAt), on \(result.host) with \(result.threads) threads"
+            )
+            add("seconds", stages.joined(separator: ", "))
+            add("memory", "\(ByteCount(result.predictedItemPeakBytes)) predicted for the item")
+        }
+        for event in events {
+            add(event.time, event.event.rawValue + (event.reason.map { ": \($0)" } ?? ""))
+        }
+        add("next", next)
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneRecipes
+import NocturneSystem
+
+struct Why: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Explain the state of an item, or why an input became none.",
+        discussion: """
+            Shows what an item waits for, its attempts with reasons and next steps, what its result was made of and took, and what \
+            the next run does about it.
+            """
+    )
+
+    @Argument(help: "The batch's output folder.", completion: .batch)
+    var output: String
+
+    @Argument(help: "The name of an item, or the path of an input.", completion: .file())
+    var item: String
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let report = try await WhyReport.read(OutputFolder(absolutePath(output)), item)
+        if json {
+            try Terminal.printJSON(report)
+        } else {
+            Terminal.printResult(report.text)
+        }
+        if report.items.isEmpty { throw NocturneExit.nothingMatched }
+    }
+}
