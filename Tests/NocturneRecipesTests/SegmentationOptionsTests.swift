@@ -27,7 +27,7 @@ struct SegmentationOptionsTests {
         #expect(options.inResults == Self.values.filter { $0.key != "fix-tilt" })
         #expect(try SegmentationOptions(recorded: options.recorded) == options)
         let names = SegmentationOptions.sections.flatMap { $0.arguments.names }
-        #expect(Set(names).subtracting(Self.values.keys) == ["rois", "compare", "measure"])
+        #expect(Set(names).subtracting(Self.values.keys) == ["rois", "compare", "measure", "radiomics"])
         #expect(Set(names).count == names.count)
     }
 

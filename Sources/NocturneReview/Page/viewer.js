@@ -170,7 +170,7 @@
     if (window.Niivue) return Promise.resolve();
     return new Promise((resolve, reject) => model.loadScript("review/niivue.js", () => {
       if (window.Niivue) resolve();
-      else reject(new Error("The viewer NiiVue is not installed: only pictures are shown. Tools/install-niivue installs it; then write this page again with “nocturne report”."));
+      else reject(new Error("The viewer NiiVue is not installed: only pictures are shown. Tools/install-niivue installs it; then write this page again with “nocturne review OUT”."));
     }));
   }
 
