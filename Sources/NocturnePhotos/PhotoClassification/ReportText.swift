@@ -12,7 +12,7 @@ package enum ReportText {
             isUncertain
             ? "The scores point to no class clearly; the highest, \(probability), goes to \(title)."
             : "The picture is consistent with \(title), which has the highest score: \(probability)."
-        return fact + (isMedical ? " This is not a diagnosis. Please consult a dermatologist." : "")
+        return fact + (isMedical ? " Not a diagnosis: please consult a dermatologist." : "")
     }
 
     /// - Parameter isUrgent: whether the class that decides has a score above ``RiskAssessment/urgentScore``.

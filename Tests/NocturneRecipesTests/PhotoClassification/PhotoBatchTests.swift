@@ -74,7 +74,7 @@ struct PhotoBatchTests {
         #expect(abs(a.classes[0].probability - exp(1.5) / sum) < 2e-6)
         #expect(abs(a.classes[1].probability - exp(1) / sum) < 2e-6)
         #expect(try bench.result("f").metadata?.vector == [0.25, 0, 0, 2])
-        #expect(a.summary.hasSuffix("This is not a diagnosis. Please consult a dermatologist."))
+        #expect(a.summary.hasSuffix("Not a diagnosis: please consult a dermatologist."))
         let account = try await bench.account()
         let d = try bench.result("d")
         #expect(d.metadata?.vector == [0, 1, 2, 2])
