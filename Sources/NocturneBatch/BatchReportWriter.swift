@@ -58,7 +58,17 @@ struct BatchReportWriter {
         guard output.shard == nil, try await !isUpToDate() else {
             return (counts, output.shard == nil ? try await journal.value(of: .reportRemarks) : nil)
         }
-        let writing = ReportWriting(
+        do {
+            let report = try await writing.write(context.options.description, on: context.blocking)
+            return (report.counts, report.remarks)
+        } catch is CancelledError {
+            // The next run does it: the report is not marked as up to date.
+            return (counts, nil)
+        }
+    }
+
+    private var writing: ReportWriting {
+        ReportWriting(
             journal: journal,
             output: output,
             page: context.options.page,
@@ -67,13 +77,12 @@ struct BatchReportWriter {
             },
             flag: control.flag
         )
-        do {
-            let report = try await writing.write(context.options.description, on: context.blocking)
-            return (report.counts, report.remarks)
-        } catch is CancelledError {
-            // The next run does it: the report is not marked as up to date.
-            return (counts, nil)
-        }
+    }
+
+    /// Writes the report of the items so far, while others are processed. What cannot be written now is written at the end.
+    func writeMeanwhile() async {
+        guard output.shard == nil, control.mode == .running, await context.health.fault() == nil else { return }
+        _ = try? await writing.write(context.options.description, on: context.blocking, isCurrent: false)
     }
 
     private func isUpToDate() async throws -> Bool {

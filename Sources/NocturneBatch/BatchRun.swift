@@ -196,8 +196,16 @@ actor BatchRun {
                 memoryBytes: context.limits.memoryBytes
             )
         )
-        let processing = try await ItemProcessing(count, context, processBytes: await measuredProcessBytes(), breaker)
+        let current = CurrentReport(time: context.time) { [report] in await report.writeMeanwhile() }
+        let processing = try await ItemProcessing(
+            count,
+            context,
+            processBytes: await measuredProcessBytes(),
+            breaker,
+            current
+        )
         await processing.run()
+        await current.idle()
         breaker = await processing.scheduler.breaker
         peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)
         needsDiscovery = await processing.scheduler.needsDiscovery

@@ -19,8 +19,11 @@ struct ItemProcessing {
     ///   - count: how many items are to be processed.
     ///   - processBytes: what the process takes without its models.
     ///   - breaker: has seen the items of earlier rounds.
+    ///   - report: is told of items that end.
     /// - Throws: ``BatchError`` when the budget leaves next to nothing for items.
-    init(_ count: Int, _ context: RunContext, processBytes: Int, _ breaker: CircuitBreaker) async throws {
+    init(_ count: Int, _ context: RunContext, processBytes: Int, _ breaker: CircuitBreaker, _ report: CurrentReport)
+        async throws
+    {
         self.context = context
         let (options, total) = (context.options, context.limits.memoryBytes)
         let threads = options.resources.threads
@@ -38,7 +41,7 @@ struct ItemProcessing {
         settings.memoryPatience = options.rules.stall?.seconds.map { .seconds($0) } ?? DiskShortage.patience
         settings.failsFast = options.rules.failFast
         settings.isWatching = options.rules.watch != nil
-        scheduler = await Scheduler(count, budget: budget, settings, breaker, context)
+        scheduler = await Scheduler(count, budget: budget, settings, breaker, report, context)
     }
 
     /// What the process and the models take.

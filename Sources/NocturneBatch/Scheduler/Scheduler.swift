@@ -29,7 +29,8 @@ actor Scheduler: ItemEndReceiver {
     var hasWithdrawn = false
     /// Has seen all items that ended.
     var breaker: CircuitBreaker
-    /// Which it looks at.
+    private let report: CurrentReport
+    /// Which the breaker looks at.
     private let ranges: [ReferenceRange]
     private var announcements = WaitAnnouncements()
     var sequence = 0
@@ -40,10 +41,12 @@ actor Scheduler: ItemEndReceiver {
         budget: MemoryBudget,
         _ settings: AdmissionStateMachine.Settings,
         _ breaker: CircuitBreaker,
+        _ report: CurrentReport,
         _ context: RunContext
     ) async {
         self.context = context
         self.breaker = breaker
+        self.report = report
         let looksAtValues = context.options.rules.stop.outside != nil
         ranges = looksAtValues ? (try? await context.journal.value(of: .referenceRanges)) ?? [] : []
         self.budget = budget
@@ -159,6 +162,7 @@ actor Scheduler: ItemEndReceiver {
         if case .completed = end.outcome, let name, let reason = doubted[name] { await withdraw([name], reason) }
         machine.recorded(end.id, context.time.monotonic)
         context.control.changes.notify()
+        await report.itemEnded()
     }
 
     func doubt(_ names: [String], because reason: String) async {

@@ -26,10 +26,16 @@ package struct ReportWriting {
     }
 
     /// Writes all files, each in one step, and records that they are up to date.
-    /// - Parameter pool: on which files are written.
+    /// - Parameters:
+    ///   - pool: on which files are written.
+    ///   - isCurrent: whether nothing else changes the journal meanwhile; else nothing is recorded.
     /// - Throws: `CancelledError` once the flag is raised: the report is there then, and the page is not; `JournalError`;
     ///   `FileSystemError`.
-    package func write(_ description: BatchDescription, on pool: BlockingPool) async throws -> BatchReport {
+    package func write(
+        _ description: BatchDescription,
+        on pool: BlockingPool,
+        isCurrent: Bool = true
+    ) async throws -> BatchReport {
         let report = try await withTaskExecutorPreference(pool) {
             try FaultPoint.batchReport.pass()
             let report = try await journal.report(description)
@@ -49,6 +55,7 @@ package struct ReportWriting {
             try FileSystem.flush(output.path)
             return report
         }
+        guard isCurrent else { return report }
         try await journal.set(.reportRemarks, to: report.remarks)
         try await journal.set(.reportVersion, to: BatchReport.version)
         try await journal.set(.isReportUpToDate, to: true)
