@@ -19,7 +19,7 @@ struct ItemProcessing {
     ///   - count: how many items are to be processed.
     ///   - processBytes: what the process takes without its models.
     ///   - breaker: has seen the items of earlier rounds.
-    ///   - report: is told of items that end.
+    ///   - report: hears of items that end.
     /// - Throws: ``BatchError`` when the budget leaves next to nothing for items.
     init(_ count: Int, _ context: RunContext, processBytes: Int, _ breaker: CircuitBreaker, _ report: CurrentReport)
         async throws

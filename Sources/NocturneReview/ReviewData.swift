@@ -90,6 +90,9 @@ enum ReviewData {
         let measures: [Statistic]
         let labels: [ReviewParts.Label]
         let objects: [ReviewParts.Object]
+        @Nullable var facts: String?
+        @Nullable var risk: String?
+        let documents: [String]
         @Nullable var volume: String?
         @Nullable var size: [Int]?
     }
@@ -207,6 +210,9 @@ extension ReviewData.Entry {
             measures: (item.rows + item.features).filter { Self.shownMeasures.contains($0.measure) },
             labels: parts?.labels ?? [],
             objects: (parts?.objects ?? []).map { $0.with(item.texts) },
+            facts: parts?.facts,
+            risk: parts?.risk,
+            documents: parts?.documents ?? [],
             volume: parts?.volume,
             size: parts?.size
         )

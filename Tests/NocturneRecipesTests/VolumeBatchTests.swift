@@ -314,6 +314,7 @@ struct VolumeBatchTests {
         let parts = try #require(RecipeResults().reviewParts(of: document))
         #expect(parts.kind == .volume && parts.volume == "review.js" && parts.thumbnail == "preview.png")
         #expect(parts.labels.map(\.name) == ["above"] && parts.labels.first?.mesh == "meshes/above.stl")
+        #expect(parts.facts == "1 of 1 label: above 0.51 ml")
         let script = String(decoding: try FileSystem.read(folder + "/review.js"), as: UTF8.self)
         let start = "nocturneVolume(\"one\", "
         #expect(script.hasPrefix(start) && script.hasSuffix(");\n"))

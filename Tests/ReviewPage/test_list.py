@@ -47,6 +47,29 @@ class ListTests(PageTest):
         self.browser.click("#reverse")
         self.assertIn("10 s", self.text(".card"))
 
+    def test_results_are_on_cards_and_risks_are_ordered_and_filtered(self):
+        entries = folder.items(4)
+        entries[0]["facts"] = "5 of 5 labels: kidney_left 133 ml"
+        for index, (risk, name, score) in enumerate([("low", "nevus", 0.9), ("high", "melanoma", 0.955)], start=1):
+            entries[index].update(kind="classification", risk=risk, facts=f"{name} {score}", documents=["report.pdf"],
+                                  objects=[{"name": name, "score": score, "box": None, "picture": None, "text": ""}])
+        self.open(entries)
+        self.assertIn("5 of 5 labels: kidney left 133 ml", self.text(".card[data-item=case-00000]"))
+        self.assertIn("▲ high risk score", self.text(".card[data-item=case-00002]"))
+        choose = "(() => { const s = document.querySelector('#order'); s.value = 'risk'; s.dispatchEvent(new Event('change')); })()"
+        self.browser.evaluate(choose)
+        self.assertEqual(self.names()[:2], ["case-00002", "case-00001"])
+        self.browser.evaluate("[...document.querySelectorAll('.chip')].find(chip => chip.dataset.chip === 'risk high').click()")
+        self.assertEqual(self.text("#shown"), "Showing 1 of 4 items.")
+        self.go("#item=case-00002")
+        self.assertIn("melanoma 0.955", self.text("main"))
+        self.assertTrue(self.browser.evaluate("[...document.querySelectorAll('a')].some(a => a.href.endsWith('/report.pdf'))"))
+
+    def test_counts_of_zero_are_not_shown(self):
+        self.open(folder.items(1))
+        self.assertEqual(self.text("#counts [data-count=completed] dd"), "1")
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('#counts [data-count=quarantined]').length"), 0)
+
     def test_filters_combine_and_search_finds_reasons(self):
         entries = folder.items(1000)
         self.open(entries)
@@ -93,7 +116,7 @@ class ListTests(PageTest):
         self.open(folder.items(1000))
         self.browser.click("#layout-table")
         self.assertEqual(self.text("#table caption"), "Items 1 to 100 of 1,000")
-        self.assertEqual(self.browser.evaluate("document.querySelectorAll('#table th[scope=col]').length"), 9)
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('#table th[scope=col]').length"), 10)
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('#table tbody tr').length"), 100)
         self.browser.click("#next-page-top")
         self.assertEqual(self.text("#table caption"), "Items 101 to 200 of 1,000")
@@ -143,7 +166,7 @@ class MeasureTests(PageTest):
         self.order("time")
         self.assertIn("26 s", self.text(".card"))
         self.browser.click("#layout-table")
-        self.assertIn("26", self.text("#table tbody tr td:nth-child(7)"))
+        self.assertIn("26", self.text("#table tbody tr td:nth-child(8)"))
         self.go("#item=case-00516")
         self.assertIn("16 s", self.text(".facts"))
 
@@ -157,7 +180,7 @@ class MeasureTests(PageTest):
         self.open(folder.items(20), times=False)
         self.assertNotIn("time", self.orders())
         self.browser.click("#layout-table")
-        self.assertEqual(self.text("#table tbody tr td:nth-child(7)"), "–")
+        self.assertEqual(self.text("#table tbody tr td:nth-child(8)"), "–")
 
     def test_times_of_another_state_of_the_batch_do_not_count(self):
         page = self.open(folder.items(20))

@@ -1,6 +1,6 @@
 package import NocturneSystem
 
-/// Keeps report and page current while items are processed: after a power cut they are no older than half a minute, or twenty times
+/// Keeps report and page current while items are processed: after a power cut they are at most half a minute old, or twenty times
 /// what it takes to write them.
 ///
 /// Nothing is written while no item ends.

@@ -79,6 +79,9 @@ package enum PhotoClassificationKind: RecipeKind {
         parts.thumbnail = ClassificationWriter.thumbnailFile
         parts.objects = result.ranked.map { ReviewParts.Object(name: $0.title, score: $0.probability, text: "") }
         parts.summary = result.summary
+        parts.risk = result.risk?.level.rawValue
+        parts.facts = result.ranked.first.map { "\($0.title) \(ClassScores.text($0.probability))" }
+        parts.documents = result.files.map(\.path).filter { $0.hasSuffix(".pdf") }
         return parts
     }
 

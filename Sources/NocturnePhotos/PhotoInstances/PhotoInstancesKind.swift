@@ -43,6 +43,8 @@ package enum PhotoInstancesKind: RecipeKind {
         let titles: KeyValuePairs = ["overlay.jpg": title, "overlay.png": title]
         var parts = ReviewParts(.instances, files: result.files, titles: titles)
         parts.size = [result.source.width, result.source.height]
+        let counts = Dictionary(grouping: result.instances, by: \.class).sorted { $0.key < $1.key }
+        parts.facts = counts.isEmpty ? "no object" : counts.map { "\($1.count) × \($0)" }.joined(separator: ", ")
         parts.objects = result.instances.map { instance in
             ReviewParts.Object(
                 name: "\(instance.id)",

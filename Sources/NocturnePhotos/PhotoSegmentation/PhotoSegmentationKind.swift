@@ -58,6 +58,7 @@ package enum PhotoSegmentationKind: RecipeKind {
         ]
         var parts = ReviewParts(.instances, files: result.files, titles: titles)
         parts.size = [result.source.width, result.source.height]
+        parts.facts = "\(result.labels.count { $0.pixels > 0 }) of \(result.labels.count) labels"
         parts.objects = result.labels.filter { $0.pixels > 0 }.map { label in
             let percent = (label.share * 1e4).rounded() / 1e2
             let components = label.components == 1 ? "1 component" : "\(label.components) components"

@@ -82,6 +82,12 @@ package struct ReviewParts: Sendable {
     package var size: [Int]?
     /// A statement about the whole result.
     package var summary: String?
+    /// The result in one line, for lists: `5 of 5 labels: liver 1510 ml, spleen 214 ml`.
+    package var facts: String?
+    /// Of a classification whose classes have levels: `low`, `moderate` or `high`.
+    package var risk: String?
+    /// Files to read besides the pictures, such as a report.
+    package var documents: [String] = []
     /// Whether a person has edited the result.
     package var isEdited = false
 

@@ -120,6 +120,8 @@
         dom.el("span", { class: "line" }, dom.el("span",
           { class: `badge ${entry.state}`, text: format.state(entry.state) }),
           entry.edited && dom.el("span", { class: "badge", text: "edited" }), Review.verdicts.badges(entry)),
+        entry.risk && dom.el("span", { class: `risk ${entry.risk}`, text: format.risk(entry.risk) }),
+        entry.facts && dom.el("span", { class: "result", text: format.label(entry.facts) }),
         outliers.length > 0 && dom.el("span", { class: "unusual",
           text: `Unusual: ${format.label(outliers[0].label)}, ${outliers[0].text}` }),
         entry.reason && dom.el("span", { class: "reason", text: entry.reason }),

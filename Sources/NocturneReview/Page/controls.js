@@ -4,7 +4,7 @@
   const { dom, format, model } = Review;
   const ORDERS = [
     ["unusual", "Most unusual first"], ["name", "Name"], ["time", "Longest time first"],
-    ["volume", "Largest volume first"], ["confidence", "Lowest confidence first"],
+    ["volume", "Largest volume first"], ["confidence", "Lowest confidence first"], ["risk", "Highest risk score first"],
   ];
   const VERDICTS = [
     ["unmarked", "not marked"], ["pass", "pass"], ["questionable", "questionable"], ["fail", "fail"],
@@ -48,6 +48,8 @@
       dom.replace(parts.chips,
         group("State", "state", states, filter.states, counts.states),
         models.length > 1 && group("Model", "model", models, filter.models, counts.models),
+        counts.risks.size > 0 && group("Risk score", "risk", Review.filter.RISKS.filter((level) => counts.risks.has(level))
+          .map((level) => [level, level]), filter.risks, counts.risks),
         group("Verdict", "verdict", verdicts, filter.verdicts, counts.verdicts),
         dom.el("fieldset", {}, dom.el("legend", { text: "Other" }),
           flag("Unusual in this batch", "isUnusual", counts.unusual), flag("Edited", "isEdited", counts.edited),
@@ -131,7 +133,8 @@
         labels.map((name) => dom.el("option", { value: name, text: format.label(name) })));
     }
     const hasConfidence = model.items.some((entry) => Review.filter.confidenceOf(entry) !== null);
-    const possible = { volume: labels.length > 0, confidence: hasConfidence, time: model.hasTimes };
+    const possible = { volume: labels.length > 0, confidence: hasConfidence, time: model.hasTimes,
+      risk: model.items.some((entry) => entry.risk) };
     const isPossible = (order) => possible[order] !== false;
     const orders = ORDERS.filter(([order]) => isPossible(order) || order === filter.order);
     if (parts.order.options.length !== orders.length) {

@@ -12,7 +12,7 @@
   function searchText(entry) {
     let text = texts.get(entry);
     if (text === undefined) {
-      text = normalize([entry.item, entry.source, entry.model, entry.code, entry.reason, ...(entry.notes || [])]
+      text = normalize([entry.item, entry.source, entry.model, entry.code, entry.reason, entry.facts, ...(entry.notes || [])]
         .filter(Boolean).join("\n"));
       texts.set(entry, text);
     }
@@ -42,6 +42,13 @@
     return values.reduce((a, b) => (isClasses ? Math.max(a, b) : Math.min(a, b)));
   }
 
+  const RISKS = ["high", "moderate", "low"];
+
+  /* The level, and within it the score of the leading class. */
+  function riskOf(entry) {
+    return entry.risk ? 2 * (RISKS.length - RISKS.indexOf(entry.risk)) + (confidenceOf(entry) || 0) : null;
+  }
+
   /* Each order: the key of an entry, and whether the largest comes first. */
   const ORDERS = {
     unusual: { key: (entry) => Review.model.score(entry), isDescending: true },
@@ -49,6 +56,7 @@
     time: { key: (entry) => entry.seconds, isDescending: true },
     volume: { key: (entry, filter) => volumeOf(entry, filter.label), isDescending: true },
     confidence: { key: confidenceOf, isDescending: false },
+    risk: { key: riskOf, isDescending: true },
   };
 
   function sort(entries, filter) {
@@ -74,6 +82,7 @@
       if (only && !only.items.has(entry.index)) return false;
       if (filter.states.size > 0 && !filter.states.has(entry.state)) return false;
       if (filter.models.size > 0 && !filter.models.has(entry.model)) return false;
+      if (filter.risks.size > 0 && !filter.risks.has(entry.risk)) return false;
       if (filter.isUnusual && !Review.model.scores.has(entry.index)) return false;
       if (filter.isEdited && !entry.edited) return false;
       if (filter.verdicts.size > 0
@@ -84,11 +93,12 @@
 
   /* How many items each choice stands for, over all items. */
   function count(entries) {
-    const counts = { states: new Map(), models: new Map(), verdicts: new Map(), unusual: 0, edited: 0 };
+    const counts = { states: new Map(), models: new Map(), risks: new Map(), verdicts: new Map(), unusual: 0, edited: 0 };
     const add = (map, key) => map.set(key, (map.get(key) || 0) + 1);
     for (const entry of entries) {
       add(counts.states, entry.state);
       if (entry.model) add(counts.models, entry.model);
+      if (entry.risk) add(counts.risks, entry.risk);
       for (const kind of Review.marks.kinds(entry)) add(counts.verdicts, kind);
       if (Review.model.scores.has(entry.index)) counts.unusual += 1;
       if (entry.edited) counts.edited += 1;
@@ -98,15 +108,16 @@
 
   Review.filter = {
     create: () => ({
-      search: "", states: new Set(), models: new Set(), verdicts: new Set(), isUnusual: false, isEdited: false,
+      search: "", states: new Set(), models: new Set(), risks: new Set(), verdicts: new Set(), isUnusual: false, isEdited: false,
       /* A set of items with a description, for links from failures and plots. */
       only: null,
       order: "unusual", label: null, isReversed: false,
     }),
     apply: (entries, filter) => sort(entries.filter(matcher(filter)), filter),
-    isActive: (filter) => Boolean(filter.search || filter.states.size || filter.models.size || filter.verdicts.size
+    isActive: (filter) => Boolean(filter.search || filter.states.size || filter.models.size || filter.risks.size || filter.verdicts.size
       || filter.isUnusual || filter.isEdited || filter.only),
     count,
+    RISKS,
     confidenceOf,
     volumeOf,
   };

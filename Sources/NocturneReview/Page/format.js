@@ -86,6 +86,9 @@
 
     state: (state) => STATES[state] || state,
 
+    /* With a sign, so that it does not depend on colours. */
+    risk: (level) => ({ high: "▲ high risk score", moderate: "◆ moderate risk score", low: "▽ low risk score" }[level] || level),
+
     plural: (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`,
 
     /* The robust z of a value in its batch, or null if it is not defined. */

@@ -106,6 +106,7 @@
         paths.push("result.json");
       }
       for (const picture of entry.pictures) paths.push(picture.path);
+      paths.push(...(entry.documents || []));
       const links = [...new Set(paths)].map((path) => link(entry, path));
       if (paths.length === 0) return null;
       const folder = dom.el("li", {}, dom.el("a", { href: `./${encodeURIComponent(entry.item)}/`,

@@ -32,6 +32,7 @@
     const names = ["inputs", "completed", "failed", "skipped", "cancelled", "quarantined", "notReached"];
     for (const name of names) {
       const value = values[name] || 0;
+      if (value === 0 && name !== "inputs" && name !== "completed") continue;
       list.append(dom.el("div", { class: value > 0 ? name : "zero", "data-count": name },
         dom.el("dt", { text: format.state(name) }), dom.el("dd", { text: value.toLocaleString("en") })));
     }

@@ -3,7 +3,7 @@
 (function (Review) {
   const { dom, format, model } = Review;
   const PAGE = 100;
-  const COLUMNS = ["Picture", "Item", "State", "Model", "Unusual in this batch", "Confidence", "Seconds", "Verdict",
+  const COLUMNS = ["Picture", "Item", "State", "Result", "Model", "Unusual in this batch", "Confidence", "Seconds", "Verdict",
     "Reason and notes"];
 
   const table = (Review.table = {
@@ -56,6 +56,8 @@
       dom.el("th", { scope: "row" }, dom.el("a", { href: dom.itemHash(entry.item), text: entry.item })),
       dom.el("td", {}, dom.el("span", { class: `badge ${entry.state}`, text: format.state(entry.state) }),
         entry.edited && dom.el("span", { class: "badge", text: "edited" })),
+      dom.el("td", {}, entry.risk && dom.el("div", { class: `risk ${entry.risk}`, text: format.risk(entry.risk) }),
+        entry.facts ? format.label(entry.facts) : "–"),
       dom.el("td", { text: entry.model || "–" }),
       dom.el("td", { text: outliers.map((each) => `${format.label(each.label)}: ${each.text}`).join("; ") }),
       dom.el("td", { class: "number", text: confidence === null ? "–" : format.number(confidence) }),

@@ -230,6 +230,7 @@ package enum ExistingLabelsKind: RecipeKind {
                 mesh: $0.mesh?.reviewFile
             )
         }
+        parts.facts = LabelFacts.text(result.labels.map { ($0.name, $0.voxelCount, $0.volumeMl) })
         return parts
     }
 

@@ -115,3 +115,24 @@ enum ImageUnit {
         }
     }
 }
+
+/// The labels of a result in lists.
+enum LabelFacts {
+    /// How many labels there are, and the volumes of the largest two: `5 of 5 labels: liver 1510 ml, spleen 214 ml`.
+    static func text(_ labels: [(name: String, voxelCount: Int, volumeMl: Double?)]) -> String? {
+        guard !labels.isEmpty else { return nil }
+        let present = labels.filter { $0.voxelCount > 0 }
+        let largest = present.sorted { ($1.volumeMl ?? 0, $0.name) < ($0.volumeMl ?? 0, $1.name) }.prefix(2)
+        let volumes = largest.compactMap { label in
+            label.volumeMl.map { "\(label.name) \(rounded($0)) ml" }
+        }
+        let count = "\(present.count) of \(labels.count) label\(labels.count == 1 ? "" : "s")"
+        return volumes.isEmpty ? count : count + ": " + volumes.joined(separator: ", ")
+    }
+
+    /// Three digits, as a person reads a volume.
+    private static func rounded(_ value: Double) -> String {
+        value >= 100
+            ? "\(Int(value.rounded()))" : "\((value * (value >= 10 ? 10 : 100)).rounded() / (value >= 10 ? 10 : 100))"
+    }
+}

@@ -235,6 +235,8 @@ extension SegmentationResult {
             let name: String
             let color: String
             let mesh: Mesh?
+            let voxelCount: Int
+            let volumeMl: Double?
         }
 
         struct Edit: Decodable {}

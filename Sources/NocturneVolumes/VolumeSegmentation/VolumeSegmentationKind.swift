@@ -60,6 +60,7 @@ package enum VolumeSegmentationKind: RecipeKind {
             ReviewParts.Label(value: $0.value, name: $0.name, color: $0.color, mesh: $0.mesh?.reviewFile)
         }
         parts.isEdited = result.edited != nil
+        parts.facts = LabelFacts.text(result.labels.map { ($0.name, $0.voxelCount, $0.volumeMl) })
         return parts
     }
 
