@@ -138,6 +138,13 @@ actor BatchRun {
         }
         (counts, remarks) = try await report.bringUpToDate()
         cposix_trim_heap()
+        if context.options.rules.pilot != nil, counts.notReached > 0, context.control.mode == .running {
+            context.control.finishActive()
+            await context.progress.note(
+                "The pilot is done, \(counts.notReached) items are left. Look at \(context.output.page), then continue with: "
+                    + "nocturne resume \(context.output.path)"
+            )
+        }
     }
 
     /// Searches the inputs and records what is to be done.
@@ -165,6 +172,7 @@ actor BatchRun {
             )
         }
         reconciliation.reportsAll = isFirstRound
+        (reconciliation.order, reconciliation.limit) = (context.options.rules.order, context.options.rules.pilot)
         (reconciliation.trace, reconciliation.time) = (trace, context.time)
         // What failed in this very run is not tried again.
         let planner = WorkPlanner(

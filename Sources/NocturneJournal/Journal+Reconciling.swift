@@ -109,12 +109,32 @@ extension Journal {
     // MARK: Work
 
     /// Prepares ``pending(after:limit:)``.
+    /// - Parameters:
+    ///   - order: of processing.
+    ///   - limit: how many items are processed at most; the others go on waiting.
     /// - Returns: how many items are to be processed.
-    package func beginWork() throws(JournalError) -> Int {
-        try read { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM work WHERE action > 0") ?? 0 }
+    package func beginWork(_ order: WorkOrder = .path, atMost limit: Int? = nil) throws(JournalError) -> Int {
+        if order != .path || limit != nil { try putWork(in: order, atMost: limit) }
+        return try read { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM work WHERE action > 0") ?? 0 }
     }
 
-    /// The next items to be processed: those that are processed alone first, then in the order of discovery.
+    private func putWork(in order: WorkOrder, atMost limit: Int?) throws(JournalError) {
+        let columns = "found, item, action, isEdited, isNews"
+        // Places are given in the order of insertion.
+        let sql = """
+            DROP TABLE IF EXISTS temp.ordered;
+            CREATE TEMP TABLE ordered AS SELECT \(columns) FROM (
+                SELECT w.*, ROW_NUMBER() OVER (ORDER BY f.model, w.place) AS number
+                FROM work w JOIN found f ON f.number = w.found WHERE w.action > 0
+            ) q ORDER BY \(order.sql), place LIMIT \(limit ?? -1);
+            DELETE FROM work WHERE action > 0;
+            INSERT INTO work (\(columns)) SELECT \(columns) FROM ordered ORDER BY rowid;
+            DROP TABLE ordered;
+            """
+        try changeWithoutFlush(.journalRecord) { db in try db.execute(sql: sql) }
+    }
+
+    /// The next items to be processed: those that are processed alone first, then in the order of ``beginWork(_:atMost:)``.
     /// - Parameter last: that was read before; nil for none.
     /// - Returns: fewer than `limit` at the end.
     package func pending(after last: PendingItem?, limit: Int) throws(JournalError) -> [PendingItem] {
@@ -183,6 +203,30 @@ extension Journal {
                     reason: ItemReason(row[3], code: row[4], stage: row[5])
                 )
             }
+        }
+    }
+}
+
+/// The order in which items are processed.
+public enum WorkOrder: String, Sendable, CaseIterable {
+    /// That of discovery.
+    case path
+    /// By the latest time of modification of their source files.
+    case newest
+    /// By the size of their source files.
+    case smallest, largest
+    /// Such that the first ones, however many, are spread over models and folders.
+    case spread
+
+    /// Of the rows of `work`, which `number` counts by model and place.
+    fileprivate var sql: String {
+        switch self {
+        case .path: "place"
+        case .newest: "(SELECT MAX(seconds) FROM foundInput i WHERE i.found = q.found) DESC"
+        case .smallest: "(SELECT TOTAL(size) FROM foundInput i WHERE i.found = q.found)"
+        case .largest: "(SELECT TOTAL(size) FROM foundInput i WHERE i.found = q.found) DESC"
+        // The multiples of the golden ratio: any first ones divide the numbers into parts of nearly one length.
+        case .spread: "number * 0.6180339887498949 - CAST(number * 0.6180339887498949 AS INTEGER)"
         }
     }
 }

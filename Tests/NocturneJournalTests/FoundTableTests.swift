@@ -80,6 +80,53 @@ struct FoundTableTests {
         await journal.close()
     }
 
+    @Test("Work has the order that is asked for, and the first items of a spread order are far apart")
+    func orders() async throws {
+        let journal = try await Journal.temporary()
+        func work(_ order: WorkOrder, _ limit: Int? = nil, of count: Int = 3) async throws -> [String] {
+            try journal.found.begin()
+            // The later, the older and larger.
+            try journal.found.add(
+                (0..<count).map { number in
+                    var item = item(String("00\(number)".suffix(3)))
+                    let state = InputStamp.State(size: 10 + number, seconds: 1000 - number, nanoseconds: 0)
+                    item.inputs = [InputStamp(path: item.path, state: state)]
+                    return item
+                }
+            )
+            try journal.found.merge(objectionCode: FaultCode("test", "reason")) { $0[0] }
+            try journal.found.order()
+            let actions = try journal.found.candidates(after: 0).map { candidate in
+                var action = CandidateAction(place: candidate.place)
+                action.entry = JournalEntry(candidate.item, name: candidate.item.name, state: .pending)
+                action.isProcessed = true
+                return action
+            }
+            try await journal.perform(actions, at: "now")
+            let counted = try await journal.beginWork(order, atMost: limit)
+            let names = try await journal.pending(after: nil, limit: 1000).map(\.name)
+            #expect(names.count == counted)
+            return names
+        }
+        for (order, expected) in [
+            (WorkOrder.path, ["000", "001", "002"]), (.newest, ["000", "001", "002"]),
+            (.smallest, ["000", "001", "002"]),
+            (.largest, ["002", "001", "000"]),
+        ] {
+            #expect(try await work(order) == expected, "\(order)")
+            #expect(try await work(order, 2) == Array(expected.prefix(2)))
+        }
+        let all = try await work(.spread, of: 200)
+        #expect(Set(all).count == 200)
+        for count in [3, 5, 10, 20] {
+            let places = [0] + all.prefix(count).compactMap { Int($0) }.sorted() + [200]
+            let gaps = zip(places.dropFirst(), places).map { $0 - $1 }
+            // Of parts of one length each would be 200 / (count + 1).
+            #expect(try #require(gaps.max()) <= 3 * 200 / (count + 1), "\(places)")
+        }
+        await journal.close()
+    }
+
     @Test("Rows come back in the order of their keys, and of adding")
     func temporaryRows() throws {
         let rows = try TemporaryRows()

@@ -1,3 +1,4 @@
+public import NocturneJournal
 public import NocturneOutput
 public import NocturneReport
 package import NocturneSystem
@@ -68,6 +69,9 @@ public struct RunRules: Sendable {
     /// When the latest items end the run.
     public var stop = StopRules()
     public var onFull = FullDiskPolicy.pause
+    public var order = WorkOrder.path
+    /// How many items are processed before the run stops, so that a person can look at them; nil for all.
+    public var pilot: Int?
     /// How new inputs are waited for; nil for the inputs as they are.
     public var watch: FolderWatcher?
     public var hours = WorkingHours()

@@ -18,6 +18,9 @@ package struct Reconciliation: Sendable {
     package var descriptionChanged = false
     /// Which results leave the batch; nil for a shard, whose items are planned.
     package var withdrawn: WithdrawnResults?
+    package var order = WorkOrder.path
+    /// How many items are processed at most; nil for all.
+    package var limit: Int?
     /// Whether to report again what the journal had before this run.
     package var reportsAll = true
     package var trace = DiscoveryTrace()
@@ -73,7 +76,7 @@ package struct Reconciliation: Sendable {
         for (index, recipe) in recipes.enumerated() {
             for note in try recipe.remarks(journal.found, recipe: index) { await progress.note(note) }
         }
-        let count = try await journal.beginWork()
+        let count = try await journal.beginWork(order, atMost: limit)
         try await start(count)
         try await report()
         return count

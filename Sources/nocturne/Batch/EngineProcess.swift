@@ -3,6 +3,7 @@ import CPosix
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
@@ -195,6 +196,9 @@ struct EngineProcess {
         rules.failFast = request.failFast
         rules.stop = request.resources.schedule.stopWhen
         rules.deadline = request.deadline
+        let schedule = request.resources.schedule
+        rules.pilot = schedule.pilot?.count
+        rules.order = schedule.order ?? (schedule.pilot == nil ? .path : .spread)
         rules.onFull = request.resources.schedule.onFull
         rules.watch = request.watch
         rules.referenceRanges = try request.resources.attachments.referenceRanges()

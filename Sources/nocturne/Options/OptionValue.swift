@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import NocturneBatch
+public import NocturneJournal
 public import NocturneSystem
 
 /// An option value that describes the allowed texts in its error message.
@@ -39,6 +40,19 @@ extension StopRules: OptionValue {
 extension WorkingHours.Window: OptionValue {
     static var allowed: String { "two different times of day such as 20:00-06:00" }
     public init?(argument: String) { self.init(argument) }
+}
+
+extension WorkOrder: ExpressibleByArgument {}
+
+/// A number of items.
+struct ItemCount: OptionValue {
+    static var allowed: String { "a number of items from 1 on" }
+    let count: Int
+
+    init?(argument: String) {
+        guard let count = Int(argument), count > 0 else { return nil }
+        self.count = count
+    }
 }
 
 /// A number of threads.

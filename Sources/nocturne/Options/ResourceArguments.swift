@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneJournal
 import NocturneRecipeSupport
 import NocturneReport
 import NocturneSupervisor
@@ -88,6 +89,24 @@ struct ScheduleArguments: ParsableArguments {
         transform: StopRules.parse
     )
     var stopWhen = StopRules()
+
+    @Option(
+        help: ArgumentHelp(
+            "Order of processing: by path, the newest, smallest or largest first, or spread over models and folders.",
+            visibility: .more
+        )
+    )
+    var order: WorkOrder?
+
+    @Option(
+        help: ArgumentHelp(
+            "Process this number of items, spread over models and folders, then stop with 75 to look at them; resume continues.",
+            valueName: "items",
+            visibility: .more
+        ),
+        transform: ItemCount.parse
+    )
+    var pilot: ItemCount?
 
     var hours: WorkingHours { WorkingHours(window: between, finishBy: finishBy) }
 

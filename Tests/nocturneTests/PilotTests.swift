@@ -1,0 +1,27 @@
+import Foundation
+import NocturneSystem
+import NocturneTestSupport
+import Testing
+
+@Suite("A pilot")
+struct PilotTests {
+    @Test("processes items from all folders, stops with 75, and resume ends as a run without one")
+    func spread() throws {
+        let bench = try ToolBench()
+        for folder in ["a", "b", "c"] {
+            for index in 0..<4 { try bench.addVolume("\(folder)/\(folder)\(index).nii", 8, 8, 8) }
+        }
+        let options = ["--meshes", "none", "--preview", "none"]
+        let pilot = try bench.run("--meshes", "none", "--preview", "none", "--pilot", "3")
+        #expect(pilot.status == 75 && pilot.errors.contains("The pilot is done, 9 items are left"), "\(pilot.errors)")
+        let done = FileSystem.entries(bench.output).filter { FileSystem.exists(bench.output + "/\($0)/result.json") }
+        #expect(Set(done.compactMap(\.first)) == ["a", "b", "c"] && done.count == 3, "\(done)")
+        let resumed = try Tool(["resume", bench.output, "--order", "largest"])
+        #expect(resumed.status == 0 && resumed.errors.contains("12 completed"), "\(resumed.errors)")
+        let fresh = bench.folder("fresh").path
+        #expect(try Tool(["run", bench.input, "--model", bench.model(), "--output", fresh] + options).status == 0)
+        for file in ["batch.json", "statistics.csv", "measurements.csv"] {
+            #expect(try FileSystem.read(bench.output + "/" + file) == FileSystem.read(fresh + "/" + file), "\(file)")
+        }
+    }
+}
