@@ -80,7 +80,8 @@ package enum PhotoClassificationKind: RecipeKind {
         parts.objects = result.ranked.map { ReviewParts.Object(name: $0.title, score: $0.probability, text: "") }
         parts.summary = result.summary
         parts.risk = result.risk?.level.rawValue
-        parts.facts = result.ranked.first.map { "\($0.title) \(ClassScores.text($0.probability))" }
+        // The score first: long titles are cut short.
+        parts.facts = result.ranked.first.map { "\(ClassScores.text($0.probability)) \($0.title)" }
         parts.documents = result.files.map(\.path).filter { $0.hasSuffix(".pdf") }
         return parts
     }
