@@ -62,7 +62,7 @@ extension ExistingLabels {
                 volumes: inferred.volumes,
                 image: nil,
                 contours: inferred.contours,
-                notes: inferred.notes + unit.notes
+                notes: inferred.notes + unit.notes + notMeasured(inferred)
             ),
             measurements: measurements,
             hasIntensities: inferred.image != nil,
@@ -70,6 +70,11 @@ extension ExistingLabels {
             radiomics: try radiomics(of: inferred, unit, scope),
             preview: preview
         )
+    }
+
+    private func notMeasured(_ maps: LabelMaps) -> [Note] {
+        guard options.radiomics.choice != nil, maps.image == nil else { return [] }
+        return [Note("radiomics.noImage", "no radiomic features: there is no image on the grid of the labels")]
     }
 
     private func radiomics(

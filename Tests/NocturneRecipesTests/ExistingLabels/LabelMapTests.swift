@@ -132,10 +132,13 @@ struct LabelMapTests {
 
         let other = try LabelMapTests()
         try other.write("in/m_seg.nii.gz", names: [NIfTILabel(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
-        var options = try ExistingLabelsOptions(given: ["meshes": "none"])
+        var options = try ExistingLabelsOptions(given: ["meshes": "none", "radiomics": "auto"])
         options.namesFile = try other.bench.batch.folder.write(#"{"7": "spleen", "3": "gut"}"#, to: "names.json").path
         try await other.bench.run(options)
         #expect(try other.bench.labels("m_seg").map { $0["name"] as? String } == ["gut", "spleen"])
+        let otherNotes = try other.bench.result("m_seg")["notes"] as? [String] ?? []
+        #expect(otherNotes.contains { $0.hasPrefix("no radiomic features: there is no image") }, "\(otherNotes)")
+        #expect(try other.bench.faults("m_seg") == [])
     }
 
     @Test("on another grid than the image are measured without intensities, and a note says why")
