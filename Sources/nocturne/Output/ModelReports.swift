@@ -12,6 +12,9 @@ struct ModelList: Encodable {
         @Nullable var name: String?
         @Nullable var version: String?
         @Nullable var task: String?
+        @Nullable var description: String?
+        /// Of a label map, in the order of the package; empty for models without one.
+        @Nullable var labels: [String]?
         @Nullable var licence: String?
         @Nullable var digest: String?
         /// The size of its files.
@@ -35,6 +38,8 @@ struct ModelList: Encodable {
                     name: package.name,
                     version: package.version,
                     task: package.task,
+                    description: package.description,
+                    labels: package.labels.map(\.name),
                     licence: package.licence,
                     digest: package.digest.hex,
                     bytes: package.totalFileBytes,
@@ -47,6 +52,8 @@ struct ModelList: Encodable {
                     name: nil,
                     version: nil,
                     task: nil,
+                    description: nil,
+                    labels: nil,
                     licence: nil,
                     digest: nil,
                     bytes: nil,
