@@ -57,6 +57,22 @@ struct ProcessingTests {
         #expect(throws: RadiomicsRegionError(absence: .noVoxels)) { try extractor.region(of: 1) }
     }
 
+    @Test("the gradient of a histogram begins at the first bin, not at the least level")
+    func gradient() throws {
+        var settings = settings(nil)
+        settings.resegmentation = RadiomicsSettings.Resegmentation(lower: -1000)
+        settings.discretisation = RadiomicsSettings.Discretisation(method: .fixedBinSize, binWidth: 25)
+        settings.families = [.intensityHistogram]
+        // Three voxels in bin 41 and one in bin 42.
+        let extractor = try extractor(VolumeShape(x: 4, y: 1, z: 1), spacing: SIMD3(1, 1, 1), settings: settings) {
+            $0.x < 2.5 ? 10 : 35
+        }
+        let values = try Radiomics.values(of: extractor.region(of: 1), settings: settings, scope: .serial())
+        func value(_ name: String) -> Double? { values.first { $0.name == name }?.value }
+        #expect(value("ih_max_grad") == 1.5 && value("ih_max_grad_g") == 40)
+        #expect(value("ih_min_grad") == -2 && value("ih_min_grad_g") == 42)
+    }
+
     @Test("both grids have the same centre, and the new one covers the old one")
     func alignedCentres() {
         let axis = AxisInterpolation(count: 204, spacing: 0.9765625, to: 2)

@@ -85,9 +85,10 @@ struct HistogramMeasures: Sendable {
         entropy = -shares.reduce(0) { $1 > 0 ? $0 + $1 * log2($1) : $0 }
         uniformity = shares.reduce(0) { $0 + $1 * $1 }
         self.distribution = distribution
-        // The gradient spans all levels of a fixed number of bins, else those from the least to the greatest.
-        let gradients = Self.gradients(counts.dropFirst().map(Double.init))
-        let levels = (1...grid.count).map(grid.level)
+        // The gradient spans all bins from the first: of those below the least level, two are enough, since all are empty.
+        let empty = min(grid.base, 2)
+        let gradients = Self.gradients([Double](repeating: 0, count: empty) + counts.dropFirst().map(Double.init))
+        let levels = (1 - empty...grid.count).map(grid.level)
         greatestGradient = zip(gradients, levels).max { $0.0 < $1.0 } ?? (.nan, .nan)
         leastGradient = zip(gradients, levels).min { $0.0 < $1.0 } ?? (.nan, .nan)
     }
