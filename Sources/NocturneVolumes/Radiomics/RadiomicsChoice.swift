@@ -18,6 +18,8 @@ public struct RadiomicsChoice: Sendable, Hashable {
 
     /// `auto`, the name of a preset, or settings as JSON.
     let text: String
+    /// What results state: a digest of the settings, which changes with a preset as well.
+    let digest: String
     private let settings: Settings
 
     static let auto = "auto"
@@ -39,23 +41,16 @@ public struct RadiomicsChoice: Sendable, Hashable {
     /// - Throws: `RadiomicsSettingsError`.
     init(recorded text: String) throws {
         self.text = text
+        let all: [RadiomicsSettings]
         if text == Self.auto {
             settings = .byModality
+            all = RadiomicsSettings.usualPresets.compactMap { RadiomicsSettings.preset($0) }
         } else {
-            settings = .same(try RadiomicsSettings.preset(text) ?? RadiomicsSettings(parsing: Array(text.utf8)))
+            let same = try RadiomicsSettings.preset(text) ?? RadiomicsSettings(parsing: Array(text.utf8))
+            settings = .same(same)
+            all = [same]
         }
-    }
-
-    /// What results state: a digest, which changes with a preset as well.
-    var digest: String {
-        get throws {
-            let all: [RadiomicsSettings] =
-                switch settings {
-                case .byModality: RadiomicsSettings.usualPresets.compactMap { RadiomicsSettings.preset($0) }
-                case .same(let settings): [settings]
-                }
-            return ContentDigest.of(try StableJSON.encode(all)).hex
-        }
+        digest = ContentDigest.of(try StableJSON.encode(all)).hex
     }
 
     /// The settings for an image.
@@ -110,7 +105,7 @@ package struct RadiomicsOptions: OptionSection {
                     ? RadiomicsChoice(given: text.text, path: absolutePath(text.text))
                     : RadiomicsChoice(recorded: text.text)
             }
-        ).stated { try? $0.choice?.digest }
+        ).stated { $0.choice?.digest }
     ]
 
     package init() {}
