@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares `nocturne radiomics` with MIRP, the reference implementation of IBSI: values by family, and time, one thread each.
+"""Compares `nocturne radiomics` with MIRP, and with pyradiomics: values by family, and time, one thread each.
 
-    python Tools/benchmarks/radiomics.py NOCTURNE IMAGE MASK [--labels 1,2,5] [--spacing 2] [--save]
+    python Tools/benchmarks/radiomics.py NOCTURNE IMAGE MASK [--labels 1,2,5] [--spacing 2] [--pyradiomics PYTHON] [--save]
 
 IMAGE and MASK are NIfTI files on one grid. Each label is measured by both with the same settings: voxels of --spacing mm
 (trilinear), rounded, re-segmentation from -1000 to 400, bins of 25 from -1000, all features in 3D. Processor time includes
@@ -10,6 +10,10 @@ reading the files; MIRP gets one mask a call, Nocturne the whole label map restr
 Prints for each label the processor time of both, and for each family the largest relative difference of a value, with its
 name. Moran's I and Geary's C are left out: from 1,000 voxels on, MIRP estimates them from samples. Regions that touch the
 border of the image differ, because MIRP interpolates their masks otherwise. Needs mirp and nibabel.
+
+--pyradiomics names the Python of an environment with pyradiomics (which needs another NumPy than MIRP): it then takes the place
+of MIRP, with its default settings and every feature class, and Nocturne has the preset `pyradiomics`. Features are matched by
+the table of the manual.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.benchmark import append_results, machine_line
+from nocturne_tools.paths import ROOT
 
 SAMPLED = {"morph_moran_i", "morph_geary_c"}
 
@@ -44,6 +49,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("mask")
     parser.add_argument("--labels", default="", help="default: all")
     parser.add_argument("--spacing", type=float, default=1.9, help="in mm; default: 1.9, where few voxels are half in a mask")
+    parser.add_argument("--pyradiomics", metavar="PYTHON", help="compare with pyradiomics of this Python instead")
     parser.add_argument("--save", action="store_true", help="append to RESULTS.md")
     return parser.parse_args()
 
@@ -56,12 +62,10 @@ def settings(spacing: float) -> dict[str, Any]:
     }
 
 
-def ours(program: str, image: str, mask: Path, spacing: float, folder: Path) -> tuple[dict[str, float | None], float]:
-    """Values by name, and processor seconds."""
-    file = folder / "radiomics.json"
-    file.write_text(json.dumps(settings(spacing)))
+def ours(program: str, image: str, mask: Path, settings: str) -> tuple[dict[str, float | None], float]:
+    """Values by name, and processor seconds. `settings` is a preset or a file."""
     before = os.times()
-    command = [program, "radiomics", image, str(mask), "--settings", str(file), "--json", "-j", "1"]
+    command = [program, "radiomics", image, str(mask), "--settings", settings, "--json", "-j", "1"]
     report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
@@ -94,6 +98,50 @@ def theirs(image: str, mask: Path, spacing: float) -> tuple[dict[str, float], fl
     return {name: float(table[name].iloc[0]) for name in names}, used
 
 
+PYRADIOMICS = """
+import json, sys, time
+import radiomics
+from radiomics import featureextractor
+radiomics.setVerbosity(50)
+extractor = featureextractor.RadiomicsFeatureExtractor()
+extractor.disableAllFeatures()
+for name in ("firstorder", "glcm", "glrlm", "glszm", "gldm", "ngtdm"):
+    extractor.enableFeatureClassByName(name)
+extractor.enableFeaturesByName(shape=[
+    "MeshVolume", "VoxelVolume", "SurfaceArea", "SurfaceVolumeRatio", "Sphericity", "Compactness1", "Compactness2",
+    "SphericalDisproportion", "Maximum3DDiameter", "MajorAxisLength", "MinorAxisLength", "LeastAxisLength", "Elongation",
+    "Flatness"])
+start = time.process_time()
+found = extractor.execute(sys.argv[1], sys.argv[2])
+used = time.process_time() - start
+values = {k[len("original_"):]: float(v) for k, v in found.items() if k.startswith("original_")}
+print(json.dumps([values, used]))
+"""
+
+
+def pyradiomics(python: str, image: str, mask: Path) -> tuple[dict[str, float], float]:
+    """Values under the names of IBSI by the table of the manual, and processor seconds without the start of Python."""
+    command = [python, "-c", PYRADIOMICS, image, str(mask)]
+    values, used = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    values["firstorder_Kurtosis"] -= 3
+    return {name: values[peer] for name, peer in manual_names().items() if peer in values}, used
+
+
+def stem(name: str) -> str | None:
+    """The name in the manual's table of a feature that pyradiomics has: textures are averages over directions there."""
+    return None if name.endswith("_comb") else name.removesuffix("_avg").removesuffix("_3D")
+
+
+def manual_names() -> dict[str, str]:
+    """pyradiomics' `class_Feature` by the name of IBSI."""
+    names = {}
+    for line in (ROOT / "Sources/nocturne/Nocturne.docc/Radiomics.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `") and len(cells) == 4 and len(words := cells[3].split()) == 2:
+            names[cells[0].strip("`")] = "_".join(words)
+    return names
+
+
 FAMILIES = ["morph", "loc", "stat", "ih", "ivh", "cm", "rlm", "szm", "dzm", "ngt", "ngl"]
 
 
@@ -113,12 +161,12 @@ def matched(name: str, peers: dict[str, float]) -> float | None:
     return None
 
 
-def compare(found: dict[str, float | None], peers: dict[str, float]) -> dict[str, tuple[float, str, int]]:
+def compare(found: dict[str, float | None], peers: dict[str, float | None]) -> dict[str, tuple[float, str, int]]:
     """For each family the largest relative difference, its feature, and the number of features compared."""
     worst: dict[str, tuple[float, str, int]] = {}
     for name, value in found.items():
-        peer = matched(name, peers)
-        if name in SAMPLED or value is None or peer is None or not np.isfinite(peer):
+        peer = peers.get(name)
+        if value is None or peer is None or not np.isfinite(peer):
             continue
         family = name.split("_")[0]
         difference = abs(value - peer) / max(abs(peer), 1e-12)
@@ -127,8 +175,22 @@ def compare(found: dict[str, float | None], peers: dict[str, float]) -> dict[str
     return worst
 
 
+def measured(options: argparse.Namespace, mask: Path, folder: Path) -> tuple[float, float, dict[str, tuple[float, str, int]]]:
+    """Processor seconds of Nocturne and of the other program, and their differences by family."""
+    if options.pyradiomics:
+        found, own = ours(options.nocturne, options.image, mask, "pyradiomics")
+        values, peer = pyradiomics(options.pyradiomics, options.image, mask)
+        return own, peer, compare(found, {name: values.get(stem(name) or "") for name in found})
+    file = folder / "radiomics.json"
+    file.write_text(json.dumps(settings(options.spacing)))
+    found, own = ours(options.nocturne, options.image, mask, str(file))
+    values, peer = theirs(options.image, mask, options.spacing)
+    return own, peer, compare(found, {name: matched(name, values) for name in found if name not in SAMPLED})
+
+
 def main() -> None:
     options = arguments()
+    other = "pyradiomics" if options.pyradiomics else "MIRP"
     mask = nib.load(options.mask)
     values = np.asanyarray(mask.dataobj)
     labels = [int(one) for one in options.labels.split(",") if one] or [int(one) for one in np.unique(values) if one]
@@ -138,19 +200,18 @@ def main() -> None:
         for label in labels:
             one = Path(name) / f"label-{label}.nii.gz"
             nib.save(nib.Nifti1Image((values == label).astype(np.uint8), mask.affine), one)
-            found, own = ours(options.nocturne, options.image, one, options.spacing, Path(name))
-            peers, peer = theirs(options.image, one, options.spacing)
-            for family, (difference, feature, count) in compare(found, peers).items():
+            own, peer, differences = measured(options, one, Path(name))
+            for family, (difference, feature, count) in differences.items():
                 known = overall.get(family, (-1.0, "", 0))
                 overall[family] = max((difference, feature), known[:2]) + (max(count, known[2]),)
             rows.append(f"| {label} | {int((values == label).sum())} | {own:.2f} | {peer:.2f} | {peer / own:.1f} |")
             print(rows[-1], flush=True)
     text = [
-        f"## {datetime.date.today()}: radiomics, 1 thread",
+        f"## {datetime.date.today()}: radiomics compared with {other}, 1 thread",
         "",
         machine_line(),
         "",
-        "| label | voxels | Nocturne processor s | MIRP processor s | times as fast |",
+        f"| label | voxels | Nocturne processor s | {other} processor s | times as fast |",
         "| --- | --- | --- | --- | --- |",
         *rows,
         "",

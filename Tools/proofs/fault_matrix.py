@@ -37,7 +37,7 @@ from nocturne_tools.small_volumes import write_volume
 MODELS = [THRESHOLD_MODEL, SAMPLE_MODELS / "skin-lesions-demo"]
 LIMIT = 60.0
 # So that files are opened in the separate step that has its own fault point.
-OPTIONS = ["--item-timeout", "10m"]
+OPTIONS = ["--item-timeout", "10m", "--radiomics", "auto"]
 # Faults that lead past points which an undisturbed run does not pass: an item that waits for another, so that both are
 # flushed to the disk together, and an item that is requeued after an error.
 COMPANIONS = ["item.staged:1:delay-500", "item.stage:2:EIO"]
