@@ -232,6 +232,16 @@ class MeasureTests(PageTest):
                 "Volume difference (ml)", "0.91", "0.8", "4.5", "-3.2"):
             self.assertIn(text, shown)
 
+    def test_radiomic_features_are_a_table_by_label(self):
+        entries = folder.items(1)
+        for label, value in (("kidney_left", 0.71), ("kidney_right", 0.64)):
+            entries[0]["measures"].append({"label": label, "measure": "radiomics:QCFX", "value": value, "unit": "0" * 64})
+        self.open(entries, "#item=case-00000")
+        shown = self.text("#radiomics")
+        for text in ("Sphericity", "kidney left", "0.71", "0.64"):
+            self.assertIn(text, shown)
+        self.assertNotIn("00000", shown)
+
 
 class ComparisonTests(PageTest):
     COMPARISON = [{"model": "urinary-tract-ct", "label": "kidney_left", "measure": "hausdorff95", "unit": "mm", "count": 17,

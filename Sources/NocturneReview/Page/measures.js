@@ -64,18 +64,18 @@
   }
 
   Review.measures = {
-    /* Labels as rows and the first measures as columns; agreement with a reference; everything else behind a heading. */
+    /* Labels as rows and measures as columns, a table for each group; everything else behind a heading. */
     tables(entry) {
       if (entry.measures.length === 0) return null;
-      const compared = entry.measures.filter((each) => format.isComparison(each.measure));
-      const main = entry.measures.filter((each) => FIRST.includes(each.measure));
-      const rest = entry.measures.length > main.length + compared.length || main.length === 0;
+      const groups = [
+        { id: "measures", title: "Measures", has: (each) => FIRST.includes(each.measure) },
+        { id: "compared", title: "Comparison with the reference", has: (each) => format.isComparison(each.measure) },
+        { id: "radiomics", title: "Radiomics", has: (each) => each.measure.startsWith("radiomics:") },
+      ].map((group) => ({ ...group, measures: entry.measures.filter(group.has) })).filter((group) => group.measures.length > 0);
+      const shown = groups.reduce((sum, group) => sum + group.measures.length, 0);
       return dom.el("section", {},
-        main.length > 0 && dom.el("h3", { text: "Measures" }),
-        main.length > 0 && byLabel(entry, main, "measures"),
-        compared.length > 0 && dom.el("h3", { text: "Comparison with the reference" }),
-        compared.length > 0 && byLabel(entry, compared, "compared"),
-        rest && allMeasures(entry));
+        groups.flatMap((group) => [dom.el("h3", { text: group.title }), byLabel(entry, group.measures, group.id)]),
+        (entry.measures.length > shown || groups[0].id !== "measures") && allMeasures(entry));
     },
 
     labels(entry) {
