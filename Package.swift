@@ -85,8 +85,6 @@ let package = Package(
         // - zlib-ng 2.3.3: level 1 is 1.3 to 1.5 times the size; level 2 CT 1.1 to 1.2 and 0.99.
         // The bytes of libdeflate and zlib-ng differ between releases.
         .target(name: "CNocturneDeflate"),
-        // OpenVINO's C interface, looked up at run time: nothing of it is needed to build.
-        .target(name: "COpenVINO"),
         // ONNX Runtime's C interface and that of NVIDIA's driver, likewise.
         .target(name: "CONNXRuntime"),
         // JPEG and PNG: libjpeg-turbo and libpng behind calls that cannot jump through Swift.
@@ -148,7 +146,7 @@ let package = Package(
         module(
             "NocturneInference",
             [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix", "CNocturneKernels", "COpenVINO",
+                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "CPosix", "CNocturneKernels",
                 "CONNXRuntime",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],

@@ -9,7 +9,7 @@ which only the longer side is fixed. Names of classes, size and stride are read 
 suppression inside, for other tasks, or of integers are refused with what to do. The graph is compared with the file's.
 
 Mask R-CNN is torchvision's with ResNet-50 and FPN, version 1 or 2: a state dict, or a TorchScript file, of which only
-the weights are used. It needs PyTorch and torchvision here, and OpenVINO in Nocturne: the builtin engine lacks RoiAlign
+the weights are used. It needs PyTorch and torchvision here, and ONNX Runtime in Nocturne: the builtin engine lacks RoiAlign
 and non-maximum suppression.
 
 What cannot be exported is refused by name with exit code 2, and nothing is written.

@@ -9,7 +9,7 @@ drawn pictures and the given photos: at the network's size, so that both see the
 longer side, so that only the place of the photo in the input can differ; and as they are, where the two programs scale
 photos in different ways, too. --networks mask-rcnn is torchvision's Mask R-CNN with random weights, whose last layers
 are scaled so that scores, boxes and masks differ. Torchvision rounds boxes to whole pixels before it puts masks into
-them; "exact boxes" is its network without that. This needs OpenVINO (NOCTURNE_OPENVINO).
+them; "exact boxes" is its network without that. This needs ONNX Runtime (NOCTURNE_ONNXRUNTIME).
 
 Needs the Python packages ultralytics, opencv-python-headless, onnxslim and torchvision. --work keeps the networks,
 which then are not trained again. Exits with 1 where, at the network's size, an instance has no pair, or a score differs

@@ -9,8 +9,8 @@ instead, every 10 ms, and the pages of the program's own files are left out on b
 
 A case fails when more than 1.05 of the prediction was taken or, where more than 256 MiB were predicted, less than 0.8 of
 it. The prediction is only a bound where surfaces, objects or cut-outs that depend on the labels may be the largest part,
-with OpenVINO, and for lean plans: those cases are marked and fail only above. Inputs and packages are made in WORK and
-kept there. OpenVINO's rows are left out where it is not installed (NOCTURNE_OPENVINO).
+with ONNX Runtime, and for lean plans: those cases are marked and fail only above. Inputs and packages are made in WORK and
+kept there. ONNX Runtime's rows are left out where it is not installed (NOCTURNE_ONNXRUNTIME).
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ def volume_cases(inputs: Inputs) -> list[Case]:
         options = ["--precision", precision, *no_meshes]
         found.append(Case(f"volume 256, {precision}", inputs.volume(MIDDLE), [SAMPLE], options, quick=True))
     found.append(Case("volume 256, rounding", inputs.volume(MIDDLE), [SAMPLE], ["--reference-rounding"]))
-    if os.environ.get("NOCTURNE_OPENVINO"):
-        options = ["--engine", "openvino", *no_meshes]
-        found += [Case(f"volume {name}, openvino", inputs.volume(shape), [SAMPLE], options) for shape, name in SIZES]
+    if os.environ.get("NOCTURNE_ONNXRUNTIME"):
+        options = ["--engine", "onnxruntime", *no_meshes]
+        found += [Case(f"volume {name}, onnxruntime", inputs.volume(shape), [SAMPLE], options) for shape, name in SIZES]
     return found
 
 
@@ -144,10 +144,10 @@ def cases(inputs: Inputs) -> list[Case]:
     found = [*volume_cases(inputs), *package_cases(inputs), *dicom_cases(inputs), *photo_cases(inputs)]
     for case in found:
         # Organs have small surfaces, and no book fills a shelf: what is planned for larger ones is not used. What
-        # OpenVINO takes is not known in advance: the engine's estimate is too high rather than too low. Of a lean plan,
+        # ONNX Runtime takes is not known in advance: the engine's estimate is too high rather than too low. Of a lean plan,
         # the mapped part of the file is planned too, and is not anonymous.
         labels = case.models[-1] in (SAMPLE, SPINES) and "none" not in case.options
-        case.bound = labels or "openvino" in case.options or case.budget is not None
+        case.bound = labels or "onnxruntime" in case.options or case.budget is not None
     return found
 
 

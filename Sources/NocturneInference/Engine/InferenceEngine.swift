@@ -67,7 +67,7 @@ extension InferenceEngine {
 public struct InferenceEngineKind: Sendable {
     /// The value of `--engine` that selects it; also the name stored in results.
     public let name: String
-    /// The display name, such as "OpenVINO".
+    /// The display name, such as "ONNX Runtime".
     public let title: String
     /// Whether it uses software that may not be installed.
     public let needsInstallation: Bool

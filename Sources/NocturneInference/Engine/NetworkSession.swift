@@ -76,7 +76,7 @@ public final class NetworkSession {
         guard inputs.count == 1, !outputs.isEmpty else {
             throw mismatch("it has \(inputs.count) inputs, and one was given")
         }
-        // Outputs that were not requested need memory too; OpenVINO keeps using the last buffer it was given.
+        // Outputs that were not requested need memory too.
         let others = try outputs.dropFirst().map { try FloatBuffer(count: $0.shape.reduce(1, *)) }
         try withExtendedLifetime(others) { try run([input], [output] + others.map(\.values), scope: scope) }
     }

@@ -60,7 +60,7 @@ public enum EngineComparison {
     ///   - shape: of the first input (N, C, …).
     ///   - others: shapes of other inputs by name; they get values of the same kind.
     ///   - environment: the configuration of both engines; see ``BuiltinEngine/init(environment:)`` and
-    ///     ``OpenVINOEngine/init(environment:)``.
+    ///     ``ONNXRuntimeEngine/init(environment:)``.
     /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network.
     public static func run(
         onnx path: String,

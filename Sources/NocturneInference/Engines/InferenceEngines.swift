@@ -7,9 +7,7 @@ public struct InferenceEngines: Sendable {
     public init(_ kinds: [InferenceEngineKind]) { self.kinds = kinds }
 
     /// The engines of this program.
-    public static let all = InferenceEngines([
-        BuiltinEngine.kind, ONNXRuntimeEngine.kind, OpenVINOEngine.kind,
-    ])
+    public static let all = InferenceEngines([BuiltinEngine.kind, ONNXRuntimeEngine.kind])
 
     /// The value of `--engine` that leaves the choice to Nocturne.
     public static let automatic = "auto"
@@ -29,7 +27,7 @@ public struct InferenceEngines: Sendable {
     ///   - name: one of ``names``.
     ///   - networks: paths of ONNX files.
     ///   - precision: the precision to run them with.
-    ///   - environment: where engines look for their libraries, and the device; see ``OpenVINOEngine/init(environment:)``
+    ///   - environment: where engines look for their libraries, and the device; see ``ONNXRuntimeEngine/init(environment:)``
     ///     and ``InferenceDevice``.
     /// - Throws: ``EngineChoiceError`` when `auto` finds none, or there is no engine of this name; the engine's own
     ///   error when it is not available; ``ModelFormatError`` for files that are not networks.

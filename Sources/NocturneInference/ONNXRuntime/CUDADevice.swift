@@ -3,7 +3,7 @@ internal import CONNXRuntime
 extension EngineError {
     /// Why there is no device to be used.
     static func noDevice(_ reason: String) -> EngineError {
-        EngineError(.noDevice, of: ONNXRuntimeLibrary.library, reason)
+        EngineError(.noDevice, reason)
     }
 }
 

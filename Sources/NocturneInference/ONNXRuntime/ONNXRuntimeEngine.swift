@@ -125,9 +125,7 @@ public struct ONNXRuntimeEngine: InferenceEngine {
     public func load(onnx path: String, precision: InferencePrecision) throws -> any LoadedNetwork {
         try check(precision)
         guard let device = gpu else { return try onProcessor(path) }
-        let own = try LibraryNetwork(path: path, instructionSet: instructionSet) { _ in
-            try ONNXRuntimeModel(library, path: path, cuda: device.number)
-        }
+        let own = try ONNXRuntimeNetwork(library, path: path, cuda: device.number, instructionSet: instructionSet)
         let builtin = BuiltinEngine(environment: environment).sharing(weights)
         let processor =
             try builtin.missingFeature(for: path) == nil
@@ -143,9 +141,8 @@ public struct ONNXRuntimeEngine: InferenceEngine {
 
     private func onProcessor(_ path: String) throws -> any LoadedNetwork {
         let vectors = InstructionSets.best(environment: [:])
-        return try LibraryNetwork(path: path, instructionSet: "onnxruntime \(library.version) cpu \(vectors)") { _ in
-            try ONNXRuntimeModel(library, path: path, cuda: nil)
-        }
+        let identity = "onnxruntime \(library.version) cpu \(vectors)"
+        return try ONNXRuntimeNetwork(library, path: path, cuda: nil, instructionSet: identity)
     }
 
     /// Everything that the last bits may depend on.

@@ -13,21 +13,11 @@ final class ONNXRuntimeLibrary: @unchecked Sendable {
     let table: OpaquePointer
     private let preloads = Mutex<Bool>(false)
 
-    static let library = EngineLibrary(
-        engine: "onnxruntime",
-        title: "ONNX Runtime",
-        installer: "Tools/install-onnxruntime",
-        faultCode: .onnxRuntime,
-        file: "libonnxruntime.so",
-        packageFolder: "onnxruntime/capi",
-        namedFolders: ["capi", "lib"]
-    )
-
     private static let loaded = Mutex<[String: ONNXRuntimeLibrary]>([:])
 
-    /// The library that ``EngineLibrary/find(_:)`` finds.
+    /// The library that ``ONNXRuntimeLocation/find(_:)`` finds.
     static func shared(_ environment: [String: String]) throws(EngineError) -> ONNXRuntimeLibrary {
-        let path = try library.find(environment)
+        let path = try ONNXRuntimeLocation.find(environment)
         return try loaded.withLock { (loaded) throws(EngineError) in
             if let known = loaded[path] { return known }
             let library = try ONNXRuntimeLibrary(path)
@@ -39,7 +29,7 @@ final class ONNXRuntimeLibrary: @unchecked Sendable {
     private init(_ path: String) throws(EngineError) {
         var message = MessageBuffer()
         guard let table = message.fill({ conort_open(path, $0, $1) }) else {
-            throw Self.library.unusable(path, message.text)
+            throw ONNXRuntimeLocation.unusable(path, message.text)
         }
         self.path = path
         self.table = table
@@ -58,11 +48,13 @@ final class ONNXRuntimeLibrary: @unchecked Sendable {
             isDone = true
             let own = (path as NSString).deletingLastPathComponent
             let packages = ((own as NSString).deletingLastPathComponent as NSString).deletingLastPathComponent
-            let nvidia = EngineLibrary.names(in: packages + "/nvidia").sorted().map { "\(packages)/nvidia/\($0)/lib" }
+            let nvidia = ONNXRuntimeLocation.names(in: packages + "/nvidia").sorted().map {
+                "\(packages)/nvidia/\($0)/lib"
+            }
             // In the order in which they need each other.
             let names = ["cudart", "nvJitLink", "nvrtc", "cublasLt", "cublas", "curand", "cufft", "cudnn"]
             for name in names.map({ "lib\($0).so" }) {
-                for file in ([own] + nvidia).compactMap({ EngineLibrary.library(name, in: $0) }) {
+                for file in ([own] + nvidia).compactMap({ ONNXRuntimeLocation.library(name, in: $0) }) {
                     var message = MessageBuffer()
                     // One that does not load is named by the provider's own message.
                     _ = message.fill { conort_preload(file, $0, $1) }

@@ -4,123 +4,119 @@ import NocturneConcurrency
 import NocturneSystem
 internal import Synchronization
 
-/// A network as the library of an engine has it.
-protocol LibraryModel: Sendable {
-    /// In the file's order. A shape of no extents is that of a scalar, or unknown.
-    var inputs: [TensorDescription] { get }
-    var outputs: [TensorDescription] { get }
-    /// Whether plans are made for a number of threads.
-    var usesThreads: Bool { get }
-
-    /// Binds the network to shapes.
-    /// - Throws: ``ModelFormatError/shapeMismatch(network:reason:)``; ``EngineError``.
-    func plan(_ inputs: [TensorPort], width: Int) throws -> LibraryPlan
-}
-
-/// A network that a library bound to shapes and a number of threads.
-struct LibraryPlan: Sendable {
-    /// In the order of the model's outputs; the names are the library's.
-    let outputs: [TensorPort]
-    /// What a session needs beyond the growth of memory while the plan was made.
-    var bytes = 0
-    /// Makes what a session of `bytes` bytes runs.
-    let makeRunner: @Sendable (_ bytes: Int) throws -> any NetworkRunner
-}
-
-/// A network of an engine whose library is found when the program runs.
-final class LibraryNetwork: LoadedNetwork {
+/// A network on a device, or on the processor, for which it is loaded again for every number of threads.
+final class ONNXRuntimeNetwork: LoadedNetwork {
     let inputs: [TensorDescription]
     let outputs: [TensorDescription]
     /// The file's size. Memory that the library allocates for the weights is part of a session's bytes.
     let weightBytes: Int
     let instructionSet: String
+    private let library: ONNXRuntimeLibrary
     private let path: String
-    private let model: any LibraryModel
-    private let plans = PlanCache<LibraryPlan>()
+    /// Nil for the processor.
+    private let device: ONNXRuntimeHandle?
+    private let plans = PlanCache<Plan>()
+
+    /// The network bound to shapes and a number of threads.
+    private struct Plan: Sendable {
+        let outputs: [TensorPort]
+        /// What a session needs: the growth of memory while the plan was made.
+        let bytes: Int
+        /// The first session takes the run that was made for the plan.
+        let makeRun: @Sendable () throws(EngineError) -> ONNXRuntimeRun
+    }
 
     /// Held while a network is bound, so that the growth of memory is caused by that network only.
     private static let measuring = Mutex<Void>(())
 
-    /// - Parameter load: given the graph as read by Nocturne's own reader, which refuses damaged files before the library reads
-    ///   them; nil when weights are stored in other files, which only the libraries support.
+    /// The file is first read by Nocturne's own reader, which refuses damaged files before the library reads them.
+    /// - Parameter cuda: the number of the device; nil for the processor.
     /// - Throws: ``ModelFormatError`` with Nocturne's or the library's reason.
-    init(path: String, instructionSet: String, load: (NetworkGraph?) throws -> any LibraryModel) throws {
+    init(_ library: ONNXRuntimeLibrary, path: String, cuda: Int?, instructionSet: String) throws {
+        self.library = library
         self.path = path
         self.instructionSet = instructionSet
         weightBytes = try Self.size(path)
-        let graph = try Self.graph(path)
-        model = try load(graph)
-        inputs = Self.named(model.inputs, as: graph?.inputs)
-        outputs = Self.named(model.outputs, as: graph?.outputs)
+        try Self.refuseDamaged(path)
+        let handle = try ONNXRuntimeHandle(library, path: path, cuda: cuda, threads: 1)
+        device = cuda == nil ? nil : handle
+        inputs = try handle.ports(ofOutputs: 0)
+        outputs = try handle.ports(ofOutputs: 1)
         guard !outputs.isEmpty else { throw ModelFormatError.malformed(path: path, reason: "the graph has no output") }
     }
 
-    private static func graph(_ path: String) throws -> NetworkGraph? {
+    /// Weights that are stored in other files are supported by the library only.
+    private static func refuseDamaged(_ path: String) throws {
         do {
-            return try ONNXReader.read(path)
-        } catch ModelFormatError.externalData {
-            return nil
-        }
+            _ = try ONNXReader.read(path)
+        } catch ModelFormatError.externalData {}
     }
 
-    /// A value that passes through nodes without effect has several names, of which OpenVINO reports any one; the order
-    /// of inputs and outputs is that of the file.
-    private static func named(_ found: [TensorDescription], as known: [TensorDescription]?) -> [TensorDescription] {
-        guard let known, known.count == found.count else { return found }
-        return zip(found, known).map { TensorDescription(name: $1.name, shape: $0.shape) }
-    }
-
-    /// Libraries do not report it, so it is measured: the growth of the process's writable private memory, whether
+    /// The library does not report it, so it is measured: the growth of the process's writable private memory, whether
     /// accessed or not, while the network is bound, plus one eighth for heap memory that already existed and is reused. The
     /// estimate is rather too high than too low: the first use in a process includes 60 to 130 MB of the library's own,
     /// and allocations by other threads at the same time are included too (only memory freed in the meantime reduces
-    /// it). The width determines the threads' scratch memory.
+    /// it, at most to the size of inputs and outputs). The width determines the threads' scratch memory.
     func workspaceBytes(inputShapes: [String: [Int]], width: Int) throws -> Int {
         try plan(inputs.bound(to: inputShapes, network: path), width: width).bytes
     }
 
     func outputShapes(inputShapes: [String: [Int]]) throws -> [String: [Int]] {
         let ports = try inputs.bound(to: inputShapes, network: path)
-        if let known = plans.known(NetworkSession.shapes(ports)) { return NetworkSession.shapes(named(known)) }
+        if let known = plans.known(NetworkSession.shapes(ports)) { return NetworkSession.shapes(known.outputs) }
         let fixed = outputs.map { (name: $0.name, shape: $0.shape.compactMap { $0 }) }
         // Scalars of an unknown rank look like those of rank 0.
         if zip(fixed, outputs).allSatisfy({ !$0.shape.isEmpty && $0.shape.count == $1.shape.count }) {
             return NetworkSession.shapes(fixed)
         }
-        return NetworkSession.shapes(named(try plan(ports, width: CoreAllowance.count())))
+        return NetworkSession.shapes(try plan(ports, width: CoreAllowance.count()).outputs)
     }
 
     var sharesMemory: Bool { false }
 
     func makeSession(inputShapes: [String: [Int]], width: Int, memory: SessionMemory) throws -> NetworkSession {
         let ports = try inputs.bound(to: inputShapes, network: path)
-        let outputs = named(try plan(ports, width: width))
+        let outputs = try plan(ports, width: width).outputs
         return try NetworkSession(network: path, inputs: ports, outputs: outputs, width: width) {
             let plan = try self.plan(ports, width: $0)
-            return try plan.makeRunner(plan.bytes)
+            let run = try plan.makeRun()
+            run.workspaceBytes = plan.bytes
+            return run
         }
     }
 
     func dropPlans() { plans.removeAll() }
 
-    private func named(_ plan: LibraryPlan) -> [TensorPort] {
-        zip(outputs, plan.outputs).map { (name: $0.name, shape: $1.shape) }
-    }
-
-    private func plan(_ ports: [TensorPort], width: Int) throws -> LibraryPlan {
-        let width = model.usesThreads ? max(width, 1) : 1
-        return try plans.plan(NetworkSession.shapes(ports), width: width) {
+    private func plan(_ ports: [TensorPort], width: Int) throws -> Plan {
+        try plans.plan(NetworkSession.shapes(ports), width: device == nil ? max(width, 1) : 1) {
             try Self.measuring.withLock { _ in
-                let before = Self.writableBytes()
-                var plan = try model.plan(ports, width: width)
-                if let empty = plan.outputs.first(where: { $0.shape.contains { $0 <= 0 } }) {
-                    throw ModelFormatError.shapeMismatch(network: path, reason: "the output '\(empty.name)' is empty")
-                }
-                let growth = max(Self.writableBytes() - before, 0)
-                plan.bytes += growth + growth / 8
-                return plan
+                try makePlan(ports, width: device == nil ? max(width, 1) : nil)
             }
         }.plan
+    }
+
+    /// Runs the network once with zeros: nothing else gives its memory, and the shapes of outputs with open extents.
+    /// - Parameter width: nil on a device.
+    private func makePlan(_ inputs: [TensorPort], width: Int?) throws -> Plan {
+        let before = Self.writableBytes()
+        let handle = try device ?? ONNXRuntimeHandle(library, path: path, cuda: nil, threads: width ?? 1)
+        let run = try ONNXRuntimeRun(handle, inputs: inputs, width: width)
+        let ports = outputs.indices.map { (name: outputs[$0].name, shape: run.outputShape($0)) }
+        if let empty = ports.first(where: { $0.shape.contains { $0 <= 0 } }) {
+            throw ModelFormatError.shapeMismatch(network: path, reason: "the output '\(empty.name)' is empty")
+        }
+        let growth = max(Self.writableBytes() - before, 0)
+        // The buffers of the run are its own, whatever other threads free meanwhile.
+        let buffers = 4 * (inputs + ports).reduce(0) { $0 + $1.shape.reduce(1, *) }
+        let spare = Mutex<ONNXRuntimeRun?>(run)
+        return Plan(outputs: ports, bytes: max(growth + growth / 8, buffers)) { () throws(EngineError) in
+            let found = spare.withLock { spare in
+                defer { spare = nil }
+                return spare
+            }
+            if let found { return found }
+            return try ONNXRuntimeRun(handle, inputs: inputs, width: width)
+        }
     }
 
     /// Of this process, private, touched or not; 0 if unknown.
@@ -174,7 +170,7 @@ extension [TensorDescription] {
 }
 
 extension TensorDescription {
-    /// The largest number of axes that the libraries' interfaces take.
+    /// The largest number of axes that the library's interface takes.
     private static let maximumRank = 16
 
     /// Whether a tensor has this shape.
@@ -183,17 +179,5 @@ extension TensorDescription {
         guard let count = Extents.count(extents), count <= GraphBinder.maximumCount else { return false }
         return shape.isEmpty
             || (shape.count == extents.count && zip(shape, extents).allSatisfy { $0 == nil || $0 == $1 })
-    }
-
-    /// The extents of a port of a library's C interface, -1 for an open one. An unknown number of axes and zero axes are both
-    /// reported as [].
-    static func shape(_ extents: UnsafeRawBufferPointer, rank: Int32) -> [Int?] {
-        extents.bindMemory(to: Int64.self).prefix(Int(max(rank, 0))).map { $0 < 0 ? nil : Int($0) }
-    }
-}
-
-extension ModelFormatError {
-    static func notFloat32(_ name: String, _ path: String) -> ModelFormatError {
-        .malformed(path: path, reason: "'\(name)' is not float32; other types are not supported")
     }
 }

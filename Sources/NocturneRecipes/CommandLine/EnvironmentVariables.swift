@@ -8,7 +8,6 @@ package enum EnvironmentVariables {
     private static let meanings: [String: String] = [
         "NOCTURNE_MODELS": "folders in which models are searched for by name",
         "NOCTURNE_ONNXRUNTIME": "the folder of ONNX Runtime's libraries",
-        "NOCTURNE_OPENVINO": "the folder of OpenVINO's libraries",
         "NOCTURNE_NIIVUE": "the folder of the viewer for review pages",
         "NOCTURNE_ISA": "the highest instruction set to use",
         "NOCTURNE_FAULT": "faults for tests; a run without --fault-injection is refused",

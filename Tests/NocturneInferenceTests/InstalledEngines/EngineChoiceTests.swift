@@ -9,9 +9,7 @@ import Testing
 struct EngineChoiceTests {
     typealias B = ONNXBytes
 
-    private static let nowhere = [
-        "NOCTURNE_OPENVINO": "/nowhere/openvino", "NOCTURNE_ONNXRUNTIME": "/nowhere/onnxruntime",
-    ]
+    private static let nowhere = ["NOCTURNE_ONNXRUNTIME": "/nowhere/onnxruntime"]
 
     /// y = sinh(x), which the builtin engine has not got.
     static func hyperbolicSine() -> Data {
@@ -22,7 +20,7 @@ struct EngineChoiceTests {
         )
     }
 
-    @Test("auto is builtin for what it has, wherever OpenVINO is")
+    @Test("auto is builtin for what it has, wherever ONNX Runtime is")
     func builtin() throws {
         let paths = ["unet3d-plain", "conv2d"].map(ONNXFixtures.path)
         func chosen(_ name: String, _ paths: [String]) throws -> String {
@@ -30,14 +28,12 @@ struct EngineChoiceTests {
         }
         #expect(try chosen("auto", paths) == "builtin")
         #expect(try chosen("builtin", paths) == "builtin")
-        for name in ["onnxruntime", "openvino"] {
-            let error = #expect(throws: EngineError.self) { try chosen(name, paths) }
-            #expect(error?.faultCode == FaultCode("engine", name) && error?.code == .unusableLibrary)
-        }
+        let error = #expect(throws: EngineError.self) { try chosen("onnxruntime", paths) }
+        #expect(error?.faultCode == FaultCode("engine", "onnxruntime") && error?.code == .unusableLibrary)
         #expect(throws: ModelFormatError.self) { try chosen("auto", ["/nowhere.onnx"]) }
     }
 
-    @Test("without OpenVINO, auto names the operators and the engine to get")
+    @Test("without ONNX Runtime, auto names the operators and the engine to get")
     func lacking() throws {
         try TemporaryFolder.with { folder in
             let file = try folder.write([UInt8](Self.hyperbolicSine()), to: "sinh.onnx")
@@ -49,7 +45,7 @@ struct EngineChoiceTests {
                 )
             }
             let text = try #require(error?.description)
-            for word in [file.path, "Sinh", "openvino", "/nowhere/openvino", "/nowhere/onnxruntime"] {
+            for word in [file.path, "Sinh", "onnxruntime", "/nowhere/onnxruntime"] {
                 #expect(text.contains(word))
             }
         }
@@ -57,9 +53,7 @@ struct EngineChoiceTests {
 
     @Test("auto takes what is installed for what builtin has not got", arguments: InstalledEngine.all)
     func other(installed: InstalledEngine) throws {
-        var environment = InstalledEngine.environment
-        // The engines before it in the order of the registry.
-        if installed.engine.name == "openvino" { environment["NOCTURNE_ONNXRUNTIME"] = "/nowhere" }
+        let environment = InstalledEngine.environment
         try TemporaryFolder.with { folder in
             let file = try folder.write([UInt8](Self.hyperbolicSine()), to: "sinh.onnx")
             let engine = try InferenceEngines.all.engine(named: "auto", for: [file.path], environment: environment)
@@ -81,19 +75,19 @@ struct EngineComparisonTests {
     }
 
     @Test("takes builtin exact as the reference, and says what is not there")
-    func withoutOpenVINO() throws {
+    func notInstalled() throws {
         let report = try EngineComparison.run(
             onnx: ONNXFixtures.path("unet3d-open-shape"),
             shape: [1, 1, 16, 16, 16],
             repeats: 1,
-            environment: ["NOCTURNE_OPENVINO": "/nowhere", "NOCTURNE_ONNXRUNTIME": "/nowhere"],
+            environment: ["NOCTURNE_ONNXRUNTIME": "/nowhere"],
             scope: .serial()
         )
         let first = try #require(report.rows.first)
         #expect(first.engine == "builtin" && first.precision == .exact)
         #expect(first.maximumRelativeDifference == 0 && first.rmsRelativeDifference == 0)
         #expect(first.agreementPercent == 100 && first.speedRatio == 1)
-        #expect(report.absent.contains { $0.engine == "openvino" && $0.reason.contains("/nowhere") })
+        #expect(report.absent.contains { $0.engine == "onnxruntime" && $0.reason.contains("/nowhere") })
         #expect(report.rows.allSatisfy { $0.secondsPerPatch > 0 && $0.engine == "builtin" })
     }
 

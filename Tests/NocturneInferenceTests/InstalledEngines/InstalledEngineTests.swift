@@ -27,14 +27,6 @@ struct InstalledEngine: Sendable, CustomTestStringConvertible {
     func load(_ name: String, _ precision: InferencePrecision = .float32) throws -> any LoadedNetwork {
         try engine.load(onnx: ONNXFixtures.path(name), precision: precision)
     }
-
-    /// Whether the engine calculates a fixture otherwise than ONNX specifies, and refuses it.
-    func refuses(_ name: String) -> Bool { engine.name == "openvino" && Self.refused.contains(name) }
-
-    static let refused = [
-        "convtranspose1d-output-shape", "convtranspose2d-output-shape", "convtranspose3d-output-shape", "softmax-11",
-        "identity", "dropout",
-    ]
 }
 
 @Suite("Engines whose library is installed", .enabled(if: !InstalledEngine.all.isEmpty))
@@ -48,7 +40,6 @@ struct InstalledEngineTests {
 
     @Test("agree with the expected outputs and the builtin engine", arguments: InstalledEngine.all, ONNXFixtures.names)
     func agreement(engine: InstalledEngine, name: String) throws {
-        guard !engine.refuses(name) else { return }
         let fixture = try ONNXFixtures.named(name)
         let network = try engine.load(name)
         let builtin = try fixture.load()
@@ -65,18 +56,6 @@ struct InstalledEngineTests {
             #expect(largestDifference(found, ONNXFixtures.tensor(output)) < 1e-5)
             #expect(largestDifference(found, try #require(own[output.name])) < 1e-5)
         }
-    }
-
-    @Test(
-        "OpenVINO refuses forms that it calculates otherwise than ONNX, by name",
-        .enabled(if: InstalledEngine.named("openvino") != nil),
-        arguments: InstalledEngine.refused
-    )
-    func differences(name: String) throws {
-        let error = #expect(throws: EngineError.self) { try InstalledEngine.named("openvino")?.load(name) }
-        let text = try #require(error?.description)
-        #expect(text.contains(name + ".onnx"))
-        #expect(["output_shape", "operator set 11", "an input unchanged"].contains { text.contains($0) })
     }
 
     @Test(
@@ -188,7 +167,7 @@ struct InstalledEngineTests {
         let bytes = try network.workspaceBytes(inputShape: shape, width: 1)
         #expect(bytes > 0)
         #expect(try network.makeSession(inputShape: shape, width: 1).workspaceBytes == bytes)
-        #expect(try network.workspaceBytes(inputShape: [1, 1, 96, 96, 96], width: 1) > 3 * 96 * 96 * 96 * 4)
+        #expect(try network.workspaceBytes(inputShape: [1, 1, 96, 96, 96], width: 1) >= 3 * 96 * 96 * 96 * 4)
         network.dropPlans()
         #expect(network.weightBytes > 0)
         #expect(network.instructionSet.hasPrefix("\(engine.engine.name) \(engine.engine.version ?? "?") "))

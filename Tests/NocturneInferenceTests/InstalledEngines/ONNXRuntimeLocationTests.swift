@@ -5,14 +5,14 @@ import NocturneTestSupport
 import Testing
 
 /// Files that are not libraries show which one was taken: the refusal names it.
-@Suite("The library of an engine")
-struct EngineLibraryTests {
+@Suite("The location of ONNX Runtime")
+struct ONNXRuntimeLocationTests {
     private func taken(_ environment: [String: String]) -> String? {
         do {
-            return try OpenVINOEngine(environment: environment).libraryPath
+            return try ONNXRuntimeEngine(environment: environment).libraryPath
         } catch {
             guard error.code == .unusableLibrary else { return nil }
-            let parts = error.description.components(separatedBy: ": OpenVINO cannot be used: ")
+            let parts = error.description.components(separatedBy: ": ONNX Runtime cannot be used: ")
             #expect(parts.count == 2 && parts.last?.isEmpty == false)
             return parts.first
         }
@@ -21,15 +21,15 @@ struct EngineLibraryTests {
     @Test("a place that is named is the only one, and its absence is said")
     func named() throws {
         try TemporaryFolder.with { folder in
-            let file = try folder.write("no library", to: "some/where/libopenvino_c.so.1")
-            #expect(taken(["NOCTURNE_OPENVINO": file.path]) == file.path)
-            #expect(taken(["NOCTURNE_OPENVINO": folder("some/where").path]) == file.path)
-            try folder.write("no library", to: "data/nocturne/openvino/libopenvino_c.so.2")
+            let file = try folder.write("no library", to: "some/where/libonnxruntime.so.1")
+            #expect(taken(["NOCTURNE_ONNXRUNTIME": file.path]) == file.path)
+            #expect(taken(["NOCTURNE_ONNXRUNTIME": folder("some/where").path]) == file.path)
+            try folder.write("no library", to: "data/nocturne/onnxruntime/libonnxruntime.so.2")
             for missing in ["nowhere", "some"] {
-                let environment = ["NOCTURNE_OPENVINO": folder(missing).path, "XDG_DATA_HOME": folder("data").path]
-                let error = #expect(throws: EngineError.self) { try OpenVINOEngine(environment: environment) }
+                let environment = ["NOCTURNE_ONNXRUNTIME": folder(missing).path, "XDG_DATA_HOME": folder("data").path]
+                let error = #expect(throws: EngineError.self) { try ONNXRuntimeEngine(environment: environment) }
                 #expect(error?.description.contains(folder(missing).path) == true)
-                #expect(error?.description.contains("NOCTURNE_OPENVINO") == true)
+                #expect(error?.description.contains("NOCTURNE_ONNXRUNTIME") == true)
             }
         }
     }
@@ -41,18 +41,18 @@ struct EngineLibraryTests {
                 "HOME": folder("home").path, "PATH": "\(folder("empty").path):\(folder("venv/bin").path)",
                 "LD_LIBRARY_PATH": folder("system").path,
             ]
-            let system = try folder.write("", to: "system/libopenvino_c.so.2400")
+            let system = try folder.write("", to: "system/libonnxruntime.so.1.24.0")
             #expect(taken(environment) == system.path)
             let program = try folder.write("", to: "venv/bin/python3")
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
             let wheel = try folder.write(
                 "",
-                to: "venv/lib/python3.11/site-packages/openvino/libs/libopenvino_c.so.2500"
+                to: "venv/lib/python3.11/site-packages/onnxruntime/capi/libonnxruntime.so.1.25.0"
             )
             #expect(taken(environment) == wheel.path)
-            let own = try folder.write("", to: "home/.local/share/nocturne/openvino/libopenvino_c.so.990")
+            let own = try folder.write("", to: "home/.local/share/nocturne/onnxruntime/libonnxruntime.so.1.9.0")
             #expect(taken(environment) == own.path)
-            let newer = try folder.write("", to: "home/.local/share/nocturne/openvino/libopenvino_c.so.2641")
+            let newer = try folder.write("", to: "home/.local/share/nocturne/onnxruntime/libonnxruntime.so.1.31.1")
             #expect(taken(environment) == newer.path)
             environment["XDG_DATA_HOME"] = folder("data").path
             #expect(taken(environment) == wheel.path)
@@ -64,15 +64,16 @@ struct EngineLibraryTests {
         try TemporaryFolder.with { folder in
             let environment = ["HOME": folder.path, "PATH": ""]
             do {
-                _ = try OpenVINOEngine(environment: environment)
-                print("notice: the system has an OpenVINO, so that its absence cannot be tested")
+                _ = try ONNXRuntimeEngine(environment: environment)
+                print("notice: the system has ONNX Runtime, so that its absence cannot be tested")
             } catch {
                 let text = "\(error)"
-                for word in ["NOCTURNE_OPENVINO", folder.path + "/.local/share/nocturne/openvino", "python3", "system"]
-                {
+                for word in [
+                    "NOCTURNE_ONNXRUNTIME", folder.path + "/.local/share/nocturne/onnxruntime", "python3", "system",
+                ] {
                     #expect(text.contains(word))
                 }
-                #expect(text.contains("Tools/install-openvino"))
+                #expect(text.contains("Tools/install-onnxruntime"))
             }
         }
     }
@@ -86,8 +87,8 @@ struct EngineLibraryTests {
             return
         }
         let error = #expect(throws: EngineError.self) {
-            try OpenVINOEngine(environment: ["NOCTURNE_OPENVINO": library])
+            try ONNXRuntimeEngine(environment: ["NOCTURNE_ONNXRUNTIME": library])
         }
-        #expect(error?.description.contains("ov_get_openvino_version") == true)
+        #expect(error?.description.contains("OrtGetApiBase") == true)
     }
 }

@@ -93,7 +93,7 @@ struct AddedKindTests {
         #expect(help.contains("--distinct-words") && help.contains("Count every word once."))
         #expect(help.uppercased().contains("COUNTING OF WORDS:"), "\(help)")
         #expect(help.contains("values: stl, obj, glb, ply, none"))
-        #expect(help.contains("values: auto, builtin, onnxruntime, openvino"))
+        #expect(help.contains("values: auto, builtin, onnxruntime"))
         #expect(!BatchArguments.helpMessage().contains("--distinct-words"))
     }
 

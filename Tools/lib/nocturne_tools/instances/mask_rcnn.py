@@ -1,7 +1,7 @@
 """Mask R-CNN of torchvision (ResNet-50 with FPN, versions 1 and 2) as a graph with outputs of fixed extents.
 
 The graph leaves out torchvision's own scaling and the enlargement of masks, which Nocturne does. It contains
-non-maximum suppression and RoiAlign, so it runs with OpenVINO, not with the builtin engine.
+non-maximum suppression and RoiAlign, so it runs with ONNX Runtime, not with the builtin engine.
 """
 
 from __future__ import annotations

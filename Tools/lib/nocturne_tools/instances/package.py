@@ -118,7 +118,7 @@ def _mask_rcnn(file: Path, options: Options, say: Callable[[str], None]) -> tupl
         "classes": classes(file, names),
         "maxInstances": most,
     }
-    description = f"Mask R-CNN of torchvision: {network.classes} classes. Runs with OpenVINO only."
+    description = f"Mask R-CNN of torchvision: {network.classes} classes. Runs with ONNX Runtime only."
     return model, _manifest(file, options, (description, "unknown"), section)
 
 
