@@ -26,31 +26,10 @@ public struct RotatedBox: Hashable, Sendable {
     /// lying one (more than 45° from upright) is treated as rotated so that its left end is its top: spines whose text
     /// runs from top to bottom then read in the lying position.
     public init?(around mask: RunLengthMask) {
-        let hull = ConvexHull.of(mask)
-        guard hull.count >= 3 else { return nil }
-        var best: (area: Double, direction: SIMD2<Double>, low: SIMD2<Double>, high: SIMD2<Double>)?
-        for index in hull.indices {
-            let side = hull[(index + 1) % hull.count] - hull[index]
-            let length = (side * side).sum().squareRoot()
-            guard length > 0 else { continue }
-            let along = side / length
-            let across = SIMD2(-along.y, along.x)
-            var low = SIMD2(repeating: Double.infinity)
-            var high = -low
-            for point in hull {
-                let place = SIMD2((point * along).sum(), (point * across).sum())
-                low = pointwiseMin(low, place)
-                high = pointwiseMax(high, place)
-            }
-            let area = (high.x - low.x) * (high.y - low.y)
-            if area < (best?.area ?? .infinity) - 1e-9 { best = (area, along, low, high) }
-        }
-        guard let best else { return nil }
-        let along = best.direction
-        let across = SIMD2(-along.y, along.x)
-        let middle = (best.low + best.high) / 2
-        let extent = best.high - best.low
-        centre = along * middle.x + across * middle.y
+        guard let least = MinimumRectangle(around: ConvexHull.of(mask)) else { return nil }
+        let (along, across) = (least.along, least.across)
+        let extent = least.high - least.low
+        centre = least.point(at: (least.low + least.high) / 2)
         // In pictures y increases downwards: "up" is towards smaller y.
         let isSquare = abs(extent.x - extent.y) <= 0.02 * max(extent.x, extent.y)
         let candidates = [(along, extent.x, extent.y), (across, extent.y, extent.x)]
@@ -96,47 +75,5 @@ public struct RotatedBox: Hashable, Sendable {
     private static func rounded(_ value: Double) -> Double {
         let result = (value * 1000).rounded() / 1000
         return result == 0 ? 0 : result
-    }
-}
-
-/// The convex hull of a mask's pixels.
-enum ConvexHull {
-    /// Corners clockwise in the picture (y downwards); empty for an empty mask. Andrew's monotone chain (1979); of
-    /// every column only the first and last pixel are relevant.
-    static func of(_ mask: RunLengthMask) -> [SIMD2<Double>] {
-        var columns: [(x: Int, top: Int, bottom: Int)] = []
-        mask.forEachRun { x, rows in
-            if let last = columns.last, last.x == x {
-                columns[columns.count - 1].bottom = rows.upperBound
-            } else {
-                columns.append((x, rows.lowerBound, rows.upperBound))
-            }
-        }
-        var points: [SIMD2<Double>] = []
-        for column in columns {
-            for x in [column.x, column.x + 1] {
-                points.append(SIMD2(Double(x), Double(column.top)))
-                points.append(SIMD2(Double(x), Double(column.bottom)))
-            }
-        }
-        points.sort { ($0.x, $0.y) < ($1.x, $1.y) }
-        guard points.count >= 3 else { return [] }
-        let upper = chain(points)
-        let lower = chain(points.reversed())
-        return Array(upper.dropLast() + lower.dropLast())
-    }
-
-    private static func chain(_ points: [SIMD2<Double>]) -> [SIMD2<Double>] {
-        var chain: [SIMD2<Double>] = []
-        for point in points {
-            while chain.count >= 2 {
-                let (a, b) = (chain[chain.count - 2], chain[chain.count - 1])
-                let turn = (b.x - a.x) * (point.y - a.y) - (b.y - a.y) * (point.x - a.x)
-                guard turn <= 0 else { break }
-                chain.removeLast()
-            }
-            chain.append(point)
-        }
-        return chain
     }
 }

@@ -1,0 +1,151 @@
+import NocturneCore
+public import NocturneSystem
+
+/// Thresholds for finding lines of text in a map of probabilities.
+public struct TextRegionRules: Hashable, Sendable {
+    /// A pixel above it belongs to a line.
+    public var threshold: Float
+    /// The least mean probability of a line's rectangle.
+    public var boxThreshold: Float
+    /// A rectangle grows on each side by its area times this number, divided by its perimeter: the network marks only the core
+    /// of a line.
+    public var growth: Float
+    /// Whether the pixels of lines are joined with those to the right and below.
+    public var isDilated: Bool
+    /// Rectangles beyond this number are dropped, those found last first.
+    public var maximumRegions: Int
+
+    public init(
+        threshold: Float = 0.3,
+        boxThreshold: Float = 0.6,
+        growth: Float = 1.5,
+        isDilated: Bool = false,
+        maximumRegions: Int = 1000
+    ) {
+        self.threshold = threshold
+        self.boxThreshold = boxThreshold
+        self.growth = growth
+        self.isDilated = isDilated
+        self.maximumRegions = maximumRegions
+    }
+}
+
+/// A rectangle with a line of text, at any angle.
+public struct TextRegion: Hashable, Sendable {
+    /// Top left, top right, bottom right, bottom left in pixels of the map, whose centres are whole numbers. The top side is
+    /// the one that is less than 45° from horizontal.
+    public let corners: [SIMD2<Double>]
+    /// The mean probability in the rectangle before it grew, 0...1.
+    public let score: Float
+}
+
+/// Lines of text in the map of probabilities of a network with differentiable binarization (Liao et al. 2020), as
+/// PaddleOCR's DBPostProcess finds them: threshold, components, rectangle of least area, mean probability, growth.
+///
+/// Components have 4 neighbours; their holes are ignored.
+public enum TextRegions {
+    /// The least shorter side of a rectangle, in pixels, before it grows and after that.
+    private static let leastSides = (before: 3.0, after: 5.0)
+
+    /// The lines in the order of their first pixel, row by row. Takes about 20 ns per pixel.
+    /// - Parameter map: `width` × `height` probabilities, row by row.
+    /// - Throws: ``InstanceError`` for a map of another size or with values that are not finite; `CancelledError`.
+    public static func find(
+        in map: [Float],
+        width: Int,
+        height: Int,
+        rules: TextRegionRules,
+        flag: CancellationFlag = CancellationFlag()
+    ) throws -> [TextRegion] {
+        guard width > 0, height > 0, map.count == width * height else {
+            throw InstanceError(.wrongSize, "a map of \(map.count) values for \(width)×\(height) pixels")
+        }
+        guard map.allSatisfy(\.isFinite) else { throw InstanceError(.notANumber, "probabilities are not numbers") }
+        let components = try PlaneComponents(width: width, height: height, flag: flag) { place in
+            func isText(_ place: Int) -> Bool { map[place] > rules.threshold }
+            if isText(place) { return true }
+            guard rules.isDilated else { return false }
+            let (hasLeft, hasAbove) = (place % width > 0, place >= width)
+            if hasLeft, isText(place - 1) { return true }
+            if hasAbove, isText(place - width) { return true }
+            return hasLeft && hasAbove && isText(place - width - 1)
+        }
+        var regions: [TextRegion] = []
+        for points in outlines(of: components, width: width) where regions.count < rules.maximumRegions {
+            try flag.check()
+            guard let found = MinimumRectangle(around: ConvexHull.of(points)) else { continue }
+            let size = found.high - found.low
+            guard size.min() >= leastSides.before else { continue }
+            let score = mean(of: map, width: width, in: found)
+            guard score >= rules.boxThreshold else { continue }
+            let margin = grown(found, by: Double(rules.growth))
+            guard (margin.high - margin.low).min() >= leastSides.after else { continue }
+            regions.append(TextRegion(corners: corners(of: margin), score: score))
+        }
+        return regions
+    }
+
+    /// Of each component the first and last pixel of every row.
+    private static func outlines(of components: PlaneComponents, width: Int) -> [[SIMD2<Double>]] {
+        var outlines = [[SIMD2<Double>]](repeating: [], count: components.count)
+        for (place, label) in components.labels.enumerated() where label > 0 {
+            let point = SIMD2(Double(place % width), Double(place / width))
+            let count = outlines[Int(label) - 1].count
+            if count > 1, outlines[Int(label) - 1][count - 1].y == point.y,
+                outlines[Int(label) - 1][count - 2].y == point.y
+            {
+                outlines[Int(label) - 1][count - 1] = point
+            } else {
+                outlines[Int(label) - 1].append(point)
+            }
+        }
+        return outlines
+    }
+
+    /// Of the pixels whose centres lie in the rectangle.
+    private static func mean(of map: [Float], width: Int, in rectangle: MinimumRectangle) -> Float {
+        let corners = corners(of: rectangle)
+        let columns = corners.map(\.x)
+        let rows = corners.map(\.y)
+        let (left, right) = (Int((columns.min() ?? 0).rounded(.down)), Int((columns.max() ?? 0).rounded(.up)))
+        let (top, bottom) = (Int((rows.min() ?? 0).rounded(.down)), Int((rows.max() ?? 0).rounded(.up)))
+        var (sum, count) = (0.0, 0)
+        for y in max(top, 0)...max(min(bottom, map.count / width - 1), max(top, 0)) {
+            for x in max(left, 0)...max(min(right, width - 1), max(left, 0)) {
+                let point = SIMD2(Double(x), Double(y))
+                let place = SIMD2((point * rectangle.along).sum(), (point * rectangle.across).sum())
+                let (below, above) = (place - rectangle.low, rectangle.high - place)
+                guard below.min() >= -1e-6, above.min() >= -1e-6 else { continue }
+                sum += Double(map[y * width + x])
+                count += 1
+            }
+        }
+        return count > 0 ? Float(sum / Double(count)) : 0
+    }
+
+    /// Vatti's clipping with round joins, which PaddleOCR applies, and the rectangle of least area around it: the rectangle with
+    /// a margin.
+    static func grown(_ rectangle: MinimumRectangle, by growth: Double) -> MinimumRectangle {
+        let size = rectangle.high - rectangle.low
+        let margin = size.x * size.y * growth / (2 * (size.x + size.y))
+        var grown = rectangle
+        grown.low -= SIMD2(repeating: margin)
+        grown.high += SIMD2(repeating: margin)
+        return grown
+    }
+
+    /// Top left first, clockwise.
+    private static func corners(of rectangle: MinimumRectangle) -> [SIMD2<Double>] {
+        let (low, high) = (rectangle.low, rectangle.high)
+        let around = [low, SIMD2(high.x, low.y), high, SIMD2(low.x, high.y)].map(rectangle.point(at:))
+        // Of the four sides in turn, the top one goes to the right.
+        let top = around.indices.max { first, second in
+            func rightwards(_ index: Int) -> Double {
+                let side = around[(index + 1) % 4] - around[index]
+                return side.x / (side * side).sum().squareRoot()
+            }
+            return rightwards(first) < rightwards(second)
+        }
+        return (0..<4).map { around[((top ?? 0) + $0) % 4] }
+    }
+}
