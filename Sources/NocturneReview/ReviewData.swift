@@ -232,11 +232,12 @@ extension ReviewData.Entry {
 }
 
 extension ReviewParts.Object {
-    /// The object with what another tool has read on it.
+    /// The object with what the model and another tool have read on it.
     fileprivate func with(_ texts: [Int: ObjectText]) -> ReviewParts.Object {
-        guard let number = Int(name), let text = texts[number] else { return self }
+        let read = fields + (Int(name).flatMap { texts[$0]?.fields } ?? [])
+        guard !read.isEmpty else { return self }
         var object = self
-        object.text += ": " + text.fields.map(\.value).joined(separator: ", ")
+        object.text += ": " + read.map(\.value).joined(separator: ", ")
         return object
     }
 }

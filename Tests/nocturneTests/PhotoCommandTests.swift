@@ -166,7 +166,7 @@ struct PhotoCommandTests {
         #expect(try parts().map { $0["state"] as? String } == ["enriching"])
         #expect(try Tool(["status", output]).output.contains("1 objects wait for title and author: nocturne enrich"))
         let table = try Tool(["enrich", output]).output
-        #expect(table.hasPrefix("item,object,class,state,thumbnail,title,author\nshelf,1,"))
+        #expect(table.hasPrefix("item,object,class,state,thumbnail,text,title,author\nshelf,1,"))
         let filled = table.replacing(",,\n", with: ",\"Ulysses, 1922\",James Joyce\n")
         #expect(filled != table)
         try FileSystem.write(folder("table.csv").path, Array(filled.utf8))

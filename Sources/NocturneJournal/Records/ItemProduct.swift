@@ -50,7 +50,8 @@ public struct ItemPart: Sendable, Hashable, Codable {
     /// Relative to the item's folder; nil unless it was written.
     public var thumbnail: String?
     public var reason: String?
-    /// What another tool has read on it; nil before. Kept apart from the result.
+    /// What a model has read on it, as ``ObjectText/recognized``, and what another tool has read, which is kept apart from the
+    /// result; nil for nothing.
     public var texts: [ObjectText.Field]?
 
     public init(id: Int, kind: String, state: State, thumbnail: String?, reason: String? = nil) {

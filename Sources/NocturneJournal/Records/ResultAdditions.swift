@@ -28,6 +28,9 @@ public struct LabelEdit: Sendable, Codable, Hashable {
 
 /// What another tool has read on one object in a photo.
 public struct ObjectText: Sendable, Hashable {
+    /// The name of the field with the text that a model has read, which is a part of the result.
+    public static let recognized = "text"
+
     /// One of the fields that the recipe names, such as a title.
     public struct Field: Sendable, Hashable, Codable {
         public var name: String
@@ -57,10 +60,10 @@ public struct ObjectText: Sendable, Hashable {
 }
 
 extension ItemPart {
-    /// The part with its texts; one that has waited for them is ready.
+    /// The part with its texts besides the one that a model has read; one that has waited for them is ready.
     public func with(_ text: ObjectText) -> ItemPart {
         var part = self
-        part.texts = text.fields
+        part.texts = (texts ?? []).filter { $0.name == ObjectText.recognized } + text.fields
         if part.state == .enriching { part.state = .ready }
         return part
     }

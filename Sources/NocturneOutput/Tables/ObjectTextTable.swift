@@ -46,7 +46,8 @@ public struct ObjectTextTable: Sendable {
         return Row(item: row["item"] ?? "", object: object, fields: fields)
     }
 
-    /// The table of all objects of a batch, to be filled in: a header, then a line for each object.
+    /// The table of all objects of a batch, to be filled in: a header, then a line for each object. The text that a model has
+    /// read is in a column before those to fill in.
     /// - Parameters:
     ///   - parts: of completed items, by their ids.
     ///   - fields: the columns to fill in.
@@ -55,13 +56,14 @@ public struct ObjectTextTable: Sendable {
         _ parts: [Int64: [ItemPart]],
         fields: [String]
     ) -> [String] {
-        let header = (["item", "object", "class", "state", "thumbnail"] + fields).joined(separator: ",")
+        let columns = [ObjectText.recognized] + fields
+        let header = (["item", "object", "class", "state", "thumbnail"] + columns).joined(separator: ",")
         return [header]
             + items.flatMap { item in
                 (parts[item.id] ?? []).map { part in
                     let thumbnail = part.thumbnail.map { "\(item.name)/\($0)" } ?? ""
                     let known = part.texts ?? []
-                    let values = fields.map { name in known.first { $0.name == name }?.value ?? "" }
+                    let values = columns.map { name in known.first { $0.name == name }?.value ?? "" }
                     return ([item.name, "\(part.id)", part.kind, part.state.rawValue, thumbnail] + values)
                         .map(CSVField.text).joined(separator: ",")
                 }

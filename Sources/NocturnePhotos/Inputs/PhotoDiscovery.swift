@@ -15,15 +15,16 @@ final class PhotoDiscovery: Sendable {
     /// A model that takes the pictures, with everything its results depend on besides the picture.
     struct Reader: Sendable {
         let id: String
-        /// Package digest, engine, precision, options.
+        /// Package digest, engine, precision, options, and what the recipe adds.
         let fingerprintParts: [String]
         /// The minimum length of a picture's shorter side, in pixels.
         let minimumSide: Int
 
-        init(_ model: some PhotoModel, _ options: some RecipeOptions) {
+        init(_ model: some PhotoModel, _ options: some RecipeOptions, _ others: [String] = []) {
             id = model.package.id
             fingerprintParts =
                 [model.package.digest.hex, model.engineIdentity, model.precision.rawValue] + options.fingerprintTexts()
+                + others
             minimumSide = model.minimumSide
         }
     }

@@ -33,9 +33,14 @@ package protocol PhotoRecipe: Recipe {
     var options: Options { get }
     /// Larger photos are reduced, or refused.
     var limits: PhotoLimits { get }
+    /// What results depend on besides photo, model and options.
+    var fingerprintParts: [String] { get }
 }
 
 extension PhotoRecipe {
+    /// Nothing.
+    package var fingerprintParts: [String] { [] }
+
     /// The model that an item was found for.
     /// - Throws: ``UnusablePackageError`` for a model of another run.
     func model(_ id: String) throws(UnusablePackageError) -> Model {
@@ -64,7 +69,7 @@ extension PhotoRecipe where Source == PhotoRecord {
         scope: ComputeScope
     ) throws -> any InputClaims {
         PhotoClaims(
-            readers: models.map { PhotoDiscovery.Reader($0, options) },
+            readers: models.map { PhotoDiscovery.Reader($0, options, fingerprintParts) },
             discovery: PhotoDiscovery(request, limits: limits, scope: scope)
         )
     }

@@ -53,18 +53,16 @@ enum CropDrawing {
     /// Rotated upright: its rotated box, sampled with bilinear interpolation.
     /// - Parameter plain: the instance as it lies in the photo.
     static func upright(_ instance: FoundInstance, from plain: Crop) -> Crop {
-        let box = instance.rotated
-        let width = max(Int(box.width.rounded(.up)), 1)
-        let height = max(Int(box.height.rounded(.up)), 1)
+        let (width, height) = uprightSize(of: instance)
         var crop = Crop(
             image: RGBImage(width: width, height: height),
             alpha: [UInt8](repeating: 0, count: width * height)
         )
+        let box = instance.rotated
         let across = (box.corners[1] - box.corners[0]) / box.width
         let down = (box.corners[3] - box.corners[0]) / box.height
-        // Centre a box that is larger by a fraction of a pixel.
         let start =
-            box.centre - across * (Double(width) / 2 - 0.5) - down * (Double(height) / 2 - 0.5)
+            place(of: .zero, inUpright: instance)
             - SIMD2(Double(instance.box.x) + 0.5, Double(instance.box.y) + 0.5)
         MaskedSampling.sample(
             plain.image,
@@ -74,6 +72,23 @@ enum CropDrawing {
             alpha: &crop.alpha
         )
         return crop
+    }
+
+    private static func uprightSize(of instance: FoundInstance) -> (width: Int, height: Int) {
+        let box = instance.rotated
+        return (max(Int(box.width.rounded(.up)), 1), max(Int(box.height.rounded(.up)), 1))
+    }
+
+    /// Where a point of the upright crop lies in the photo.
+    /// - Parameter point: in pixels of the crop, whose centres are whole numbers.
+    /// - Returns: in pixels of the photo, from the corner of the first one.
+    static func place(of point: SIMD2<Double>, inUpright instance: FoundInstance) -> SIMD2<Double> {
+        let (width, height) = uprightSize(of: instance)
+        let box = instance.rotated
+        let across = (box.corners[1] - box.corners[0]) / box.width
+        let down = (box.corners[3] - box.corners[0]) / box.height
+        // The crop is larger than the box by a fraction of a pixel; their centres are the same.
+        return box.centre - across * (Double(width) / 2 - 0.5 - point.x) - down * (Double(height) / 2 - 0.5 - point.y)
     }
 
     /// White where the crop is transparent.

@@ -31,23 +31,53 @@ extension PhotoInstances {
         let record: PhotoRecord
         let photo: Photo
         let instances: [FoundInstance]
+        /// The text on each instance; nil without a package that reads text.
+        let texts: [TextReading]?
         let rowCount: Int
         let engine: ResultEngine
+        /// What ran the networks that read text.
+        let textEngine: ResultEngine?
+        let notes: [Note]
+    }
+
+    /// The instances in a photo, and what a user should know about them.
+    struct DecodedPhoto: Sendable {
+        let instances: [FoundInstance]
         let notes: [Note]
     }
 
     func finish(_ inferred: consuming InferredPhoto, _ item: RecipeItem, _ context: StageContext) throws
         -> FinishedPhoto
     {
-        let model = try model(inferred.record.model)
+        let reading = inferred.reading
+        let decoded = try reading?.decoded ?? decode(inferred, context.scope)
         var notes = inferred.photo.facts.notes + inferred.used.notes
+        notes += reading?.notes ?? []
+        notes += decoded.notes
+        return FinishedPhoto(
+            record: inferred.record,
+            photo: inferred.photo,
+            instances: decoded.instances,
+            texts: reading?.texts,
+            rowCount: decoded.instances.map(\.row).max() ?? 0,
+            engine: inferred.used.engine,
+            textEngine: reading?.engine,
+            notes: notes
+        )
+    }
+
+    /// The instances that the network's outputs describe; with the fallback to a single item, the whole picture where there are
+    /// none.
+    func decode(_ inferred: InferredPhoto, _ scope: ComputeScope) throws -> DecodedPhoto {
+        let model = try model(inferred.record.model)
+        var notes: [Note] = []
         var ordered: [FoundInstance] = []
         var note = Note("instances.none", "nothing was found")
         if let failure = inferred.failure {
             note = Note("instances.networkFailed", "the network cannot be run: \(failure)")
         } else {
             do {
-                let found = try InstanceReading(model: model, frame: inferred.frame, scope: context.scope)
+                let found = try InstanceReading(model: model, frame: inferred.frame, scope: scope)
                     .instances(inferred.outputs)
                 notes += found.notes
                 ordered = PhotoInstances.ordered(found.instances)
@@ -65,14 +95,7 @@ extension PhotoInstances {
             }
             notes.append(note)
         }
-        return FinishedPhoto(
-            record: inferred.record,
-            photo: inferred.photo,
-            instances: ordered,
-            rowCount: ordered.map(\.row).max() ?? 0,
-            engine: inferred.used.engine,
-            notes: notes
-        )
+        return DecodedPhoto(instances: ordered, notes: notes)
     }
 
     /// Numbered row by row, left to right.
@@ -141,7 +164,15 @@ extension PhotoInstances {
         _ context: StageContext
     ) throws -> ItemProduct {
         let model = try model(drawn.finished.record.model)
-        return try PhotoInstancesWriter(model: model, options: options, drawn: drawn, item: item)
+        let writer = PhotoInstancesWriter(
+            model: model,
+            textModel: textModel,
+            options: options,
+            drawn: drawn,
+            item: item
+        )
+        return
+            try writer
             .write(into: folder, scope: context.scope)
     }
 }

@@ -9,19 +9,33 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Segments the instances in photos; writes for each its mask, its crop and its position in reading order.
+/// Segments the instances in photos; writes for each its mask, its crop, its position in reading order, and its text if there
+/// is a package that reads text.
 ///
-/// Loading and inference are here, decoding of instances in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in
+/// Planning and preparation are here, inference in ``PhotoInstancesRun``, decoding of instances in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in
 /// their own files.
 package struct PhotoInstances: PhotoRecipe {
     package let models: [PhotoInstancesModel]
+    /// Reads the text on instances of all models; nil for no text.
+    package let textModel: PhotoTextModel?
     package let options: PhotoInstancesOptions
     package let limits = PhotoLimits()
+    package var fingerprintParts: [String] { textModel?.fingerprintParts ?? [] }
 
-    /// - Parameter models: of packages for instances, with different ids.
-    package init(models: [PhotoInstancesModel], options: PhotoInstancesOptions) {
+    /// - Parameters:
+    ///   - models: of packages for instances, with different ids.
+    ///   - textModel: reads the text on instances.
+    package init(models: [PhotoInstancesModel], textModel: PhotoTextModel? = nil, options: PhotoInstancesOptions) {
         self.models = models
+        self.textModel = textModel
         self.options = options
+    }
+
+    /// The bytes of all models.
+    package func sharedBytes(threads: Int) throws -> Int {
+        try models.reduce(try textModel?.residentBytes(threads: threads) ?? 0) {
+            $0 + (try $1.residentBytes(threads: threads))
+        }
     }
 
     // MARK: Planning
@@ -36,7 +50,9 @@ package struct PhotoInstances: PhotoRecipe {
             longestSide: options.overlay.side
         )
         let splitting = InstanceSplitter.predictedBytes(width: frame.inputWidth, height: frame.inputHeight) + 12 * input
-        let own = [
+        // With a package that reads text, instances are decoded before the text is read.
+        let decoding = textModel == nil ? Stage.finish : .infer
+        var own = [
             PlannedBuffer(
                 "smaller picture",
                 bytes: 3 * frame.content.width * (record.height + frame.content.height),
@@ -45,8 +61,8 @@ package struct PhotoInstances: PhotoRecipe {
             ),
             PlannedBuffer("network input", bytes: 12 * input, from: .prepare, through: .infer),
             PlannedBuffer("network output", bytes: 2 * 12 * input, from: .infer, through: .finish),
-            PlannedBuffer("splitting", bytes: splitting, from: .finish, through: .finish),
-            PlannedBuffer("masks", bytes: 64 * record.width + (4 << 20), from: .finish, through: .write),
+            PlannedBuffer("splitting", bytes: splitting, from: decoding, through: decoding),
+            PlannedBuffer("masks", bytes: 64 * record.width + (4 << 20), from: decoding, through: .write),
             PlannedBuffer(
                 "overlay",
                 bytes: overlay.width * overlay.height * 16 + 3 * overlay.width * record.height,
@@ -56,6 +72,14 @@ package struct PhotoInstances: PhotoRecipe {
             // Crops drawn and compressed at the same time cover the picture at most once.
             PlannedBuffer("crops", bytes: 20 * record.width * record.height, from: .write, through: .write),
         ]
+        if let textModel {
+            // An instance at a time: its crop as it lies, upright, and turned.
+            let crops = 20 * record.width * record.height
+            own += [
+                PlannedBuffer("text crop", bytes: crops, from: .infer, through: .infer),
+                PlannedBuffer("text networks", bytes: textModel.itemBytes, from: .infer, through: .infer),
+            ]
+        }
         return ItemPlan(buffers: record.buffers + own, steps: 1, isLean: lean)
     }
 
@@ -95,7 +119,12 @@ package struct PhotoInstances: PhotoRecipe {
         let frame = model.frame(width: loaded.photo.image.width, height: loaded.photo.image.height)
         let input = model.settings.input
         let small = try resized(loaded.photo.image, to: frame.content, input.resampling, flag: context.scope.flag)
-        let tensor = PhotoInstances.tensor(of: small, frame, input)
+        let tensor = input.colors.tensor(
+            of: small,
+            at: (frame.content.x, frame.content.y),
+            width: frame.inputWidth,
+            height: frame.inputHeight
+        )
         return PreparedPhoto(record: loaded.record, photo: loaded.photo, frame: frame, input: tensor)
     }
 
@@ -113,64 +142,15 @@ package struct PhotoInstances: PhotoRecipe {
         }
     }
 
-    /// Planes of red, green and blue, minus the mean and divided by the standard deviation; 0 outside the picture.
-    private static func tensor(of image: RGBImage, _ frame: Letterbox, _ input: PhotoInput) -> Tensor {
-        let tables = (0..<3).map { channel in
-            (0..<256).map { Float((Double($0) / 255 - input.mean[channel]) / input.deviation[channel]) }
-        }
-        let plane = frame.inputWidth * frame.inputHeight
-        let first = frame.content.y * frame.inputWidth + frame.content.x
-        var values = [Float](repeating: 0, count: 3 * plane)
-        for channel in 0..<3 {
-            let table = tables[channel]
-            for y in 0..<image.height {
-                let source = y * image.width * 3 + channel
-                let target = channel * plane + first + y * frame.inputWidth
-                for x in 0..<image.width { values[target + x] = table[Int(image.samples[source + 3 * x])] }
-            }
-        }
-        return Tensor(shape: [1, 3, frame.inputHeight, frame.inputWidth], values: values)
-    }
-
     // MARK: Inference
-
-    /// The network's outputs for a picture.
-    package struct InferredPhoto: Sendable {
-        let record: PhotoRecord
-        let photo: Photo
-        let frame: Letterbox
-        let outputs: [String: Tensor]
-        let used: EngineInUse
-        /// Why there are no outputs; only with the fallback to a single item, otherwise the photo fails.
-        let failure: String?
-    }
 
     func startInference(
         _ sessions: PhotoSessions,
         _ prepared: consuming PreparedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
-    ) throws -> SingleStep<InferredPhoto> {
-        let model = try model(prepared.record.model)
-        let used = model.engineInUse
-        return SingleStep { [prepared, keepsFailure = options.usesSingleItemFallback] context in
-            var outputs: [String: Tensor] = [:]
-            var failure: String?
-            do {
-                outputs = try model.run(prepared.input, in: sessions, scope: context.scope)
-            } catch let error as ModelFormatError where keepsFailure {
-                failure = "\(error)"
-            }
-            try used.end(item.name)
-            return InferredPhoto(
-                record: prepared.record,
-                photo: prepared.photo,
-                frame: prepared.frame,
-                outputs: outputs,
-                used: used,
-                failure: failure
-            )
-        }
+    ) throws -> PhotoInstancesRun {
+        PhotoInstancesRun(self, model: try model(prepared.record.model), sessions, prepared, item: item.name)
     }
 
     // MARK: Recognizing results

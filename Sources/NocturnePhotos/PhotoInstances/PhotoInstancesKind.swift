@@ -4,6 +4,7 @@ package import NocturneBatch
 import NocturneCore
 package import NocturneInference
 package import NocturneJournal
+import NocturneOutput
 package import NocturneRecipeSupport
 package import NocturneReport
 package import NocturneSystem
@@ -11,27 +12,53 @@ package import NocturneSystem
 /// Instance segmentation of photos: the entry in the registry.
 package enum PhotoInstancesKind: RecipeKind {
     package static let task = "photo-instances"
+    package static let packageTasks = [task, PhotoTextSettings.task]
     package static let purpose = "segment instances in photos"
-    package static let settings: (any ModelSettings.Type)? = PhotoInstancesSettings.self
+    package static let settings: (any ModelSettings.Type)? = PhotoInstancesPackageSettings.self
     package static var resultSchema: JSONSchema { PhotoSchemas.instances }
 
-    /// One recipe for all packages, whose photos are discovered once.
+    /// One recipe for all packages, whose photos are discovered once. A package that reads text does so on the instances of all
+    /// others.
     package static func make(_ models: [ChosenModel], options: PhotoInstancesOptions) throws -> any Recipe {
-        let models = try load(models) {
+        let (readers, finders) = (models.filter(\.readsText), models.filter { !$0.readsText })
+        if let reader = readers.first?.package, finders.isEmpty || readers.count > 1 {
+            let detail =
+                finders.isEmpty
+                ? "it reads text on objects: also name a model that finds objects (\(task))"
+                : "only one model that reads text can be used; there are "
+                    + readers.map(\.package.id).joined(separator: ", ")
+            throw BatchError(.modelUnusable, path: reader.folder, detail: detail)
+        }
+        let texts = try load(readers) {
+            try PhotoTextModel(package: $0.package, engine: $0.engine, precision: $0.precision)
+        }
+        let models = try load(finders) {
             try PhotoInstancesModel(package: $0.package, engine: $0.engine, precision: $0.precision)
         }
-        return PhotoInstances(models: models, options: options)
+        return PhotoInstances(models: models, textModel: texts.first, options: options)
     }
 
     /// The scale and the classes.
     package static func details(of package: ModelPackage) throws -> [String] {
-        let settings = try PhotoInstancesSettings(package)
-        return ["Input: photos, the longer side scaled to \(settings.input.longSide) pixels"]
-            + settings.classes.map { "Class: \($0.name), \($0.color)" }
+        switch try PhotoInstancesPackageSettings(package) {
+        case .instances(let settings):
+            ["Input: photos, the longer side scaled to \(settings.input.longSide) pixels"]
+                + settings.classes.map { "Class: \($0.name), \($0.color)" }
+        case .text(let settings):
+            [
+                "Input: objects that another model finds in photos, reduced to \(settings.detection.longSide) pixels",
+                "Lines of text: \(settings.recognition.height) pixels high, at most "
+                    + "\(settings.recognition.maximumWidth) wide",
+            ]
+        }
     }
 
-    /// The network with its usual input: of a photo of 4 : 3.
+    /// The networks with their usual inputs: of a photo of 4 : 3; for text, of the largest picture and a short line.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
+        guard !model.readsText else {
+            return try PhotoTextModel(package: model.package, engine: model.engine, precision: model.precision)
+                .networkInputs
+        }
         let model = try PhotoInstancesModel(package: model.package, engine: model.engine, precision: model.precision)
         return [NetworkInputs(file: model.settings.network, shape: model.usualInputShape)]
     }
@@ -46,13 +73,15 @@ package enum PhotoInstancesKind: RecipeKind {
         let counts = Dictionary(grouping: result.instances, by: \.class).sorted { $0.key < $1.key }
         parts.facts = counts.isEmpty ? "no object" : counts.map { "\($1.count) × \($0)" }.joined(separator: ", ")
         parts.objects = result.instances.map { instance in
-            ReviewParts.Object(
+            var object = ReviewParts.Object(
                 name: "\(instance.id)",
                 score: instance.confidence,
                 box: [instance.box.x, instance.box.y, instance.box.width, instance.box.height],
                 picture: instance.thumbnail,
                 text: instance.class + (instance.reason.map { ", \(instance.state.rawValue): \($0)" } ?? "")
             )
+            object.fields = instance.fields ?? []
+            return object
         }
         return parts
     }
@@ -71,6 +100,29 @@ package enum PhotoInstancesKind: RecipeKind {
 
     /// Every photo is one.
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
+}
+
+/// The section of a package's task: for instances, or for the text on them.
+package enum PhotoInstancesPackageSettings: ModelSettings {
+    case instances(PhotoInstancesSettings)
+    case text(PhotoTextSettings)
+
+    package init(_ package: ModelPackage) throws(ModelPackageError) {
+        self =
+            package.task == PhotoTextSettings.task
+            ? .text(try PhotoTextSettings(package)) : .instances(try PhotoInstancesSettings(package))
+    }
+
+    package var networks: [String] {
+        switch self {
+        case .instances(let settings): settings.networks
+        case .text(let settings): settings.networks
+        }
+    }
+}
+
+extension ChosenModel {
+    fileprivate var readsText: Bool { package.task == PhotoTextSettings.task }
 }
 
 /// The options of a batch that change the instances of photos.

@@ -9,6 +9,15 @@ extension PhotoInstancesResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
         for instance in instances { inspect(instance, &inspection) }
         for instance in instances {
+            if let reading = instance.reading { inspect(reading, of: instance.id, &inspection) }
+        }
+        for instance in instances where (instance.reading == nil) != (textModel == nil) {
+            inspection.add(
+                "result.json",
+                "instance \(instance.id): it has a text without a model that reads text, or no text"
+            )
+        }
+        for instance in instances {
             let (box, name) = (instance.box, "the box of instance \(instance.id)")
             if let crop = instance.crop { try inspection.inspectPicture(crop, size: (box.width, box.height), of: name) }
             if let crop = instance.uprightCrop { try inspection.inspectPicture(crop) }
@@ -46,6 +55,16 @@ extension PhotoInstancesResult: InspectableResult {
             }
         } catch {
             fault("its mask cannot be read: \(error)")
+        }
+    }
+
+    /// Checks that the text is that of the lines.
+    private func inspect(_ reading: Text, of instance: Int, _ inspection: inout ItemInspection) {
+        if reading.text != reading.lines.map(\.text).joined(separator: " ") {
+            inspection.add("result.json", "instance \(instance): its text is not that of its lines")
+        }
+        if (reading.confidence == nil) != reading.lines.isEmpty {
+            inspection.add("result.json", "instance \(instance): its text has no confidence, or no lines")
         }
     }
 

@@ -67,6 +67,27 @@ struct PhotoInstancesResult: ItemResult {
         let counts: String
     }
 
+    /// A line of text.
+    struct TextLine: Codable {
+        let text: String
+        /// 0...1.
+        let confidence: Double
+        /// The corner where the line begins above, and on clockwise as it is read.
+        let corners: [[Double]]
+    }
+
+    /// The text on an instance.
+    struct Text: Codable {
+        /// Of all lines; empty if none was found.
+        let text: String
+        /// 0...1, the mean over all characters; null without text.
+        @Nullable var confidence: Double?
+        /// How the upright crop was turned to read it.
+        let turn: String
+        /// In reading order.
+        let lines: [TextLine]
+    }
+
     struct Instance: Codable {
         let id: Int
         let row: Int
@@ -83,6 +104,8 @@ struct PhotoInstancesResult: ItemResult {
         @Nullable var crop: String?
         @Nullable var uprightCrop: String?
         @Nullable var thumbnail: String?
+        /// Nil without a package that reads text.
+        let reading: Text?
     }
 
     let schemaVersion: Int
@@ -92,6 +115,10 @@ struct PhotoInstancesResult: ItemResult {
     let source: Source
     let model: ResultModel
     let engine: ResultEngine
+    /// The package that read the text; nil without one.
+    let textModel: ResultModel?
+    /// What ran its networks.
+    let textEngine: ResultEngine?
     let options: [String: String]
     let rowCount: Int
     /// In reading order.
@@ -118,9 +145,25 @@ struct PhotoInstancesResult: ItemResult {
 
     /// The entries of a review queue.
     var parts: [ItemPart] {
-        instances.map {
-            ItemPart(id: $0.id, kind: $0.class, state: $0.state, thumbnail: $0.thumbnail, reason: $0.reason)
+        instances.map { instance in
+            var part = ItemPart(
+                id: instance.id,
+                kind: instance.class,
+                state: instance.state,
+                thumbnail: instance.thumbnail,
+                reason: instance.reason
+            )
+            part.texts = instance.fields
+            return part
         }
+    }
+}
+
+extension PhotoInstancesResult.Instance {
+    /// The text on it as the journal keeps it; nil if none was read.
+    var fields: [ObjectText.Field]? {
+        guard let text = reading?.text, !text.isEmpty else { return nil }
+        return [ObjectText.Field(name: ObjectText.recognized, value: text)]
     }
 }
 

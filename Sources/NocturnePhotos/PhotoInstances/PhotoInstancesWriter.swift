@@ -5,6 +5,7 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
+import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -13,6 +14,7 @@ import Synchronization
 /// Writes the result files of a photo's instances.
 struct PhotoInstancesWriter {
     let model: PhotoInstancesModel
+    let textModel: PhotoTextModel?
     let options: PhotoInstancesOptions
     let drawn: PhotoInstances.DrawnPhoto
     let item: RecipeItem
@@ -57,9 +59,11 @@ struct PhotoInstancesWriter {
             source: .init(finished.photo.facts, name: finished.record.name),
             model: ResultModel(model.package),
             engine: finished.engine,
+            textModel: textModel.map { ResultModel($0.package) },
+            textEngine: finished.textEngine,
             options: options.inResults,
             rowCount: finished.rowCount,
-            instances: zip(finished.instances, outcomes).map { entry(for: $0, $1, photo) },
+            instances: finished.instances.indices.map { entry(for: $0, outcomes[$0], photo) },
             files: files,
             notes: notes.texts,
             noteCodes: notes.codes
@@ -130,10 +134,11 @@ struct PhotoInstancesWriter {
     // MARK: The result
 
     private func entry(
-        for instance: FoundInstance,
+        for index: Int,
         _ outcome: CropOutcome,
         _ photo: RGBImage
     ) -> PhotoInstancesResult.Instance {
+        let instance = finished.instances[index]
         let names = names(of: instance)
         let (box, rotated) = (instance.box, instance.rotated)
         var state = options.awaitsTexts ? ItemPart.State.enriching : .ready
@@ -166,7 +171,26 @@ struct PhotoInstancesWriter {
             reason: reason,
             crop: isWritten ? names.crop : nil,
             uprightCrop: isWritten ? names.upright : nil,
-            thumbnail: isWritten ? names.thumbnail : nil
+            thumbnail: isWritten ? names.thumbnail : nil,
+            reading: finished.texts.map { reading($0[index], of: instance) }
+        )
+    }
+
+    private func reading(_ reading: TextReading, of instance: FoundInstance) -> PhotoInstancesResult.Text {
+        PhotoInstancesResult.Text(
+            text: reading.text,
+            confidence: reading.confidence.map(Rounded.value),
+            turn: reading.turn.rawValue,
+            lines: reading.lines.map { line in
+                PhotoInstancesResult.TextLine(
+                    text: line.text,
+                    confidence: Rounded.value(line.confidence),
+                    corners: line.corners.map { corner in
+                        let point = CropDrawing.place(of: corner, inUpright: instance)
+                        return [Rounded.value(point.x), Rounded.value(point.y)]
+                    }
+                )
+            }
         )
     }
 

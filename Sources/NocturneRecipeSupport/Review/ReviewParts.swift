@@ -48,6 +48,8 @@ package struct ReviewParts: Sendable {
         @Nullable package var picture: String?
         /// Its class, and what else is known of it.
         package var text: String
+        /// The text on it, which the page adds to ``text``.
+        package var fields: [ObjectText.Field] = []
 
         /// - Parameter box: left, top, width and height in pixels of the upright photo.
         package init(name: String, score: Double?, box: [Int]? = nil, picture: String? = nil, text: String) {
@@ -57,6 +59,8 @@ package struct ReviewParts: Sendable {
             _box = Nullable(wrappedValue: box)
             _picture = Nullable(wrappedValue: picture)
         }
+
+        private enum CodingKeys: String, CodingKey { case name, score, box, picture, text }
     }
 
     /// How the page shows the result.

@@ -50,16 +50,18 @@ struct ObjectTextTests {
     @Test("The table of a batch, filled in, gives the texts; unknown objects are named and the rest still waits")
     func taking() throws {
         let items = [item("a", 1), item("b", 2)]
-        let parts: [Int64: [ItemPart]] = [1: [part(1), part(2, .failed)], 2: [part(1)]]
+        var read = part(1)
+        read.texts = [.init(name: "text", value: "EMNA")]
+        let parts: [Int64: [ItemPart]] = [1: [part(1), part(2, .failed)], 2: [read]]
         var lines = ObjectTextTable.lines(items, parts, fields: fields)
         #expect(
             lines == [
-                "item,object,class,state,thumbnail,title,author", "a,1,book,enriching,a/thumbnails/1.jpg,,",
-                "a,2,book,failed,a/thumbnails/2.jpg,,", "b,1,book,enriching,b/thumbnails/1.jpg,,",
+                "item,object,class,state,thumbnail,text,title,author", "a,1,book,enriching,a/thumbnails/1.jpg,,,",
+                "a,2,book,failed,a/thumbnails/2.jpg,,,", "b,1,book,enriching,b/thumbnails/1.jpg,EMNA,,",
             ]
         )
-        lines[1] = "a,1,book,enriching,a/thumbnails/1.jpg,Emma,Jane Austen"
-        lines += ["a,7,book,ready,,Emma,", "c,1,book,ready,,Emma,"]
+        lines[1] = "a,1,book,enriching,a/thumbnails/1.jpg,,Emma,Jane Austen"
+        lines += ["a,7,book,ready,,,Emma,", "c,1,book,ready,,,Emma,"]
         let table = try ObjectTextTable(Array(lines.joined(separator: "\n").utf8), fields: fields)
         let taken = ObjectTextImport([table], items: items, parts: parts)
         let emma: [ObjectText.Field] = [
@@ -73,6 +75,8 @@ struct ObjectTextTests {
         )
         let ready = part(1).with(taken.texts[0])
         #expect(ready.state == .ready && ready.texts == emma)
+        // What a model has read stays.
+        #expect(read.with(taken.texts[0]).texts == read.texts.map { $0 + emma })
         #expect(part(2, .failed).with(taken.texts[0]).state == .failed)
         // A result that has changed since loses its texts.
         var changed = items[0]

@@ -19,18 +19,45 @@ struct ShelfBench {
         var y: Int
         var width: Int
         var height: Int
+        /// Of the letters A and B, each different from the one before: 20 pixels long and 14 high.
+        var text = ""
+        /// Whether the text runs from the bottom to the top.
+        var isUpwards = false
     }
 
     let folder: TemporaryFolder
     let model: String
+    /// A package that reads text.
+    let textModel: String?
 
-    init(model: String = Fixtures.url("Models/coloured-maps").path) throws {
+    init(model: String = Fixtures.url("Models/coloured-maps").path, textModel: String? = nil) throws {
         folder = try TemporaryFolder("nocturne-shelf")
         self.model = model
+        self.textModel = textModel
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
     }
 
     var input: String { folder("in").path }
+
+    /// Draws text for the package drawn-letters, from 10 pixels after the book's end.
+    private static func drawText(of book: Book, into image: inout RGBImage) {
+        for (place, letter) in book.text.enumerated() {
+            for step in 10 + 20 * place..<30 + 20 * place {
+                for row in 0..<14 {
+                    let blue: UInt8 = row < 7 ? (letter == "A" ? 220 : 160) : 190
+                    let (x, y) =
+                        if book.width > book.height {
+                            (book.x + step, book.y + book.height / 2 - 7 + row)
+                        } else if book.isUpwards {
+                            (book.x + book.width / 2 - 7 + row, book.y + book.height - 1 - step)
+                        } else {
+                            (book.x + book.width / 2 + 6 - row, book.y + step)
+                        }
+                    image[x, y] = SIMD3(255, 10, blue)
+                }
+            }
+        }
+    }
 
     /// Draws what the network shall say: red in every book, green at its edges, blue deep inside.
     static func picture(width: Int, height: Int, books: [Book]) -> RGBImage {
@@ -42,6 +69,7 @@ struct ShelfBench {
                     image[x, y] = SIMD3(230, depth == 0 ? 240 : 10, depth >= 2 ? 220 : 40)
                 }
             }
+            drawText(of: book, into: &image)
         }
         return image
     }
@@ -62,7 +90,10 @@ struct ShelfBench {
     ) async throws -> (outcome: BatchOutcome, output: OutputFolder) {
         let package = try ModelPackage.load(folder: model)
         let loaded = try PhotoInstancesModel(package: package, engine: engine, precision: .float32)
-        let recipe = PhotoInstances(models: [loaded], options: options)
+        let reader = try textModel.map {
+            try PhotoTextModel(package: try ModelPackage.load(folder: $0), engine: engine, precision: .float32)
+        }
+        let recipe = PhotoInstances(models: [loaded], textModel: reader, options: options)
         let output = OutputFolder(folder(out).path)
         try output.create()
         let batch = BatchOptions(

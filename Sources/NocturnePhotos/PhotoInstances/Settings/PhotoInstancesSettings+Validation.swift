@@ -10,9 +10,7 @@ extension ModelValidation {
         files: [ModelFile]
     ) throws(ModelPackageError) -> PhotoInstancesSettings {
         let section = PhotoInstancesSettings.section
-        guard files.contains(where: { $0.path == raw.network }) else {
-            throw refuse(.unknownName, "\(section).network", expected: "one of the files", found: raw.network)
-        }
+        let network = try listedFile(raw.network, files, key: "\(section).network")
         let classes = try instanceClasses(raw.classes, key: "\(section).classes")
         let maximum = try whole(raw.maxInstances, 200, in: 1...1000, key: "\(section).maxInstances")
         let output = try instanceOutput(raw, maximum: maximum, section: section)
@@ -24,7 +22,7 @@ extension ModelValidation {
             )
         }
         return PhotoInstancesSettings(
-            network: raw.network,
+            network: network,
             input: try photoInput(raw.input, key: "\(section).input"),
             output: output,
             classes: classes
@@ -37,13 +35,7 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> PhotoInput {
         let longSide = try whole(raw.longSide, 0, in: 32...4096, key: "\(key).longSide")
         let multiple = try whole(raw.multiple, 1, in: 1...512, key: "\(key).multiple")
-        for (name, values) in [("mean", raw.mean), ("standardDeviation", raw.standardDeviation)]
-        where values.count != 3 || !values.allSatisfy({ Float($0).isFinite }) {
-            throw refuse("\(key).\(name)", expected: "three numbers", found: values)
-        }
-        guard raw.standardDeviation.allSatisfy({ $0 >= 1e-6 }) else {
-            throw refuse("\(key).standardDeviation", expected: "three numbers above 0", found: raw.standardDeviation)
-        }
+        let colors = try colors(mean: raw.mean, deviation: raw.standardDeviation, key: key)
         let isSquare = raw.square ?? false
         if isSquare, longSide % multiple != 0 {
             throw refuse("\(key).longSide", expected: "a multiple of \(multiple) for square inputs", found: longSide)
@@ -60,23 +52,8 @@ extension ModelValidation {
                 ["antialiased", "bilinear"],
                 key: "\(key).resampling"
             ),
-            mean: raw.mean,
-            deviation: raw.standardDeviation
+            colors: colors
         )
-    }
-
-    /// One of several words.
-    private func choice<Value: RawRepresentable<String>>(
-        _ text: String?,
-        _ standard: Value,
-        _ words: [String],
-        key: String
-    ) throws(ModelPackageError) -> Value {
-        guard let text else { return standard }
-        guard let value = Value(rawValue: text) else {
-            throw refuse(key, expected: words.joined(separator: " or "), found: text)
-        }
-        return value
     }
 
     // MARK: Outputs
@@ -174,7 +151,7 @@ extension ModelValidation {
         return rules
     }
 
-    // MARK: Classes and numbers
+    // MARK: Classes
 
     private func instanceClasses(
         _ raw: [PhotoInstancesSection.Class],
@@ -208,37 +185,5 @@ extension ModelValidation {
             classes.append(InstanceClass(name: entry.name, color: color))
         }
         return classes
-    }
-
-    private func whole(
-        _ raw: WholeNumber?,
-        _ standard: Int,
-        in range: ClosedRange<Int>,
-        key: String
-    ) throws(ModelPackageError) -> Int {
-        let value = raw?.value ?? standard
-        guard range.contains(value) else {
-            throw refuse(key, expected: "\(range.lowerBound)...\(range.upperBound)", found: value)
-        }
-        return value
-    }
-
-    /// Sets an area or a length in pixels, where one is given.
-    private func set(_ value: inout Int, _ raw: WholeNumber?, key: String) throws(ModelPackageError) {
-        value = try whole(raw, value, in: 1...1 << 20, key: key)
-    }
-
-    /// Sets a number from 0 to a limit, where one is given.
-    private func set(
-        _ value: inout Float,
-        _ raw: Double?,
-        upTo limit: Double = 1,
-        key: String
-    ) throws(ModelPackageError) {
-        guard let raw else { return }
-        guard raw >= 0, raw <= limit else {
-            throw refuse(key, expected: "a number in 0...\(Int(limit))", found: raw)
-        }
-        value = Float(raw)
     }
 }

@@ -63,10 +63,8 @@ package struct PhotoInput: Hashable, Sendable {
     package let placement: Placement
     /// How the photo is scaled.
     package let resampling: Resampling
-    /// Of red, green and blue in 0...1.
-    package let mean: [Double]
-    /// Of red, green and blue in 0...1, at least 1e-6.
-    package let deviation: [Double]
+    /// How colours become values.
+    package let colors: NetworkColors
 }
 
 /// How maps become instances.

@@ -1,0 +1,77 @@
+import NocturneInference
+
+/// Checks that sections about photos share.
+extension ModelValidation {
+    /// A whole number, or its default.
+    func whole(
+        _ raw: WholeNumber?,
+        _ standard: Int,
+        in range: ClosedRange<Int>,
+        key: String
+    ) throws(ModelPackageError) -> Int {
+        let value = raw?.value ?? standard
+        guard range.contains(value) else {
+            throw refuse(key, expected: "\(range.lowerBound)...\(range.upperBound)", found: value)
+        }
+        return value
+    }
+
+    /// Sets an area or a length in pixels, where one is given.
+    func set(_ value: inout Int, _ raw: WholeNumber?, key: String) throws(ModelPackageError) {
+        value = try whole(raw, value, in: 1...1 << 20, key: key)
+    }
+
+    /// Sets a number from 0 to a limit, where one is given.
+    func set(
+        _ value: inout Float,
+        _ raw: Double?,
+        upTo limit: Double = 1,
+        key: String
+    ) throws(ModelPackageError) {
+        guard let raw else { return }
+        guard raw >= 0, raw <= limit else {
+            throw refuse(key, expected: "a number in 0...\(Int(limit))", found: raw)
+        }
+        value = Float(raw)
+    }
+
+    /// One of several words.
+    func choice<Value: RawRepresentable<String>>(
+        _ text: String?,
+        _ standard: Value,
+        _ words: [String],
+        key: String
+    ) throws(ModelPackageError) -> Value {
+        guard let text else { return standard }
+        guard let value = Value(rawValue: text) else {
+            throw refuse(key, expected: words.joined(separator: " or "), found: text)
+        }
+        return value
+    }
+
+    /// Three means and standard deviations.
+    func colors(
+        mean: [Double],
+        deviation: [Double],
+        order: String? = nil,
+        key: String
+    ) throws(ModelPackageError) -> NetworkColors {
+        for (name, values) in [("mean", mean), ("standardDeviation", deviation)]
+        where values.count != 3 || !values.allSatisfy({ Float($0).isFinite }) {
+            throw refuse("\(key).\(name)", expected: "three numbers", found: values)
+        }
+        guard deviation.allSatisfy({ $0 >= 1e-6 }) else {
+            throw refuse("\(key).standardDeviation", expected: "three numbers above 0", found: deviation)
+        }
+        let order: NetworkColors.Order = try choice(order, .rgb, ["rgb", "bgr"], key: "\(key).channels")
+        return NetworkColors(mean: mean, deviation: deviation, order: order)
+    }
+
+    /// A file that the package lists.
+    func listedFile(_ name: String, _ files: [ModelFile], key: String) throws(ModelPackageError) -> String {
+        guard files.contains(where: { $0.path == name }) else {
+            throw refuse(.unknownName, key, expected: "one of the files", found: name)
+        }
+        return name
+    }
+}
