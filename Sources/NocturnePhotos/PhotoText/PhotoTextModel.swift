@@ -97,11 +97,19 @@ package final class PhotoTextModel: Sendable {
     var fingerprintParts: [String] { [package.digest.hex, engine.identity, precision.rawValue] }
 
     /// Weights, and workspaces for the largest inputs.
+    ///
+    /// Inputs have many shapes. A network keeps the plans of three of them, each with packed weights, so three are planned.
     func residentBytes(threads: Int) throws -> Int {
-        let longest = recognitionShape(width: settings.recognition.maximumWidth)
-        let workspaces =
-            try detection.workspaceBytes(inputShape: usualDetectionShape, width: threads)
-            + recognition.workspaceBytes(inputShape: longest, width: threads)
+        let side = settings.detection.longSide
+        let (longest, step) = (settings.recognition.maximumWidth, settings.recognition.widthMultiple)
+        let pictures = [(side / 2, side), (side, side / 2), (side, side)].map {
+            detectionShape(width: $0.0, height: $0.1)
+        }
+        let lines = [step, min(2 * step, longest), longest].map { recognitionShape(width: $0) }
+        func largest(_ network: any LoadedNetwork, _ shapes: [[Int]]) throws -> Int {
+            try shapes.map { try network.workspaceBytes(inputShape: $0, width: threads) }.max() ?? 0
+        }
+        let workspaces = try largest(detection, pictures) + largest(recognition, lines)
         return workspaces + detection.weightBytes + recognition.weightBytes
     }
 
