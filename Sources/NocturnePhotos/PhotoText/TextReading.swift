@@ -65,20 +65,11 @@ extension TextReading {
             guard !trimmed.isEmpty, confidence >= model.settings.minimumConfidence else { continue }
             lines.append(Line(text: trimmed, confidence: Double(confidence), corners: corners))
         }
-        let ordered = ReadingOrder(lines.map(\.box)).order.map { index in
+        let ordered = LineOrder.order(of: lines.map(\.corners)).map { index in
             let line = lines[index]
             let corners = line.corners.map { turn.source(of: $0, width: image.width, height: image.height) }
             return Line(text: line.text, confidence: line.confidence, corners: corners)
         }
         return TextReading(turn: turn, lines: ordered)
-    }
-}
-
-extension TextReading.Line {
-    /// The upright box around the line.
-    fileprivate var box: PixelBox {
-        let low = corners.reduce(SIMD2<Double>(repeating: .infinity), pointwiseMin).rounded(.down)
-        let high = corners.reduce(SIMD2<Double>(repeating: -.infinity), pointwiseMax).rounded(.up)
-        return PixelBox(x: Int(low.x), y: Int(low.y), width: Int(high.x - low.x) + 1, height: Int(high.y - low.y) + 1)
     }
 }

@@ -89,6 +89,27 @@ struct TextRegionTests {
     }
 }
 
+@Suite("The order of lines")
+struct LineOrderTests {
+    /// Corners of a line that runs to the right.
+    private func line(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> [SIMD2<Double>] {
+        [SIMD2(x, y), SIMD2(x + width, y), SIMD2(x + width, y + height), SIMD2(x, y + height)]
+    }
+
+    @Test(
+        "Lines are read from the left, stacked ones from the top; on a picture that is turned clockwise in the same order"
+    )
+    func order() {
+        // The author on the left, then the title in two lines.
+        let lines = [line(60, 20, 50, 10), line(0, 8, 40, 10), line(60, 5, 50, 10)]
+        #expect(LineOrder.order(of: lines) == [1, 2, 0])
+        // A clockwise turn takes x to y, and y to the left.
+        let turned = lines.map { $0.map { SIMD2(100 - $0.y, $0.x) } }
+        #expect(LineOrder.order(of: turned) == [1, 2, 0])
+        #expect(LineOrder.order(of: []).isEmpty)
+    }
+}
+
 @Suite("Greedy decoding")
 struct CTCDecodingTests {
     /// Probabilities with these largest classes.
