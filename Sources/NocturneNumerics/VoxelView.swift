@@ -72,16 +72,3 @@ public struct VoxelView: Hashable, Sendable {
         )
     }
 }
-
-extension AxisOrientation {
-    /// The rearrangement that undoes this one.
-    public var inverse: AxisOrientation {
-        var source = [0, 0, 0]
-        var reversed = [false, false, false]
-        for axis in 0..<3 {
-            source[self.source[axis]] = axis
-            reversed[self.source[axis]] = self.reversed[axis]
-        }
-        return AxisOrientation(source: source, reversed: reversed)
-    }
-}

@@ -32,6 +32,17 @@ public struct AxisOrientation: Hashable, Sendable, Codable {
         )
     }
 
+    /// The rearrangement that undoes this one.
+    public var inverse: AxisOrientation {
+        var source = [0, 0, 0]
+        var reversed = [false, false, false]
+        for axis in 0..<3 {
+            source[self.source[axis]] = axis
+            reversed[self.source[axis]] = self.reversed[axis]
+        }
+        return AxisOrientation(source: source, reversed: reversed)
+    }
+
     /// The rearrangement that brings a grid closest to RAS+, as nibabel's `io_orientation` and ITK choose it.
     ///
     /// Of the grid's axes, the one that lies closest to some patient axis is assigned first, then the next ones, each to

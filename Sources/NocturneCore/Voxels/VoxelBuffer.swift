@@ -24,29 +24,6 @@ public struct AllocationError: SystemCallError, CodedError, CustomStringConverti
     }
 }
 
-/// Where the memory of a buffer comes from.
-private enum VoxelStorage: Sendable {
-    case heap
-    case mapping
-    /// A mapped file without a name.
-    case file
-
-    static let smallestMapping = 1 << 17
-
-    /// Zeroes, at an address that is a multiple of 64; nil when the system refuses. Not for files.
-    func allocate(_ length: Int) -> UnsafeMutableRawPointer? {
-        guard self == .heap else {
-            let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-            guard let address, address != MAP_FAILED else { return nil }
-            if length >= 1 << 22 { _ = madvise(address, length, 14 /* MADV_HUGEPAGE */) }
-            return address
-        }
-        guard let address = aligned_alloc(64, length) else { return nil }
-        memset(address, 0, length)
-        return address
-    }
-}
-
 /// A contiguous array of elements with one owner, for volumes and other large arrays. Initially zero.
 ///
 /// Large buffers are mapped and unmapped (with huge pages advised), because the heap keeps freed memory: this way the
@@ -59,18 +36,46 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     @usableFromInline let base: UnsafeMutablePointer<Element>
     public let count: Int
     private let storedBytes: Int
-    private let storage: VoxelStorage
+    private let storage: Storage
 
-    /// - Throws: ``AllocationError`` when the system refuses.
-    /// - Complexity: O(1); the kernel allocates pages when they are first accessed.
-    public init(count: Int) throws(AllocationError) {
+    /// Where the memory comes from.
+    private enum Storage {
+        case heap
+        case mapping
+        /// A mapped file without a name.
+        case file
+
+        static var smallestMapping: Int { 1 << 17 }
+
+        /// Zeroes, at an address that is a multiple of 64; nil when the system refuses. Not for files.
+        func allocate(_ length: Int) -> UnsafeMutableRawPointer? {
+            guard self == .heap else {
+                let address = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                guard let address, address != MAP_FAILED else { return nil }
+                if length >= 1 << 22 { _ = madvise(address, length, 14 /* MADV_HUGEPAGE */) }
+                return address
+            }
+            guard let address = aligned_alloc(64, length) else { return nil }
+            memset(address, 0, length)
+            return address
+        }
+    }
+
+    /// The bytes of `count` elements, and the length of the whole pages that hold them.
+    private static func sizes(_ count: Int) throws(AllocationError) -> (bytes: Int, length: Int) {
         precondition(count >= 0, "a buffer cannot have a negative count")
         let (bytes, overflow) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
         guard !overflow, bytes < 1 << 46 else { throw AllocationError(bytes: Int.max) }
         let page = 4096
-        let length = (bytes + page - 1) / page * page
+        return (bytes, (bytes + page - 1) / page * page)
+    }
+
+    /// - Throws: ``AllocationError`` when the system refuses.
+    /// - Complexity: O(1); the kernel allocates pages when they are first accessed.
+    public init(count: Int) throws(AllocationError) {
+        let (bytes, length) = try Self.sizes(count)
         if FaultPoint.allocation.failure() != nil { throw AllocationError(bytes: bytes) }
-        let storage: VoxelStorage = length < VoxelStorage.smallestMapping ? .heap : .mapping
+        let storage: Storage = length < Storage.smallestMapping ? .heap : .mapping
         guard let address = storage.allocate(length) else { throw AllocationError(bytes: bytes) }
         self.base = address.bindMemory(to: Element.self, capacity: max(count, 1))
         self.count = count
@@ -86,11 +91,7 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     /// - Throws: ``AllocationError`` when the system refuses.
     /// - Complexity: reads and writes are as fast as the page cache, or as the disk where the cache is too small.
     public init(count: Int, inFileIn folder: String) throws(AllocationError) {
-        precondition(count >= 0, "a buffer cannot have a negative count")
-        let (bytes, overflow) = max(count, 1).multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
-        guard !overflow, bytes < 1 << 46 else { throw AllocationError(bytes: Int.max) }
-        let page = 4096
-        let length = (bytes + page - 1) / page * page
+        let (bytes, length) = try Self.sizes(count)
         var template = Array("\(folder)/buffer-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         guard descriptor >= 0 else { throw AllocationError(bytes: bytes, system: errno) }
@@ -133,14 +134,6 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
     /// Lends the elements for reading. The span cannot leave `body`, and accesses through it are checked.
     public func withSpan<R, E: Error>(_ body: (Span<Element>) throws(E) -> R) throws(E) -> R {
         try body(UnsafeBufferPointer(start: base, count: count).span)
-    }
-
-    /// Lends the elements for reading and writing. The span cannot leave `body`, and accesses through it are checked.
-    public mutating func withMutableSpan<R, E: Error>(_ body: (inout MutableSpan<Element>) throws(E) -> R) throws(E)
-        -> R
-    {
-        var span = UnsafeMutableBufferPointer(start: base, count: count).mutableSpan
-        return try body(&span)
     }
 
     /// For C calls and for hot loops, where a bounds check would prevent vectorisation.

@@ -19,7 +19,7 @@ struct VoxelBufferTests {
         var buffer = try VoxelBuffer<Int32>(count: 1000)
         for index in 0..<1000 { buffer[index] = Int32(index) }
         #expect(buffer[999] == 999)
-        buffer.withMutableSpan { span in span[5] = -5 }
+        buffer[5] = -5
         buffer.withUnsafeMutableBufferPointer { $0[6] = -6 }
         let (fifth, sixth) = buffer.withSpan { ($0[5], $0[6]) }
         #expect(fifth == -5 && sixth == -6)
