@@ -67,63 +67,65 @@ public final class ComputePool: TaskExecutor {
     }
 }
 
-/// A loop whose indices are taken one by one by any participating thread.
-private final class SharedLoop: @unchecked Sendable {
-    private struct Helpers {
-        var inside = 0
-        var arrived = 0
-        var closed = false
-    }
-
-    // Unchecked: `body` is set once, read only by helpers inside the loop, and cleared after the last one has left.
-    private var body: (@Sendable (Int) -> Void)?
-    private let count: Int
-    private let next = Atomic<Int>(0)
-    private let helpers = Mutex(Helpers())
-    private let gate = Gate()
-
-    init(count: Int, body: @escaping @Sendable (Int) -> Void) {
-        self.count = count
-        self.body = body
-    }
-
-    /// Processes indices until none is left. Does nothing if the loop is already closed.
-    func help() {
-        let enters = helpers.withLock { helpers in
-            if helpers.closed { return false }
-            helpers.inside += 1
-            helpers.arrived += 1
-            return true
+extension ComputePool {
+    /// A loop whose indices are taken one by one by any participating thread.
+    fileprivate final class SharedLoop: @unchecked Sendable {
+        private struct Helpers {
+            var inside = 0
+            var arrived = 0
+            var closed = false
         }
-        guard enters else { return }
-        runIndices()
-        let last = helpers.withLock { helpers in
-            helpers.inside -= 1
-            return helpers.inside == 0 && helpers.closed
-        }
-        if last { gate.open() }
-    }
 
-    // A separate function, so that its reference to `body` is released when it returns. The closing thread may continue
-    // only when no thread holds a reference; otherwise the runtime stops the process because the closure escaped.
-    @inline(never)
-    private func runIndices() {
-        guard let body else { return }
-        while true {
-            let index = next.add(1, ordering: .relaxed).oldValue
-            guard index < count else { break }
-            body(index)
-        }
-    }
+        // Unchecked: `body` is set once, read only by helpers inside the loop, and cleared after the last one has left.
+        private var body: (@Sendable (Int) -> Void)?
+        private let count: Int
+        private let next = Atomic<Int>(0)
+        private let helpers = Mutex(Helpers())
+        private let gate = Gate()
 
-    /// Waits for the helpers that are still inside; returns how many took part in total. Must be called only once.
-    func close() -> Int {
-        let (wait, arrived) = helpers.withLock { helpers in
-            helpers.closed = true
-            return (helpers.inside > 0, helpers.arrived)
+        init(count: Int, body: @escaping @Sendable (Int) -> Void) {
+            self.count = count
+            self.body = body
         }
-        if wait { gate.wait() }
-        body = nil
-        return arrived
+
+        /// Processes indices until none is left. Does nothing if the loop is already closed.
+        func help() {
+            let enters = helpers.withLock { helpers in
+                if helpers.closed { return false }
+                helpers.inside += 1
+                helpers.arrived += 1
+                return true
+            }
+            guard enters else { return }
+            runIndices()
+            let last = helpers.withLock { helpers in
+                helpers.inside -= 1
+                return helpers.inside == 0 && helpers.closed
+            }
+            if last { gate.open() }
+        }
+
+        // A separate function, so that its reference to `body` is released when it returns. The closing thread may continue
+        // only when no thread holds a reference; otherwise the runtime stops the process because the closure escaped.
+        @inline(never)
+        private func runIndices() {
+            guard let body else { return }
+            while true {
+                let index = next.add(1, ordering: .relaxed).oldValue
+                guard index < count else { break }
+                body(index)
+            }
+        }
+
+        /// Waits for the helpers that are still inside; returns how many took part in total. Must be called only once.
+        func close() -> Int {
+            let (wait, arrived) = helpers.withLock { helpers in
+                helpers.closed = true
+                return (helpers.inside > 0, helpers.arrived)
+            }
+            if wait { gate.wait() }
+            body = nil
+            return arrived
+        }
     }
 }

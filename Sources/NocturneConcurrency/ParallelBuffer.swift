@@ -110,6 +110,17 @@ extension ComputeScope {
         // Every index was visited, or `forEach` has thrown.
         return results.compactMap { $0 }
     }
+
+    /// The results for ranges of at most `stride` that together cover `0..<count`, in order. The ranges do not depend on threads.
+    /// - Throws: ``CancelledError`` once the flag is raised.
+    package func mapRanges<Result>(
+        of count: Int,
+        by stride: Int,
+        _ body: @Sendable (Range<Int>) -> Result
+    ) throws(CancelledError) -> [Result] {
+        let step = max(stride, 1)
+        return try map((max(count, 0) + step - 1) / step) { body($0 * step..<min(count, ($0 + 1) * step)) }
+    }
 }
 
 extension VoxelBuffer {

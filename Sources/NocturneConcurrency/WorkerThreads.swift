@@ -3,6 +3,10 @@ internal import DequeModule
 public import NocturneSystem
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// A fixed set of named threads that process jobs first-in first-out. Both pools are built on it.
 ///
 /// A job goes directly to a thread that waits, the last one to have begun waiting, and is queued only while all are busy.
@@ -174,5 +178,30 @@ public struct ThreadStartError: SystemCallError, Hashable, CustomStringConvertib
     public var description: String {
         let reason = systemCode.map { ": \(errnoText($0))" } ?? ""
         return "only \(started) of \(wanted) threads could be started\(reason); use fewer threads or raise the limit"
+    }
+}
+
+/// One thread waits here until another thread opens the gate. May be used again after each wait.
+///
+/// For pool threads only. A task must not wait here.
+final class Gate: @unchecked Sendable {
+    // Unchecked: a POSIX semaphore is designed to be shared between threads.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        semaphore = .allocate(capacity: 1)
+        semaphore.initialize(to: sem_t())
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func open() { sem_post(semaphore) }
+
+    func wait() {
+        while sem_wait(semaphore) != 0 {}
     }
 }
