@@ -1,19 +1,10 @@
 public import NocturneConcurrency
 public import NocturneSystem
 
-/// The families of features, in the order of the manual. A new family is one file and one line here.
-enum FeatureFamilies {
-    static let all: [any FeatureFamily.Type] = [
-        Morphology.self, LocalIntensity.self, IntensityStatistics.self, IntensityHistogram.self,
-        IntensityVolumeHistogram.self, GreyLevelCooccurrence.self, GreyLevelRunLength.self, GreyLevelSizeZone.self,
-        GreyLevelDistanceZone.self, NeighbourhoodToneDifference.self, NeighbouringLevelDependence.self,
-    ]
-}
-
 /// Features of regions after the Image Biomarker Standardisation Initiative's reference manual (arXiv 1612.07003).
 public enum Radiomics {
     /// Every feature without aggregation, in the order of the manual.
-    public static var features: [FeatureDescription] { FeatureFamilies.all.flatMap { $0.descriptions } }
+    public static var features: [FeatureDescription] { FeatureFamily.all.flatMap { $0.descriptions } }
 
     /// The values of a region by its settings' families and aggregations, in the order of the manual.
     ///
@@ -25,12 +16,12 @@ public enum Radiomics {
         scope: ComputeScope
     ) throws(CancelledError) -> [FeatureValue] {
         let source = FeatureSource(region, settings)
-        let families = FeatureFamilies.all.filter { settings.families.contains($0.family) }
+        let families = FeatureFamily.all.filter { settings.families.contains($0.name) }
         return try scope.map(families.count) { families[$0].values(of: source) }.flatMap { $0 }
     }
 
     /// The features of a region that cannot be made: those of ``values(of:settings:scope:)`` without values.
     public static func absentValues(_ settings: RadiomicsSettings, _ absence: FeatureAbsence) -> [FeatureValue] {
-        FeatureFamilies.all.filter { settings.families.contains($0.family) }.flatMap { $0.absent(absence, settings) }
+        FeatureFamily.all.filter { settings.families.contains($0.name) }.flatMap { $0.absent(absence, settings) }
     }
 }

@@ -54,7 +54,7 @@ struct ProcessingTests {
         #expect(region.shape == VolumeShape(x: 3, y: 1, z: 2))
         #expect(region.intensities == [21, 22, 23, 21, 22, 23])
         #expect(region.spacing == SIMD3(1, 1, 3))
-        #expect(throws: RadiomicsRegionError(absence: .noVoxels)) { try extractor.region(of: 1) }
+        #expect(throws: FeatureAbsence.noVoxels) { try extractor.region(of: 1) }
     }
 
     @Test("the gradient of a histogram begins at the first bin, not at the least level")
@@ -146,7 +146,7 @@ struct ProcessingTests {
         } intensity: {
             $0.x
         }
-        #expect(throws: RadiomicsRegionError(absence: .noVoxels)) { try none.region(of: 1) }
+        #expect(throws: FeatureAbsence.noVoxels) { try none.region(of: 1) }
     }
 
     @Test("re-segmentation changes the intensity mask only")
@@ -225,6 +225,6 @@ struct ProcessingTests {
             spacing: SIMD3(3, 3, 3),
             settings: settings(SIMD3(0.05, 0.05, 0.05))
         ) { $0.x }
-        #expect(throws: RadiomicsRegionError(absence: .tooLarge)) { try extractor.region(of: 1) }
+        #expect(throws: FeatureAbsence.tooLarge) { try extractor.region(of: 1) }
     }
 }

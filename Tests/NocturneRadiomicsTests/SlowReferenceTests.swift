@@ -161,7 +161,7 @@ struct SlowReferenceTests {
 
     private func flooded(_ grid: LevelGrid, _ inSpace: Bool) -> [[Int]] {
         var levels = grid.levels
-        let steps = NeighbourOffsets.within(1, inSpace: inSpace).map(grid.step)
+        let steps = LevelGrid.offsets(within: 1, inSpace: inSpace).map(grid.step)
         var zones: [[Int]] = []
         for start in levels.indices where levels[start] != 0 {
             let level = levels[start]

@@ -1,51 +1,34 @@
 internal import NocturneCore
 
-/// The grey level run length matrix (section 3.7, TP0I): how long levels continue in a direction.
-enum GreyLevelRunLength: FeatureFamily {
-    static let family = RadiomicsSettings.Family.glrlm
-    static let section = "3.7"
-    static let matrices = FeatureMatrices.directed
+private let features = FeatureDefinition.shared(
+    "rlm",
+    [
+        ("sre", "22OV", "Short runs emphasis"), ("lre", "W4KF", "Long runs emphasis"),
+        ("lgre", "V3SW", "Low grey level run emphasis"), ("hgre", "G3QZ", "High grey level run emphasis"),
+        ("srlge", "HTZT", "Short run low grey level emphasis"),
+        ("srhge", "GD3A", "Short run high grey level emphasis"),
+        ("lrlge", "IVPO", "Long run low grey level emphasis"),
+        ("lrhge", "3KUM", "Long run high grey level emphasis"),
+        ("glnu", "R5YN", "Grey level non-uniformity"),
+        ("glnu_norm", "OVBL", "Normalised grey level non-uniformity"),
+        ("rlnu", "W92Y", "Run length non-uniformity"),
+        ("rlnu_norm", "IC23", "Normalised run length non-uniformity"),
+        ("r_perc", "9ZK5", "Run percentage"), ("gl_var", "8CE5", "Grey level variance"),
+        ("rl_var", "SXLW", "Run length variance"), ("rl_entr", "HJ9O", "Run entropy"),
+    ]
+)
 
-    private static let features = FeatureDefinition<LevelSizeMeasures>.shared(
-        "rlm",
-        [
-            ("sre", "22OV", "Short runs emphasis"), ("lre", "W4KF", "Long runs emphasis"),
-            ("lgre", "V3SW", "Low grey level run emphasis"), ("hgre", "G3QZ", "High grey level run emphasis"),
-            ("srlge", "HTZT", "Short run low grey level emphasis"),
-            ("srhge", "GD3A", "Short run high grey level emphasis"),
-            ("lrlge", "IVPO", "Long run low grey level emphasis"),
-            ("lrhge", "3KUM", "Long run high grey level emphasis"),
-            ("glnu", "R5YN", "Grey level non-uniformity"),
-            ("glnu_norm", "OVBL", "Normalised grey level non-uniformity"),
-            ("rlnu", "W92Y", "Run length non-uniformity"),
-            ("rlnu_norm", "IC23", "Normalised run length non-uniformity"),
-            ("r_perc", "9ZK5", "Run percentage"), ("gl_var", "8CE5", "Grey level variance"),
-            ("rl_var", "SXLW", "Run length variance"), ("rl_entr", "HJ9O", "Run entropy"),
-        ]
-    )
-
-    static var descriptions: [FeatureDescription] { features.map(\.description) }
-
-    static func values(of source: FeatureSource) -> [FeatureValue] {
-        switch source.levels {
-        case .failure(let error): return absent(error.absence, source.settings)
-        case .success(let grid):
-            let offsets = NeighbourOffsets.half(distance: 1)
-            let longest = max(grid.shape.x, grid.shape.y, grid.shape.z)
-            let texturing = DirectionalTexture(grid: grid, features: features, offsets: offsets) { slices, offset in
-                matrix(of: grid, slices: slices, offset: offset, longest: longest)
-            }
-            return texturing.values(source.settings.texture.aggregations)
-        }
+extension FeatureFamily {
+    /// The grey level run length matrix (section 3.7, TP0I): how long levels continue in a direction.
+    static let runLength = FeatureFamily(.glrlm, features, distance: { _ in 1 }) { _, grid in
+        { slices, offset in LevelSizeMatrix.runs(of: grid, slices: slices, offset: offset) }
     }
+}
 
+extension LevelSizeMatrix {
     /// Counts each run at its first voxel, from which it is followed to its end.
-    private static func matrix(
-        of grid: LevelGrid,
-        slices: Range<Int>,
-        offset: SIMD3<Int>,
-        longest: Int
-    ) -> LevelSizeMatrix {
+    fileprivate static func runs(of grid: LevelGrid, slices: Range<Int>, offset: SIMD3<Int>) -> LevelSizeMatrix {
+        let longest = max(grid.shape.x, grid.shape.y, grid.shape.z)
         var matrix = LevelSizeMatrix(grid, width: longest, voxels: grid.voxels(in: slices))
         let step = grid.step(offset)
         let shape = grid.shape

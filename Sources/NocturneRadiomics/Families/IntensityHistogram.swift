@@ -2,60 +2,50 @@
     import Glibc
 #endif
 
-/// The histogram of grey levels (section 3.4, ZVCW).
-enum IntensityHistogram: FeatureFamily {
-    static let family = RadiomicsSettings.Family.intensityHistogram
-    static let section = "3.4"
+private typealias Definition = FeatureDefinition<HistogramMeasures>
 
-    private typealias Definition = FeatureDefinition<HistogramMeasures>
+private let features: [Definition] = [
+    Definition("ih_mean", "X6K6", "Mean discretised intensity") { $0.distribution.mean },
+    Definition("ih_var", "CH89", "Discretised intensity variance") { $0.distribution.variance },
+    Definition("ih_skew", "88K1", "Discretised intensity skewness") { $0.distribution.skewness },
+    Definition("ih_kurt", "C3I7", "(Excess) discretised intensity kurtosis") { $0.distribution.kurtosis },
+    Definition("ih_median", "WIFQ", "Median discretised intensity") { $0.distribution.median },
+    Definition("ih_min", "1PR8", "Minimum discretised intensity") { $0.distribution.ranked.least },
+    Definition("ih_p10", "GPMT", "10th discretised intensity percentile") { $0.distribution.ranked.percentile(10) },
+    Definition("ih_p90", "OZ0C", "90th discretised intensity percentile") { $0.distribution.ranked.percentile(90) },
+    Definition("ih_max", "3NCY", "Maximum discretised intensity") { $0.distribution.ranked.greatest },
+    Definition("ih_mode", "AMMC", "Intensity histogram mode") { $0.mode },
+    Definition("ih_iqr", "WR0O", "Discretised intensity interquartile range") {
+        $0.distribution.interquartileRange
+    },
+    Definition("ih_range", "5Z3W", "Discretised intensity range") { $0.distribution.range },
+    Definition("ih_mad", "D2ZX", "Intensity histogram mean absolute deviation") {
+        $0.distribution.meanAbsoluteDeviation
+    },
+    Definition("ih_rmad", "WRZB", "Intensity histogram robust mean absolute deviation") {
+        $0.distribution.robustMeanAbsoluteDeviation
+    },
+    Definition("ih_medad", "4RNL", "Intensity histogram median absolute deviation") {
+        $0.distribution.medianAbsoluteDeviation
+    },
+    Definition("ih_cov", "CWYJ", "Intensity histogram coefficient of variation") {
+        $0.distribution.coefficientOfVariation
+    },
+    Definition("ih_qcod", "SLWD", "Intensity histogram quartile coefficient of dispersion") {
+        $0.distribution.quartileCoefficient
+    },
+    Definition("ih_entropy", "TLU2", "Discretised intensity entropy") { $0.entropy },
+    Definition("ih_uniformity", "BJ5W", "Discretised intensity uniformity") { $0.uniformity },
+    Definition("ih_max_grad", "12CE", "Maximum histogram gradient") { $0.greatestGradient.value },
+    Definition("ih_max_grad_g", "8E6O", "Maximum histogram gradient intensity") { $0.greatestGradient.level },
+    Definition("ih_min_grad", "VQB3", "Minimum histogram gradient") { $0.leastGradient.value },
+    Definition("ih_min_grad_g", "RHQZ", "Minimum histogram gradient intensity") { $0.leastGradient.level },
+]
 
-    private static let features: [FeatureDefinition<HistogramMeasures>] = [
-        Definition("ih_mean", "X6K6", "Mean discretised intensity") { $0.distribution.mean },
-        Definition("ih_var", "CH89", "Discretised intensity variance") { $0.distribution.variance },
-        Definition("ih_skew", "88K1", "Discretised intensity skewness") { $0.distribution.skewness },
-        Definition("ih_kurt", "C3I7", "(Excess) discretised intensity kurtosis") { $0.distribution.kurtosis },
-        Definition("ih_median", "WIFQ", "Median discretised intensity") { $0.distribution.median },
-        Definition("ih_min", "1PR8", "Minimum discretised intensity") { $0.distribution.ranked.least },
-        Definition("ih_p10", "GPMT", "10th discretised intensity percentile") { $0.distribution.percentile10 },
-        Definition("ih_p90", "OZ0C", "90th discretised intensity percentile") { $0.distribution.percentile90 },
-        Definition("ih_max", "3NCY", "Maximum discretised intensity") { $0.distribution.ranked.greatest },
-        Definition("ih_mode", "AMMC", "Intensity histogram mode") { $0.mode },
-        Definition("ih_iqr", "WR0O", "Discretised intensity interquartile range") {
-            $0.distribution.interquartileRange
-        },
-        Definition("ih_range", "5Z3W", "Discretised intensity range") { $0.distribution.range },
-        Definition("ih_mad", "D2ZX", "Intensity histogram mean absolute deviation") {
-            $0.distribution.meanAbsoluteDeviation
-        },
-        Definition("ih_rmad", "WRZB", "Intensity histogram robust mean absolute deviation") {
-            $0.distribution.robustMeanAbsoluteDeviation
-        },
-        Definition("ih_medad", "4RNL", "Intensity histogram median absolute deviation") {
-            $0.distribution.medianAbsoluteDeviation
-        },
-        Definition("ih_cov", "CWYJ", "Intensity histogram coefficient of variation") {
-            $0.distribution.coefficientOfVariation
-        },
-        Definition("ih_qcod", "SLWD", "Intensity histogram quartile coefficient of dispersion") {
-            $0.distribution.quartileCoefficient
-        },
-        Definition("ih_entropy", "TLU2", "Discretised intensity entropy") { $0.entropy },
-        Definition("ih_uniformity", "BJ5W", "Discretised intensity uniformity") { $0.uniformity },
-        Definition("ih_max_grad", "12CE", "Maximum histogram gradient") { $0.greatestGradient.value },
-        Definition("ih_max_grad_g", "8E6O", "Maximum histogram gradient intensity") { $0.greatestGradient.level },
-        Definition("ih_min_grad", "VQB3", "Minimum histogram gradient") { $0.leastGradient.value },
-        Definition("ih_min_grad_g", "RHQZ", "Minimum histogram gradient intensity") { $0.leastGradient.level },
-    ]
-
-    static var descriptions: [FeatureDescription] { features.map(\.description) }
-
-    static func values(of source: FeatureSource) -> [FeatureValue] {
-        switch source.levels {
-        case .failure(let error): return absent(error.absence, source.settings)
-        case .success(let grid):
-            let measures = HistogramMeasures(grid)
-            return features.map { FeatureValue($0.name, $0.code, $0.value(measures)) }
-        }
+extension FeatureFamily {
+    /// The histogram of grey levels (section 3.4, ZVCW).
+    static let intensityHistogram = FeatureFamily(.intensityHistogram, features) { source throws(FeatureAbsence) in
+        HistogramMeasures(try source.grid())
     }
 }
 

@@ -1,31 +1,26 @@
-/// The intensity-volume histogram (section 3.5, P88C): which share of the region has at least an intensity.
-enum IntensityVolumeHistogram: FeatureFamily {
-    static let family = RadiomicsSettings.Family.volumeHistogram
-    static let section = "3.5"
+private typealias Definition = FeatureDefinition<VolumeHistogramMeasures>
 
-    private typealias Definition = FeatureDefinition<VolumeHistogramMeasures>
+private let features: [Definition] = [
+    Definition("ivh_v10", "NK6P", "Volume at 10% intensity fraction") { $0.volume(at: 0.1) },
+    Definition("ivh_v90", "4279", "Volume at 90% intensity fraction") { $0.volume(at: 0.9) },
+    Definition("ivh_i10", "PWN1", "Intensity at 10% volume fraction") { $0.intensity(at: 0.1) },
+    Definition("ivh_i90", "BOHI", "Intensity at 90% volume fraction") { $0.intensity(at: 0.9) },
+    Definition("ivh_diff_v10_v90", "WITY", "Volume fraction difference between intensity fractions") {
+        $0.volume(at: 0.1) - $0.volume(at: 0.9)
+    },
+    Definition("ivh_diff_i10_i90", "JXJA", "Intensity fraction difference between volume fractions") {
+        $0.intensity(at: 0.1) - $0.intensity(at: 0.9)
+    },
+]
 
-    private static let features: [FeatureDefinition<VolumeHistogramMeasures>] = [
-        Definition("ivh_v10", "NK6P", "Volume at 10% intensity fraction") { $0.volume(at: 0.1) },
-        Definition("ivh_v90", "4279", "Volume at 90% intensity fraction") { $0.volume(at: 0.9) },
-        Definition("ivh_i10", "PWN1", "Intensity at 10% volume fraction") { $0.intensity(at: 0.1) },
-        Definition("ivh_i90", "BOHI", "Intensity at 90% volume fraction") { $0.intensity(at: 0.9) },
-        Definition("ivh_diff_v10_v90", "WITY", "Volume fraction difference between intensity fractions") {
-            $0.volume(at: 0.1) - $0.volume(at: 0.9)
-        },
-        Definition("ivh_diff_i10_i90", "JXJA", "Intensity fraction difference between volume fractions") {
-            $0.intensity(at: 0.1) - $0.intensity(at: 0.9)
-        },
-    ]
-
-    static var descriptions: [FeatureDescription] { features.map(\.description) }
-
-    static func values(of source: FeatureSource) -> [FeatureValue] {
-        if let absence = source.intensityAbsence { return absent(absence, source.settings) }
-        guard
-            let measures = VolumeHistogramMeasures(source.region, source.settings.volumeHistogramDiscretisation)
-        else { return absent(.tooManyBins, source.settings) }
-        return features.map { FeatureValue($0.name, $0.code, $0.value(measures)) }
+extension FeatureFamily {
+    /// The intensity-volume histogram (section 3.5, P88C): which share of the region has at least an intensity.
+    static let volumeHistogram = FeatureFamily(.volumeHistogram, features) { source throws(FeatureAbsence) in
+        let discretisation = source.settings.volumeHistogramDiscretisation
+        guard let measures = VolumeHistogramMeasures(try source.intensities(), discretisation) else {
+            throw .tooManyBins
+        }
+        return measures
     }
 }
 

@@ -1,26 +1,16 @@
 internal import NocturneCore
 
-/// Peaks of the mean intensity within 1 cm³ (section 3.2, 9ST6).
-enum LocalIntensity: FeatureFamily {
-    static let family = RadiomicsSettings.Family.localIntensity
-    static let section = "3.2"
+private typealias Definition = FeatureDefinition<PeakMeasures>
 
-    private typealias Definition = FeatureDefinition<PeakMeasures>
+private let features: [Definition] = [
+    Definition("loc_peak_loc", "VJGA", "Local intensity peak") { $0.local },
+    Definition("loc_peak_glob", "0F91", "Global intensity peak") { $0.global },
+]
 
-    private static let features: [FeatureDefinition<PeakMeasures>] = [
-        Definition("loc_peak_loc", "VJGA", "Local intensity peak") { $0.local },
-        Definition("loc_peak_glob", "0F91", "Global intensity peak") { $0.global },
-    ]
-
-    static var descriptions: [FeatureDescription] { features.map(\.description) }
-
-    /// The radius in mm of a sphere of 1 cm³.
-    static let radius = 6.203504908994001
-
-    static func values(of source: FeatureSource) -> [FeatureValue] {
-        if let absence = source.intensityAbsence { return absent(absence, source.settings) }
-        let measures = PeakMeasures(source.region)
-        return features.map { FeatureValue($0.name, $0.code, $0.value(measures)) }
+extension FeatureFamily {
+    /// Peaks of the mean intensity within 1 cm³ (section 3.2, 9ST6).
+    static let localIntensity = FeatureFamily(.localIntensity, features) { source throws(FeatureAbsence) in
+        PeakMeasures(try source.intensities())
     }
 }
 
@@ -35,7 +25,7 @@ struct PeakMeasures: Sendable {
     /// - Complexity: two reads of running sums for each voxel and each row of the sphere.
     init(_ region: RadiomicsRegion) {
         let sums = RunningSums(region.surroundings)
-        let rows = SphereRow.rows(radius: LocalIntensity.radius, spacing: region.spacing)
+        let rows = SphereRow.rows(radius: RadiomicsRegion.peakRadius, spacing: region.spacing)
         var greatest = -Float.infinity
         for place in region.intensities.indices where region.intensityMask[place] != 0 {
             greatest = max(greatest, region.intensities[place])
@@ -60,59 +50,61 @@ struct PeakMeasures: Sendable {
     }
 }
 
-/// A row of voxels of a sphere.
-private struct SphereRow {
-    let j: Int
-    let k: Int
-    /// The voxels on either side of the row's middle.
-    let reach: Int
+extension PeakMeasures {
+    /// A row of voxels of a sphere.
+    fileprivate struct SphereRow {
+        let j: Int
+        let k: Int
+        /// The voxels on either side of the row's middle.
+        let reach: Int
 
-    static func rows(radius: Double, spacing: SIMD3<Double>) -> [SphereRow] {
-        let (most, far) = (Int(radius / spacing.y), Int(radius / spacing.z))
-        return (-far...far).flatMap { k in
-            (-most...most).compactMap { j -> SphereRow? in
-                let (y, z) = (Double(j) * spacing.y, Double(k) * spacing.z)
-                let left = radius * radius - y * y - z * z
-                return left >= 0 ? SphereRow(j: j, k: k, reach: Int(left.squareRoot() / spacing.x)) : nil
+        static func rows(radius: Double, spacing: SIMD3<Double>) -> [SphereRow] {
+            let (most, far) = (Int(radius / spacing.y), Int(radius / spacing.z))
+            return (-far...far).flatMap { k in
+                (-most...most).compactMap { j -> SphereRow? in
+                    let (y, z) = (Double(j) * spacing.y, Double(k) * spacing.z)
+                    let left = radius * radius - y * y - z * z
+                    return left >= 0 ? SphereRow(j: j, k: k, reach: Int(left.squareRoot() / spacing.x)) : nil
+                }
             }
         }
     }
-}
 
-/// For each row of an image, the sum and the number of the finite voxels before each place.
-private struct RunningSums {
-    let shape: VolumeShape
-    private let sums: [Double]
-    private let counts: [Int32]
+    /// For each row of an image, the sum and the number of the finite voxels before each place.
+    fileprivate struct RunningSums {
+        let shape: VolumeShape
+        private let sums: [Double]
+        private let counts: [Int32]
 
-    init(_ image: RadiomicsRegion.Surroundings) {
-        shape = image.shape
-        let width = shape.x + 1
-        var sums = [Double](repeating: 0, count: width * shape.y * shape.z)
-        var counts = [Int32](repeating: 0, count: width * shape.y * shape.z)
-        for row in 0..<shape.y * shape.z {
-            for i in 0..<shape.x {
-                let value = image.intensities[row * shape.x + i]
-                sums[row * width + i + 1] = sums[row * width + i] + (value.isFinite ? Double(value) : 0)
-                counts[row * width + i + 1] = counts[row * width + i] + (value.isFinite ? 1 : 0)
+        init(_ image: RadiomicsRegion.Surroundings) {
+            shape = image.shape
+            let width = shape.x + 1
+            var sums = [Double](repeating: 0, count: width * shape.y * shape.z)
+            var counts = [Int32](repeating: 0, count: width * shape.y * shape.z)
+            for row in 0..<shape.y * shape.z {
+                for i in 0..<shape.x {
+                    let value = image.intensities[row * shape.x + i]
+                    sums[row * width + i + 1] = sums[row * width + i] + (value.isFinite ? Double(value) : 0)
+                    counts[row * width + i + 1] = counts[row * width + i] + (value.isFinite ? 1 : 0)
+                }
             }
+            self.sums = sums
+            self.counts = counts
         }
-        self.sums = sums
-        self.counts = counts
-    }
 
-    /// Replaces `totals` and `numbers` by those of the spheres around the voxels of a row that begins at `start`.
-    func add(_ rows: [SphereRow], at start: SIMD3<Int>, to totals: inout [Double], _ numbers: inout [Double]) {
-        for i in totals.indices { (totals[i], numbers[i]) = (0, 0) }
-        for row in rows {
-            let (j, k) = (start.y + row.j, start.z + row.k)
-            guard j >= 0, k >= 0, j < shape.y, k < shape.z else { continue }
-            let base = (k * shape.y + j) * (shape.x + 1)
-            for i in totals.indices {
-                let first = base + max(start.x + i - row.reach, 0)
-                let end = base + min(start.x + i + row.reach + 1, shape.x)
-                totals[i] += sums[end] - sums[first]
-                numbers[i] += Double(counts[end] - counts[first])
+        /// Replaces `totals` and `numbers` by those of the spheres around the voxels of a row that begins at `start`.
+        func add(_ rows: [SphereRow], at start: SIMD3<Int>, to totals: inout [Double], _ numbers: inout [Double]) {
+            for i in totals.indices { (totals[i], numbers[i]) = (0, 0) }
+            for row in rows {
+                let (j, k) = (start.y + row.j, start.z + row.k)
+                guard j >= 0, k >= 0, j < shape.y, k < shape.z else { continue }
+                let base = (k * shape.y + j) * (shape.x + 1)
+                for i in totals.indices {
+                    let first = base + max(start.x + i - row.reach, 0)
+                    let end = base + min(start.x + i + row.reach + 1, shape.x)
+                    totals[i] += sums[end] - sums[first]
+                    numbers[i] += Double(counts[end] - counts[first])
+                }
             }
         }
     }

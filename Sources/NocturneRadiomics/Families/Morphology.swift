@@ -5,63 +5,56 @@ internal import NocturneMesh
     import Glibc
 #endif
 
-/// The shape of the region (section 3.1, HCUG), and how intensities are distributed in it.
-enum Morphology: FeatureFamily {
-    static let family = RadiomicsSettings.Family.morphology
-    static let section = "3.1"
+private typealias Shape = FeatureDefinition<ShapeMeasures>
 
-    private typealias Shape = FeatureDefinition<ShapeMeasures>
-    private typealias Spatial = FeatureDefinition<SpatialMeasures>
+private let shapes: [Shape] = [
+    Shape("morph_volume", "RNU0", "Volume (mesh)") { $0.volume },
+    Shape("morph_vol_approx", "YEKZ", "Volume (voxel counting)") { $0.voxelVolume },
+    Shape("morph_area_mesh", "C0JK", "Surface area (mesh)") { $0.area },
+    Shape("morph_av", "2PR5", "Surface to volume ratio") { $0.area / $0.volume },
+    Shape("morph_comp_1", "SKGS", "Compactness 1") {
+        $0.volume / (Double.pi.squareRoot() * $0.area * $0.area.squareRoot())
+    },
+    Shape("morph_comp_2", "BQWJ", "Compactness 2") { 1 / $0.cubedDisproportion },
+    Shape("morph_sph_dispr", "KRCK", "Spherical disproportion") { cbrt($0.cubedDisproportion) },
+    Shape("morph_sphericity", "QCFX", "Sphericity") { 1 / cbrt($0.cubedDisproportion) },
+    Shape("morph_asphericity", "25C7", "Asphericity") { cbrt($0.cubedDisproportion) - 1 },
+    Shape("morph_diam", "L0JK", "Maximum 3D diameter") { $0.diameter },
+    Shape("morph_pca_maj_axis", "TDIC", "Major axis length") { 2 * $0.ellipsoid.halfAxes.x },
+    Shape("morph_pca_min_axis", "P9VJ", "Minor axis length") { 2 * $0.ellipsoid.halfAxes.y },
+    Shape("morph_pca_least_axis", "7J51", "Least axis length") { 2 * $0.ellipsoid.halfAxes.z },
+    Shape("morph_pca_elongation", "Q3CK", "Elongation") { $0.ellipsoid.halfAxes.y / $0.ellipsoid.halfAxes.x },
+    Shape("morph_pca_flatness", "N17B", "Flatness") { $0.ellipsoid.halfAxes.z / $0.ellipsoid.halfAxes.x },
+    Shape("morph_vol_dens_aabb", "PBX1", "Volume density (axis-aligned bounding box)") {
+        $0.volume / $0.box.volume
+    },
+    Shape("morph_area_dens_aabb", "R59B", "Area density (axis-aligned bounding box)") { $0.area / $0.box.area },
+    Shape("morph_vol_dens_aee", "6BDE", "Volume density (approximate enclosing ellipsoid)") {
+        $0.volume / $0.ellipsoid.volume
+    },
+    Shape("morph_area_dens_aee", "RDD2", "Area density (approximate enclosing ellipsoid)") {
+        $0.area / $0.ellipsoid.area
+    },
+    Shape("morph_vol_dens_conv_hull", "R3ER", "Volume density (convex hull)") { $0.volume / $0.hull.volume },
+    Shape("morph_area_dens_conv_hull", "7T7F", "Area density (convex hull)") { $0.area / $0.hull.area },
+]
 
-    private static let shapes: [FeatureDefinition<ShapeMeasures>] = [
-        Shape("morph_volume", "RNU0", "Volume (mesh)") { $0.volume },
-        Shape("morph_vol_approx", "YEKZ", "Volume (voxel counting)") { $0.voxelVolume },
-        Shape("morph_area_mesh", "C0JK", "Surface area (mesh)") { $0.area },
-        Shape("morph_av", "2PR5", "Surface to volume ratio") { $0.area / $0.volume },
-        Shape("morph_comp_1", "SKGS", "Compactness 1") {
-            $0.volume / (Double.pi.squareRoot() * $0.area * $0.area.squareRoot())
-        },
-        Shape("morph_comp_2", "BQWJ", "Compactness 2") { 1 / $0.cubedDisproportion },
-        Shape("morph_sph_dispr", "KRCK", "Spherical disproportion") { cbrt($0.cubedDisproportion) },
-        Shape("morph_sphericity", "QCFX", "Sphericity") { 1 / cbrt($0.cubedDisproportion) },
-        Shape("morph_asphericity", "25C7", "Asphericity") { cbrt($0.cubedDisproportion) - 1 },
-        Shape("morph_diam", "L0JK", "Maximum 3D diameter") { $0.diameter },
-        Shape("morph_pca_maj_axis", "TDIC", "Major axis length") { 2 * $0.ellipsoid.halfAxes.x },
-        Shape("morph_pca_min_axis", "P9VJ", "Minor axis length") { 2 * $0.ellipsoid.halfAxes.y },
-        Shape("morph_pca_least_axis", "7J51", "Least axis length") { 2 * $0.ellipsoid.halfAxes.z },
-        Shape("morph_pca_elongation", "Q3CK", "Elongation") { $0.ellipsoid.halfAxes.y / $0.ellipsoid.halfAxes.x },
-        Shape("morph_pca_flatness", "N17B", "Flatness") { $0.ellipsoid.halfAxes.z / $0.ellipsoid.halfAxes.x },
-        Shape("morph_vol_dens_aabb", "PBX1", "Volume density (axis-aligned bounding box)") {
-            $0.volume / $0.box.volume
-        },
-        Shape("morph_area_dens_aabb", "R59B", "Area density (axis-aligned bounding box)") { $0.area / $0.box.area },
-        Shape("morph_vol_dens_aee", "6BDE", "Volume density (approximate enclosing ellipsoid)") {
-            $0.volume / $0.ellipsoid.volume
-        },
-        Shape("morph_area_dens_aee", "RDD2", "Area density (approximate enclosing ellipsoid)") {
-            $0.area / $0.ellipsoid.area
-        },
-        Shape("morph_vol_dens_conv_hull", "R3ER", "Volume density (convex hull)") { $0.volume / $0.hull.volume },
-        Shape("morph_area_dens_conv_hull", "7T7F", "Area density (convex hull)") { $0.area / $0.hull.area },
-    ]
+private typealias Spatial = FeatureDefinition<SpatialMeasures>
 
-    private static let distributions: [FeatureDefinition<SpatialMeasures>] = [
-        Spatial("morph_com", "KLMA", "Centre of mass shift") { $0.centreShift },
-        Spatial("morph_integ_int", "99N0", "Integrated intensity") { $0.integratedIntensity },
-        Spatial("morph_moran_i", "N365", "Moran's I index") { $0.correlation.moran },
-        Spatial("morph_geary_c", "NPT7", "Geary's C measure") { $0.correlation.geary },
-    ]
+private let distributions: [Spatial] = [
+    Spatial("morph_com", "KLMA", "Centre of mass shift") { $0.centreShift },
+    Spatial("morph_integ_int", "99N0", "Integrated intensity") { $0.integratedIntensity },
+    Spatial("morph_moran_i", "N365", "Moran's I index") { $0.correlation.moran },
+    Spatial("morph_geary_c", "NPT7", "Geary's C measure") { $0.correlation.geary },
+]
 
-    static var descriptions: [FeatureDescription] { shapes.map(\.description) + distributions.map(\.description) }
+extension FeatureFamily {
+    /// The shape of the region (section 3.1, HCUG).
+    static let shape = FeatureFamily(.morphology, shapes) { ShapeMeasures($0.region) }
 
-    static func values(of source: FeatureSource) -> [FeatureValue] {
-        let measures = ShapeMeasures(source.region)
-        let shape = shapes.map { FeatureValue($0.name, $0.code, $0.value(measures)) }
-        if let absence = source.intensityAbsence {
-            return shape + distributions.map { FeatureValue($0.name, $0.code, nil, absence: absence) }
-        }
-        let spatial = SpatialMeasures(source.region, measures)
-        return shape + distributions.map { FeatureValue($0.name, $0.code, $0.value(spatial)) }
+    /// How intensities are distributed in the region (also section 3.1).
+    static let spatialDistribution = FeatureFamily(.morphology, distributions) { source throws(FeatureAbsence) in
+        SpatialMeasures(try source.intensities())
     }
 }
 
@@ -78,8 +71,6 @@ struct ShapeMeasures: Sendable {
     let diameter: Double
     /// Half axes are twice the standard deviations of the positions of voxels.
     let ellipsoid: Ellipsoid
-    /// The mean position of the voxels, in mm from the first voxel of the box.
-    let centre: SIMD3<Double>
 
     init(_ region: RadiomicsRegion) {
         let surface = VoxelSurfaceMeasures(of: region.morphology, shape: region.shape, spacing: region.spacing)
@@ -100,7 +91,6 @@ struct ShapeMeasures: Sendable {
         diameter = convex.diameter(step: step)
         let axes = PrincipalAxes(of: region.morphology, shape: region.shape, spacing: region.spacing)
         ellipsoid = Ellipsoid(halfAxes: 2 * axes.variances.squareRoot())
-        centre = axes.centre
     }
 
     /// The cube of the surface's area over that of a sphere with the same volume.
@@ -115,7 +105,7 @@ struct SpatialMeasures: Sendable {
     let correlation: SpatialAutocorrelation
 
     /// - Parameter region: intensities are finite, and one counts.
-    init(_ region: RadiomicsRegion, _ measures: ShapeMeasures) {
+    init(_ region: RadiomicsRegion) {
         var (count, sum, weighted) = (0.0, 0.0, SIMD3<Double>.zero)
         for k in 0..<region.shape.z {
             for j in 0..<region.shape.y {
@@ -130,8 +120,10 @@ struct SpatialMeasures: Sendable {
                 weighted += SIMD3(moment, row * Double(j), row * Double(k))
             }
         }
-        centreShift = length(weighted / sum * region.spacing - measures.centre)
-        integratedIntensity = sum / count * measures.volume
+        let axes = PrincipalAxes(of: region.morphology, shape: region.shape, spacing: region.spacing)
+        centreShift = length(weighted / sum * region.spacing - axes.centre)
+        let surface = VoxelSurfaceMeasures(of: region.morphology, shape: region.shape, spacing: region.spacing)
+        integratedIntensity = sum / count * surface.volume
         correlation = SpatialAutocorrelation(of: region)
     }
 }

@@ -1,33 +1,22 @@
 internal import NocturneCore
 
-/// The neighbourhood grey tone difference matrix (section 3.10, IPET): how much levels differ from the mean of their
-/// neighbours in the region.
-enum NeighbourhoodToneDifference: FeatureFamily {
-    static let family = RadiomicsSettings.Family.ngtdm
-    static let section = "3.10"
-    static let matrices = FeatureMatrices.undirected
+private typealias Definition = FeatureDefinition<ToneDifferenceMatrix.Measures>
 
-    private typealias Definition = FeatureDefinition<ToneDifferenceMeasures>
+private let features: [Definition] = [
+    Definition("ngt_coarseness", "QCDE", "Coarseness") { $0.coarseness },
+    Definition("ngt_contrast", "65HE", "Contrast") { $0.contrast },
+    Definition("ngt_busyness", "NQ30", "Busyness") { $0.busyness },
+    Definition("ngt_complexity", "HDEZ", "Complexity") { $0.complexity },
+    Definition("ngt_strength", "1X9X", "Strength") { $0.strength },
+]
 
-    private static let features: [FeatureDefinition<ToneDifferenceMeasures>] = [
-        Definition("ngt_coarseness", "QCDE", "Coarseness") { $0.coarseness },
-        Definition("ngt_contrast", "65HE", "Contrast") { $0.contrast },
-        Definition("ngt_busyness", "NQ30", "Busyness") { $0.busyness },
-        Definition("ngt_complexity", "HDEZ", "Complexity") { $0.complexity },
-        Definition("ngt_strength", "1X9X", "Strength") { $0.strength },
-    ]
-
-    static var descriptions: [FeatureDescription] { features.map(\.description) }
-
-    static func values(of source: FeatureSource) -> [FeatureValue] {
-        switch source.levels {
-        case .failure(let error): return absent(error.absence, source.settings)
-        case .success(let grid):
+extension FeatureFamily {
+    /// The neighbourhood grey tone difference matrix (section 3.10, IPET): how much levels differ from the mean of their
+    /// neighbours in the region.
+    static let toneDifference = FeatureFamily(.ngtdm, features) { source, grid in
+        { slices, inSpace in
             let distance = source.settings.texture.neighbourDistance
-            let texturing = UndirectedTexture(grid: grid, features: features) { slices, inSpace in
-                ToneDifferenceMatrix(grid, slices: slices, distance: distance, inSpace: inSpace)
-            }
-            return texturing.values(source.settings.extents)
+            return ToneDifferenceMatrix(grid, slices: slices, distance: distance, inSpace: inSpace)
         }
     }
 }
@@ -97,11 +86,11 @@ struct ToneDifferenceMatrix: TextureMatrix {
         }
     }
 
-    var measures: ToneDifferenceMeasures? {
+    var measures: Measures? {
         let total = counts.reduce(0, +)
         guard total > 0 else { return nil }
         let present = counts.indices.filter { counts[$0] > 0 }
-        return ToneDifferenceMeasures(
+        return Measures(
             total: total,
             levels: present.map { Double($0 + 1 + base) },
             shares: present.map { counts[$0] / total },
@@ -110,34 +99,37 @@ struct ToneDifferenceMatrix: TextureMatrix {
     }
 }
 
-/// Sums over the levels that occur and over pairs of them.
-struct ToneDifferenceMeasures: Sendable {
-    let coarseness: Double
-    let contrast: Double
-    let busyness: Double
-    let complexity: Double
-    let strength: Double
+extension ToneDifferenceMatrix {
+    /// Sums over the levels that occur and over pairs of them.
+    struct Measures: Sendable {
+        let coarseness: Double
+        let contrast: Double
+        let busyness: Double
+        let complexity: Double
+        let strength: Double
 
-    fileprivate init(total: Double, levels: [Double], shares: [Double], differences: [Double]) {
-        let sum = differences.reduce(0, +)
-        let weighted = zip(shares, differences).reduce(0) { $0 + $1.0 * $1.1 }
-        var (spread, products, complexity, strength) = (0.0, 0.0, 0.0, 0.0)
-        for a in levels.indices {
-            for b in levels.indices {
-                let distance = levels[a] - levels[b]
-                spread += shares[a] * shares[b] * distance * distance
-                products += abs(levels[a] * shares[a] - levels[b] * shares[b])
-                complexity +=
-                    abs(distance) * (shares[a] * differences[a] + shares[b] * differences[b]) / (shares[a] + shares[b])
-                strength += (shares[a] + shares[b]) * distance * distance
+        fileprivate init(total: Double, levels: [Double], shares: [Double], differences: [Double]) {
+            let sum = differences.reduce(0, +)
+            let weighted = zip(shares, differences).reduce(0) { $0 + $1.0 * $1.1 }
+            var (spread, products, complexity, strength) = (0.0, 0.0, 0.0, 0.0)
+            for a in levels.indices {
+                for b in levels.indices {
+                    let distance = levels[a] - levels[b]
+                    spread += shares[a] * shares[b] * distance * distance
+                    products += abs(levels[a] * shares[a] - levels[b] * shares[b])
+                    complexity +=
+                        abs(distance) * (shares[a] * differences[a] + shares[b] * differences[b])
+                        / (shares[a] + shares[b])
+                    strength += (shares[a] + shares[b]) * distance * distance
+                }
             }
+            let present = Double(levels.count)
+            // The manual's values where the formulas divide by zero: 10⁶ for a flat region, else 0.
+            coarseness = weighted > 0 ? 1 / weighted : 1_000_000
+            contrast = levels.count > 1 ? spread / (present * (present - 1)) * sum / total : 0
+            busyness = levels.count > 1 && products > 0 ? weighted / products : 0
+            self.complexity = complexity / total
+            self.strength = sum > 0 ? strength / sum : 0
         }
-        let present = Double(levels.count)
-        // The manual's values where the formulas divide by zero: 10⁶ for a flat region, else 0.
-        coarseness = weighted > 0 ? 1 / weighted : 1_000_000
-        contrast = levels.count > 1 ? spread / (present * (present - 1)) * sum / total : 0
-        busyness = levels.count > 1 && products > 0 ? weighted / products : 0
-        self.complexity = complexity / total
-        self.strength = sum > 0 ? strength / sum : 0
     }
 }

@@ -1,47 +1,43 @@
 internal import NocturneCore
 
-/// The neighbouring grey level dependence matrix (section 3.11, REK0): how many neighbours have nearly the same level.
-enum NeighbouringLevelDependence: FeatureFamily {
-    static let family = RadiomicsSettings.Family.ngldm
-    static let section = "3.11"
-    static let matrices = FeatureMatrices.undirected
+private let features =
+    FeatureDefinition.shared(
+        "ngl",
+        [
+            ("lde", "SODN", "Low dependence emphasis"), ("hde", "IMOQ", "High dependence emphasis"),
+            ("lgce", "TL9H", "Low grey level count emphasis"), ("hgce", "OAE7", "High grey level count emphasis"),
+            ("ldlge", "EQ3F", "Low dependence low grey level emphasis"),
+            ("ldhge", "JA6D", "Low dependence high grey level emphasis"),
+            ("hdlge", "NBZI", "High dependence low grey level emphasis"),
+            ("hdhge", "9QMG", "High dependence high grey level emphasis"),
+            ("glnu", "FP8K", "Grey level non-uniformity"),
+            ("glnu_norm", "5SPA", "Normalised grey level non-uniformity"),
+            ("dcnu", "Z87G", "Dependence count non-uniformity"),
+            ("dcnu_norm", "OKJI", "Normalised dependence count non-uniformity"),
+            ("dc_perc", "6XV8", "Dependence count percentage"), ("gl_var", "1PFV", "Grey level variance"),
+            ("dc_var", "DNX2", "Dependence count variance"), ("dc_entr", "FCBV", "Dependence count entropy"),
+        ]
+    ) + [FeatureDefinition("ngl_dc_energy", "CAS9", "Dependence count energy") { $0.squares / ($0.total * $0.total) }]
 
-    private static let features =
-        FeatureDefinition<LevelSizeMeasures>.shared(
-            "ngl",
-            [
-                ("lde", "SODN", "Low dependence emphasis"), ("hde", "IMOQ", "High dependence emphasis"),
-                ("lgce", "TL9H", "Low grey level count emphasis"), ("hgce", "OAE7", "High grey level count emphasis"),
-                ("ldlge", "EQ3F", "Low dependence low grey level emphasis"),
-                ("ldhge", "JA6D", "Low dependence high grey level emphasis"),
-                ("hdlge", "NBZI", "High dependence low grey level emphasis"),
-                ("hdhge", "9QMG", "High dependence high grey level emphasis"),
-                ("glnu", "FP8K", "Grey level non-uniformity"),
-                ("glnu_norm", "5SPA", "Normalised grey level non-uniformity"),
-                ("dcnu", "Z87G", "Dependence count non-uniformity"),
-                ("dcnu_norm", "OKJI", "Normalised dependence count non-uniformity"),
-                ("dc_perc", "6XV8", "Dependence count percentage"), ("gl_var", "1PFV", "Grey level variance"),
-                ("dc_var", "DNX2", "Dependence count variance"), ("dc_entr", "FCBV", "Dependence count entropy"),
-            ]
-        ) + [FeatureDefinition("ngl_dc_energy", "CAS9", "Dependence count energy") { $0.energy }]
-
-    static var descriptions: [FeatureDescription] { features.map(\.description) }
-
-    static func values(of source: FeatureSource) -> [FeatureValue] {
-        switch source.levels {
-        case .failure(let error): return absent(error.absence, source.settings)
-        case .success(let grid):
+extension FeatureFamily {
+    /// The neighbouring grey level dependence matrix (section 3.11, REK0): how many neighbours have nearly the same level.
+    static let levelDependence = FeatureFamily(.ngldm, features) { source, grid in
+        { slices, inSpace in
             let texture = source.settings.texture
-            let texturing = UndirectedTexture(grid: grid, features: features) { slices, inSpace in
-                let offsets = NeighbourOffsets.within(texture.neighbourDistance, inSpace: inSpace)
-                return matrix(of: grid, slices: slices, offsets: offsets, coarseness: texture.coarseness)
-            }
-            return texturing.values(source.settings.extents)
+            let offsets = LevelGrid.offsets(within: texture.neighbourDistance, inSpace: inSpace)
+            return LevelSizeMatrix.dependences(
+                of: grid,
+                slices: slices,
+                offsets: offsets,
+                coarseness: texture.coarseness
+            )
         }
     }
+}
 
+extension LevelSizeMatrix {
     /// Counts the dependent neighbours of a row of voxels offset by offset, which the compiler turns into vectors.
-    private static func matrix(
+    fileprivate static func dependences(
         of grid: LevelGrid,
         slices: Range<Int>,
         offsets: [SIMD3<Int>],

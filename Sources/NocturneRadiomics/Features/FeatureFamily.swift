@@ -1,24 +1,4 @@
-/// A feature of the reference manual: how its value is taken from what a family measures.
-struct FeatureDefinition<Measures>: Sendable {
-    /// As in the standard's tables of reference values, without the aggregation.
-    let name: String
-    /// The four letters and digits by which the manual identifies the feature.
-    let code: String
-    /// The manual's heading.
-    let title: String
-    let value: @Sendable (Measures) -> Double
-
-    init(_ name: String, _ code: String, _ title: String, _ value: @escaping @Sendable (Measures) -> Double) {
-        self.name = name
-        self.code = code
-        self.title = title
-        self.value = value
-    }
-
-    var description: FeatureDescription { FeatureDescription(name: name, code: code, title: title) }
-}
-
-/// A feature without its value.
+/// A feature of the reference manual without its value.
 public struct FeatureDescription: Hashable, Sendable {
     /// As in the standard's tables of reference values, without the aggregation.
     public let name: String
@@ -26,6 +6,17 @@ public struct FeatureDescription: Hashable, Sendable {
     public let code: String
     /// The manual's heading.
     public let title: String
+}
+
+/// A feature, and how its value is taken from what a family measures.
+struct FeatureDefinition<Measures>: Sendable {
+    let description: FeatureDescription
+    let value: @Sendable (Measures) -> Double
+
+    init(_ name: String, _ code: String, _ title: String, _ value: @escaping @Sendable (Measures) -> Double) {
+        description = FeatureDescription(name: name, code: code, title: title)
+        self.value = value
+    }
 }
 
 /// The value of a feature of one region.
@@ -49,7 +40,7 @@ public struct FeatureValue: Hashable, Sendable {
 }
 
 /// Why a feature has no value.
-public enum FeatureAbsence: String, Hashable, Sendable, CaseIterable {
+public enum FeatureAbsence: String, Error, Hashable, Sendable, CaseIterable {
     /// The formula divides by zero, as for a ratio of axes of a single voxel.
     case undefined
     /// No voxel is left after interpolation and re-segmentation.
@@ -64,87 +55,135 @@ public enum FeatureAbsence: String, Hashable, Sendable, CaseIterable {
     case tooManyBins = "too-many-bins"
     /// The region has too many voxels on the new grid.
     case tooLarge = "too-large"
-
-    init(_ fault: LevelFault) {
-        switch fault {
-        case .notIntegers: self = .notIntegers
-        case .tooManyLevels: self = .tooManyLevels
-        }
-    }
 }
 
 /// What the families of a region are computed from.
 struct FeatureSource: Sendable {
     let region: RadiomicsRegion
     let settings: RadiomicsSettings
-    /// The grey levels, or why there are none.
-    let levels: Result<LevelGrid, FeatureAbsenceError>
-
-    struct FeatureAbsenceError: Error, Sendable {
-        let absence: FeatureAbsence
-    }
+    private let levels: Result<LevelGrid, FeatureAbsence>
 
     init(_ region: RadiomicsRegion, _ settings: RadiomicsSettings) {
         self.region = region
         self.settings = settings
-        if !region.intensityMask.contains(1) {
-            levels = .failure(FeatureAbsenceError(absence: .noVoxels))
-        } else if region.hasValuesThatAreNotFinite() {
-            levels = .failure(FeatureAbsenceError(absence: .notFinite))
-        } else {
-            levels = Result { () throws(LevelFault) in try LevelGrid(of: region, settings.discretisation) }
-                .mapError { FeatureAbsenceError(absence: FeatureAbsence($0)) }
+        levels = Result { () throws(FeatureAbsence) in
+            guard region.intensityMask.contains(1) else { throw .noVoxels }
+            guard !region.hasValuesThatAreNotFinite() else { throw .notFinite }
+            return try LevelGrid(of: region, settings.discretisation)
         }
     }
 
-    /// Why intensities cannot be used, for families that need no grey levels.
-    var intensityAbsence: FeatureAbsence? {
-        guard case .failure(let error) = levels else { return nil }
-        return error.absence == .noVoxels || error.absence == .notFinite ? error.absence : nil
+    /// The grey levels.
+    /// - Throws: why there are none.
+    func grid() throws(FeatureAbsence) -> LevelGrid { try levels.get() }
+
+    /// The region, for families that need intensities but no grey levels.
+    /// - Throws: `noVoxels` or `notFinite`.
+    func intensities() throws(FeatureAbsence) -> RadiomicsRegion {
+        if case .failure(let absence) = levels, absence == .noVoxels || absence == .notFinite { throw absence }
+        return region
     }
 }
 
-/// A family of features (section 3 of the manual): one file, and one line in ``FeatureFamilies``.
-protocol FeatureFamily: Sendable {
-    /// Its name in settings.
-    static var family: RadiomicsSettings.Family { get }
-    /// The section of the reference manual.
-    static var section: String { get }
-    static var descriptions: [FeatureDescription] { get }
-    /// What the matrices that features are computed from differ in.
-    static var matrices: FeatureMatrices { get }
-    /// The values in the order of the descriptions, for textures once for each aggregation.
-    static func values(of source: FeatureSource) -> [FeatureValue]
-}
+/// A family of features (section 3 of the manual): one file, and one line in ``all``.
+struct FeatureFamily: Sendable {
+    /// In the order of the manual. The first two are one family of the manual: shapes need no intensities.
+    static let all: [FeatureFamily] = [
+        .shape, .spatialDistribution, .localIntensity, .statistics, .intensityHistogram, .volumeHistogram,
+        .cooccurrence,
+        .runLength, .sizeZone, .distanceZone, .toneDifference, .levelDependence,
+    ]
 
-/// The matrices of a family: a value for each way to put them together.
-enum FeatureMatrices: Sendable {
-    case none
-    /// Of directions and slices.
-    case directed
-    /// Of slices.
-    case undirected
+    /// Its name in settings.
+    let name: RadiomicsSettings.Family
+    let descriptions: [FeatureDescription]
+    /// The ends of names and codes, one for each way to put matrices together.
+    private let variants: @Sendable (RadiomicsSettings) -> [(name: String, code: String)]
+    /// For each variant a value for each feature.
+    private let rows: @Sendable (FeatureSource) throws(FeatureAbsence) -> [[Double]]
+
+    /// The values in the order of the descriptions, for textures once for each variant.
+    func values(of source: FeatureSource) -> [FeatureValue] {
+        do throws(FeatureAbsence) {
+            return zip(variants(source.settings), try rows(source)).flatMap { variant, row in
+                zip(descriptions, row).map { FeatureValue($0.name + variant.name, $0.code + variant.code, $1) }
+            }
+        } catch {
+            return absent(error, source.settings)
+        }
+    }
+
+    /// Every feature without a value.
+    func absent(_ absence: FeatureAbsence, _ settings: RadiomicsSettings) -> [FeatureValue] {
+        variants(settings).flatMap { variant in
+            descriptions.map { FeatureValue($0.name + variant.name, $0.code + variant.code, nil, absence: absence) }
+        }
+    }
 }
 
 extension FeatureFamily {
-    static var matrices: FeatureMatrices { .none }
+    /// A family without matrices.
+    init<Measures>(
+        _ name: RadiomicsSettings.Family,
+        _ features: [FeatureDefinition<Measures>],
+        measures: @escaping @Sendable (FeatureSource) throws(FeatureAbsence) -> Measures
+    ) {
+        self.name = name
+        descriptions = features.map(\.description)
+        variants = { _ in [("", "")] }
+        rows = { source throws(FeatureAbsence) in
+            let measures = try measures(source)
+            return [features.map { $0.value(measures) }]
+        }
+    }
 
-    /// Every feature without a value.
-    static func absent(_ absence: FeatureAbsence, _ settings: RadiomicsSettings) -> [FeatureValue] {
-        switch matrices {
-        case .none: descriptions.map { FeatureValue($0.name, $0.code, nil, absence: absence) }
-        case .directed:
-            settings.texture.aggregations.flatMap { way in
-                descriptions.map {
-                    FeatureValue("\($0.name)_\(way.suffix)", "\($0.code).\(way.code)", nil, absence: absence)
-                }
-            }
-        case .undirected:
-            settings.extents.flatMap { extent in
-                descriptions.map {
-                    FeatureValue("\($0.name)_\(extent.rawValue)", "\($0.code).\(extent.code)", nil, absence: absence)
-                }
-            }
+    /// A family of matrices of slices and directions.
+    /// - Parameters:
+    ///   - distance: of the pairs that a direction joins.
+    ///   - matrices: makes the function that computes the matrix of some slices at an offset.
+    init<Matrix: TextureMatrix>(
+        _ name: RadiomicsSettings.Family,
+        _ features: [FeatureDefinition<Matrix.Measures>],
+        distance: @escaping @Sendable (RadiomicsSettings.Texture) -> Int,
+        directed matrices: @escaping @Sendable (FeatureSource, LevelGrid) -> (Range<Int>, SIMD3<Int>) -> Matrix
+    ) {
+        self.name = name
+        descriptions = features.map(\.description)
+        variants = { $0.texture.aggregations.map { ("_\($0.suffix)", ".\($0.code)") } }
+        rows = { source throws(FeatureAbsence) in
+            let grid = try source.grid()
+            let texture = source.settings.texture
+            return TextureAggregation(
+                grid: grid,
+                features: features,
+                directions: LevelGrid.halfOffsets(distance: distance(texture)),
+                matrix: matrices(source, grid)
+            ).rows(texture.aggregations)
+        }
+    }
+
+    /// A family of matrices of slices.
+    /// - Parameter matrices: makes the function that computes the matrix of some slices, with neighbours in space or not.
+    init<Matrix: TextureMatrix>(
+        _ name: RadiomicsSettings.Family,
+        _ features: [FeatureDefinition<Matrix.Measures>],
+        undirected matrices: @escaping @Sendable (FeatureSource, LevelGrid) -> (Range<Int>, Bool) -> Matrix
+    ) {
+        self.name = name
+        descriptions = features.map(\.description)
+        variants = { $0.extents.map { ("_\($0.rawValue)", ".\($0.code)") } }
+        rows = { source throws(FeatureAbsence) in
+            let grid = try source.grid()
+            let settings = source.settings
+            // With a single direction, averaged and merged values are the same.
+            return TextureAggregation(
+                grid: grid,
+                features: features,
+                directions: (plane: [false], space: [true]),
+                matrix: matrices(source, grid)
+            ).rows(
+                settings.extents.compactMap { extent in settings.texture.aggregations.first { $0.extent == extent } }
+            )
         }
     }
 }

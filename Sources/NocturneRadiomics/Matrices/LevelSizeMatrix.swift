@@ -49,8 +49,8 @@ struct LevelSizeMatrix: TextureMatrix {
         voxels += other.voxels
     }
 
-    var measures: LevelSizeMeasures? {
-        var sums = LevelSizeSums()
+    var measures: Measures? {
+        var sums = Measures(voxels: Double(voxels))
         var sizes = [Double](repeating: 0, count: width)
         var largeSizes: [Int: Double] = [:]
         let large = large.sorted { ($0.key.level, $0.key.size) < ($1.key.level, $1.key.size) }
@@ -77,96 +77,77 @@ struct LevelSizeMatrix: TextureMatrix {
         sums.squaresOfSizes =
             sizes.reduce(0) { $0 + $1 * $1 }
             + largeSizes.sorted { $0.key < $1.key }.reduce(0) { $0 + $1.value * $1.value }
-        return LevelSizeMeasures(sums, voxels: Double(voxels))
+        return sums
     }
 }
 
-/// Sums over the elements of a matrix.
-struct LevelSizeSums: Sendable {
-    private(set) var total = 0.0
-    private(set) var smallSize = 0.0
-    private(set) var largeSize = 0.0
-    private(set) var lowLevel = 0.0
-    private(set) var highLevel = 0.0
-    private(set) var smallLow = 0.0
-    private(set) var smallHigh = 0.0
-    private(set) var largeLow = 0.0
-    private(set) var largeHigh = 0.0
-    private(set) var levels = 0.0
-    private(set) var sizes = 0.0
-    private(set) var logarithms = 0.0
-    private(set) var squares = 0.0
-    var squaresOfLevels = 0.0
-    var squaresOfSizes = 0.0
+extension LevelSizeMatrix {
+    /// Sums over the elements of a matrix: what the features of runs, zones and dependencies have in common (sections 3.7 to
+    /// 3.9, and 3.11).
+    struct Measures: Sendable {
+        let voxels: Double
+        private(set) var total = 0.0
+        private(set) var smallSize = 0.0
+        private(set) var largeSize = 0.0
+        private(set) var lowLevel = 0.0
+        private(set) var highLevel = 0.0
+        private(set) var smallLow = 0.0
+        private(set) var smallHigh = 0.0
+        private(set) var largeLow = 0.0
+        private(set) var largeHigh = 0.0
+        private(set) var levels = 0.0
+        private(set) var sizes = 0.0
+        private(set) var logarithms = 0.0
+        private(set) var squares = 0.0
+        fileprivate(set) var squaresOfLevels = 0.0
+        fileprivate(set) var squaresOfSizes = 0.0
 
-    mutating func add(_ number: Double, level: Double, size: Double) {
-        let (i, j) = (level * level, size * size)
-        total += number
-        smallSize += number / j
-        largeSize += number * j
-        lowLevel += number / i
-        highLevel += number * i
-        smallLow += number / (i * j)
-        smallHigh += number * i / j
-        largeLow += number * j / i
-        largeHigh += number * i * j
-        levels += number * level
-        sizes += number * size
-        logarithms += number * log2(number)
-        squares += number * number
+        fileprivate init(voxels: Double) { self.voxels = voxels }
+
+        fileprivate mutating func add(_ number: Double, level: Double, size: Double) {
+            let (i, j) = (level * level, size * size)
+            total += number
+            smallSize += number / j
+            largeSize += number * j
+            lowLevel += number / i
+            highLevel += number * i
+            smallLow += number / (i * j)
+            smallHigh += number * i / j
+            largeLow += number * j / i
+            largeHigh += number * i * j
+            levels += number * level
+            sizes += number * size
+            logarithms += number * log2(number)
+            squares += number * number
+        }
+
+        /// Of levels or sizes: the mean square less the square of the mean. Both are integers, whose sums are exact.
+        fileprivate func variance(_ squares: Double, _ sum: Double) -> Double {
+            let mean = sum / total
+            return max(0, squares / total - mean * mean)
+        }
     }
 }
 
-/// What the features of runs, zones and dependencies have in common (sections 3.7 to 3.9, and 3.11).
-struct LevelSizeMeasures: Sendable {
-    private let sums: LevelSizeSums
-    private let voxels: Double
-
-    fileprivate init(_ sums: LevelSizeSums, voxels: Double) {
-        self.sums = sums
-        self.voxels = voxels
-    }
-
-    var smallSizeEmphasis: Double { sums.smallSize / sums.total }
-    var largeSizeEmphasis: Double { sums.largeSize / sums.total }
-    var lowLevelEmphasis: Double { sums.lowLevel / sums.total }
-    var highLevelEmphasis: Double { sums.highLevel / sums.total }
-    var smallSizeLowLevelEmphasis: Double { sums.smallLow / sums.total }
-    var smallSizeHighLevelEmphasis: Double { sums.smallHigh / sums.total }
-    var largeSizeLowLevelEmphasis: Double { sums.largeLow / sums.total }
-    var largeSizeHighLevelEmphasis: Double { sums.largeHigh / sums.total }
-    var levelNonUniformity: Double { sums.squaresOfLevels / sums.total }
-    var normalisedLevelNonUniformity: Double { sums.squaresOfLevels / (sums.total * sums.total) }
-    var sizeNonUniformity: Double { sums.squaresOfSizes / sums.total }
-    var normalisedSizeNonUniformity: Double { sums.squaresOfSizes / (sums.total * sums.total) }
-    /// The number of runs, zones or neighbourhoods for each voxel.
-    var percentage: Double { sums.total / voxels }
-    var entropy: Double { max(0, log2(sums.total) - sums.logarithms / sums.total) }
-    var energy: Double { sums.squares / (sums.total * sums.total) }
-
-    /// Of the level, and of the size: the mean square less the square of the mean. Levels and sizes are integers, whose
-    /// sums are exact.
-    var levelVariance: Double { variance(sums.highLevel, sums.levels) }
-    var sizeVariance: Double { variance(sums.largeSize, sums.sizes) }
-
-    private func variance(_ squares: Double, _ sum: Double) -> Double {
-        let mean = sum / sums.total
-        return max(0, squares / sums.total - mean * mean)
-    }
-}
-
-extension FeatureDefinition<LevelSizeMeasures> {
-    /// The sixteen features that runs and zones share.
+extension FeatureDefinition<LevelSizeMatrix.Measures> {
+    /// The sixteen features that runs, zones and dependencies share.
     /// - Parameters:
     ///   - prefix: the family's, as in `rlm`.
-    ///   - names: for each feature the name, the code and the manual's heading, in the order of the measures.
+    ///   - names: for each feature the name, the code and the manual's heading, in the order of the values.
     static func shared(_ prefix: String, _ names: [(String, String, String)]) -> [FeatureDefinition] {
-        let values: [@Sendable (LevelSizeMeasures) -> Double] = [
-            { $0.smallSizeEmphasis }, { $0.largeSizeEmphasis }, { $0.lowLevelEmphasis }, { $0.highLevelEmphasis },
-            { $0.smallSizeLowLevelEmphasis }, { $0.smallSizeHighLevelEmphasis }, { $0.largeSizeLowLevelEmphasis },
-            { $0.largeSizeHighLevelEmphasis }, { $0.levelNonUniformity }, { $0.normalisedLevelNonUniformity },
-            { $0.sizeNonUniformity }, { $0.normalisedSizeNonUniformity }, { $0.percentage }, { $0.levelVariance },
-            { $0.sizeVariance }, { $0.entropy },
+        let values: [@Sendable (LevelSizeMatrix.Measures) -> Double] = [
+            { $0.smallSize / $0.total }, { $0.largeSize / $0.total },
+            { $0.lowLevel / $0.total }, { $0.highLevel / $0.total },
+            { $0.smallLow / $0.total }, { $0.smallHigh / $0.total },
+            { $0.largeLow / $0.total }, { $0.largeHigh / $0.total },
+            // Non-uniformities of levels and sizes, each also normalised.
+            { $0.squaresOfLevels / $0.total }, { $0.squaresOfLevels / ($0.total * $0.total) },
+            { $0.squaresOfSizes / $0.total }, { $0.squaresOfSizes / ($0.total * $0.total) },
+            // Runs, zones or neighbourhoods for each voxel.
+            { $0.total / $0.voxels },
+            { $0.variance($0.highLevel, $0.levels) }, { $0.variance($0.largeSize, $0.sizes) },
+            // The entropy.
+            { max(0, log2($0.total) - $0.logarithms / $0.total) },
         ]
         precondition(names.count == values.count, "a name for each measure")
         return zip(names, values).map { FeatureDefinition("\(prefix)_\($0.0)", $0.1, $0.2, $1) }

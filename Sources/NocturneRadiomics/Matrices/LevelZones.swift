@@ -1,23 +1,23 @@
 internal import NocturneCore
 
-/// Connected voxels of one grey level.
-package struct LevelZone: Sendable {
-    /// As stored in the grid.
-    package let level: Int
-    package var voxels: Int
-    /// The least of the distances of its voxels.
-    package var distance: Int
-}
-
 /// Finds zones: voxels of equal level that touch by a face, an edge or a corner, in one slice or in space.
 ///
 /// Rows are divided into runs of equal level, which are joined with the touching runs of the rows before. Linear in
 /// voxels but for the inverse Ackermann function of disjoint sets.
 package struct LevelZones {
+    /// Connected voxels of one grey level.
+    package struct Zone: Sendable {
+        /// As stored in the grid.
+        package let level: Int
+        package var voxels: Int
+        /// The least of the distances of its voxels.
+        package var distance: Int
+    }
+
     private let grid: LevelGrid
     private var runs: [Run] = []
-    /// For each run, another one of its zone with a smaller number, or itself.
-    private var parents: [Int32] = []
+    /// Runs of one zone.
+    private var joined = DisjointSets(count: 0)
 
     private struct Run {
         let start: Int32
@@ -35,7 +35,7 @@ package struct LevelZones {
         slices: Range<Int>,
         inSpace: Bool,
         distances: [UInt16]? = nil
-    ) -> [LevelZone] {
+    ) -> [Zone] {
         var zones = LevelZones(grid: grid)
         zones.find(slices: slices, inSpace: inSpace, distances: distances)
         return zones.collected()
@@ -76,7 +76,7 @@ package struct LevelZones {
                 if let distances { distance = min(distance, distances[first + place]) }
                 place += 1
             }
-            parents.append(Int32(runs.count))
+            _ = joined.add()
             runs.append(Run(start: Int32(start), end: Int32(place), level: level, distance: distance))
         }
     }
@@ -88,37 +88,22 @@ package struct LevelZones {
             while first < others.upperBound, runs[first].end < runs[run].start { first += 1 }
             var other = first
             while other < others.upperBound, runs[other].start <= runs[run].end {
-                if runs[other].level == runs[run].level { unite(run, other) }
+                if runs[other].level == runs[run].level { joined.join(run, other) }
                 other += 1
             }
         }
     }
 
-    private mutating func root(of run: Int) -> Int {
-        var place = run
-        while Int(parents[place]) != place {
-            parents[place] = parents[Int(parents[place])]
-            place = Int(parents[place])
-        }
-        return place
-    }
-
-    private mutating func unite(_ a: Int, _ b: Int) {
-        let (first, second) = (root(of: a), root(of: b))
-        // The smaller number remains, so that a zone is known by its first run.
-        parents[max(first, second)] = Int32(min(first, second))
-    }
-
-    private mutating func collected() -> [LevelZone] {
-        var zones: [LevelZone] = []
+    private mutating func collected() -> [Zone] {
+        var zones: [Zone] = []
         var numbers = [Int](repeating: 0, count: runs.count)
         for place in runs.indices {
             let run = runs[place]
-            let root = root(of: place)
+            let root = joined.root(of: place)
             let (voxels, distance) = (Int(run.end - run.start), Int(run.distance))
             if root == place {
                 numbers[place] = zones.count
-                zones.append(LevelZone(level: Int(run.level), voxels: voxels, distance: distance))
+                zones.append(Zone(level: Int(run.level), voxels: voxels, distance: distance))
             } else {
                 zones[numbers[root]].voxels += voxels
                 zones[numbers[root]].distance = min(zones[numbers[root]].distance, distance)

@@ -48,48 +48,50 @@ package struct AxisInterpolation: Sendable {
     }
 }
 
-/// The old voxels and their weights for each new voxel of a range along an axis.
-struct AxisWeights: Sendable {
-    /// The voxels that a value is a sum of: 1, 2 or 4.
-    let taps: Int
-    /// The old voxel of each tap, less the first of the range of old voxels.
-    let sources: [Int32]
-    let weights: [Double]
+extension GridInterpolation {
+    /// The old voxels and their weights for each new voxel of a range along an axis.
+    struct AxisWeights: Sendable {
+        /// The voxels that a value is a sum of: 1, 2 or 4.
+        let taps: Int
+        /// The old voxel of each tap, less the first of the range of old voxels.
+        let sources: [Int32]
+        let weights: [Double]
 
-    init(_ axis: AxisInterpolation, _ range: Range<Int>, _ kernel: RadiomicsSettings.Kernel, from first: Int) {
-        let kernel = axis.keepsGrid ? .nearest : kernel
-        taps = kernel == .nearest ? 1 : kernel == .linear ? 2 : 4
-        var sources: [Int32] = []
-        var weights: [Double] = []
-        let last = axis.sourceCount - 1
-        for voxel in range {
-            let place = axis.place(of: voxel)
-            let below = Int(place.rounded(.down))
-            let share = place - Double(below)
-            switch kernel {
-            case .nearest:
-                sources.append(Int32(Int(place.rounded(.toNearestOrAwayFromZero)) - first))
-                weights.append(1)
-            case .linear:
-                sources += [below, min(below + 1, last)].map { Int32($0 - first) }
-                weights += [1 - share, share]
-            case .cubic:
-                // Coefficients continue as in a mirror at the first and the last voxel.
-                let mirrored = (below - 1...below + 2).map { $0 < 0 ? -$0 : $0 > last ? 2 * last - $0 : $0 }
-                sources += mirrored.map { Int32(min(max($0, 0), last) - first) }
-                weights += Self.cubic(share)
+        init(_ axis: AxisInterpolation, _ range: Range<Int>, _ kernel: RadiomicsSettings.Kernel, from first: Int) {
+            let kernel = axis.keepsGrid ? .nearest : kernel
+            taps = kernel == .nearest ? 1 : kernel == .linear ? 2 : 4
+            var sources: [Int32] = []
+            var weights: [Double] = []
+            let last = axis.sourceCount - 1
+            for voxel in range {
+                let place = axis.place(of: voxel)
+                let below = Int(place.rounded(.down))
+                let share = place - Double(below)
+                switch kernel {
+                case .nearest:
+                    sources.append(Int32(Int(place.rounded(.toNearestOrAwayFromZero)) - first))
+                    weights.append(1)
+                case .linear:
+                    sources += [below, min(below + 1, last)].map { Int32($0 - first) }
+                    weights += [1 - share, share]
+                case .cubic:
+                    // Coefficients continue as in a mirror at the first and the last voxel.
+                    let mirrored = (below - 1...below + 2).map { $0 < 0 ? -$0 : $0 > last ? 2 * last - $0 : $0 }
+                    sources += mirrored.map { Int32(min(max($0, 0), last) - first) }
+                    weights += Self.cubic(share)
+                }
             }
+            self.sources = sources
+            self.weights = weights
         }
-        self.sources = sources
-        self.weights = weights
-    }
 
-    /// The cubic B-spline at the distances 1 + t, t, 1 − t and 2 − t.
-    private static func cubic(_ t: Double) -> [Double] {
-        let s = 1 - t
-        return [
-            s * s * s / 6, (4 - 6 * t * t + 3 * t * t * t) / 6, (4 - 6 * s * s + 3 * s * s * s) / 6, t * t * t / 6,
-        ]
+        /// The cubic B-spline at the distances 1 + t, t, 1 − t and 2 − t.
+        private static func cubic(_ t: Double) -> [Double] {
+            let s = 1 - t
+            return [
+                s * s * s / 6, (4 - 6 * t * t + 3 * t * t * t) / 6, (4 - 6 * s * s + 3 * s * s * s) / 6, t * t * t / 6,
+            ]
+        }
     }
 }
 
@@ -154,103 +156,93 @@ struct GridInterpolation: Sendable {
     }
 }
 
-/// The old slices that are interpolated in their planes, kept as long as they are needed.
-private struct SourceSlices {
-    let size: VolumeShape
-    let weights: [AxisWeights]
-    let target: VolumeShape
-    /// Fills a slice with old voxels.
-    let load: (_ slice: Int, _ values: UnsafeMutableBufferPointer<Double>) -> Void
-    /// All old voxels, filtered, for cubic interpolation.
-    private var coefficients: [Double] = []
-    /// By the number of the old slice.
-    private var ready: [Int: [Double]] = [:]
+extension GridInterpolation {
+    /// The old slices that are interpolated in their planes, kept as long as they are needed.
+    fileprivate struct SourceSlices {
+        let size: VolumeShape
+        let weights: [AxisWeights]
+        let target: VolumeShape
+        /// Fills a slice with old voxels.
+        let load: (_ slice: Int, _ values: UnsafeMutableBufferPointer<Double>) -> Void
+        /// All old voxels, filtered, for cubic interpolation.
+        var coefficients: [Double] = []
+        /// By the number of the old slice.
+        var ready: [Int: [Double]] = [:]
 
-    init(
-        size: VolumeShape,
-        weights: [AxisWeights],
-        target: VolumeShape,
-        load: @escaping (_ slice: Int, _ values: UnsafeMutableBufferPointer<Double>) -> Void
-    ) {
-        self.size = size
-        self.weights = weights
-        self.target = target
-        self.load = load
-    }
-
-    /// Turns all old voxels into coefficients of splines along some axes.
-    mutating func filter(_ isInterpolated: [Bool]) {
-        coefficients = [Double](repeating: 0, count: size.count)
-        coefficients.withUnsafeMutableBufferPointer { values in
-            for slice in 0..<size.z {
-                load(
-                    slice,
-                    UnsafeMutableBufferPointer(
-                        rebasing: values[slice * size.sliceCount..<(slice + 1) * size.sliceCount]
-                    )
-                )
-            }
-            let steps = [1, size.x, size.sliceCount]
-            for axis in 0..<3 where isInterpolated[axis] && size[axis] > 1 {
-                let (u, v) = ((axis + 1) % 3, (axis + 2) % 3)
-                for a in 0..<size[u] {
-                    for b in 0..<size[v] {
-                        SplineFilter.apply(
-                            values,
-                            start: a * steps[u] + b * steps[v],
-                            step: steps[axis],
-                            count: size[axis]
+        /// Turns all old voxels into coefficients of splines along some axes.
+        mutating func filter(_ isInterpolated: [Bool]) {
+            coefficients = [Double](repeating: 0, count: size.count)
+            coefficients.withUnsafeMutableBufferPointer { values in
+                for slice in 0..<size.z {
+                    load(
+                        slice,
+                        UnsafeMutableBufferPointer(
+                            rebasing: values[slice * size.sliceCount..<(slice + 1) * size.sliceCount]
                         )
+                    )
+                }
+                let steps = [1, size.x, size.sliceCount]
+                for axis in 0..<3 where isInterpolated[axis] && size[axis] > 1 {
+                    let (u, v) = ((axis + 1) % 3, (axis + 2) % 3)
+                    for a in 0..<size[u] {
+                        for b in 0..<size[v] {
+                            SplineFilter.apply(
+                                values,
+                                start: a * steps[u] + b * steps[v],
+                                step: steps[axis],
+                                count: size[axis]
+                            )
+                        }
                     }
                 }
             }
         }
-    }
 
-    /// A slice of the new grid: the weighted sum of old slices.
-    mutating func append(slice: Int, to values: inout [Float]) {
-        let taps = weights[2].taps
-        let needed = (0..<taps).map { Int(weights[2].sources[slice * taps + $0]) }
-        ready = ready.filter { needed.contains($0.key) }
-        var sum = [Double](repeating: 0, count: target.sliceCount)
-        for (tap, source) in needed.enumerated() {
-            let plane = ready[source] ?? plane(source)
-            ready[source] = plane
-            let weight = weights[2].weights[slice * taps + tap]
-            // A weight of 0 must not spread what is not a number.
-            guard weight != 0 else { continue }
-            for place in sum.indices { sum[place] += weight * plane[place] }
+        /// A slice of the new grid: the weighted sum of old slices.
+        mutating func append(slice: Int, to values: inout [Float]) {
+            let taps = weights[2].taps
+            let needed = (0..<taps).map { Int(weights[2].sources[slice * taps + $0]) }
+            ready = ready.filter { needed.contains($0.key) }
+            var sum = [Double](repeating: 0, count: target.sliceCount)
+            for (tap, source) in needed.enumerated() {
+                let plane = ready[source] ?? plane(source)
+                ready[source] = plane
+                let weight = weights[2].weights[slice * taps + tap]
+                // A weight of 0 must not spread what is not a number.
+                guard weight != 0 else { continue }
+                for place in sum.indices { sum[place] += weight * plane[place] }
+            }
+            values += sum.lazy.map { Float($0) }
         }
-        values += sum.lazy.map { Float($0) }
-    }
 
-    /// An old slice, interpolated along i and j.
-    private func plane(_ slice: Int) -> [Double] {
-        var source = [Double](repeating: 0, count: size.sliceCount)
-        if coefficients.isEmpty {
-            source.withUnsafeMutableBufferPointer { load(slice, $0) }
-        } else {
-            source = Array(coefficients[slice * size.sliceCount..<(slice + 1) * size.sliceCount])
-        }
-        var rows = [Double](repeating: 0, count: target.x * size.y)
-        let (across, down) = (weights[0], weights[1])
-        for j in 0..<size.y {
-            for i in 0..<target.x {
-                var sum = 0.0
-                for tap in i * across.taps..<(i + 1) * across.taps where across.weights[tap] != 0 {
-                    sum += across.weights[tap] * source[j * size.x + Int(across.sources[tap])]
+        /// An old slice, interpolated along i and j.
+        private func plane(_ slice: Int) -> [Double] {
+            var source = [Double](repeating: 0, count: size.sliceCount)
+            if coefficients.isEmpty {
+                source.withUnsafeMutableBufferPointer { load(slice, $0) }
+            } else {
+                source = Array(coefficients[slice * size.sliceCount..<(slice + 1) * size.sliceCount])
+            }
+            var rows = [Double](repeating: 0, count: target.x * size.y)
+            let (across, down) = (weights[0], weights[1])
+            for j in 0..<size.y {
+                for i in 0..<target.x {
+                    var sum = 0.0
+                    for tap in i * across.taps..<(i + 1) * across.taps where across.weights[tap] != 0 {
+                        sum += across.weights[tap] * source[j * size.x + Int(across.sources[tap])]
+                    }
+                    rows[j * target.x + i] = sum
                 }
-                rows[j * target.x + i] = sum
             }
-        }
-        var plane = [Double](repeating: 0, count: target.sliceCount)
-        for j in 0..<target.y {
-            for tap in j * down.taps..<(j + 1) * down.taps where down.weights[tap] != 0 {
-                let row = Int(down.sources[tap]) * target.x
-                for i in 0..<target.x { plane[j * target.x + i] += down.weights[tap] * rows[row + i] }
+            var plane = [Double](repeating: 0, count: target.sliceCount)
+            for j in 0..<target.y {
+                for tap in j * down.taps..<(j + 1) * down.taps where down.weights[tap] != 0 {
+                    let row = Int(down.sources[tap]) * target.x
+                    for i in 0..<target.x { plane[j * target.x + i] += down.weights[tap] * rows[row + i] }
+                }
             }
+            return plane
         }
-        return plane
     }
 }
 
@@ -263,6 +255,8 @@ package enum SplineFilter {
 
     /// In place; the voxels continue as in a mirror at both ends.
     package static func apply(_ values: UnsafeMutableBufferPointer<Double>, start: Int, step: Int, count: Int) {
+        // The first coefficient of the causal filter is a sum over all voxels. The pole to the power of 40 is 10⁻²³, less than a
+        // double can add to the sum.
         var (sum, power) = (0.0, 1.0)
         for place in 0..<min(count, 40) {
             sum += power * values[start + place * step]

@@ -2,14 +2,6 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Why a label has no region on the new grid.
-public struct RadiomicsRegionError: Error, Hashable, Sendable {
-    /// `noVoxels` or `tooLarge`.
-    public let absence: FeatureAbsence
-
-    package init(absence: FeatureAbsence) { self.absence = absence }
-}
-
 /// Makes regions from an image and a label map: interpolation, rounding and re-segmentation (section 2 of the manual).
 public struct RegionExtractor: Sendable {
     private let image: Volume
@@ -74,23 +66,23 @@ public struct RegionExtractor: Sendable {
     /// The region of a value after all steps.
     ///
     /// Memory: about 20 bytes per voxel of the new grid in the label's box and 7 mm around it.
-    /// - Throws: ``RadiomicsRegionError`` when no voxel is left of its mask, or its box on the new grid is too large.
-    public func region(of value: UInt16) throws(RadiomicsRegionError) -> RadiomicsRegion {
+    /// - Throws: `noVoxels` or `tooLarge` when no voxel is left of its mask, or its box on the new grid is too large.
+    public func region(of value: UInt16) throws(FeatureAbsence) -> RadiomicsRegion {
         guard let box = boxes[value], let candidates = grid.voxels(near: box) else {
-            throw RadiomicsRegionError(absence: .noVoxels)
+            throw .noVoxels
         }
-        guard candidates.shape.count <= maximumVoxels else { throw RadiomicsRegionError(absence: .tooLarge) }
+        guard candidates.shape.count <= maximumVoxels else { throw .tooLarge }
         let mask = mask(of: value, in: candidates)
         guard let inner = VoxelBox(around: mask, shape: candidates.shape) else {
-            throw RadiomicsRegionError(absence: .noVoxels)
+            throw .noVoxels
         }
         let lower = candidates.lower &+ inner.lower
-        let margin = SIMD3<Int>((LocalIntensity.radius / grid.spacing).rounded(.up))
+        let margin = SIMD3<Int>((RadiomicsRegion.peakRadius / grid.spacing).rounded(.up))
         let around = VoxelBox(
             lower: pointwiseMax(lower &- margin, SIMD3(0, 0, 0)),
             upper: pointwiseMin(candidates.lower &+ inner.upper &+ margin, VoxelBox(all: grid.shape).upper)
         )
-        guard around.shape.count <= maximumVoxels else { throw RadiomicsRegionError(absence: .tooLarge) }
+        guard around.shape.count <= maximumVoxels else { throw .tooLarge }
         let morphology = mask.cropped(to: inner, of: candidates.shape)
         let offset = lower &- around.lower
         let surroundings = RadiomicsRegion.Surroundings(
@@ -146,19 +138,11 @@ extension RadiomicsRegion {
     fileprivate func resegmented(_ bounds: RadiomicsSettings.Resegmentation) -> RadiomicsRegion {
         var (lower, upper) = (bounds.lower ?? -.infinity, bounds.upper ?? .infinity)
         if let sigmas = bounds.outlierSigmas {
-            var (count, sum) = (0.0, 0.0)
-            for place in intensities.indices where morphology[place] != 0 {
-                count += 1
-                sum += Double(intensities[place])
-            }
-            var squares = 0.0
-            for place in intensities.indices where morphology[place] != 0 {
-                let deviation = Double(intensities[place]) - sum / count
-                squares += deviation * deviation
-            }
+            let drawn = values(in: morphology)
+            let (mean, squares) = drawn.moments()
             // Comparisons with NaN keep everything, and NaN is reported as such.
-            let reach = sigmas * (squares / count).squareRoot()
-            if reach.isFinite { (lower, upper) = (max(lower, sum / count - reach), min(upper, sum / count + reach)) }
+            let reach = sigmas * (squares / Double(drawn.count)).squareRoot()
+            if reach.isFinite { (lower, upper) = (max(lower, mean - reach), min(upper, mean + reach)) }
         }
         guard lower > -.infinity || upper < .infinity else { return self }
         var mask = intensityMask

@@ -40,18 +40,30 @@ package struct LevelGrid: Sendable {
         }
         return count
     }
-}
 
-/// Why there are no grey levels.
-package enum LevelFault: Error, Hashable, Sendable {
-    /// Levels without discretisation must be integers from 1.
-    case notIntegers
-    case tooManyLevels
+    /// One of each pair of opposite offsets with a Chebyshev distance: 4 in a plane and 13 in space at distance 1.
+    package static func halfOffsets(distance: Int) -> (plane: [SIMD3<Int>], space: [SIMD3<Int>]) {
+        let all = offsets(within: distance, inSpace: true).filter { offset in
+            let farthest = max(abs(offset.x), abs(offset.y), abs(offset.z))
+            let leading = offset.z != 0 ? offset.z : offset.y != 0 ? offset.y : offset.x
+            return farthest == distance && leading > 0
+        }
+        return (all.filter { $0.z == 0 }, all)
+    }
+
+    /// All offsets but zero up to a Chebyshev distance.
+    package static func offsets(within distance: Int, inSpace: Bool) -> [SIMD3<Int>] {
+        let range = -distance...distance
+        return (inSpace ? range : 0...0).flatMap { k in range.flatMap { j in range.map { SIMD3($0, j, k) } } }
+            .filter { $0 != SIMD3(0, 0, 0) }
+    }
 }
 
 extension LevelGrid {
     /// - Precondition: every intensity that counts is finite, and there is one.
-    package init(of region: RadiomicsRegion, _ discretisation: RadiomicsSettings.Discretisation) throws(LevelFault) {
+    /// - Throws: `notIntegers` when levels without discretisation are not integers from 1, `tooManyLevels`.
+    package init(of region: RadiomicsRegion, _ discretisation: RadiomicsSettings.Discretisation) throws(FeatureAbsence)
+    {
         let bins = Bins(of: region, discretisation)
         guard discretisation.method != .identity || bins.least >= 1 && region.holdsOnlyIntegers() else {
             throw .notIntegers

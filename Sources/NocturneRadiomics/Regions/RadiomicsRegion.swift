@@ -19,6 +19,9 @@ public struct RadiomicsRegion: Sendable {
     /// The image around the region, for features that look beyond it.
     let surroundings: Surroundings
 
+    /// The radius in mm of a sphere of 1 cm³, over which the peaks of local intensity are means.
+    static let peakRadius = 6.203504908994001
+
     /// Intensities of a larger box.
     struct Surroundings: Sendable {
         let shape: VolumeShape
@@ -68,10 +71,13 @@ public struct RadiomicsRegion: Sendable {
     var voxelVolume: Double { spacing.x * spacing.y * spacing.z }
 
     /// The intensities that count, in the order of the voxels.
-    func values() -> [Float] {
+    func values() -> [Float] { values(in: intensityMask) }
+
+    /// The intensities in a mask, in the order of the voxels.
+    func values(in mask: [UInt8]) -> [Float] {
         var values: [Float] = []
         values.reserveCapacity(intensities.count)
-        for place in intensities.indices where intensityMask[place] != 0 { values.append(intensities[place]) }
+        for place in intensities.indices where mask[place] != 0 { values.append(intensities[place]) }
         return values
     }
 
@@ -100,6 +106,18 @@ extension VoxelBox {
         }
         guard upper.x >= 0 else { return nil }
         self.init(lower: lower, upper: upper &+ SIMD3(1, 1, 1))
+    }
+}
+
+extension [Float] {
+    /// The mean, and the sum of squared deviations from it, by two passes: the difference of two large sums would lose digits.
+    func moments() -> (mean: Double, squares: Double) {
+        var sum = 0.0
+        for value in self { sum += Double(value) }
+        let mean = sum / Double(count)
+        var squares = 0.0
+        for value in self { squares += (Double(value) - mean) * (Double(value) - mean) }
+        return (mean, squares)
     }
 }
 

@@ -1,3 +1,5 @@
+internal import NocturneCore
+
 /// Values in ascending order, with what statistics and histograms share.
 package struct RankedValues: Sendable {
     package let sorted: [Float]
@@ -21,11 +23,8 @@ package struct RankedValues: Sendable {
 
     private static func sort(_ values: [Float]) -> [Float] {
         guard values.count > 256 else { return values.sorted() }
-        // Bit patterns ascend with values once negative ones are inverted.
-        var keys = values.map { value -> UInt32 in
-            let bits = (value + 0).bitPattern
-            return bits & 0x8000_0000 != 0 ? ~bits : bits | 0x8000_0000
-        }
+        // Both zeros have one key.
+        var keys = values.map { ($0 + 0).orderedBits }
         var other = [UInt32](repeating: 0, count: keys.count)
         for shift in [0, 11, 22] as [UInt32] {
             var starts = [Int](repeating: 0, count: 2049)
@@ -38,7 +37,7 @@ package struct RankedValues: Sendable {
             }
             swap(&keys, &other)
         }
-        return keys.map { Float(bitPattern: $0 & 0x8000_0000 != 0 ? $0 & 0x7FFF_FFFF : ~$0) }
+        return keys.map { Float(orderedBits: $0) }
     }
 }
 
@@ -50,10 +49,6 @@ struct DistributionMeasures: Sendable {
     let skewness: Double
     let kurtosis: Double
     let median: Double
-    let percentile10: Double
-    let percentile25: Double
-    let percentile75: Double
-    let percentile90: Double
     let meanAbsoluteDeviation: Double
     let robustMeanAbsoluteDeviation: Double
     let medianAbsoluteDeviation: Double
@@ -84,11 +79,7 @@ struct DistributionMeasures: Sendable {
         kurtosis = variance > 0 ? fourth / ranked.count / (variance * variance) - 3 : 0
         meanAbsoluteDeviation = absolute / ranked.count
         medianAbsoluteDeviation = fromMedian / ranked.count
-        percentile10 = ranked.percentile(10)
-        percentile25 = ranked.percentile(25)
-        percentile75 = ranked.percentile(75)
-        percentile90 = ranked.percentile(90)
-        robustMeanAbsoluteDeviation = Self.deviation(of: values, from: percentile10, to: percentile90)
+        robustMeanAbsoluteDeviation = Self.deviation(of: values, from: ranked.percentile(10), to: ranked.percentile(90))
     }
 
     private static func deviation(of values: [Float], from lower: Double, to upper: Double) -> Double {
@@ -105,8 +96,10 @@ struct DistributionMeasures: Sendable {
         return deviation / count
     }
 
-    var interquartileRange: Double { percentile75 - percentile25 }
+    var interquartileRange: Double { ranked.percentile(75) - ranked.percentile(25) }
     var range: Double { ranked.greatest - ranked.least }
     var coefficientOfVariation: Double { variance.squareRoot() / mean }
-    var quartileCoefficient: Double { interquartileRange / (percentile75 + percentile25) }
+    var quartileCoefficient: Double { interquartileRange / (ranked.percentile(75) + ranked.percentile(25)) }
+    /// Of the variance and the mean, so that no second pass is needed.
+    var energy: Double { ranked.count * (variance + mean * mean) }
 }

@@ -15,7 +15,7 @@ package struct ConvexHull: Sendable {
     /// - Parameter points: below 2¹⁹ in magnitude.
     package init(of points: [SIMD3<Int>]) {
         let candidates = Self.extremes(points)
-        guard var builder = HullBuilder(candidates) else { return }
+        guard var builder = Builder(candidates) else { return }
         builder.build()
         var numbers: [Int: Int] = [:]
         for face in builder.faces where face.isPresent {
@@ -92,158 +92,164 @@ package struct ConvexHull: Sendable {
     }
 }
 
-/// The hull of the points that were taken so far.
-private struct HullBuilder {
-    struct Face {
-        /// Counter-clockwise seen from outside.
-        var corners: SIMD3<Int>
-        var normal: SIMD3<Int>
-        var offset: Int
-        /// The face beyond the edge from each corner to the next.
-        var neighbours = SIMD3(-1, -1, -1)
-        /// Points outside this face that no earlier face has.
-        var outside: [Int] = []
-        var isPresent = true
-    }
+extension ConvexHull {
+    /// The hull of the points that were taken so far.
+    fileprivate struct Builder {
+        struct Face {
+            /// Counter-clockwise seen from outside.
+            var corners: SIMD3<Int>
+            var normal: SIMD3<Int>
+            var offset: Int
+            /// The face beyond the edge from each corner to the next.
+            var neighbours = SIMD3(-1, -1, -1)
+            /// Points outside this face that no earlier face has.
+            var outside: [Int] = []
+            var isPresent = true
+        }
 
-    /// An edge between faces that a point sees and a face that it does not see.
-    private struct HorizonEdge {
-        let from: Int
-        let to: Int
-        let beyond: Int
-    }
+        /// An edge between faces that a point sees and a face that it does not see.
+        private struct HorizonEdge {
+            let from: Int
+            let to: Int
+            let beyond: Int
+        }
 
-    private let points: [SIMD3<Int>]
-    package private(set) var faces: [Face] = []
+        private let points: [SIMD3<Int>]
+        private(set) var faces: [Face] = []
 
-    /// nil when all points lie in a plane.
-    init?(_ points: [SIMD3<Int>]) {
-        self.points = points
-        guard let first = points.first,
-            let second = points.indices.max(by: { Self.square(points[$0] &- first) < Self.square(points[$1] &- first) })
-        else { return nil }
-        let line = points[second] &- first
-        guard Self.square(line) > 0,
-            let third = points.indices.max(by: {
-                Self.square(Self.product(line, points[$0] &- first))
-                    < Self.square(Self.product(line, points[$1] &- first))
-            })
-        else { return nil }
-        let normal = Self.product(line, points[third] &- first)
-        guard
-            let fourth = points.indices.max(by: {
-                abs(Self.scalar(normal, points[$0] &- first)) < abs(Self.scalar(normal, points[$1] &- first))
-            })
-        else { return nil }
-        let height = Self.scalar(normal, points[fourth] &- first)
-        guard height != 0 else { return nil }
-        // The base is seen from the side away from the fourth point.
-        let base = height < 0 ? SIMD3(0, second, third) : SIMD3(0, third, second)
-        start(base, apex: fourth)
-    }
+        /// nil when all points lie in a plane.
+        init?(_ points: [SIMD3<Int>]) {
+            self.points = points
+            guard let first = points.first,
+                let second = points.indices.max(by: {
+                    Self.square(points[$0] &- first) < Self.square(points[$1] &- first)
+                })
+            else { return nil }
+            let line = points[second] &- first
+            guard Self.square(line) > 0,
+                let third = points.indices.max(by: {
+                    Self.square(Self.product(line, points[$0] &- first))
+                        < Self.square(Self.product(line, points[$1] &- first))
+                })
+            else { return nil }
+            let normal = Self.product(line, points[third] &- first)
+            guard
+                let fourth = points.indices.max(by: {
+                    abs(Self.scalar(normal, points[$0] &- first)) < abs(Self.scalar(normal, points[$1] &- first))
+                })
+            else { return nil }
+            let height = Self.scalar(normal, points[fourth] &- first)
+            guard height != 0 else { return nil }
+            // The base is seen from the side away from the fourth point.
+            let base = height < 0 ? SIMD3(0, second, third) : SIMD3(0, third, second)
+            start(base, apex: fourth)
+        }
 
-    private mutating func start(_ base: SIMD3<Int>, apex: Int) {
-        let corners = [base] + (0..<3).map { SIMD3(base[($0 + 1) % 3], base[$0], apex) }
-        faces = corners.map(face)
-        for a in 0..<4 {
-            for edge in 0..<3 {
-                let (from, to) = (corners[a][edge], corners[a][(edge + 1) % 3])
-                for b in 0..<4 where b != a {
-                    for other in 0..<3 where corners[b][other] == to && corners[b][(other + 1) % 3] == from {
-                        faces[a].neighbours[edge] = b
+        private mutating func start(_ base: SIMD3<Int>, apex: Int) {
+            let corners = [base] + (0..<3).map { SIMD3(base[($0 + 1) % 3], base[$0], apex) }
+            faces = corners.map(face)
+            for a in 0..<4 {
+                for edge in 0..<3 {
+                    let (from, to) = (corners[a][edge], corners[a][(edge + 1) % 3])
+                    for b in 0..<4 where b != a {
+                        for other in 0..<3 where corners[b][other] == to && corners[b][(other + 1) % 3] == from {
+                            faces[a].neighbours[edge] = b
+                        }
                     }
                 }
             }
+            for point in points.indices { assign(point, to: 0..<4) }
         }
-        for point in points.indices { assign(point, to: 0..<4) }
-    }
 
-    private func face(_ corners: SIMD3<Int>) -> Face {
-        let origin = points[corners.x]
-        let normal = Self.product(points[corners.y] &- origin, points[corners.z] &- origin)
-        return Face(corners: corners, normal: normal, offset: Self.scalar(normal, origin))
-    }
-
-    private func height(of point: Int, over face: Int) -> Int {
-        Self.scalar(faces[face].normal, points[point]) - faces[face].offset
-    }
-
-    private mutating func assign(_ point: Int, to candidates: Range<Int>) {
-        for face in candidates where height(of: point, over: face) > 0 {
-            faces[face].outside.append(point)
-            return
+        private func face(_ corners: SIMD3<Int>) -> Face {
+            let origin = points[corners.x]
+            let normal = Self.product(points[corners.y] &- origin, points[corners.z] &- origin)
+            return Face(corners: corners, normal: normal, offset: Self.scalar(normal, origin))
         }
-    }
 
-    mutating func build() {
-        var next = 0
-        while next < faces.count {
-            while faces[next].isPresent,
-                let farthest = faces[next].outside.max(by: { height(of: $0, over: next) < height(of: $1, over: next) })
-            {
-                add(farthest, seenFrom: next)
+        private func height(of point: Int, over face: Int) -> Int {
+            Self.scalar(faces[face].normal, points[point]) - faces[face].offset
+        }
+
+        private mutating func assign(_ point: Int, to candidates: Range<Int>) {
+            for face in candidates where height(of: point, over: face) > 0 {
+                faces[face].outside.append(point)
+                return
             }
-            next += 1
         }
-    }
 
-    private mutating func add(_ point: Int, seenFrom first: Int) {
-        // Faces that the point sees, and the horizon around them.
-        var visible = [first]
-        faces[first].isPresent = false
-        var horizon: [HorizonEdge] = []
-        var place = 0
-        while place < visible.count {
-            let face = faces[visible[place]]
-            for edge in 0..<3 {
-                let neighbour = face.neighbours[edge]
-                if faces[neighbour].isPresent, height(of: point, over: neighbour) > 0 {
-                    faces[neighbour].isPresent = false
-                    visible.append(neighbour)
-                } else if faces[neighbour].isPresent {
-                    let (from, to) = (face.corners[edge], face.corners[(edge + 1) % 3])
-                    horizon.append(HorizonEdge(from: from, to: to, beyond: neighbour))
+        mutating func build() {
+            var next = 0
+            while next < faces.count {
+                while faces[next].isPresent,
+                    let farthest = faces[next].outside.max(by: {
+                        height(of: $0, over: next) < height(of: $1, over: next)
+                    })
+                {
+                    add(farthest, seenFrom: next)
+                }
+                next += 1
+            }
+        }
+
+        private mutating func add(_ point: Int, seenFrom first: Int) {
+            // Faces that the point sees, and the horizon around them.
+            var visible = [first]
+            faces[first].isPresent = false
+            var horizon: [HorizonEdge] = []
+            var place = 0
+            while place < visible.count {
+                let face = faces[visible[place]]
+                for edge in 0..<3 {
+                    let neighbour = face.neighbours[edge]
+                    if faces[neighbour].isPresent, height(of: point, over: neighbour) > 0 {
+                        faces[neighbour].isPresent = false
+                        visible.append(neighbour)
+                    } else if faces[neighbour].isPresent {
+                        let (from, to) = (face.corners[edge], face.corners[(edge + 1) % 3])
+                        horizon.append(HorizonEdge(from: from, to: to, beyond: neighbour))
+                    }
+                }
+                place += 1
+            }
+            connect(horizon, to: point)
+            let added = faces.count - horizon.count..<faces.count
+            for face in visible {
+                for other in faces[face].outside where other != point { assign(other, to: added) }
+                faces[face].outside = []
+            }
+        }
+
+        /// Makes a face for every edge of the horizon.
+        private mutating func connect(_ horizon: [HorizonEdge], to point: Int) {
+            let first = faces.count
+            var byStart: [Int: Int] = [:]
+            for (number, edge) in horizon.enumerated() {
+                var new = face(SIMD3(edge.from, edge.to, point))
+                new.neighbours[0] = edge.beyond
+                faces.append(new)
+                byStart[edge.from] = first + number
+                let corners = faces[edge.beyond].corners
+                for place in 0..<3 where corners[place] == edge.to && corners[(place + 1) % 3] == edge.from {
+                    faces[edge.beyond].neighbours[place] = first + number
                 }
             }
-            place += 1
-        }
-        connect(horizon, to: point)
-        let added = faces.count - horizon.count..<faces.count
-        for face in visible {
-            for other in faces[face].outside where other != point { assign(other, to: added) }
-            faces[face].outside = []
-        }
-    }
-
-    /// Makes a face for every edge of the horizon.
-    private mutating func connect(_ horizon: [HorizonEdge], to point: Int) {
-        let first = faces.count
-        var byStart: [Int: Int] = [:]
-        for (number, edge) in horizon.enumerated() {
-            var new = face(SIMD3(edge.from, edge.to, point))
-            new.neighbours[0] = edge.beyond
-            faces.append(new)
-            byStart[edge.from] = first + number
-            let corners = faces[edge.beyond].corners
-            for place in 0..<3 where corners[place] == edge.to && corners[(place + 1) % 3] == edge.from {
-                faces[edge.beyond].neighbours[place] = first + number
+            for (number, edge) in horizon.enumerated() {
+                guard let following = byStart[edge.to] else { continue }
+                faces[first + number].neighbours[1] = following
+                faces[following].neighbours[2] = first + number
             }
         }
-        for (number, edge) in horizon.enumerated() {
-            guard let following = byStart[edge.to] else { continue }
-            faces[first + number].neighbours[1] = following
-            faces[following].neighbours[2] = first + number
+
+        private static func scalar(_ a: SIMD3<Int>, _ b: SIMD3<Int>) -> Int { a.x * b.x + a.y * b.y + a.z * b.z }
+
+        private static func square(_ a: SIMD3<Int>) -> Double {
+            let values = SIMD3<Double>(a)
+            return (values * values).sum()
         }
-    }
 
-    private static func scalar(_ a: SIMD3<Int>, _ b: SIMD3<Int>) -> Int { a.x * b.x + a.y * b.y + a.z * b.z }
-
-    private static func square(_ a: SIMD3<Int>) -> Double {
-        let values = SIMD3<Double>(a)
-        return (values * values).sum()
-    }
-
-    private static func product(_ a: SIMD3<Int>, _ b: SIMD3<Int>) -> SIMD3<Int> {
-        SIMD3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+        private static func product(_ a: SIMD3<Int>, _ b: SIMD3<Int>) -> SIMD3<Int> {
+            SIMD3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+        }
     }
 }

@@ -52,6 +52,8 @@ struct PrincipalAxes: Sendable {
         var a = [
             [diagonal.x, others.z, others.y], [others.z, diagonal.y, others.x], [others.y, others.x, diagonal.z],
         ]
+        // Rotations converge quadratically, so a few sweeps suffice; the others change nothing. A formula for the roots of the
+        // characteristic polynomial would lose digits where two variances are almost equal.
         for _ in 0..<32 {
             for (p, q) in [(0, 1), (0, 2), (1, 2)] where a[p][q] != 0 {
                 let theta = (a[q][q] - a[p][p]) / (2 * a[p][q])

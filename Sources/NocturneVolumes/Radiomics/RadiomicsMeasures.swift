@@ -115,10 +115,10 @@ struct RadiomicsMeasurement {
         _ scope: ComputeScope
     ) throws(CancelledError) -> RadiomicsReport.Region {
         let region: RadiomicsRegion
-        do throws(RadiomicsRegionError) {
+        do throws(FeatureAbsence) {
             region = try extractor.region(of: label.value)
         } catch {
-            let values = Radiomics.absentValues(settings, error.absence)
+            let values = Radiomics.absentValues(settings, error)
             return RadiomicsReport.Region(label, region: nil, values: values, named: named)
         }
         let values = try Radiomics.values(of: region, settings: settings, scope: scope)
