@@ -22,8 +22,8 @@ struct InstanceReading {
         var instances: [DetectedInstance]
         /// Those that exceed the maximum per photo.
         var dropped = 0
-        var slivers = SliverCounts()
-        var refusal: OutlineRefusal?
+        var slivers = InstanceLabels.Slivers()
+        var refusal: InstanceLabels.Refusal?
 
         /// What a user should know about instances that were found and are not in the result.
         var notes: [Note] {

@@ -2,39 +2,21 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Finds background that is enclosed by one label, and assigns that label to it.
-///
-/// One search over the background inside the common bounding box of the labels serves all of them: background that
-/// reaches the box's border has a neighbour outside every label, so it is not a cavity of any label. Two cavities never
-/// touch through a face, so filling one does not change another.
-enum CavityFilling {
-    typealias Sum = (cavities: Int, voxels: Int)
-
-    /// What surrounds a background component.
-    private enum EnclosingRegion: Equatable {
-        case unseen
-        case one(UInt16)
-        /// Different labels, or the border of the box.
-        case open
-
-        mutating func add(_ value: UInt16) {
-            switch self {
-            case .unseen: self = .one(value)
-            case .one(let seen) where seen != value: self = .open
-            default: break
-            }
-        }
-    }
-
+extension LabelCleaner {
+    /// Finds background that is enclosed by one label, and assigns that label to it.
+    ///
+    /// One search over the background inside the common bounding box of the labels serves all of them: background that
+    /// reaches the box's border has a neighbour outside every label, so it is not a cavity of any label. Two cavities never
+    /// touch through a face, so filling one does not change another.
     /// - Parameter isPlane: whether the map is a picture of one slice, which is not open above and below.
-    static func fill(
+    static func fillCavities(
         _ values: Set<UInt16>,
         in box: VoxelBox,
         of labels: inout VoxelBuffer<UInt16>,
         shape: VolumeShape,
         isPlane: Bool,
         scope: ComputeScope
-    ) throws(CancelledError) -> [UInt16: Sum] {
+    ) throws(CancelledError) -> [UInt16: (cavities: Int, voxels: Int)] {
         let background = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
             try ConnectedComponents(voxels, shape, box, .value(0), .faces, scope)
         }
@@ -64,7 +46,7 @@ enum CavityFilling {
         }
         try scope.check()
 
-        var filled: [UInt16: Sum] = [:]
+        var filled: [UInt16: (cavities: Int, voxels: Int)] = [:]
         for (component, enclosing) in zip(background.components, around) {
             guard case .one(let value) = enclosing, values.contains(value) else { continue }
             filled[value, default: (0, 0)].cavities += 1
@@ -78,5 +60,21 @@ enum CavityFilling {
             }
         }
         return filled
+    }
+
+    /// What surrounds a background component.
+    private enum EnclosingRegion: Equatable {
+        case unseen
+        case one(UInt16)
+        /// Different labels, or the border of the box.
+        case open
+
+        mutating func add(_ value: UInt16) {
+            switch self {
+            case .unseen: self = .one(value)
+            case .one(let seen) where seen != value: self = .open
+            default: break
+            }
+        }
     }
 }

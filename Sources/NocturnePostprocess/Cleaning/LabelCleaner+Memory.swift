@@ -24,17 +24,7 @@ extension LabelCleaner {
         precondition(labels.count == shape.count, "voxels do not fill the shape")
         let rules = rules.ofComponents
         guard !rules.isEmpty else { return 0 }
-        let counts = try labels.withParallelReader { voxels throws(CancelledError) in
-            try LabelRuns.counts(
-                in: voxels,
-                shape: shape,
-                region: VoxelBox(all: shape),
-                selection: .labels(rules.labels),
-                scope: scope
-            )
-        }
-        let runs = counts.reduce(0) { $0 + Int($1) }
-        let rows = counts.count
+        let (runs, rows) = try LabelRuns.totals(in: labels, shape, .labels(rules.labels), scope)
         // Data of the components, and which of them are kept and which are examined.
         let found = ConnectedComponents.bytes(runs: runs, rows: rows) + 2 * runs
         var more = 0
@@ -45,7 +35,7 @@ extension LabelCleaner {
         if !rules.fillHoles.isEmpty {
             // A row has at most one background run more than label runs, named or not, including those that were
             // removed; the data about the neighbourhood of a run takes 4 bytes.
-            let all = try ConnectedComponents.everyRun(in: labels, shape, scope) + rows
+            let all = try LabelRuns.totals(in: labels, shape, .everyLabel, scope).runs + rows
             more = max(more, ConnectedComponents.bytes(runs: all, rows: rows) + 4 * all)
         }
         return found + more
@@ -54,8 +44,8 @@ extension LabelCleaner {
     /// Applies the rules like ``apply(_:to:geometry:scope:)``, with the same result, in less memory if necessary.
     ///
     /// When all rules about components together would need more than `bytes`, each is applied separately for each label or group.
-    /// That is slower by one read of the voxels for each, and needs the memory of the largest of them:
-    /// ``leastWorkingBytes(of:for:shape:scope:)``. The limit does not apply to ``PostprocessRules/morphology``, whose memory
+    /// That is slower by one read of the voxels for each, and needs the memory of the largest of them. The limit does not
+    /// apply to ``PostprocessRules/morphology``, whose memory
     /// ``morphologyBytes(of:shape:threads:)`` predicts.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised, and `AllocationError`; the labels may then be partly
     ///   cleaned.
@@ -99,21 +89,6 @@ extension LabelCleaner {
         return report.values.sorted { $0.value < $1.value }
     }
 
-    /// The peak memory in bytes of ``apply(_:to:geometry:within:scope:)`` when its limit is 0.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
-    public static func leastWorkingBytes(
-        of rules: PostprocessRules,
-        for labels: borrowing VoxelBuffer<UInt16>,
-        shape: VolumeShape,
-        scope: ComputeScope
-    ) throws(CancelledError) -> Int {
-        var most = 0
-        for step in singleSteps(of: rules.ofComponents) {
-            most = max(most, try workingBytes(of: step, for: labels, shape: shape, scope: scope))
-        }
-        return most
-    }
-
     /// The rules one by one, in the order in which they are applied.
     private static func singleSteps(of rules: PostprocessRules) -> [PostprocessRules] {
         let minimum = rules.minimumVolumeMm3.sorted { $0.key < $1.key }.map {
@@ -128,24 +103,5 @@ extension LabelCleaner {
             return step
         }
         return minimum + largest + holes
-    }
-}
-
-extension ConnectedComponents {
-    /// The total number of runs of all labels.
-    fileprivate static func everyRun(
-        in labels: borrowing VoxelBuffer<UInt16>,
-        _ shape: VolumeShape,
-        _ scope: ComputeScope
-    ) throws(CancelledError) -> Int {
-        try labels.withParallelReader { voxels throws(CancelledError) in
-            try LabelRuns.counts(
-                in: voxels,
-                shape: shape,
-                region: VoxelBox(all: shape),
-                selection: .everyLabel,
-                scope: scope
-            ).reduce(0) { $0 + Int($1) }
-        }
     }
 }

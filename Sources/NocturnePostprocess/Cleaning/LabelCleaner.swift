@@ -103,7 +103,7 @@ public enum LabelCleaner {
         // Last, on the cleaned map: a removed component may open a cavity, or leave one.
         let fillable = Set(rules.fillHoles).subtracting([0])
         if !fillable.isEmpty, let box = box(of: fillable, in: found, kept: kept) {
-            let filled = try CavityFilling.fill(
+            let filled = try fillCavities(
                 fillable,
                 in: box,
                 of: &labels,
@@ -145,7 +145,7 @@ public enum LabelCleaner {
         let isMember = found.components.indices.map { kept[$0] && group.contains(found.components[$0].value) }
         try scope.check()
         if group.count > 1 {
-            try JointMask(of: found, where: isMember).keepLargest(&kept, connectivity: connectivity, scope: scope)
+            try found.keepLargest(of: isMember, &kept, connectivity: connectivity, scope: scope)
         } else {
             // With only one label, its components are those of the mask.
             var largest = 0

@@ -23,13 +23,12 @@ struct BoundaryDistances {
 
     /// nil when there are too many boundary voxels.
     func between(_ a: LabelVolume, _ b: LabelVolume, scope: ComputeScope) throws -> SurfaceDistances? {
-        let (first, second) = (mask(a), mask(b))
-        let counts = try [first, second].map { try $0.boundaryCounts(scope) }
+        let counts = try [a, b].map { try boundaryCounts(of: $0, scope) }
         guard counts.reduce(0, { $0 + $1.reduce(0, +) }) <= limit else { return nil }
         var field = try VoxelBuffer<UInt32>(count: box.shape.count)
-        let forth = try distances(from: first, counts[0], to: second, &field, scope)
-        let back = try distances(from: second, counts[1], to: first, &field, scope)
-        let sum = sum(of: forth) + sum(of: back)
+        let forth = try distances(from: a, counts[0], to: b, &field, scope)
+        let back = try distances(from: b, counts[1], to: a, &field, scope)
+        let sum = forth.reduce(0, +) + back.reduce(0, +)
         try scope.check()
         return SurfaceDistances(
             mean: sum / Double(forth.count + back.count),
@@ -39,9 +38,30 @@ struct BoundaryDistances {
         )
     }
 
-    private func mask(_ labels: LabelVolume) -> BoundaryMask { BoundaryMask(labels: labels, value: value, box: box) }
+    /// Whether a voxel (relative to the box's corner) has the label and one of its six neighbours does not.
+    private func isBoundary(_ i: Int, _ j: Int, _ k: Int, in labels: LabelVolume) -> Bool {
+        labels.voxels.withUnsafeBufferPointer { voxels in
+            let shape = labels.geometry.shape
+            let (x, y, z) = (box.lower.x + i, box.lower.y + j, box.lower.z + k)
+            let place = voxels.baseAddress! + shape.offset(x, y, z)
+            guard place[0] == value else { return false }
+            if x == 0 || y == 0 || z == 0 || x == shape.x - 1 || y == shape.y - 1 || z == shape.z - 1 { return true }
+            return place[-1] != value || place[1] != value || place[-shape.x] != value || place[shape.x] != value
+                || place[-shape.sliceCount] != value || place[shape.sliceCount] != value
+        }
+    }
 
-    private func sum(of values: [Double]) -> Double { values.reduce(0, +) }
+    /// The number of boundary voxels in every plane across j.
+    private func boundaryCounts(of labels: LabelVolume, _ scope: ComputeScope) throws(CancelledError) -> [Int] {
+        let size = box.shape
+        return try scope.map(size.y) { j in
+            var count = 0
+            for k in 0..<size.z {
+                for i in 0..<size.x where isBoundary(i, j, k, in: labels) { count += 1 }
+            }
+            return count
+        }
+    }
 
     /// How many of the sorted distances are within the tolerance. Distances are sums of rounded products: a millionth of a
     /// millimetre more is the same.
@@ -60,9 +80,9 @@ struct BoundaryDistances {
 
     /// Distances from every boundary voxel of `from` to the nearest one of `to`, sorted.
     private func distances(
-        from: BoundaryMask,
+        from: LabelVolume,
         _ counts: [Int],
-        to: BoundaryMask,
+        to: LabelVolume,
         _ field: inout VoxelBuffer<UInt32>,
         _ scope: ComputeScope
     ) throws -> [Double] {
@@ -78,9 +98,7 @@ struct BoundaryDistances {
                 for j in 0..<size.y { nearestInRow(to, j, k, slice + j * size.x) }
                 nearestInSlice(slice)
             }
-            try result.withUnsafeMutableBufferPointer { result in
-                guard let base = result.baseAddress else { return }
-                let target = ParallelBuffer(base)
+            try result.withParallelBuffer { target in
                 try scope.forEach(size.y) { j in
                     guard places[j + 1] > places[j] else { return }
                     takePlane(j, from, nearest.base, target.base + places[j])
@@ -92,11 +110,11 @@ struct BoundaryDistances {
     }
 
     /// The column of the nearest boundary voxel of the row.
-    private func nearestInRow(_ mask: BoundaryMask, _ j: Int, _ k: Int, _ row: UnsafeMutablePointer<UInt32>) {
+    private func nearestInRow(_ labels: LabelVolume, _ j: Int, _ k: Int, _ row: UnsafeMutablePointer<UInt32>) {
         let width = box.shape.x
         var last = -1
         for i in 0..<width {
-            if mask.isBoundary(i, j, k) { last = i }
+            if isBoundary(i, j, k, in: labels) { last = i }
             row[i] = last < 0 ? Self.none : UInt32(last)
         }
         var next = -1
@@ -130,7 +148,7 @@ struct BoundaryDistances {
     /// The distances of a plane's boundary voxels, by columns along k.
     private func takePlane(
         _ j: Int,
-        _ from: BoundaryMask,
+        _ from: LabelVolume,
         _ field: UnsafePointer<UInt32>,
         _ target: UnsafeMutablePointer<Double>
     ) {
@@ -147,7 +165,7 @@ struct BoundaryDistances {
         }
         var envelope = LowerEnvelope(count: size.z, spacing: spacing.z)
         for i in 0..<size.x {
-            let wanted = (0..<size.z).filter { from.isBoundary(i, j, $0) }
+            let wanted = (0..<size.z).filter { isBoundary(i, j, $0, in: from) }
             guard !wanted.isEmpty else { continue }
             envelope.clear()
             for k in 0..<size.z where squares[i * size.z + k] < .infinity {
@@ -206,6 +224,7 @@ struct LowerEnvelope {
             body(place, vertices[lowest])
         }
     }
+
     /// Calls `body` with each position from 0, in ascending order, and the lowest height there.
     func forEachHeight(count: Int, _ body: (Int, Double) -> Void) {
         var lowest = 0

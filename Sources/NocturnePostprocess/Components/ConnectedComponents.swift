@@ -42,21 +42,6 @@ public struct ConnectedComponents: Sendable {
         }
     }
 
-    /// The same for voxels that are still being modified: `shape.count` labels, i fastest.
-    public init(
-        of labels: borrowing VoxelBuffer<UInt16>,
-        shape: VolumeShape,
-        only value: UInt16? = nil,
-        connectivity: Connectivity,
-        scope: ComputeScope
-    ) throws(CancelledError) {
-        precondition(labels.count == shape.count, "voxels do not fill the shape")
-        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
-        self = try labels.withUnsafeBufferPointer { voxels throws(CancelledError) in
-            try Self(voxels, shape, VoxelBox(all: shape), selection, connectivity, scope)
-        }
-    }
-
     /// Searches only a region; components that touch its border may continue outside.
     init(
         _ voxels: UnsafeBufferPointer<UInt16>,
@@ -73,7 +58,7 @@ public struct ConnectedComponents: Sendable {
             selection: selection,
             scope: scope
         )
-        let (ofRun, count) = try RunUnion.components(of: runs, connectivity: connectivity, scope: scope)
+        let (ofRun, count) = try runs.components(connectivity, scope)
 
         // In storage order, so that a component is met first at its first voxel, which gives it its number.
         var components: [Component] = []
@@ -106,24 +91,6 @@ public struct ConnectedComponents: Sendable {
     /// A run needs 12 bytes and 4 for its component, a row 12 at first, and there are no more components than runs.
     static func bytes(runs: Int, rows: Int) -> Int { runs * (16 + MemoryLayout<Component>.stride) + rows * 12 }
 
-    /// The peak memory in bytes for finding the components of all labels, from a fast read of every voxel.
-    ///
-    /// Extra memory: 4 bytes per row.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised.
-    public static func workingBytes(of labels: LabelVolume, scope: ComputeScope) throws(CancelledError) -> Int {
-        let shape = labels.geometry.shape
-        let counts = try labels.voxels.withParallelReader { voxels throws(CancelledError) in
-            try LabelRuns.counts(
-                in: voxels,
-                shape: shape,
-                region: VoxelBox(all: shape),
-                selection: .everyLabel,
-                scope: scope
-            )
-        }
-        return bytes(runs: counts.reduce(0) { $0 + Int($1) }, rows: counts.count)
-    }
-
     /// The components as a volume: 0 for voxels without a component, else the component's number plus 1.
     ///
     /// Memory: 4 bytes per voxel.
@@ -141,7 +108,7 @@ public struct ConnectedComponents: Sendable {
     }
 
     /// Calls `body` with the component, the storage offsets, the run and the row of every run, in storage order.
-    func forEachRun(_ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRun, _ row: Int) -> Void) {
+    func forEachRun(_ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRuns.Run, _ row: Int) -> Void) {
         forEachRun(inRows: 0..<runs.rowCount, body)
     }
 
@@ -149,7 +116,7 @@ public struct ConnectedComponents: Sendable {
     @inline(__always)
     func forEachRun(
         inRows rows: Range<Int>,
-        _ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRun, _ row: Int) -> Void
+        _ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRuns.Run, _ row: Int) -> Void
     ) {
         for row in rows {
             let own = Int(runs.rowStart[row])..<Int(runs.rowStart[row + 1])

@@ -2,19 +2,19 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Consecutive voxels of one value in a row: columns `begin..<end`.
-struct LabelRun: Sendable {
-    var begin: UInt32
-    var end: UInt32
-    var value: UInt16
-}
-
 /// The voxels of a region as runs along i, row after row: the input of the component search.
 ///
 /// 12 bytes per run and 4 bytes per row (j, k) of the region. Runs are counted first, so that memory is allocated once
 /// and each part of the volume can be written by another thread. Within a row, and from row to row, runs are in storage
 /// order.
 struct LabelRuns: Sendable {
+    /// Consecutive voxels of one value in a row: columns `begin..<end`.
+    struct Run: Sendable {
+        var begin: UInt32
+        var end: UInt32
+        var value: UInt16
+    }
+
     /// The voxels that form runs.
     enum Selection: Sendable {
         /// Every voxel that is not 0; a run ends where the value changes.
@@ -33,12 +33,12 @@ struct LabelRuns: Sendable {
 
     let shape: VolumeShape
     let region: VoxelBox
-    let runs: [LabelRun]
+    let runs: [Run]
     /// The first run of each row of the region, and the number of runs at the end. Row (j, k) is `row(j, k)`.
     let rowStart: [UInt32]
 
     /// Uses runs that already exist.
-    init(shape: VolumeShape, region: VoxelBox, runs: [LabelRun], rowStart: [UInt32]) {
+    init(shape: VolumeShape, region: VoxelBox, runs: [Run], rowStart: [UInt32]) {
         self.shape = shape
         self.region = region
         self.runs = runs
@@ -67,11 +67,9 @@ struct LabelRuns: Sendable {
             starts[row + 1] = UInt32(total)
         }
 
-        var runs = [LabelRun](repeating: LabelRun(begin: 0, end: 0, value: 0), count: total)
+        var runs = [Run](repeating: Run(begin: 0, end: 0, value: 0), count: total)
         let rowStart = starts
-        try runs.withUnsafeMutableBufferPointer { runs throws(CancelledError) in
-            guard let base = runs.baseAddress else { return }
-            let target = ParallelBuffer(base)
+        try runs.withParallelBuffer { target throws(CancelledError) in
             try scope.forEachRange(of: rows, by: rowsAtOnce) { range in
                 for row in range where rowStart[row + 1] > rowStart[row] {
                     let line = voxels.base + Self.offset(ofRow: row, in: region, shape)
@@ -102,9 +100,7 @@ struct LabelRuns: Sendable {
     ) throws(CancelledError) -> [UInt32] {
         let size = region.shape
         var counts = [UInt32](repeating: 0, count: size.y * size.z)
-        try counts.withUnsafeMutableBufferPointer { counts throws(CancelledError) in
-            guard let base = counts.baseAddress else { return }
-            let target = ParallelBuffer(base)
+        try counts.withParallelBuffer { target throws(CancelledError) in
             try scope.forEachRange(of: size.y * size.z, by: rowsAtOnce(size)) { range in
                 for row in range {
                     let line = voxels.base + Self.offset(ofRow: row, in: region, shape)
@@ -113,6 +109,25 @@ struct LabelRuns: Sendable {
             }
         }
         return counts
+    }
+
+    /// The number of all runs in a label map, and of its rows.
+    static func totals(
+        in labels: borrowing VoxelBuffer<UInt16>,
+        _ shape: VolumeShape,
+        _ selection: Selection,
+        _ scope: ComputeScope
+    ) throws(CancelledError) -> (runs: Int, rows: Int) {
+        let counts = try labels.withParallelReader { voxels throws(CancelledError) in
+            try Self.counts(
+                in: voxels,
+                shape: shape,
+                region: VoxelBox(all: shape),
+                selection: selection,
+                scope: scope
+            )
+        }
+        return (counts.reduce(0) { $0 + Int($1) }, counts.count)
     }
 
     var rowCount: Int { rowStart.count - 1 }
@@ -126,7 +141,7 @@ struct LabelRuns: Sendable {
     func offset(ofRow row: Int) -> Int { Self.offset(ofRow: row, in: region, shape) }
 
     /// The storage offset of the first voxel of a run that lies in `row`.
-    func offset(of run: LabelRun, inRow row: Int) -> Int {
+    func offset(of run: Run, inRow row: Int) -> Int {
         Self.offset(ofRow: row, in: region, shape) - region.lower.x + Int(run.begin)
     }
 
@@ -171,7 +186,7 @@ struct LabelRuns: Sendable {
         _ count: Int,
         firstColumn: Int,
         _ selection: Selection,
-        to target: UnsafeMutablePointer<LabelRun>
+        to target: UnsafeMutablePointer<Run>
     ) {
         var next = target
         var i = 0
@@ -187,7 +202,7 @@ struct LabelRuns: Sendable {
             i += 1
             while i < count, line[i] == value { i += 1 }
             if selected {
-                next.pointee = LabelRun(
+                next.pointee = Run(
                     begin: UInt32(firstColumn + begin),
                     end: UInt32(firstColumn + i),
                     value: value

@@ -18,24 +18,22 @@ struct BoundaryWalk {
         self.entrance = entrance
     }
 
-    private enum Direction {
-        static let right = SIMD2(1, 0)
-        static let up = SIMD2(0, 1)
-        static let down = SIMD2(0, -1)
-    }
+    private static let right = SIMD2(1, 0)
+    private static let up = SIMD2(0, 1)
+    private static let down = SIMD2(0, -1)
 
     /// Advances by one pixel edge.
     /// - Returns: whether the path turned at the corner it reached.
-    private mutating func step(in bitmap: PixelBitmap) -> Bool {
+    private mutating func step(in bitmap: Bitmap) -> Bool {
         corner &+= direction
         let left = SIMD2(-direction.y, direction.x)
         if !contains(left, in: bitmap) {
             direction = left
             return true
         }
-        let right = SIMD2(direction.y, -direction.x)
-        if contains(right, in: bitmap) {
-            direction = right
+        let other = SIMD2(direction.y, -direction.x)
+        if contains(other, in: bitmap) {
+            direction = other
             return true
         }
         return false
@@ -44,7 +42,7 @@ struct BoundaryWalk {
     private var isBack: Bool { corner == start && direction == startDirection }
 
     /// Whether the pixel ahead on one side of the path is in the label.
-    private func contains(_ side: SIMD2<Int>, in bitmap: PixelBitmap) -> Bool {
+    private func contains(_ side: SIMD2<Int>, in bitmap: Bitmap) -> Bool {
         // The pixel between two unit steps from a corner.
         let i = corner.x + min(direction.x + side.x, 0)
         let j = corner.y + min(direction.y + side.y, 0)
@@ -52,7 +50,7 @@ struct BoundaryWalk {
     }
 
     /// The polygons of the 4-connected parts, with holes joined, and pixel corners as integers.
-    static func polygons(of bitmap: PixelBitmap) -> [[SIMD2<Int>]] {
+    static func polygons(of bitmap: Bitmap) -> [[SIMD2<Int>]] {
         var visited = [Bool](repeating: false, count: bitmap.placeCount)
         var parts: [SIMD2<Int>] = []
         // Keyed by the first pixel of a run, at whose left edge a hole is joined; a run has one hole at its end.
@@ -80,17 +78,17 @@ struct BoundaryWalk {
     ///   first.
     private static func survey(
         from corner: SIMD2<Int>,
-        _ bitmap: PixelBitmap,
+        _ bitmap: Bitmap,
         _ visited: inout [Bool]
     ) -> (doubledArea: Int, leftmost: SIMD2<Int>) {
-        var walk = BoundaryWalk(from: corner, along: Direction.right)
+        var walk = BoundaryWalk(from: corner, along: right)
         var doubledArea = 0
         var leftmost = SIMD2(Int.max, Int.max)
         repeat {
             let from = walk.corner
             let along = walk.direction
-            if along == Direction.right { visited[bitmap.place(from.x, from.y)] = true }
-            if along == Direction.up, (from.x, from.y) < (leftmost.x, leftmost.y) { leftmost = from }
+            if along == right { visited[bitmap.place(from.x, from.y)] = true }
+            if along == up, (from.x, from.y) < (leftmost.x, leftmost.y) { leftmost = from }
             _ = walk.step(in: bitmap)
             doubledArea += from.x * walk.corner.y - walk.corner.x * from.y
         } while !walk.isBack
@@ -100,15 +98,15 @@ struct BoundaryWalk {
     /// The outline from `corner`, with each hole entered where it is joined and left at the same point.
     private static func polygon(
         from corner: SIMD2<Int>,
-        _ bitmap: PixelBitmap,
+        _ bitmap: Bitmap,
         _ holes: [Int: SIMD2<Int>]
     ) -> [SIMD2<Int>] {
         var points: [SIMD2<Int>] = [corner]
         // Holes can be joined to other holes: the depth is limited by the number of pixels in a row.
-        var walks = [BoundaryWalk(from: corner, along: Direction.right)]
+        var walks = [BoundaryWalk(from: corner, along: right)]
         while !walks.isEmpty {
             let last = walks.count - 1
-            let isDownward = walks[last].direction == Direction.down
+            let isDownward = walks[last].direction == down
             let turned = walks[last].step(in: bitmap)
             let here = walks[last].corner
             if walks[last].isBack {
@@ -118,11 +116,35 @@ struct BoundaryWalk {
                 walks.removeLast()
             } else if isDownward, let hole = holes[bitmap.place(here.x, here.y)] {
                 points += [here, hole]
-                walks.append(BoundaryWalk(from: hole, along: Direction.up, entrance: here))
+                walks.append(BoundaryWalk(from: hole, along: up, entrance: here))
             } else if turned {
                 points.append(here)
             }
         }
         return points
+    }
+}
+
+extension BoundaryWalk {
+    /// The pixels of one label in its box, with an empty margin.
+    struct Bitmap {
+        let width: Int
+        let height: Int
+        private var pixels: [Bool]
+
+        init(width: Int, height: Int) {
+            self.width = width
+            self.height = height
+            pixels = [Bool](repeating: false, count: (width + 2) * (height + 2))
+        }
+
+        /// The index of pixel (i, j), both from -1 to the size.
+        func place(_ i: Int, _ j: Int) -> Int { (j + 1) * (width + 2) + i + 1 }
+
+        mutating func set(_ i: Int, _ j: Int) { pixels[place(i, j)] = true }
+
+        func contains(_ i: Int, _ j: Int) -> Bool { pixels[place(i, j)] }
+
+        var placeCount: Int { pixels.count }
     }
 }

@@ -72,24 +72,12 @@ public enum ContourRasterizer {
         guard let inverse = geometry.affine.inverse else { return summary }
         let slices = try sorted(contours, inverse, geometry.shape, tolerance, &summary, scope)
         let order = slices.keys.sorted()
-        var counts = [SIMD2<Int>](repeating: .zero, count: order.count)
         let shape = geometry.shape
-        try counts.withUnsafeMutableBufferPointer { (counts) throws(CancelledError) in
-            guard let base = counts.baseAddress else { return }
-            let counted = ParallelBuffer(base)
-            try voxels.withParallelBuffer { target throws(CancelledError) in
-                try scope.forEach(order.count) { index in
-                    let k = order[index]
-                    let slice = target.base + k * shape.sliceCount
-                    counted[index] = draw(
-                        slices[k] ?? [],
-                        value,
-                        slice,
-                        width: shape.x,
-                        height: shape.y,
-                        scope.flag
-                    )
-                }
+        let counts = try voxels.withParallelBuffer { target throws(CancelledError) in
+            try scope.map(order.count) { index in
+                let k = order[index]
+                let slice = target.base + k * shape.sliceCount
+                return draw(slices[k] ?? [], value, slice, width: shape.x, height: shape.y, scope.flag)
             }
         }
         for count in counts {

@@ -37,13 +37,10 @@ public enum ContourTracer {
         var table = [Int32](repeating: -1, count: 65536)
         for (index, value) in values.enumerated() where value != 0 { table[Int(value)] = Int32(index) }
         let places = table
-        var slices = [[(label: Int, points: [SIMD2<Double>])]](repeating: [], count: shape.z)
-        try slices.withParallelBuffer { target throws(CancelledError) in
-            try labels.voxels.withParallelReader { reader throws(CancelledError) in
-                try scope.forEach(shape.z) { k in
-                    let slice = reader.base + k * shape.sliceCount
-                    target[k] = trace(slice, width: shape.x, height: shape.y, places: places, values: values)
-                }
+        let slices = try labels.voxels.withParallelReader { reader throws(CancelledError) in
+            try scope.map(shape.z) { k in
+                let slice = reader.base + k * shape.sliceCount
+                return trace(slice, width: shape.x, height: shape.y, places: places, values: values)
             }
         }
         var contours = [[SliceContour]](repeating: [], count: values.count)
@@ -78,7 +75,7 @@ public enum ContourTracer {
         for label in boxes.keys.sorted() {
             guard let box = boxes[label] else { continue }
             let value = values[label]
-            var bitmap = PixelBitmap(width: box.right - box.left, height: box.bottom - box.top)
+            var bitmap = BoundaryWalk.Bitmap(width: box.right - box.left, height: box.bottom - box.top)
             for j in box.top..<box.bottom {
                 for i in box.left..<box.right where slice[j * width + i] == value {
                     bitmap.set(i - box.left, j - box.top)
@@ -91,26 +88,4 @@ public enum ContourTracer {
         }
         return found
     }
-}
-
-/// The pixels of one label in its box, with an empty margin.
-struct PixelBitmap {
-    let width: Int
-    let height: Int
-    private var pixels: [Bool]
-
-    init(width: Int, height: Int) {
-        self.width = width
-        self.height = height
-        pixels = [Bool](repeating: false, count: (width + 2) * (height + 2))
-    }
-
-    /// The index of pixel (i, j), both from -1 to the size.
-    func place(_ i: Int, _ j: Int) -> Int { (j + 1) * (width + 2) + i + 1 }
-
-    mutating func set(_ i: Int, _ j: Int) { pixels[place(i, j)] = true }
-
-    func contains(_ i: Int, _ j: Int) -> Bool { pixels[place(i, j)] }
-
-    var placeCount: Int { pixels.count }
 }

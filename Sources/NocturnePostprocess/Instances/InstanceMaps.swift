@@ -82,9 +82,9 @@ public struct InstanceLabels: Sendable {
     /// The number of instances found beyond the requested maximum; the smallest ones were dropped.
     public var dropped = 0
     /// Instances that were too small compared with the others, by ``SplittingRules/minimumAreaShareOfMedian``.
-    public var slivers = SliverCounts()
+    public var slivers = Slivers()
     /// Instances that were not kept, by ``SplittingRules/minimumClearShare``.
-    public var refusal: OutlineRefusal?
+    public var refusal: Refusal?
 
     /// The number of instances.
     public var count: Int { confidences.count }
@@ -105,35 +105,35 @@ public struct InstanceLabels: Sendable {
 
 extension InstanceLabels {
     /// Without instances.
-    static func none(width: Int, height: Int, _ refusal: OutlineRefusal? = nil) -> InstanceLabels {
+    static func none(width: Int, height: Int, _ refusal: Refusal? = nil) -> InstanceLabels {
         let labels = [UInt16](repeating: 0, count: width * height)
         var none = InstanceLabels(width: width, height: height, labels: labels, confidences: [])
         none.refusal = refusal
         return none
     }
-}
 
-/// Why none of a picture's instances is kept: too few of them have clear outlines, as those of the objects that the network knows.
-public struct OutlineRefusal: Hashable, Sendable {
-    /// How many instances there were.
-    public let count: Int
-    /// The share of their area that is in instances with clear outlines, below ``SplittingRules/minimumClearShare``.
-    public let clearShare: Float
-    /// What was demanded.
-    public let leastShare: Float
-}
+    /// Why none of a picture's instances is kept: too few of them have clear outlines, as those of the objects that the network knows.
+    public struct Refusal: Hashable, Sendable {
+        /// How many instances there were.
+        public let count: Int
+        /// The share of their area that is in instances with clear outlines, below ``SplittingRules/minimumClearShare``.
+        public let clearShare: Float
+        /// What was demanded.
+        public let leastShare: Float
+    }
 
-/// The instances of a picture that were too small compared with the others.
-public struct SliverCounts: Hashable, Sendable {
-    /// Those that became part of a neighbour.
-    public var merged: Int
-    /// Those without a neighbour, which became background.
-    public var dropped: Int
+    /// The instances of a picture that were too small compared with the others.
+    public struct Slivers: Hashable, Sendable {
+        /// Those that became part of a neighbour.
+        public var merged: Int
+        /// Those without a neighbour, which became background.
+        public var dropped: Int
 
-    /// By default none.
-    public init(merged: Int = 0, dropped: Int = 0) {
-        self.merged = merged
-        self.dropped = dropped
+        /// By default none.
+        public init(merged: Int = 0, dropped: Int = 0) {
+            self.merged = merged
+            self.dropped = dropped
+        }
     }
 }
 

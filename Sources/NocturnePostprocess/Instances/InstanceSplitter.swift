@@ -44,7 +44,7 @@ public struct InstanceSplitter: Sendable {
             let share = try ClearOutlines.share(tidy.labels, count: tidy.count, maps, flag: flag)
             let least = rules.minimumClearShare
             if share < least {
-                let refusal = OutlineRefusal(count: tidy.count, clearShare: share, leastShare: least)
+                let refusal = InstanceLabels.Refusal(count: tidy.count, clearShare: share, leastShare: least)
                 return .none(width: maps.width, height: maps.height, refusal)
             }
         }
@@ -55,7 +55,7 @@ public struct InstanceSplitter: Sendable {
             confidences: confidences(tidy.labels, count: tidy.count, maps.foreground)
         )
         found.dropped = dropped
-        found.slivers = SliverCounts(merged: tidy.merged, dropped: tidy.dropped)
+        found.slivers = InstanceLabels.Slivers(merged: tidy.merged, dropped: tidy.dropped)
         return found
     }
 

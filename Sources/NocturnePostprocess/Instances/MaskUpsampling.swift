@@ -1,7 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
-import Synchronization
 
 /// Upsamples masks from a small grid to the picture's own grid, with smooth edges between the small grid's pixels.
 public enum MaskUpsampling {
@@ -21,17 +20,11 @@ public enum MaskUpsampling {
         guard labels.count > 0 else { return [] }
         let across = AxisSamples(from: labels.width, to: width)
         let down = AxisSamples(from: labels.height, to: height)
-        let strip = 64
-        let strips = (width + strip - 1) / strip
-        let found = StripResults<[[Range<Int>]]>(count: strips)
-        try scope.forEach(strips) { index in
+        let parts = try scope.mapRanges(of: width, by: 64) { strip in
             var runs = [[Range<Int>]](repeating: [], count: labels.count + 1)
-            for x in index * strip..<min(width, (index + 1) * strip) {
-                column(x, across, down, labels, height: height, into: &runs)
-            }
-            found.set(index, runs)
+            for x in strip { column(x, across, down, labels, height: height, into: &runs) }
+            return runs
         }
-        let parts = found.values
         return (1...labels.count).map { label in
             RunLengthMask(width: width, height: height, runs: parts.flatMap { $0[label] })
         }
@@ -136,44 +129,37 @@ public enum MaskUpsampling {
     }
 }
 
-/// The positions of the pixels of one line between those of another: pixel centres are aligned, the ends are repeated.
-struct AxisSamples {
-    private(set) var first: [Int] = []
-    private(set) var second: [Int] = []
-    private(set) var weight: [Float] = []
-    /// Consecutive pixels that lie between the same two source pixels.
-    private(set) var bands: [Range<Int>] = []
+extension MaskUpsampling {
+    /// The positions of the pixels of one line between those of another: pixel centres are aligned, the ends are repeated.
+    fileprivate struct AxisSamples {
+        private(set) var first: [Int] = []
+        private(set) var second: [Int] = []
+        private(set) var weight: [Float] = []
+        /// Consecutive pixels that lie between the same two source pixels.
+        private(set) var bands: [Range<Int>] = []
 
-    init(from source: Int, to target: Int) {
-        var start = 0
-        for place in 0..<target {
-            let sample = Self.sample(at: (Double(place) + 0.5) * Double(source) / Double(target) - 0.5, below: source)
-            if place > 0, sample.first != first[place - 1] || sample.second != second[place - 1] {
-                bands.append(start..<place)
-                start = place
+        init(from source: Int, to target: Int) {
+            var start = 0
+            for place in 0..<target {
+                let sample = Self.sample(
+                    at: (Double(place) + 0.5) * Double(source) / Double(target) - 0.5,
+                    below: source
+                )
+                if place > 0, sample.first != first[place - 1] || sample.second != second[place - 1] {
+                    bands.append(start..<place)
+                    start = place
+                }
+                first.append(sample.first)
+                second.append(sample.second)
+                weight.append(sample.weight)
             }
-            first.append(sample.first)
-            second.append(sample.second)
-            weight.append(sample.weight)
+            if target > start { bands.append(start..<target) }
         }
-        if target > start { bands.append(start..<target) }
+
+        static func sample(at place: Double, below count: Int) -> (first: Int, second: Int, weight: Float) {
+            let held = min(max(place, 0), Double(count - 1))
+            let first = Int(held)
+            return (first, min(first + 1, count - 1), Float(held - Double(first)))
+        }
     }
-
-    static func sample(at place: Double, below count: Int) -> (first: Int, second: Int, weight: Float) {
-        let held = min(max(place, 0), Double(count - 1))
-        let first = Int(held)
-        return (first, min(first + 1, count - 1), Float(held - Double(first)))
-    }
-}
-
-/// The results of the strips of a parallel loop, read in the order of strips once the loop has ended.
-final class StripResults<Value: Sendable>: Sendable {
-    private let store: Mutex<[Value?]>
-
-    init(count: Int) { store = Mutex(Array(repeating: nil, count: count)) }
-
-    func set(_ index: Int, _ value: Value) { store.withLock { $0[index] = value } }
-
-    /// Of the strips that were completed.
-    var values: [Value] { store.withLock { $0.compactMap(\.self) } }
 }

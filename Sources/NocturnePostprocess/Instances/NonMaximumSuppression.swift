@@ -19,15 +19,9 @@ public enum NonMaximumSuppression {
         flag: CancellationFlag
     ) throws(CancelledError) -> [Int] {
         precondition(boxes.count == scores.count && boxes.count == classes.count, "one score and class a box")
-        var kept: [Int] = []
-        for index in ranked(scores) where kept.count < limit {
-            try flag.check()
-            let goes = kept.contains {
-                classes[$0] == classes[index] && boxes[$0].intersectionOverUnion(boxes[index]) > threshold
-            }
-            if !goes { kept.append(index) }
+        return try kept(scores, classes, limit: limit, flag) {
+            boxes[$0].intersectionOverUnion(boxes[$1]) > threshold
         }
-        return kept
     }
 
     /// The same with the masks themselves, which separates tilted neighbours whose boxes are nearly equal.
@@ -43,23 +37,31 @@ public enum NonMaximumSuppression {
         precondition(masks.count == scores.count && masks.count == classes.count, "one score and class a mask")
         let areas = masks.map(\.area)
         let boxes = masks.map(\.box)
-        var kept: [Int] = []
-        for index in ranked(scores) where kept.count < limit && areas[index] > 0 {
-            try flag.check()
-            let goes = kept.contains { other in
-                guard classes[other] == classes[index], let a = boxes[other], let b = boxes[index],
-                    a.x < b.x + b.width, b.x < a.x + a.width, a.y < b.y + b.height, b.y < a.y + a.height
-                else { return false }
-                let shared = masks[other].overlap(with: masks[index])
-                return Double(shared) > Double(threshold) * Double(areas[other] + areas[index] - shared)
-            }
-            if !goes { kept.append(index) }
+        return try kept(scores, classes, limit: limit, flag, isCandidate: { areas[$0] > 0 }) { other, index in
+            guard let a = boxes[other], let b = boxes[index],
+                a.x < b.x + b.width, b.x < a.x + a.width, a.y < b.y + b.height, b.y < a.y + a.height
+            else { return false }
+            let shared = masks[other].overlap(with: masks[index])
+            return Double(shared) > Double(threshold) * Double(areas[other] + areas[index] - shared)
         }
-        return kept
     }
 
-    private static func ranked(_ scores: [Float]) -> [Int] {
-        scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }
+    /// The candidates, highest score first, that are not the same object as an earlier one of their class.
+    private static func kept(
+        _ scores: [Float],
+        _ classes: [Int],
+        limit: Int,
+        _ flag: CancellationFlag,
+        isCandidate: (Int) -> Bool = { _ in true },
+        areSame: (Int, Int) -> Bool
+    ) throws(CancelledError) -> [Int] {
+        var kept: [Int] = []
+        let ranked = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }
+        for index in ranked where kept.count < limit && isCandidate(index) {
+            try flag.check()
+            if !kept.contains(where: { classes[$0] == classes[index] && areSame($0, index) }) { kept.append(index) }
+        }
+        return kept
     }
 }
 

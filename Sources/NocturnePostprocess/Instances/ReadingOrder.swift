@@ -15,21 +15,15 @@ public struct ReadingOrder: Sendable {
     /// (within three widths or heights), or when one lies on top of the other: so a row may be tilted, and a stack
     /// belongs to the books next to it. The time is quadratic in the number of boxes, which is at most some hundreds.
     public init(_ boxes: [PixelBox]) {
-        var parents = Array(boxes.indices)
-        func root(_ index: Int) -> Int {
-            var index = index
-            while parents[index] != index { index = parents[index] }
-            return index
-        }
+        var joined = DisjointSets(count: boxes.count)
         for first in boxes.indices {
             for second in boxes.indices.dropFirst(first + 1)
             where Self.shareRow(boxes[first], boxes[second]) || Self.areStacked(boxes[first], boxes[second]) {
-                let (a, b) = (root(first), root(second))
-                parents[max(a, b)] = min(a, b)
+                joined.join(first, second)
             }
         }
         var members: [Int: [Int]] = [:]
-        for index in boxes.indices { members[root(index), default: []].append(index) }
+        for index in boxes.indices { members[joined.root(of: index), default: []].append(index) }
         var rows = members.values.map { $0.sorted() }
         rows = Self.joined(rows, boxes)
         rows.sort { (Self.middle($0, boxes), $0[0]) < (Self.middle($1, boxes), $1[0]) }

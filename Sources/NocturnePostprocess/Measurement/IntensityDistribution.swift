@@ -16,10 +16,16 @@ struct IntensityDistribution {
 
     /// What is requested for a set, and what is known of it: the number of finite values, the smallest and the largest.
     struct Request {
-        var count: Int
-        var minimum: Double
-        var maximum: Double
-        var histogram: RegionOfInterest.HistogramRule
+        let count: Int
+        let minimum: Double
+        let maximum: Double
+        let histogram: RegionOfInterest.HistogramRule
+
+        init(_ tally: IntensityTally, _ histogram: RegionOfInterest.HistogramRule) {
+            count = tally.count
+            (minimum, maximum) = tally.count > 0 ? (tally.minimum, tally.maximum) : (0, 0)
+            self.histogram = histogram
+        }
     }
 
     struct Found {
@@ -88,7 +94,7 @@ struct IntensityDistribution {
                     let (low, high) = (searched[2 * place].prefix, searched[2 * place + 1].prefix)
                     for value in values where value.isFinite {
                         if isFirst { table.histograms[place].add(Double(value)) }
-                        let key = orderedKey(value)
+                        let key = value.orderedBits
                         let bin = Int(key >> drop & mask)
                         // A value counts in a search only if it agrees with the bits found so far.
                         let above = known == 32 ? 0 : key >> known
@@ -114,7 +120,9 @@ struct IntensityDistribution {
         }
         return requests.indices.map { place in
             guard requests[place].count > 0 else { return nil }
-            let (low, high) = (value(of: searches[2 * place].prefix), value(of: searches[2 * place + 1].prefix))
+            let (low, high) = (
+                Float(orderedBits: searches[2 * place].prefix), Float(orderedBits: searches[2 * place + 1].prefix)
+            )
             return Found(median: (Double(low) + Double(high)) / 2, histogram: histograms[place])
         }
     }
@@ -135,26 +143,12 @@ struct IntensityDistribution {
         let step = max(1, rowsInPart)
         let parts = (rows + step - 1) / step
         let lanes = max(1, min(scope.width, parts))
-        var tables = [Table](repeating: Table(), count: lanes)
-        try tables.withUnsafeMutableBufferPointer { tables throws(CancelledError) in
-            guard let base = tables.baseAddress else { return }
-            let target = ParallelBuffer(base)
-            try scope.forEach(lanes) { lane in
-                for part in stride(from: lane, to: parts, by: lanes) where !scope.flag.isCancelled {
-                    body(part * step..<min(rows, (part + 1) * step), &target[lane])
-                }
+        return try scope.map(lanes) { lane in
+            var table = Table()
+            for part in stride(from: lane, to: parts, by: lanes) where !scope.flag.isCancelled {
+                body(part * step..<min(rows, (part + 1) * step), &table)
             }
+            return table
         }
-        return tables
-    }
-
-    /// Integers in the order of the floats they are computed from.
-    private static func orderedKey(_ value: Float) -> UInt32 {
-        let bits = value.bitPattern
-        return bits & 0x8000_0000 == 0 ? bits | 0x8000_0000 : ~bits
-    }
-
-    private static func value(of key: UInt32) -> Float {
-        Float(bitPattern: key & 0x8000_0000 == 0 ? ~key : key & 0x7fff_ffff)
     }
 }

@@ -89,14 +89,7 @@ public enum LabelMeasurer {
         }
         let shape = labels.geometry.shape
         let columns = box.lower.x..<box.upper.x
-        let requests = tallies.map {
-            IntensityDistribution.Request(
-                count: $0.intensity.count,
-                minimum: $0.intensity.count > 0 ? $0.intensity.minimum : 0,
-                maximum: $0.intensity.count > 0 ? $0.intensity.maximum : 0,
-                histogram: histogram
-            )
-        }
+        let requests = tallies.map { IntensityDistribution.Request($0.intensity, histogram) }
         return try labels.voxels.withParallelReader { reader throws(CancelledError) in
             return try IntensityDistribution.find(
                 requests,
@@ -164,13 +157,8 @@ public enum LabelMeasurer {
         let shape = labels.geometry.shape
         let rows = shape.y * shape.z
         let rowsInPart = max(1, (1 << 20) / shape.x)
-        var parts = [[(place: Int, tally: LabelTally)]](repeating: [], count: (rows + rowsInPart - 1) / rowsInPart)
-        try parts.withParallelBuffer { target throws(CancelledError) in
-            try labels.voxels.withParallelReader { reader throws(CancelledError) in
-                try scope.forEachRange(of: rows, by: rowsInPart) { range in
-                    target[range.lowerBound / rowsInPart] = tallyRows(range, shape, reader, image, places, count)
-                }
-            }
+        let parts = try labels.voxels.withParallelReader { reader throws(CancelledError) in
+            try scope.mapRanges(of: rows, by: rowsInPart) { tallyRows($0, shape, reader, image, places, count) }
         }
         var total = [LabelTally](repeating: LabelTally(), count: count)
         for part in parts {

@@ -31,27 +31,24 @@ public struct LabelsOnGrid: Sendable {
         let (step, borderWidth) = (map.columnI, Self.borderWidth)
         let own = labels.geometry.shape
         let limits = SIMD3(Double(own.x), Double(own.y), Double(own.z))
-        var counts = [Int](repeating: 0, count: shape.z)
-        try labels.voxels.withParallelReader { source in
+        let counts = try labels.voxels.withParallelReader { source in
             try buffer.withParallelBuffer { target in
-                try counts.withParallelBuffer { counts in
-                    try scope.forEach(shape.z) { k in
-                        var inside = 0
-                        for j in 0..<shape.y {
-                            let row = target + shape.offset(0, j, k)
-                            let start = map(SIMD3(0, Double(j), Double(k))) + (0.5 + borderWidth)
-                            for i in 0..<shape.x {
-                                let voxel = (start + step * Double(i)).rounded(.down)
-                                // Not a number is nowhere.
-                                guard voxel.x >= 0, voxel.y >= 0, voxel.z >= 0, voxel.x < limits.x,
-                                    voxel.y < limits.y, voxel.z < limits.z
-                                else { continue }
-                                inside += 1
-                                row[i] = source[Int(voxel.x) + own.x * (Int(voxel.y) + own.y * Int(voxel.z))]
-                            }
+                try scope.map(shape.z) { k in
+                    var inside = 0
+                    for j in 0..<shape.y {
+                        let row = target + shape.offset(0, j, k)
+                        let start = map(SIMD3(0, Double(j), Double(k))) + (0.5 + borderWidth)
+                        for i in 0..<shape.x {
+                            let voxel = (start + step * Double(i)).rounded(.down)
+                            // Not a number is nowhere.
+                            guard voxel.x >= 0, voxel.y >= 0, voxel.z >= 0, voxel.x < limits.x,
+                                voxel.y < limits.y, voxel.z < limits.z
+                            else { continue }
+                            inside += 1
+                            row[i] = source[Int(voxel.x) + own.x * (Int(voxel.y) + own.y * Int(voxel.z))]
                         }
-                        counts[k] = inside
                     }
+                    return inside
                 }
             }
         }

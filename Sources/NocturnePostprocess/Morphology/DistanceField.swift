@@ -114,38 +114,40 @@ struct DistanceField: ~Copyable {
     }
 }
 
-/// The second axis of a plane, whose rows may lie anywhere in memory.
-private struct PlaneColumns {
-    let rows: Int
-    let width: Int
-    let rowStride: Int
-    let spacing: Double
-    let limit: Double
+extension DistanceField {
+    /// The second axis of a plane, whose rows may lie anywhere in memory.
+    fileprivate struct PlaneColumns {
+        let rows: Int
+        let width: Int
+        let rowStride: Int
+        let spacing: Double
+        let limit: Double
 
-    func measure(_ plane: UnsafeMutablePointer<Float>) {
-        var envelope = LowerEnvelope(count: rows, spacing: spacing)
-        // One column after the other.
-        var columns = [Float](repeating: .infinity, count: rows * width)
-        columns.withUnsafeMutableBufferPointer { columns in
-            guard let base = columns.baseAddress else { return }
-            for row in 0..<rows {
-                let source = plane + row * rowStride
-                for i in 0..<width { columns[i * rows + row] = source[i] }
-            }
-            for i in 0..<width { measure(base + i * rows, &envelope) }
-            for row in 0..<rows {
-                let target = plane + row * rowStride
-                for i in 0..<width { target[i] = columns[i * rows + row] }
+        func measure(_ plane: UnsafeMutablePointer<Float>) {
+            var envelope = LowerEnvelope(count: rows, spacing: spacing)
+            // One column after the other.
+            var columns = [Float](repeating: .infinity, count: rows * width)
+            columns.withUnsafeMutableBufferPointer { columns in
+                guard let base = columns.baseAddress else { return }
+                for row in 0..<rows {
+                    let source = plane + row * rowStride
+                    for i in 0..<width { columns[i * rows + row] = source[i] }
+                }
+                for i in 0..<width { measure(base + i * rows, &envelope) }
+                for row in 0..<rows {
+                    let target = plane + row * rowStride
+                    for i in 0..<width { target[i] = columns[i * rows + row] }
+                }
             }
         }
-    }
 
-    private func measure(_ column: UnsafeMutablePointer<Float>, _ envelope: inout LowerEnvelope) {
-        envelope.clear()
-        for row in 0..<rows where column[row].isFinite { envelope.add(row, height: Double(column[row])) }
-        guard !envelope.isEmpty else { return }
-        envelope.forEachHeight(count: rows) { row, height in
-            column[row] = height <= limit ? Float(height) : .infinity
+        private func measure(_ column: UnsafeMutablePointer<Float>, _ envelope: inout LowerEnvelope) {
+            envelope.clear()
+            for row in 0..<rows where column[row].isFinite { envelope.add(row, height: Double(column[row])) }
+            guard !envelope.isEmpty else { return }
+            envelope.forEachHeight(count: rows) { row, height in
+                column[row] = height <= limit ? Float(height) : .infinity
+            }
         }
     }
 }

@@ -82,61 +82,63 @@ struct SharesField: ~Copyable {
     }
 }
 
-/// The weights along one axis.
-private struct AxisWeights: Sendable {
-    let reach: Int
-    /// From `-reach` to `reach`.
-    let weights: [Float]
-    /// For each position in the box, one divided by the sum of the weights that lie in the volume.
-    let scales: [Float]
+extension SharesField {
+    /// The weights along one axis.
+    fileprivate struct AxisWeights: Sendable {
+        let reach: Int
+        /// From `-reach` to `reach`.
+        let weights: [Float]
+        /// For each position in the box, one divided by the sum of the weights that lie in the volume.
+        let scales: [Float]
 
-    init(reach: Int, deviation: Double, range: Range<Int>, count: Int) {
-        self.reach = reach
-        let exact = (-reach...reach).map { exp(-0.5 * (Double($0) / deviation) * (Double($0) / deviation)) }
-        weights = exact.map(Float.init)
-        var sums = [0.0]
-        for weight in exact { sums.append(sums[sums.count - 1] + weight) }
-        let last = sums.count - 1
-        scales = range.map { place in
-            let low = max(0, reach - place)
-            let high = min(last, count - place + reach)
-            return Float(1 / (sums[high] - sums[low]))
-        }
-    }
-
-    func filterRows(of slice: UnsafeMutablePointer<Float>, _ rows: Int, _ width: Int) {
-        guard reach > 0 else { return }
-        var padded = [Float](repeating: 0, count: width + 2 * reach)
-        padded.withUnsafeMutableBufferPointer { padded in
-            for row in 0..<rows {
-                let line = slice + row * width
-                for i in 0..<width { padded[reach + i] = line[i] }
-                for i in 0..<width { line[i] = 0 }
-                for (step, weight) in weights.enumerated() {
-                    for i in 0..<width { line[i] += weight * padded[step + i] }
-                }
-                for i in 0..<width { line[i] *= scales[i] }
+        init(reach: Int, deviation: Double, range: Range<Int>, count: Int) {
+            self.reach = reach
+            let exact = (-reach...reach).map { exp(-0.5 * (Double($0) / deviation) * (Double($0) / deviation)) }
+            weights = exact.map(Float.init)
+            var sums = [0.0]
+            for weight in exact { sums.append(sums[sums.count - 1] + weight) }
+            let last = sums.count - 1
+            scales = range.map { place in
+                let low = max(0, reach - place)
+                let high = min(last, count - place + reach)
+                return Float(1 / (sums[high] - sums[low]))
             }
         }
-    }
 
-    func filterColumns(of plane: UnsafeMutablePointer<Float>, _ rows: Int, _ width: Int, rowStride: Int) {
-        guard reach > 0 else { return }
-        let copy = [Float](unsafeUninitializedCapacity: rows * width) { copy, count in
-            for row in 0..<rows {
-                for i in 0..<width { copy[row * width + i] = plane[row * rowStride + i] }
-            }
-            count = rows * width
-        }
-        copy.withUnsafeBufferPointer { copy in
-            for row in 0..<rows {
-                let line = plane + row * rowStride
-                for i in 0..<width { line[i] = 0 }
-                for other in max(0, row - reach)..<min(rows, row + reach + 1) {
-                    let weight = weights[other - row + reach]
-                    for i in 0..<width { line[i] += weight * copy[other * width + i] }
+        func filterRows(of slice: UnsafeMutablePointer<Float>, _ rows: Int, _ width: Int) {
+            guard reach > 0 else { return }
+            var padded = [Float](repeating: 0, count: width + 2 * reach)
+            padded.withUnsafeMutableBufferPointer { padded in
+                for row in 0..<rows {
+                    let line = slice + row * width
+                    for i in 0..<width { padded[reach + i] = line[i] }
+                    for i in 0..<width { line[i] = 0 }
+                    for (step, weight) in weights.enumerated() {
+                        for i in 0..<width { line[i] += weight * padded[step + i] }
+                    }
+                    for i in 0..<width { line[i] *= scales[i] }
                 }
-                for i in 0..<width { line[i] *= scales[row] }
+            }
+        }
+
+        func filterColumns(of plane: UnsafeMutablePointer<Float>, _ rows: Int, _ width: Int, rowStride: Int) {
+            guard reach > 0 else { return }
+            let copy = [Float](unsafeUninitializedCapacity: rows * width) { copy, count in
+                for row in 0..<rows {
+                    for i in 0..<width { copy[row * width + i] = plane[row * rowStride + i] }
+                }
+                count = rows * width
+            }
+            copy.withUnsafeBufferPointer { copy in
+                for row in 0..<rows {
+                    let line = plane + row * rowStride
+                    for i in 0..<width { line[i] = 0 }
+                    for other in max(0, row - reach)..<min(rows, row + reach + 1) {
+                        let weight = weights[other - row + reach]
+                        for i in 0..<width { line[i] += weight * copy[other * width + i] }
+                    }
+                    for i in 0..<width { line[i] *= scales[row] }
+                }
             }
         }
     }

@@ -1,5 +1,9 @@
 import NocturneCore
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// The border of a flat region in mm in its plane, with its centre at the origin.
 ///
 /// A point up to ``tolerance`` outside counts as inside, so that a voxel centre on the border does not depend on
@@ -31,8 +35,8 @@ struct FlatOutline: Sendable {
             cosine = [1, 0, -1, 0][quarter]
             sine = [0, 1, 0, -1][quarter]
         } else {
-            cosine = Trigonometry.cosine(angle)
-            sine = Trigonometry.sine(angle)
+            cosine = cos(angle)
+            sine = sin(angle)
         }
     }
 

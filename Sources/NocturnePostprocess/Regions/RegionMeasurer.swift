@@ -2,6 +2,10 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 /// Measures regions of interest on a volume.
 ///
 /// A voxel belongs to a region when its centre is inside the shape or on its border (up to 1e-7 mm outside). A flat
@@ -63,7 +67,7 @@ public enum RegionMeasurer {
             guard NocturneCore.length(u) > 0, NocturneCore.length(v) > 0 else {
                 throw RegionProblem(detail: "an arm of the angle has zero length")
             }
-            let angle = Trigonometry.arc(opposite: NocturneCore.length(cross(u, v)), adjacent: dot(u, v))
+            let angle = atan2(NocturneCore.length(cross(u, v)), dot(u, v))
             result.angle = angle * 180 / Double.pi
         default: break
         }

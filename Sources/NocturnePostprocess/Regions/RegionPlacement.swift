@@ -1,15 +1,5 @@
 import NocturneCore
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
-enum Trigonometry {
-    static func sine(_ angle: Double) -> Double { sin(angle) }
-    static func cosine(_ angle: Double) -> Double { cos(angle) }
-    static func arc(opposite: Double, adjacent: Double) -> Double { atan2(opposite, adjacent) }
-}
-
 /// A region that cannot be placed on a grid, and the reason.
 struct RegionProblem: Error {
     let detail: String

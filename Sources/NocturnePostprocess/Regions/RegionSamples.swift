@@ -105,14 +105,8 @@ struct RegionSamples: Sendable {
                 let end = min(rows, begin + part)
                 tally.add(UnsafeBufferPointer(start: reader.base + begin * columns, count: (end - begin) * columns))
             }
-            let request = IntensityDistribution.Request(
-                count: tally.count,
-                minimum: tally.count > 0 ? tally.minimum : 0,
-                maximum: tally.count > 0 ? tally.maximum : 0,
-                histogram: histogram
-            )
             let found = try IntensityDistribution.find(
-                [request],
+                [IntensityDistribution.Request(tally, histogram)],
                 rows: rows,
                 rowsInPart: part,
                 runs: { rows, body in

@@ -62,79 +62,136 @@ extension RegionOfInterest.Shape {
     }
 }
 
-/// What ``RegionView`` shows of a region, by its kind.
-private struct Shown {
-    let display: DisplayPlane
-    let center: SIMD3<Double>
-    let extent: SIMD2<Double>
-    let plane: String
+extension RegionView {
+    /// What ``RegionView`` shows of a region, by its kind.
+    fileprivate struct Shown {
+        let display: DisplayPlane
+        let center: SIMD3<Double>
+        let extent: SIMD2<Double>
+        let plane: String
 
-    init(_ line: [SIMD3<Double>], _ planes: GridPlanes) {
-        let candidates = planes.axes.map { axis in
-            let display = planes.display(across: axis)
-            return (display, display.bounds(of: line), planes.name(of: axis) + " plane")
+        init(_ line: [SIMD3<Double>], _ planes: GridPlanes) {
+            let candidates = planes.axes.map { axis in
+                let display = planes.display(across: axis)
+                return (display, display.bounds(of: line), planes.name(of: axis) + " plane")
+            }
+            func reach(_ extent: SIMD2<Double>) -> Double { (extent * extent).sum() }
+            let best = candidates.dropFirst().reduce(candidates[0]) {
+                reach($1.1.extent) > reach($0.1.extent) * (1 + 1e-9) ? $1 : $0
+            }
+            display = best.0
+            (center, extent) = best.1
+            plane = best.2
         }
-        func reach(_ extent: SIMD2<Double>) -> Double { (extent * extent).sum() }
-        let best = candidates.dropFirst().reduce(candidates[0]) {
-            reach($1.1.extent) > reach($0.1.extent) * (1 + 1e-9) ? $1 : $0
-        }
-        display = best.0
-        (center, extent) = best.1
-        plane = best.2
-    }
 
-    init(_ placement: RegionPlacement, _ planes: GridPlanes, _ affine: Affine) {
-        switch placement {
-        case .samples(let samples):
-            display = DisplayPlane(normal: cross(samples.frame.right, samples.frame.up), along: [])
-            (center, extent) = Self.bounds(samples.frame, samples.outline, display)
-            plane = "oblique plane"
-        case .grid(let grid):
-            let axis = grid.slice?.axis ?? planes.axes[0]
-            let display = planes.display(across: axis)
-            switch grid.inside {
-            case .flat(let frame, let outline):
-                self.display = display
-                (center, extent) = Self.bounds(frame, outline, display)
-                plane = "\(planes.name(of: axis)) slice \(["i", "j", "k"][axis]) = \(grid.slice?.index ?? 0)"
-            case .sphere(let middle, let radius):
-                self.display = display
-                (center, extent) = (middle, SIMD2(2 * radius, 2 * radius))
-                plane = "axial plane"
-            case .patientBox(let lower, let upper):
-                self.display = DisplayPlane(normal: SIMD3(0, 0, 1), along: [])
-                (center, extent) = ((lower + upper) / 2, SIMD2(upper.x - lower.x, upper.y - lower.y))
-                plane = "axial plane"
-            case .voxelBox(let lower, let upper):
-                self.display = display
-                let corners = (0..<8).map { corner in
-                    affine(
-                        SIMD3(
-                            corner & 1 == 0 ? lower.x : upper.x,
-                            corner & 2 == 0 ? lower.y : upper.y,
-                            corner & 4 == 0 ? lower.z : upper.z
+        init(_ placement: RegionPlacement, _ planes: GridPlanes, _ affine: Affine) {
+            switch placement {
+            case .samples(let samples):
+                display = DisplayPlane(normal: cross(samples.frame.right, samples.frame.up), along: [])
+                (center, extent) = Self.bounds(samples.frame, samples.outline, display)
+                plane = "oblique plane"
+            case .grid(let grid):
+                let axis = grid.slice?.axis ?? planes.axes[0]
+                let display = planes.display(across: axis)
+                switch grid.inside {
+                case .flat(let frame, let outline):
+                    self.display = display
+                    (center, extent) = Self.bounds(frame, outline, display)
+                    plane = "\(planes.name(of: axis)) slice \(["i", "j", "k"][axis]) = \(grid.slice?.index ?? 0)"
+                case .sphere(let middle, let radius):
+                    self.display = display
+                    (center, extent) = (middle, SIMD2(2 * radius, 2 * radius))
+                    plane = "axial plane"
+                case .patientBox(let lower, let upper):
+                    self.display = DisplayPlane(normal: SIMD3(0, 0, 1), along: [])
+                    (center, extent) = ((lower + upper) / 2, SIMD2(upper.x - lower.x, upper.y - lower.y))
+                    plane = "axial plane"
+                case .voxelBox(let lower, let upper):
+                    self.display = display
+                    let corners = (0..<8).map { corner in
+                        affine(
+                            SIMD3(
+                                corner & 1 == 0 ? lower.x : upper.x,
+                                corner & 2 == 0 ? lower.y : upper.y,
+                                corner & 4 == 0 ? lower.z : upper.z
+                            )
                         )
-                    )
+                    }
+                    center = affine((lower + upper) / 2)
+                    extent = display.bounds(of: corners).extent
+                    plane = "axial plane"
                 }
-                center = affine((lower + upper) / 2)
-                extent = display.bounds(of: corners).extent
-                plane = "axial plane"
             }
         }
+
+        private static func bounds(
+            _ frame: PlaneFrame,
+            _ outline: FlatOutline,
+            _ display: DisplayPlane
+        ) -> (SIMD3<Double>, SIMD2<Double>) {
+            let ranges = [display.right, display.down].map { direction in
+                outline.extent(along: SIMD2(dot(direction, frame.right), dot(direction, frame.up)))
+            }
+            let middles = ranges.map { ($0.lowerBound + $0.upperBound) / 2 }
+            return (
+                frame.center + display.right * middles[0] + display.down * middles[1],
+                SIMD2(ranges[0].upperBound - ranges[0].lowerBound, ranges[1].upperBound - ranges[1].lowerBound)
+            )
+        }
     }
 
-    private static func bounds(
-        _ frame: PlaneFrame,
-        _ outline: FlatOutline,
-        _ display: DisplayPlane
-    ) -> (SIMD3<Double>, SIMD2<Double>) {
-        let ranges = [display.right, display.down].map { direction in
-            outline.extent(along: SIMD2(dot(direction, frame.right), dot(direction, frame.up)))
+    /// The directions in which a plane is drawn, by the radiological convention.
+    fileprivate struct DisplayPlane {
+        /// Perpendicular unit vectors in RAS+.
+        let right: SIMD3<Double>
+        let down: SIMD3<Double>
+
+        /// - Parameters:
+        ///   - normal: of any length but 0.
+        ///   - axes: directions in the plane; rows of the image run along the one that is closest to the patient's axis.
+        ///     Without any, along that axis projected into the plane.
+        init(normal: SIMD3<Double>, along axes: [SIMD3<Double>]) {
+            let n = normal / length(normal)
+            let dominant = [2, 1, 0].max { abs(n[$0]) < abs(n[$1]) - 1e-9 } ?? 2
+            let wanted = dominant == 0 ? SIMD3<Double>(0, -1, 0) : SIMD3(-1, 0, 0)
+            let below = dominant == 2 ? SIMD3<Double>(0, -1, 0) : SIMD3(0, 0, -1)
+            let closest = axes.map { $0 / length($0) }.max { abs(dot($0, wanted)) < abs(dot($1, wanted)) - 1e-9 }
+            let row = closest.map { dot($0, wanted) < 0 ? -$0 : $0 } ?? wanted
+            let inPlane = row - n * dot(row, n)
+            right = inPlane / length(inPlane)
+            let column = cross(n, right)
+            down = dot(column, below) < 0 ? -column : column
         }
-        let middles = ranges.map { ($0.lowerBound + $0.upperBound) / 2 }
-        return (
-            frame.center + display.right * middles[0] + display.down * middles[1],
-            SIMD2(ranges[0].upperBound - ranges[0].lowerBound, ranges[1].upperBound - ranges[1].lowerBound)
-        )
+
+        /// The middle and the larger side of the smallest rectangle around points, along the two directions.
+        func bounds(of points: [SIMD3<Double>]) -> (center: SIMD3<Double>, extent: SIMD2<Double>) {
+            guard let first = points.first else { return (.zero, .zero) }
+            let places = points.map { SIMD2(dot($0 - first, right), dot($0 - first, down)) }
+            let lower = places.reduce(places[0]) { pointwiseMin($0, $1) }
+            let upper = places.reduce(places[0]) { pointwiseMax($0, $1) }
+            let middle = (lower + upper) / 2
+            return (first + right * middle.x + down * middle.y, upper - lower)
+        }
+    }
+
+    /// The planes of a grid's slices, with their anatomical names.
+    fileprivate struct GridPlanes {
+        private let affine: Affine
+        private let orientation: AxisOrientation
+
+        init(_ affine: Affine) {
+            self.affine = affine
+            orientation = AxisOrientation(of: affine)
+        }
+
+        /// The stored axes across which the axial, coronal and sagittal slices lie.
+        var axes: [Int] { [orientation.source[2], orientation.source[1], orientation.source[0]] }
+
+        func name(of axis: Int) -> String { ["axial", "coronal", "sagittal"][axes.firstIndex(of: axis) ?? 0] }
+
+        func display(across axis: Int) -> DisplayPlane {
+            let others = (0..<3).filter { $0 != axis }.map(affine.column)
+            return DisplayPlane(normal: cross(others[0], others[1]), along: others)
+        }
     }
 }

@@ -9,24 +9,20 @@ import NocturneSystem
 /// merged by different threads, then the seams between them. Source of the method: Rosenfeld and Pfaltz, "Sequential
 /// operations in digital picture processing", J. ACM 13 (1966), over runs as in He, Chao and Suzuki, "A run-based
 /// two-scan labeling algorithm", IEEE Trans. Image Process. 17 (2008).
-struct RunUnion {
-    private let runs: LabelRuns
-    private let connectivity: Connectivity
-
+///
+/// ``DisjointSets`` is not used: here several threads join parts of one array.
+extension LabelRuns {
     /// The component of every run, numbered from 0 in the order of first voxels, and the number of components.
     ///
     /// Extra memory: 4 bytes per run.
     /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
-    static func components(
-        of runs: LabelRuns,
-        connectivity: Connectivity,
-        scope: ComputeScope
+    func components(
+        _ connectivity: Connectivity,
+        _ scope: ComputeScope
     ) throws(CancelledError) -> (ofRun: [UInt32], count: Int) {
-        let union = RunUnion(runs: runs, connectivity: connectivity)
-        var parents = Array(0..<UInt32(runs.runs.count))
-        try parents.withUnsafeMutableBufferPointer { parents throws(CancelledError) in
-            guard let base = parents.baseAddress else { return }
-            try union.join(ParallelBuffer(base), scope)
+        var parents = Array(0..<UInt32(runs.count))
+        try parents.withParallelBuffer { parents throws(CancelledError) in
+            try join(connectivity, parents, scope)
         }
         try scope.check()
         var count = 0
@@ -42,34 +38,42 @@ struct RunUnion {
         return (parents, count)
     }
 
-    private func join(_ parents: ParallelBuffer<UInt32>, _ scope: ComputeScope) throws(CancelledError) {
-        let slices = runs.region.shape.z
+    private func join(
+        _ connectivity: Connectivity,
+        _ parents: ParallelBuffer<UInt32>,
+        _ scope: ComputeScope
+    ) throws(CancelledError) {
+        let slices = region.shape.z
         let slicesInSlab = 8
         let slabs = (slices + slicesInSlab - 1) / slicesInSlab
         try scope.forEach(slabs) { slab in
             for slice in slab * slicesInSlab..<min(slices, (slab + 1) * slicesInSlab) where !scope.flag.isCancelled {
-                joinRows(inside: slice, parents.base)
-                if slice > slab * slicesInSlab { joinRows(of: slice, withSliceBefore: parents.base) }
+                joinRows(inside: slice, connectivity, parents.base)
+                if slice > slab * slicesInSlab { joinRows(of: slice, connectivity, withSliceBefore: parents.base) }
             }
         }
         for slab in 1..<max(slabs, 1) {
             try scope.check()
-            joinRows(of: slab * slicesInSlab, withSliceBefore: parents.base)
+            joinRows(of: slab * slicesInSlab, connectivity, withSliceBefore: parents.base)
         }
     }
 
-    private func joinRows(inside slice: Int, _ parents: UnsafeMutablePointer<UInt32>) {
-        let rows = runs.region.shape.y
+    private func joinRows(inside slice: Int, _ connectivity: Connectivity, _ parents: UnsafeMutablePointer<UInt32>) {
+        let rows = region.shape.y
         for row in slice * rows + 1..<max((slice + 1) * rows, slice * rows + 1) {
             join(row, row - 1, connectivity.reachInNextRow, parents)
         }
     }
 
-    private func joinRows(of slice: Int, withSliceBefore parents: UnsafeMutablePointer<UInt32>) {
-        let rows = runs.region.shape.y
+    private func joinRows(
+        of slice: Int,
+        _ connectivity: Connectivity,
+        withSliceBefore parents: UnsafeMutablePointer<UInt32>
+    ) {
+        let rows = region.shape.y
         for j in 0..<rows {
             let row = slice * rows + j
-            guard runs.rowStart[row] < runs.rowStart[row + 1] else { continue }
+            guard rowStart[row] < rowStart[row + 1] else { continue }
             join(row, row - rows, connectivity.reachInNextRow, parents)
             if let reach = connectivity.reachInDiagonalRow {
                 if j > 0 { join(row, row - rows - 1, reach, parents) }
@@ -80,11 +84,11 @@ struct RunUnion {
 
     /// Merges the runs of two rows that come within `reach` columns of each other.
     private func join(_ rowA: Int, _ rowB: Int, _ reach: Int, _ parents: UnsafeMutablePointer<UInt32>) {
-        var a = Int(runs.rowStart[rowA])
-        var b = Int(runs.rowStart[rowB])
-        let endA = Int(runs.rowStart[rowA + 1])
-        let endB = Int(runs.rowStart[rowB + 1])
-        runs.runs.withUnsafeBufferPointer { runs in
+        var a = Int(rowStart[rowA])
+        var b = Int(rowStart[rowB])
+        let endA = Int(rowStart[rowA + 1])
+        let endB = Int(rowStart[rowB + 1])
+        runs.withUnsafeBufferPointer { runs in
             while a < endA, b < endB {
                 let runA = runs[a]
                 let runB = runs[b]
@@ -104,9 +108,9 @@ struct RunUnion {
 
     private func joinIfTouching(
         _ a: Int,
-        _ runA: LabelRun,
+        _ runA: Run,
         _ b: Int,
-        _ runB: LabelRun,
+        _ runB: Run,
         _ reach: Int,
         _ parents: UnsafeMutablePointer<UInt32>
     ) {
