@@ -1,3 +1,5 @@
+internal import NocturneCore
+
 /// The input samples along one axis that contribute to each output sample, and their weights.
 ///
 /// Output k is at position u(k) = (k + 0.5) * (n / m) - 0.5 of the input (areas aligned, no smoothing when shrinking),
@@ -117,6 +119,26 @@ struct AxisTaps: Sendable {
                 isNearest: rule.order == .nearest
             )
         }
+    }
+
+    /// The taps of the three axes of a volume.
+    static func along(
+        _ source: VolumeShape,
+        to target: VolumeShape,
+        rule: ResamplingRule,
+        separateAxis: Int?
+    ) -> (x: AxisTaps, y: AxisTaps, z: AxisTaps) {
+        func taps(_ axis: Int) -> AxisTaps {
+            let isSeparate = axis == separateAxis
+            return AxisTaps(
+                inputs: source[axis],
+                outputs: target[axis],
+                axis: axis,
+                rule: rule,
+                isSeparate: isSeparate
+            )
+        }
+        return (taps(0), taps(1), taps(2))
     }
 }
 

@@ -15,10 +15,7 @@ import NocturneSystem
 public final class EnsemblePlanes {
     /// The logits of one network: their grid, and how they are resampled.
     public struct Member: Sendable {
-        let model: VolumeShape
-        let x: LabelTaps
-        let y: LabelTaps
-        let z: LabelTaps
+        let interpolation: LogitInterpolation
 
         /// - Parameters:
         ///   - model: the shape of the logits.
@@ -32,20 +29,11 @@ public final class EnsemblePlanes {
             rule: ResamplingRule,
             separateAxis: Int?
         ) throws(NumericsError) {
-            try rule.checkIsNotCubic("logits", from: model, to: box, separateAxis: separateAxis)
-            self.model = model
-            let rule = rule.changesNothing(from: model, to: box) ? ResamplingRule(order: .nearest) : rule
-            func taps(_ axis: Int) -> LabelTaps {
-                LabelTaps(
-                    inputs: model[axis],
-                    outputs: box[axis],
-                    axis: axis,
-                    rule: rule,
-                    isSeparate: separateAxis == axis
-                )
-            }
-            (x, y, z) = (taps(0), taps(1), taps(2))
+            interpolation = try LogitInterpolation(model: model, box: box, rule: rule, separateAxis: separateAxis)
         }
+
+        var model: VolumeShape { interpolation.model }
+        var z: LabelTaps { interpolation.z }
     }
 
     /// The part of the native grid that all members cover.
@@ -123,11 +111,11 @@ public final class EnsemblePlanes {
     /// member, in their order.
     func forEachRange(
         _ scope: ComputeScope,
-        _ body: @Sendable (Range<Int>, EnsembleRows) -> Void
+        _ body: @Sendable (Range<Int>, Rows) -> Void
     ) throws(CancelledError) {
         precondition(members.indices.allSatisfy { neededPlane(of: $0) == nil } && !isFinished, "its planes were pushed")
         try planes.withParallelReader { (planes) throws(CancelledError) in
-            let rows = EnsembleRows(
+            let rows = Rows(
                 members: members,
                 origins: origins,
                 slice: nextSlice,
@@ -139,53 +127,35 @@ public final class EnsemblePlanes {
     }
 }
 
-/// The rows of logits around a row of native voxels, of every member.
-struct EnsembleRows: Sendable {
-    let members: [EnsemblePlanes.Member]
-    let origins: [Int]
-    let slice: Int
-    let classes: Int
-    let planes: ParallelReader<Float>
+extension EnsemblePlanes {
+    /// The rows of logits around a row of native voxels, of every member.
+    struct Rows: Sendable {
+        let members: [Member]
+        let origins: [Int]
+        let slice: Int
+        let classes: Int
+        let planes: ParallelReader<Float>
 
-    /// Calls `body` with the taps of row `j`, one entry for each member.
-    func withTaps(
-        _ j: Int,
-        _ body: (UnsafeBufferPointer<nk_label_taps>) -> Void
-    ) {
-        collect(members.indices[...], j, [], body)
-    }
+        /// Calls `body` with the taps of row `j`, one entry for each member.
+        func withTaps(
+            _ j: Int,
+            _ body: (UnsafeBufferPointer<nk_label_taps>) -> Void
+        ) {
+            collect(members.indices[...], j, [], body)
+        }
 
-    /// Pins the tables of one member after another.
-    private func collect(
-        _ rest: Range<Int>,
-        _ j: Int,
-        _ taps: [nk_label_taps],
-        _ body: (UnsafeBufferPointer<nk_label_taps>) -> Void
-    ) {
-        guard let index = rest.first else { return taps.withUnsafeBufferPointer(body) }
-        let member = members[index]
-        let count = classes * member.model.sliceCount
-        let below = planes.base + origins[index] + Int(member.z.first[slice]) % 2 * count
-        let above = planes.base + origins[index] + Int(member.z.second[slice]) % 2 * count
-        let front = Int(member.y.first[j]) * member.model.x
-        let back = Int(member.y.second[j]) * member.model.x
-        member.x.withIndices { x0, x1 in
-            member.x.withSingleWeights { wx0, wx1 in
-                let own = nk_label_taps(
-                    z0y0: below + front,
-                    z0y1: below + back,
-                    z1y0: above + front,
-                    z1y1: above + back,
-                    class_step: member.model.sliceCount,
-                    wz0: member.z.firstSingle[slice],
-                    wz1: member.z.secondSingle[slice],
-                    wy0: member.y.firstSingle[j],
-                    wy1: member.y.secondSingle[j],
-                    x0: x0,
-                    x1: x1,
-                    wx0: wx0,
-                    wx1: wx1
-                )
+        /// Pins the tables of one member after another.
+        private func collect(
+            _ rest: Range<Int>,
+            _ j: Int,
+            _ taps: [nk_label_taps],
+            _ body: (UnsafeBufferPointer<nk_label_taps>) -> Void
+        ) {
+            guard let index = rest.first else { return taps.withUnsafeBufferPointer(body) }
+            let interpolation = members[index].interpolation
+            let count = classes * interpolation.model.sliceCount
+            let around = interpolation.rows(j, slice, in: planes.base + origins[index], planeCount: count)
+            interpolation.withTaps(j, slice, between: around) { own in
                 collect(rest.dropFirst(), j, taps + [own], body)
             }
         }

@@ -58,25 +58,22 @@ private func sliceSums(
     around centre: Double?,
     _ scope: ComputeScope
 ) throws -> [nk_statistics] {
-    let none = nk_statistics(sum: 0, count: 0, lowest: .infinity, highest: -.infinity)
-    var slices = [nk_statistics](repeating: none, count: view.shape.z)
     try voxels.withParallelReader { source in
         try PointwiseMap(mask: mask).withMask { inside in
-            try slices.withParallelBuffer { results in
-                let inside = inside.map(ParallelReader.init)
-                try scope.forEach(view.shape.z) { k in
-                    for j in 0..<view.shape.y {
-                        let row = nk_masked_row(
-                            values: source + view.offset(0, j, k),
-                            step: view.step.x,
-                            inside: inside.map { $0 + view.shape.offset(0, j, k) },
-                            count: view.shape.x
-                        )
-                        nk_row_statistics(&results[k], row, centre ?? 0, centre == nil ? 0 : 1)
-                    }
+            let inside = inside.map(ParallelReader.init)
+            return try scope.map(view.shape.z) { k in
+                var sums = nk_statistics(sum: 0, count: 0, lowest: .infinity, highest: -.infinity)
+                for j in 0..<view.shape.y {
+                    let row = nk_masked_row(
+                        values: source + view.offset(0, j, k),
+                        step: view.step.x,
+                        inside: inside.map { $0 + view.shape.offset(0, j, k) },
+                        count: view.shape.x
+                    )
+                    nk_row_statistics(&sums, row, centre ?? 0, centre == nil ? 0 : 1)
                 }
+                return sums
             }
         }
     }
-    return slices
 }

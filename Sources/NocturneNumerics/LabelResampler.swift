@@ -45,16 +45,7 @@ public struct LabelResampler: Sendable {
         let rule = isSame ? ResamplingRule(order: .nearest) : rule
         self.rule = rule
         self.separateAxis = isSame ? nil : separateAxis
-        func taps(_ axis: Int) -> AxisTaps {
-            AxisTaps(
-                inputs: view.shape[axis],
-                outputs: target[axis],
-                axis: axis,
-                rule: rule,
-                isSeparate: axis == separateAxis
-            )
-        }
-        (x, y, z) = (taps(0), taps(1), taps(2))
+        (x, y, z) = AxisTaps.along(view.shape, to: target, rule: rule, separateAxis: separateAxis)
         func near(_ axis: Int, _ taps: AxisTaps) -> [UInt8] {
             let nearest = AxisTaps(inputs: view.shape[axis], outputs: target[axis], order: .nearest).indices
             return nearest.indices.map { nearest[$0] == taps.indices[$0] ? 0 : UInt8(taps.count - 1) }

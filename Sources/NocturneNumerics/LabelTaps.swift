@@ -1,4 +1,5 @@
 internal import CNocturneKernels
+internal import NocturneCore
 
 /// ``AxisTaps`` in the smaller types of the label kernels: always two taps, ascending.
 struct LabelTaps: Sendable {
@@ -10,8 +11,8 @@ struct LabelTaps: Sendable {
     let firstSingle: [Float]
     let secondSingle: [Float]
 
-    init(inputs: Int, outputs: Int, axis: Int, rule: ResamplingRule, isSeparate: Bool) {
-        let taps = AxisTaps(inputs: inputs, outputs: outputs, axis: axis, rule: rule, isSeparate: isSeparate)
+    init(_ taps: AxisTaps) {
+        let outputs = taps.indices.count / taps.count
         let weights = Array(taps.weights[..<outputs])
         first = taps.indices[..<outputs].map { Int32($0) }
         // A tap of weight 0 must not be required: a slice that coincides with a plane needs only that plane.
@@ -21,43 +22,63 @@ struct LabelTaps: Sendable {
         firstSingle = weights.map { Float($0) }
         secondSingle = weights.map { 1 - Float($0) }
     }
+
+    func withIndices(_ body: (UnsafePointer<Int32>, UnsafePointer<Int32>) -> Void) {
+        withPointers(first, second, body)
+    }
+
+    func withSingleWeights(_ body: (UnsafePointer<Float>, UnsafePointer<Float>) -> Void) {
+        withPointers(firstSingle, secondSingle, body)
+    }
 }
 
-/// Labels rows of native voxels that lie between four rows of model voxels.
-struct LabelRows: Sendable {
+extension LogitInterpolation {
+    /// The four rows of model voxels around a row of native voxels: in the planes below and above it, in front of and behind it.
+    struct Rows {
+        let belowFront: UnsafePointer<Float>
+        let belowBack: UnsafePointer<Float>
+        let aboveFront: UnsafePointer<Float>
+        let aboveBack: UnsafePointer<Float>
+    }
+}
+
+/// How the logits of a model grid are interpolated on native voxels, one row at a time.
+struct LogitInterpolation: Sendable {
+    /// The grid of the logits.
+    let model: VolumeShape
     let x: LabelTaps
     let y: LabelTaps
     let z: LabelTaps
-    /// Number of floats from one class to the next.
-    let classStep: Int
-    /// Whether sums are float64 and rounded to float16.
-    let isHalf: Bool
-    /// The separate axis if it is interpolated too, after the axes within a slice.
-    let lastAxis: Int?
 
-    /// Labels row (j, k).
-    /// - Parameter rows: of class 0 in the planes below and above it.
-    func label(
-        _ labels: UnsafeMutablePointer<UInt16>,
-        _ j: Int,
-        _ k: Int,
-        between rows: ModelRows,
-        _ decision: nk_label_decision
-    ) {
-        if isHalf {
-            labelHalf(labels, j, k, between: rows, decision)
-        } else {
-            labelSingle(labels, j, k, between: rows, decision)
-        }
+    /// - Parameter box: the part of the native grid that the logits cover.
+    /// - Throws: ``NumericsError``, also for a rule of order 3.
+    init(model: VolumeShape, box: VolumeShape, rule: ResamplingRule, separateAxis: Int?) throws(NumericsError) {
+        try rule.checkIsNotCubic("logits", from: model, to: box, separateAxis: separateAxis)
+        self.model = model
+        let rule = rule.changesNothing(from: model, to: box) ? ResamplingRule(order: .nearest) : rule
+        let taps = AxisTaps.along(model, to: box, rule: rule, separateAxis: separateAxis)
+        (x, y, z) = (LabelTaps(taps.x), LabelTaps(taps.y), LabelTaps(taps.z))
     }
 
-    private func labelSingle(
-        _ labels: UnsafeMutablePointer<UInt16>,
-        _ j: Int,
-        _ k: Int,
-        between rows: ModelRows,
-        _ decision: nk_label_decision
-    ) {
+    /// The rows of class 0 around native row (j, k).
+    /// - Parameters:
+    ///   - planes: the last two planes that were pushed; plane p is in half p % 2.
+    ///   - planeCount: the values of a plane: classes times its voxels.
+    func rows(_ j: Int, _ k: Int, in planes: UnsafePointer<Float>, planeCount: Int) -> Rows {
+        let below = planes + Int(z.first[k] % 2) * planeCount
+        let above = planes + Int(z.second[k] % 2) * planeCount
+        let front = Int(y.first[j]) * model.x
+        let back = Int(y.second[j]) * model.x
+        return Rows(
+            belowFront: below + front,
+            belowBack: below + back,
+            aboveFront: above + front,
+            aboveBack: above + back
+        )
+    }
+
+    /// Calls `body` with the taps of row (j, k) in float32.
+    func withTaps(_ j: Int, _ k: Int, between rows: Rows, _ body: (inout nk_label_taps) -> Void) {
         x.withIndices { x0, x1 in
             x.withSingleWeights { wx0, wx1 in
                 var taps = nk_label_taps(
@@ -65,7 +86,7 @@ struct LabelRows: Sendable {
                     z0y1: rows.belowBack,
                     z1y0: rows.aboveFront,
                     z1y1: rows.aboveBack,
-                    class_step: classStep,
+                    class_step: model.sliceCount,
                     wz0: z.firstSingle[k],
                     wz1: z.secondSingle[k],
                     wy0: y.firstSingle[j],
@@ -75,16 +96,30 @@ struct LabelRows: Sendable {
                     wx0: wx0,
                     wx1: wx1
                 )
-                nk_label_row(labels, x.first.count, &taps, decision)
+                body(&taps)
             }
         }
     }
 
-    private func labelHalf(
+    /// Labels row (j, k) in float32.
+    func label(
         _ labels: UnsafeMutablePointer<UInt16>,
         _ j: Int,
         _ k: Int,
-        between rows: ModelRows,
+        between rows: Rows,
+        _ decision: nk_label_decision
+    ) {
+        withTaps(j, k, between: rows) { nk_label_row(labels, x.first.count, &$0, decision) }
+    }
+
+    /// Labels row (j, k) with sums in float64, rounded to float16.
+    /// - Parameter lastAxis: the separate axis if it is interpolated too, after the axes within a slice.
+    func labelHalf(
+        _ labels: UnsafeMutablePointer<UInt16>,
+        _ j: Int,
+        _ k: Int,
+        between rows: Rows,
+        lastAxis: Int?,
         _ decision: nk_label_decision
     ) {
         let alongZ = (z.firstWeight[k], z.secondWeight[k])
@@ -96,7 +131,7 @@ struct LabelRows: Sendable {
                     rows: isYLast
                         ? (rows.belowFront, rows.aboveFront, rows.belowBack, rows.aboveBack)
                         : (rows.belowFront, rows.belowBack, rows.aboveFront, rows.aboveBack),
-                    class_step: classStep,
+                    class_step: model.sliceCount,
                     outer: isYLast ? alongY : alongZ,
                     inner: isYLast ? alongZ : alongY,
                     x0: x0,
@@ -108,24 +143,6 @@ struct LabelRows: Sendable {
                 nk_label_row_half(labels, x.first.count, &taps, decision)
             }
         }
-    }
-}
-
-/// The four rows of model voxels around a row of native voxels: in the planes below and above it, in front of and behind it.
-struct ModelRows {
-    let belowFront: UnsafePointer<Float>
-    let belowBack: UnsafePointer<Float>
-    let aboveFront: UnsafePointer<Float>
-    let aboveBack: UnsafePointer<Float>
-}
-
-extension LabelTaps {
-    func withIndices(_ body: (UnsafePointer<Int32>, UnsafePointer<Int32>) -> Void) {
-        withPointers(first, second, body)
-    }
-
-    func withSingleWeights(_ body: (UnsafePointer<Float>, UnsafePointer<Float>) -> Void) {
-        withPointers(firstSingle, secondSingle, body)
     }
 }
 

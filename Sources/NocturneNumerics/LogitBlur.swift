@@ -123,51 +123,53 @@ public final class LogitBlur {
     }
 }
 
-/// The weights of a Gaussian filter along an axis.
-private struct GaussianKernel: Sendable {
-    let radius: Int
-    /// For offsets 0 to the radius, those of both signs alike.
-    private let weights: [Double]
+extension LogitBlur {
+    /// The weights of a Gaussian filter along an axis.
+    fileprivate struct GaussianKernel: Sendable {
+        let radius: Int
+        /// For offsets 0 to the radius, those of both signs alike.
+        private let weights: [Double]
 
-    init(sigma: Double) {
-        radius = Int(4 * sigma + 0.5)
-        let values = (0...radius).map { $0 == 0 ? 1 : exp(-0.5 / (sigma * sigma) * Double($0 * $0)) }
-        // In the order from −r to r.
-        let sum = (-radius...radius).reduce(0) { $0 + values[abs($1)] }
-        weights = values.map { $0 / sum }
-    }
-
-    /// Filters across rows.
-    /// - Parameter row: the row of values at an offset.
-    func apply(
-        to result: UnsafeMutablePointer<Float>,
-        count: Int,
-        row: (Int) -> UnsafePointer<Float>
-    ) {
-        let middle = row(0)
-        guard radius > 0 else { return result.update(from: middle, count: count) }
-        withUnsafeTemporaryAllocation(of: Double.self, capacity: count) { sums in
-            for x in 0..<count { sums[x] = Double(middle[x]) * weights[0] }
-            // SciPy adds the far offsets first.
-            for offset in stride(from: radius, to: 0, by: -1) {
-                let (before, after, weight) = (row(-offset), row(offset), weights[offset])
-                for x in 0..<count { sums[x] += (Double(before[x]) + Double(after[x])) * weight }
-            }
-            for x in 0..<count { result[x] = Float(sums[x]) }
+        init(sigma: Double) {
+            radius = Int(4 * sigma + 0.5)
+            let values = (0...radius).map { $0 == 0 ? 1 : exp(-0.5 / (sigma * sigma) * Double($0 * $0)) }
+            // In the order from −r to r.
+            let sum = (-radius...radius).reduce(0) { $0 + values[abs($1)] }
+            weights = values.map { $0 / sum }
         }
-    }
 
-    /// Filters along a row, in place.
-    func apply(alongRow row: UnsafeMutablePointer<Float>, count: Int) {
-        guard radius > 0 else { return }
-        withUnsafeTemporaryAllocation(of: Float.self, capacity: count + 2 * radius) { line in
-            guard let base = line.baseAddress else { return }
-            for x in 0..<radius {
-                line[x] = row[0]
-                line[count + radius + x] = row[count - 1]
+        /// Filters across rows.
+        /// - Parameter row: the row of values at an offset.
+        func apply(
+            to result: UnsafeMutablePointer<Float>,
+            count: Int,
+            row: (Int) -> UnsafePointer<Float>
+        ) {
+            let middle = row(0)
+            guard radius > 0 else { return result.update(from: middle, count: count) }
+            withUnsafeTemporaryAllocation(of: Double.self, capacity: count) { sums in
+                for x in 0..<count { sums[x] = Double(middle[x]) * weights[0] }
+                // SciPy adds the far offsets first.
+                for offset in stride(from: radius, to: 0, by: -1) {
+                    let (before, after, weight) = (row(-offset), row(offset), weights[offset])
+                    for x in 0..<count { sums[x] += (Double(before[x]) + Double(after[x])) * weight }
+                }
+                for x in 0..<count { result[x] = Float(sums[x]) }
             }
-            (base + radius).update(from: row, count: count)
-            apply(to: row, count: count) { UnsafePointer(base + radius + $0) }
+        }
+
+        /// Filters along a row, in place.
+        func apply(alongRow row: UnsafeMutablePointer<Float>, count: Int) {
+            guard radius > 0 else { return }
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: count + 2 * radius) { line in
+                guard let base = line.baseAddress else { return }
+                for x in 0..<radius {
+                    line[x] = row[0]
+                    line[count + radius + x] = row[count - 1]
+                }
+                (base + radius).update(from: row, count: count)
+                apply(to: row, count: count) { UnsafePointer(base + radius + $0) }
+            }
         }
     }
 }

@@ -138,11 +138,11 @@ public struct PointwiseMap: Sendable {
     var kernel: nk_pointwise { nk_pointwise(lower: lower, upper: upper, shift: shift, divisor: divisor) }
 
     /// Calls `body` with the first byte of the mask, if there is one.
-    func withMask(_ body: (UnsafePointer<UInt8>?) throws -> Void) rethrows {
+    func withMask<R>(_ body: (UnsafePointer<UInt8>?) throws -> R) rethrows -> R {
         if let mask {
-            try mask.inside.withUnsafeBufferPointer { try body($0.baseAddress) }
+            return try mask.inside.withUnsafeBufferPointer { try body($0.baseAddress) }
         } else {
-            try body(nil)
+            return try body(nil)
         }
     }
 }

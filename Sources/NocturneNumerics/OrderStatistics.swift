@@ -37,7 +37,7 @@ struct OrderStatistics {
         var rest = min(max(place, 0), count - 1)
         let bin = Self.bin(of: &rest, in: upper)
         let lower = try Self.counts(voxels, view, below: UInt32(bin), scope)
-        return Self.value(UInt32(bin << 16 | Self.bin(of: &rest, in: lower)))
+        return Float(orderedBits: UInt32(bin << 16 | Self.bin(of: &rest, in: lower)))
     }
 
     /// The bin that holds the value at `place`, which becomes its place in that bin.
@@ -49,17 +49,9 @@ struct OrderStatistics {
         return counts.count - 1
     }
 
-    /// Keys ascend with the values.
+    /// Keys ascend with the values. Both zeros have one key.
     @inline(__always)
-    private static func key(_ value: Float) -> UInt32 {
-        // Both zeros have one key.
-        let bits = (value + 0).bitPattern
-        return bits >> 31 == 0 ? bits | 0x8000_0000 : ~bits
-    }
-
-    private static func value(_ key: UInt32) -> Float {
-        Float(bitPattern: key >> 31 == 1 ? key & 0x7FFF_FFFF : ~key)
-    }
+    private static func key(_ value: Float) -> UInt32 { (value + 0).orderedBits }
 
     /// How many values have each upper half, or each lower half among those with the upper half `prefix`.
     private static func counts(

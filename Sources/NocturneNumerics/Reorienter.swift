@@ -6,40 +6,12 @@ import NocturneSystem
 ///
 /// Images need no copy before resampling: ``ImageResampler`` reads through a ``VoxelView``. Labels are copied when they
 /// are converted back.
+///
+/// There is one function for each type of voxel: a generic one would not be specialised in other modules, and is many times
+/// slower.
 /// - Complexity: one read and one write per voxel, in parallel, in blocks when the fastest axes differ. Only the output
 ///   is allocated.
 public enum Reorienter {
-    /// The stored image in canonical order.
-    public static func canonical(
-        _ voxels: FrozenVoxels<Float>,
-        stored: VolumeShape,
-        orientation: AxisOrientation,
-        scope: ComputeScope
-    ) throws -> VoxelBuffer<Float> {
-        try copy(voxels, through: VoxelView(stored: stored, orientation: orientation), scope: scope)
-    }
-
-    /// Stored labels in canonical order.
-    public static func canonical(
-        _ voxels: FrozenVoxels<UInt16>,
-        stored: VolumeShape,
-        orientation: AxisOrientation,
-        scope: ComputeScope
-    ) throws -> VoxelBuffer<UInt16> {
-        try copy(voxels, through: VoxelView(stored: stored, orientation: orientation), scope: scope)
-    }
-
-    /// A canonical image in the order of the stored volume, whose shape is `stored`.
-    public static func stored(
-        _ canonical: FrozenVoxels<Float>,
-        stored: VolumeShape,
-        orientation: AxisOrientation,
-        scope: ComputeScope
-    ) throws -> VoxelBuffer<Float> {
-        let view = VoxelView(stored: orientation.shape(from: stored), orientation: orientation.inverse)
-        return try copy(canonical, through: view, scope: scope)
-    }
-
     /// Canonical labels in the order of the stored volume, whose shape is `stored`.
     public static func stored(
         _ canonical: FrozenVoxels<UInt16>,

@@ -24,16 +24,12 @@ struct RowResampling: Sendable {
         isTorch = resampler.rule.method == .torch
         isXFirst = resampler.rule.method == .zoom
         truncates = resampler.truncates
-        let taps = (0..<3).map { axis in
-            AxisTaps(
-                inputs: resampler.view.shape[axis],
-                outputs: resampler.target[axis],
-                axis: axis,
-                rule: resampler.rule,
-                isSeparate: axis == resampler.separateAxis
-            )
-        }
-        (x, y, z) = (taps[0], taps[1], taps[2])
+        (x, y, z) = AxisTaps.along(
+            resampler.view.shape,
+            to: resampler.target,
+            rule: resampler.rule,
+            separateAxis: resampler.separateAxis
+        )
         xOffsets = x.indices.map { $0 * resampler.view.step.x }
     }
 

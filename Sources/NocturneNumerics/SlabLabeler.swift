@@ -3,57 +3,6 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
-/// How logits are converted to a label. `labels[c]` is the value written for class c.
-public enum LabelDecision: Hashable, Sendable {
-    /// The class with the largest logit; on a tie, the lowest class.
-    case largestLogit(labels: [UInt16])
-    /// Overlapping regions: the last one with a logit above a limit, else background. 0 stands for a sigmoid of one half.
-    case regions(labels: [UInt16], above: Float = 0)
-
-    /// Overlapping regions: the last one whose sigmoid is above a threshold, which is above 0 and below 1.
-    public init(regions labels: [UInt16], threshold: Double) {
-        // Exactly 0 for one half.
-        self = .regions(labels: labels, above: Float(log(threshold / (1 - threshold))))
-    }
-
-    /// The value written for each class.
-    package var labels: [UInt16] {
-        switch self {
-        case .largestLogit(let labels), .regions(let labels, _): labels
-        }
-    }
-
-    var isRegions: Bool { if case .regions = self { true } else { false } }
-
-    /// The logit above which a region is chosen.
-    var limit: Float { if case .regions(_, let above) = self { above } else { 0 } }
-
-    /// The probability above which a region is chosen.
-    var probability: Float { 1 / (1 + exp(-limit)) }
-
-    /// The decision on planes of ``PlaneProbabilities``.
-    public var ofProbabilities: LabelDecision {
-        isRegions ? .regions(labels: labels, above: probability - 0.5) : self
-    }
-
-    /// The decision as the kernels take it.
-    /// - Parameters:
-    ///   - values: ``labels``.
-    ///   - threshold: above which a region is chosen; nil for the limit of logits.
-    func kernel(_ values: UnsafeBufferPointer<UInt16>, threshold: Float? = nil) -> nk_label_decision {
-        nk_label_decision(
-            values: values.baseAddress!,
-            classes: Int32(values.count),
-            regions: isRegions ? 1 : 0,
-            threshold: threshold ?? limit
-        )
-    }
-}
-
 /// How interpolated logits are rounded before they are converted to a label.
 public enum LogitRounding: Hashable, Sendable {
     /// To float32, in which they are interpolated.
@@ -104,9 +53,7 @@ public struct SlabLabeler: ~Copyable {
     /// The separate axis if its samples are interpolated too; this changes the order of terms.
     private let lastAxis: Int?
     private let isTorch: Bool
-    private let x: LabelTaps
-    private let y: LabelTaps
-    private let z: LabelTaps
+    private let interpolation: LogitInterpolation
     private let isDirect: Bool
     /// The next slice to be written, counted from the lower end of the box.
     private var nextSlice: Int
@@ -147,7 +94,7 @@ public struct SlabLabeler: ~Copyable {
             throw NumericsError.value("slice \(slice) is not one of \(native.z)")
         }
         let shape = box.shape
-        try rule.checkIsNotCubic("logits", from: model, to: shape, separateAxis: separateAxis)
+        let interpolation = try LogitInterpolation(model: model, box: shape, rule: rule, separateAxis: separateAxis)
         // Without interpolation each pushed plane is labelled from the caller's memory, so none is kept.
         let isDirect = rule.changesNothing(from: model, to: shape)
         let planes = try VoxelBuffer<Float>(count: isDirect ? 0 : 2 * decision.labels.count * model.sliceCount)
@@ -157,23 +104,13 @@ public struct SlabLabeler: ~Copyable {
         self.box = box
         self.decision = decision
         self.rounding = rounding
+        self.interpolation = interpolation
         self.isDirect = isDirect
-        let rule = isDirect ? ResamplingRule(order: .nearest) : rule
-        func taps(_ axis: Int) -> LabelTaps {
-            LabelTaps(
-                inputs: model[axis],
-                outputs: shape[axis],
-                axis: axis,
-                rule: rule,
-                isSeparate: separateAxis == axis
-            )
-        }
-        (x, y, z) = (taps(0), taps(1), taps(2))
         isTorch = rule.method == .torch
         lastAxis = rule.method == .spline && rule.orderZ != .nearest ? separateAxis : nil
         // Resuming begins with the first plane that the next slice reads; earlier planes are not needed again.
         nextSlice = min(max(slice - box.lower.z, 0), shape.z)
-        nextPlane = nextSlice < shape.z ? Int(z.first[nextSlice]) : model.z
+        nextPlane = nextSlice < shape.z ? Int(interpolation.z.first[nextSlice]) : model.z
         finishedSlices = nextSlice < shape.z ? slice : native.z
     }
 
@@ -222,7 +159,7 @@ public struct SlabLabeler: ~Copyable {
         // coarser.
         let depth = box.shape.z
         var end = nextSlice
-        while end < depth, Int(z.second[end]) <= nextPlane { end += 1 }
+        while end < depth, Int(interpolation.z.second[end]) <= nextPlane { end += 1 }
         if isDirect {
             try label(nextSlice..<end, from: source, into: &labels, scope: scope)
         } else {
@@ -259,15 +196,8 @@ public struct SlabLabeler: ~Copyable {
         scope: ComputeScope
     ) throws {
         guard !slices.isEmpty else { return }
-        let (y, z) = (y, z)
-        let rows = LabelRows(
-            x: x,
-            y: y,
-            z: z,
-            classStep: model.sliceCount,
-            isHalf: rounding == .half && !isTorch,
-            lastAxis: lastAxis
-        )
+        let (interpolation, lastAxis) = (interpolation, lastAxis)
+        let isHalf = rounding == .half && !isTorch
         let (model, native, box, isDirect) = (model, native, box, isDirect)
         let values = decision.labels
         let planeCount = values.count * model.sliceCount
@@ -289,17 +219,12 @@ public struct SlabLabeler: ~Copyable {
                             nk_label_row_direct(to, shape.x, source + j * model.x, model.sliceCount, decision)
                             continue
                         }
-                        let below = source + Int(z.first[k] % 2) * planeCount
-                        let above = source + Int(z.second[k] % 2) * planeCount
-                        let front = Int(y.first[j]) * model.x
-                        let back = Int(y.second[j]) * model.x
-                        let around = ModelRows(
-                            belowFront: below + front,
-                            belowBack: below + back,
-                            aboveFront: above + front,
-                            aboveBack: above + back
-                        )
-                        rows.label(to, j, k, between: around, decision)
+                        let around = interpolation.rows(j, k, in: source.base, planeCount: planeCount)
+                        if isHalf {
+                            interpolation.labelHalf(to, j, k, between: around, lastAxis: lastAxis, decision)
+                        } else {
+                            interpolation.label(to, j, k, between: around, decision)
+                        }
                     }
                 }
             }

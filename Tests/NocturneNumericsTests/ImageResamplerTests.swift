@@ -208,10 +208,9 @@ struct ImageResamplerTests {
         #expect(results.allSatisfy { $0 == expected })
         // And through an orientation: the same as rearranging first.
         let orientation = AxisOrientation(source: [2, 0, 1], reversed: [true, false, true])
-        let canonical = try Reorienter.canonical(
+        let canonical = try Reorienter.copy(
             FrozenVoxels(image),
-            stored: stored,
-            orientation: orientation,
+            through: VoxelView(stored: stored, orientation: orientation),
             scope: .serial()
         )
         let before = try ImageResampler(

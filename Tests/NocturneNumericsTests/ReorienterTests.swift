@@ -14,26 +14,20 @@ struct ReorienterTests {
         let scope = ComputeScope.serial()
         let image = (0..<Self.stored.count).map { Float($0) }
         let labels = (0..<Self.stored.count).map { UInt16(truncatingIfNeeded: $0) }
-        let canonicalImage = try Reorienter.canonical(
+        let canonicalImage = try Reorienter.copy(
             FrozenVoxels(image),
-            stored: Self.stored,
-            orientation: orientation,
+            through: VoxelView(stored: Self.stored, orientation: orientation),
             scope: scope
         )
         #expect(canonicalImage.array() == slowlyRearranged(image, Self.stored, orientation))
-        let canonicalLabels = try Reorienter.canonical(
+        let canonicalLabels = try Reorienter.copy(
             FrozenVoxels(labels),
-            stored: Self.stored,
-            orientation: orientation,
+            through: VoxelView(stored: Self.stored, orientation: orientation),
             scope: scope
         )
         #expect(canonicalLabels.array() == slowlyRearranged(labels, Self.stored, orientation))
-        let imageAgain = try Reorienter.stored(
-            canonicalImage.frozen(),
-            stored: Self.stored,
-            orientation: orientation,
-            scope: scope
-        )
+        let back = VoxelView(stored: orientation.shape(from: Self.stored), orientation: orientation.inverse)
+        let imageAgain = try Reorienter.copy(canonicalImage.frozen(), through: back, scope: scope)
         #expect(imageAgain.array() == image)
         let labelsAgain = try Reorienter.stored(
             canonicalLabels.frozen(),
@@ -50,10 +44,9 @@ struct ReorienterTests {
         let orientation = AxisOrientation(source: [1, 2, 0], reversed: [true, false, true])
         let image = (0..<Self.stored.count).map { Float($0) }
         let results = try await resultsForWidths { scope in
-            try Reorienter.canonical(
+            try Reorienter.copy(
                 FrozenVoxels(image),
-                stored: Self.stored,
-                orientation: orientation,
+                through: VoxelView(stored: Self.stored, orientation: orientation),
                 scope: scope
             ).array()
         }

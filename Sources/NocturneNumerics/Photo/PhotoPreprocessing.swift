@@ -59,9 +59,9 @@ public struct PhotoPreprocessing: Hashable, Sendable {
 
     /// The resizing of ``prepare(_:flag:)`` for the centre square of a picture that is delivered some rows at a time.
     /// - Throws: ``NumericsError``
-    public func rowResize(part: PixelBox) throws -> PillowRowResize {
+    public func rowResize(part: PixelBox) throws -> PillowResize {
         try check()
-        return try PillowRowResize(sourceWidth: part.width, sourceHeight: part.height, width: size, height: size)
+        return try PillowResize(sourceWidth: part.width, sourceHeight: part.height, width: size, height: size)
     }
 
     private func check() throws(NumericsError) {

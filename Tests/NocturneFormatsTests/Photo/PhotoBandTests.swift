@@ -71,7 +71,7 @@ struct PhotoBandTests {
         var image = RGBImage(width: width, height: height)
         for index in image.samples.indices { image.samples[index] = UInt8(truncatingIfNeeded: random.next()) }
         let expected = try PillowResize.bilinear(image, width: newWidth, height: newHeight)
-        var resize = try PillowRowResize(sourceWidth: width, sourceHeight: height, width: newWidth, height: newHeight)
+        var resize = try PillowResize(sourceWidth: width, sourceHeight: height, width: newWidth, height: newHeight)
         var row = 0
         while row < height {
             let count = min(number(40), height - row)
@@ -86,7 +86,7 @@ struct PhotoBandTests {
     @Test("Rows that are missing, a damaged file and a raised flag are errors, not half a picture")
     func faults() throws {
         let path = try #require(Self.pictures.first { $0.hasSuffix("lesion-01.jpg") })
-        let short = try PillowRowResize(sourceWidth: 4, sourceHeight: 4, width: 2, height: 2)
+        let short = try PillowResize(sourceWidth: 4, sourceHeight: 4, width: 2, height: 2)
         #expect(throws: NumericsError.self) { try short.finish() }
         try TemporaryFolder.with { folder in
             // The part lies above the damage, and still there is one.

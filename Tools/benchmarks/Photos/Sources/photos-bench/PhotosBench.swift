@@ -12,7 +12,7 @@ enum PhotosBench {
     /// From the file to a classifier's input, as the recipe does it.
     static func prepare(_ path: String) throws -> PhotoPreprocessing.Prepared {
         let preprocessing = PhotoPreprocessing()
-        var resize: PillowRowResize?
+        var resize: PillowResize?
         var square = PixelRectangle(x: 0, y: 0, width: 1, height: 1)
         _ = try PhotoReader.readBands(
             at: path,
