@@ -29,8 +29,9 @@ public enum SurfaceExtractor {
     ) throws(CancelledError) -> SurfaceMesh {
         let geometry = labels.geometry
         let surface = try labels.voxels.withParallelReader { reader throws(CancelledError) -> RawSurface in
-            let box = try LabelBox.around(value, in: reader, shape: geometry.shape, scope: scope)
-            guard !box.isEmpty else { return RawSurface() }
+            guard let box = try VoxelBox(around: value, in: reader, shape: geometry.shape, scope: scope) else {
+                return RawSurface()
+            }
             let bits = try LabelBits(of: value, in: reader, shape: geometry.shape, box: box, scope: scope)
             return try smoothed(bits, geometry, voxelVolume: geometry.voxelVolume, options: options, scope: scope)
         }
@@ -51,7 +52,7 @@ public enum SurfaceExtractor {
         options: SurfaceOptions,
         scope: ComputeScope
     ) throws(CancelledError) -> RawSurface {
-        var surface = try MarchingCubes.surface(bits: bits, affine: geometry.affine, scope: scope)
+        var surface = try RawSurface(bits, affine: geometry.affine, scope: scope)
         guard !surface.points.isEmpty else { return surface }
         let shells =
             options.restoresVolume
@@ -91,9 +92,8 @@ public enum SurfaceExtractor {
             // nothing.
             let portion = 20
             while roundsLeft > 0 {
-                try TaubinSmoother.smooth(
+                try neighbours.smooth(
                     &points,
-                    neighbours,
                     rounds: min(portion, roundsLeft),
                     lambda: options.lambda,
                     mu: options.mu,

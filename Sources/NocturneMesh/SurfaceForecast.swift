@@ -24,10 +24,9 @@ public struct SurfaceForecast: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         let shape = labels.geometry.shape
-        faces = try FaceCount(of: labels, scope: scope).faces
+        faces = try Self.faces(of: labels, scope)
         self.options = options
-        let all = LabelBox(lower: SIMD3(0, 0, 0), upper: SIMD3(shape.x - 1, shape.y - 1, shape.z - 1))
-        boxBytes = LabelBits.byteCount(all) + 16 * (shape.y + 2) * (shape.z + 2)
+        boxBytes = LabelBits.byteCount(VoxelBox(all: shape)) + 16 * (shape.y + 2) * (shape.z + 2)
     }
 
     /// The exact number of vertices of the surface of a label; 0 when the label is absent.
@@ -102,18 +101,10 @@ extension SurfaceForecast {
         _ body: (_ value: UInt16, _ mesh: consuming SurfaceMesh) throws -> Void
     ) throws {
         for batch in batches(of: values, within: bytes) {
-            var meshes = [SurfaceMesh](repeating: SurfaceMesh(), count: batch.count)
-            try meshes.withParallelBuffer { target throws(CancelledError) in
-                try scope.forEach(batch.count) { index in
-                    // The only error is cancellation, which the loop itself reports.
-                    let mesh = try? SurfaceExtractor.surface(
-                        of: batch[index],
-                        in: labels,
-                        options: options,
-                        scope: scope
-                    )
-                    if let mesh { target[index] = mesh }
-                }
+            var meshes = try scope.map(batch.count) { index in
+                // The only error is cancellation, which the loop itself reports.
+                let mesh = try? SurfaceExtractor.surface(of: batch[index], in: labels, options: options, scope: scope)
+                return mesh ?? SurfaceMesh()
             }
             for index in batch.indices {
                 try scope.check()
@@ -121,6 +112,79 @@ extension SurfaceForecast {
                 meshes[index] = SurfaceMesh()
                 try body(batch[index], mesh)
             }
+        }
+    }
+}
+
+extension SurfaceForecast {
+    /// The number of voxel faces between each label and everything else, including the border of the volume.
+    ///
+    /// A surface has exactly one point per face, so this is the size of every surface before any is extracted. Time: one
+    /// read of every voxel, at memory speed where neighbours are equal. Memory: 512 KiB per thread.
+    /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
+    private static func faces(of labels: LabelVolume, _ scope: ComputeScope) throws(CancelledError) -> [Int] {
+        let shape = labels.geometry.shape
+        // Only a few parts, because each keeps a table; the sums are integers, so their order does not matter.
+        let parts = max(1, min(scope.width, shape.z))
+        let tables = try labels.voxels.withParallelReader { voxels throws(CancelledError) in
+            try scope.map(parts) { part in
+                var table = [Int](repeating: 0, count: 1 << 16)
+                table.withUnsafeMutableBufferPointer { table in
+                    for k in shape.z * part / parts..<shape.z * (part + 1) / parts where !scope.flag.isCancelled {
+                        add(slice: k, of: voxels.base, shape, to: table.baseAddress!)
+                    }
+                }
+                return table
+            }
+        }
+        return tables.dropFirst().reduce(into: tables[0]) { sums, table in
+            for value in sums.indices { sums[value] += table[value] }
+        }
+    }
+
+    private static func add(
+        slice k: Int,
+        of voxels: UnsafePointer<UInt16>,
+        _ shape: VolumeShape,
+        to table: UnsafeMutablePointer<Int>
+    ) {
+        for j in 0..<shape.y {
+            let line = voxels + shape.offset(0, j, k)
+            table[Int(line[0])] += 1
+            table[Int(line[shape.x - 1])] += 1
+            addDifferences(line, line + 1, shape.x - 1, to: table)
+            for (step, isFirst, isLast) in [
+                (shape.x, j == 0, j == shape.y - 1), (shape.sliceCount, k == 0, k == shape.z - 1),
+            ] {
+                if isFirst { for i in 0..<shape.x { table[Int(line[i])] += 1 } }
+                if isLast {
+                    for i in 0..<shape.x { table[Int(line[i])] += 1 }
+                } else {
+                    addDifferences(line, line + step, shape.x, to: table)
+                }
+            }
+        }
+    }
+
+    private static func addDifferences(
+        _ a: UnsafePointer<UInt16>,
+        _ b: UnsafePointer<UInt16>,
+        _ count: Int,
+        to table: UnsafeMutablePointer<Int>
+    ) {
+        let block = 32
+        var first = 0
+        while first < count {
+            let end = min(count, first + block)
+            var different: UInt16 = 0
+            for i in first..<end { different |= a[i] ^ b[i] }
+            if different != 0 {
+                for i in first..<end where a[i] != b[i] {
+                    table[Int(a[i])] += 1
+                    table[Int(b[i])] += 1
+                }
+            }
+            first = end
         }
     }
 }

@@ -7,27 +7,14 @@ public enum ContourExtruder {
     /// A surface, and the contours that were not used.
     public struct Result: Sendable {
         /// RAS+ mm. Every edge has two triangles, which run along it in opposite directions; no walls remain inside.
-        public var mesh: SurfaceMesh
+        public internal(set) var mesh = SurfaceMesh()
         /// Contours that are not planar, not parallel to the others, or in a plane with more than
         /// ``maximumCornerCount`` corners or 4,096 separate outlines.
-        public var omitted: Int
+        public internal(set) var omitted: Int
         /// Planes whose contours cross themselves.
-        public var selfIntersectingPlanes: Int
+        public internal(set) var selfIntersectingPlanes = 0
         /// In mm³: areas by the even-odd rule times thicknesses; overlapping parts of crossed planes count several times.
-        public var volume: Double
-
-        /// By default the result of no contours.
-        public init(
-            mesh: SurfaceMesh = SurfaceMesh(),
-            omitted: Int = 0,
-            selfIntersectingPlanes: Int = 0,
-            volume: Double = 0
-        ) {
-            self.mesh = mesh
-            self.omitted = omitted
-            self.selfIntersectingPlanes = selfIntersectingPlanes
-            self.volume = volume
-        }
+        public internal(set) var volume = 0.0
     }
 
     /// Fills every contour up to half the distance to the neighbouring plane on both sides, and surrounds the whole.
@@ -54,17 +41,13 @@ public enum ContourExtruder {
     ) throws(CancelledError) -> Result {
         guard let planes = ContourPlanes(of: contours) else { return Result(omitted: contours.count) }
         let usual = planes.step ?? thickness
-        var slabs = [Slab?](repeating: nil, count: planes.planes.count)
-        try slabs.withParallelBuffer { target throws(CancelledError) in
-            try scope.forEach(planes.planes.count) { index in
-                target[index] = slab(index, of: planes, contours, usual: usual, flag: scope.flag)
-            }
+        let slabs = try scope.map(planes.planes.count) { index in
+            slab(index, of: planes, contours, usual: usual, flag: scope.flag)
         }
         var result = Result(omitted: planes.others.count)
         var filled: [ContourLayers.Slab] = []
         var largestArea = 0.0
         for slab in slabs {
-            guard let slab else { continue }
             result.omitted += slab.omitted
             result.volume += slab.area * (slab.outline.top - slab.outline.bottom)
             largestArea = max(largestArea, slab.area)
@@ -119,7 +102,7 @@ public enum ContourExtruder {
         let loops = LoopSet(of: flat, flag: flag)
         guard !loops.isTooMany else { return slab }
         slab.omitted = 0
-        let cap = PolygonCap.triangulate(loops, flag: flag)
+        let cap = loops.measured(flag)
         slab.area = cap.area
         slab.isCrossed = cap.isCrossed
         // Unknown for crossed outlines: triangles count overlaps several times, pixels follow the even-odd rule.

@@ -92,7 +92,7 @@ struct ContourLayers {
     ) throws(CancelledError) -> (points: [SIMD3<Double>], triangles: [SIMD3<UInt32>]) {
         guard let shape = VolumeShape(validating: size.x, y: size.y, z: size.z) else { return ([], []) }
         let spacing = SIMD3(pixel, pixel, thickness)
-        let bits = try LabelBits(size: size, scope: scope) { layer, firstRow, wordsPerRow in
+        let bits = try LabelBits(box: VoxelBox(all: shape), scope: scope) { layer, firstRow, wordsPerRow in
             fill(layer, firstRow, wordsPerRow)
         }
         let raw = try SurfaceExtractor.smoothed(

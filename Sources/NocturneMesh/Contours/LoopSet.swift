@@ -150,11 +150,11 @@ struct LoopSet {
         // The corner inside the triangle that is furthest from its base; the line to it is then unobstructed.
         var best: SIMD2<Double>?
         var furthest = 0.0
-        let turn = PolygonCap.turn(a, v, b)
+        let turn = Self.turn(a, v, b)
         for corner in loop {
             let q = points[corner]
-            guard q != a, q != v, q != b, PolygonCap.isInside(q, a, v, b, turn) else { continue }
-            let distance = abs(PolygonCap.turn(a, b, q))
+            guard q != a, q != v, q != b, Self.isInside(q, a, v, b, turn) else { continue }
+            let distance = abs(Self.turn(a, b, q))
             if distance >= furthest {
                 furthest = distance
                 best = q

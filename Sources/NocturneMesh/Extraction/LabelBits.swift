@@ -6,7 +6,7 @@ import NocturneSystem
 /// which closes surfaces at the border of the volume. Stored row after row along i; each row starts at a new 64-bit
 /// word.
 struct LabelBits: Sendable {
-    let box: LabelBox
+    let box: VoxelBox
     /// Number of nodes along i, j and k: the size of the box plus two.
     let nodes: SIMD3<Int>
     let wordsPerRow: Int
@@ -18,44 +18,34 @@ struct LabelBits: Sendable {
         of value: UInt16,
         in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
-        box: LabelBox,
+        box: VoxelBox,
         scope: ComputeScope
     ) throws(CancelledError) {
-        let nodes = box.size &+ SIMD3(2, 2, 2)
-        let wordsPerRow = Self.wordsPerRow(box)
-        var words = [UInt64](repeating: 0, count: wordsPerRow * nodes.y * nodes.z)
-        try words.withParallelBuffer { target throws(CancelledError) in
-            try scope.forEach(box.size.z) { slice in
-                for row in 0..<box.size.y {
-                    Self.load(
-                        voxels.base + shape.offset(box.lower.x, box.lower.y + row, box.lower.z + slice),
-                        count: box.size.x,
-                        value,
-                        to: target.base + ((slice + 1) * nodes.y + row + 1) * wordsPerRow
-                    )
-                }
+        try self.init(box: box, scope: scope) { slice, firstRow, wordsPerRow in
+            for row in 0..<box.shape.y {
+                Self.load(
+                    voxels.base + shape.offset(box.lower.x, box.lower.y + row, box.lower.z + slice),
+                    count: box.shape.x,
+                    value,
+                    to: firstRow + row * wordsPerRow
+                )
             }
         }
-        self.box = box
-        self.nodes = nodes
-        self.wordsPerRow = wordsPerRow
-        self.words = words
     }
 
-    /// Bits that do not come from a label map.
+    /// Bits from anywhere.
     /// - Parameter fill: sets bits of a slice, whose rows start `wordsPerRow` words after each other; voxel `i` of a row
     ///   is bit `i + 1`. Called once for each slice, from several threads.
     init(
-        size: SIMD3<Int>,
+        box: VoxelBox,
         scope: ComputeScope,
         fill: @Sendable (_ slice: Int, _ firstRow: UnsafeMutablePointer<UInt64>, _ wordsPerRow: Int) -> Void
     ) throws(CancelledError) {
-        let box = LabelBox(lower: SIMD3(0, 0, 0), upper: size &- SIMD3(1, 1, 1))
-        let nodes = size &+ SIMD3(2, 2, 2)
+        let nodes = box.upper &- box.lower &+ SIMD3(2, 2, 2)
         let wordsPerRow = Self.wordsPerRow(box)
         var words = [UInt64](repeating: 0, count: wordsPerRow * nodes.y * nodes.z)
         try words.withParallelBuffer { target throws(CancelledError) in
-            try scope.forEach(size.z) { slice in
+            try scope.forEach(box.shape.z) { slice in
                 fill(slice, target.base + ((slice + 1) * nodes.y + 1) * wordsPerRow, wordsPerRow)
             }
         }
@@ -65,10 +55,10 @@ struct LabelBits: Sendable {
         self.words = words
     }
 
-    private static func wordsPerRow(_ box: LabelBox) -> Int { (box.size.x + 2 + 63) / 64 }
+    private static func wordsPerRow(_ box: VoxelBox) -> Int { (box.shape.x + 2 + 63) / 64 }
 
     /// The number of bytes for the bits of a box.
-    static func byteCount(_ box: LabelBox) -> Int { wordsPerRow(box) * (box.size.y + 2) * (box.size.z + 2) * 8 }
+    static func byteCount(_ box: VoxelBox) -> Int { wordsPerRow(box) * (box.shape.y + 2) * (box.shape.z + 2) * 8 }
 
     /// One row: voxel 0 becomes bit 1.
     private static func load(

@@ -2,55 +2,45 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// The bounding box of one label, both ends inclusive.
-struct LabelBox: Sendable {
-    var lower = SIMD3<Int>(repeating: Int.max)
-    var upper = SIMD3<Int>(repeating: Int.min)
-
-    var isEmpty: Bool { upper.x < lower.x }
-    var size: SIMD3<Int> { upper &- lower &+ SIMD3(1, 1, 1) }
-
-    /// Searches all voxels, at memory speed in rows without the label.
-    static func around(
-        _ value: UInt16,
+extension VoxelBox {
+    /// The bounding box of one label; nil without a voxel. Searches all voxels, at memory speed in rows without the label.
+    init?(
+        around value: UInt16,
         in voxels: ParallelReader<UInt16>,
         shape: VolumeShape,
         scope: ComputeScope
-    ) throws(CancelledError) -> LabelBox {
-        let rows = shape.y * shape.z
+    ) throws(CancelledError) {
         let rowsInPart = max(1, (1 << 20) / shape.x)
-        var parts = [LabelBox](repeating: LabelBox(), count: (rows + rowsInPart - 1) / rowsInPart)
-        try parts.withParallelBuffer { target throws(CancelledError) in
-            try scope.forEachRange(of: rows, by: rowsInPart) { range in
-                var box = LabelBox()
-                for row in range { box.add(row: row, of: value, in: voxels.base + row * shape.x, shape) }
-                target[range.lowerBound / rowsInPart] = box
+        let parts = try scope.mapRanges(of: shape.y * shape.z, by: rowsInPart) { rows in
+            var box: VoxelBox?
+            for row in rows {
+                guard let columns = Self.columns(of: value, in: voxels.base + row * shape.x, shape.x) else { continue }
+                let (j, k) = (row % shape.y, row / shape.y)
+                let line = VoxelBox(
+                    lower: SIMD3(columns.lowerBound, j, k),
+                    upper: SIMD3(columns.upperBound, j + 1, k + 1)
+                )
+                box = box?.union(line) ?? line
             }
+            return box
         }
-        return parts.reduce(into: LabelBox()) { all, part in
-            all.lower = pointwiseMin(all.lower, part.lower)
-            all.upper = pointwiseMax(all.upper, part.upper)
-        }
+        self.init(around: parts.compactMap { $0 })
     }
 
-    private mutating func add(row: Int, of value: UInt16, in line: UnsafePointer<UInt16>, _ shape: VolumeShape) {
+    /// From the first to the last voxel of a row with the label.
+    private static func columns(of value: UInt16, in line: UnsafePointer<UInt16>, _ count: Int) -> Range<Int>? {
         // Searched from both ends, so that nothing between them is read.
         var block = 0
-        while block < shape.x, !Self.isAny(of: value, in: line + block, min(Self.block, shape.x - block)) {
-            block += Self.block
-        }
-        guard block < shape.x else { return }
+        while block < count, !isAny(of: value, in: line + block, min(Self.block, count - block)) { block += Self.block }
+        guard block < count else { return nil }
         var first = block
         while line[first] != value { first += 1 }
-        var end = shape.x
-        while !Self.isAny(of: value, in: line + max(end - Self.block, first), end - max(end - Self.block, first)) {
+        var end = count
+        while !isAny(of: value, in: line + max(end - Self.block, first), end - max(end - Self.block, first)) {
             end -= Self.block
         }
-        var last = end - 1
-        while line[last] != value { last -= 1 }
-        let (j, k) = (row % shape.y, row / shape.y)
-        lower = pointwiseMin(lower, SIMD3(first, j, k))
-        upper = pointwiseMax(upper, SIMD3(last, j, k))
+        while line[end - 1] != value { end -= 1 }
+        return first..<end
     }
 
     /// Number of voxels compared together.

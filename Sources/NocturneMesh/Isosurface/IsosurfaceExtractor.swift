@@ -37,7 +37,7 @@ public enum IsosurfaceExtractor {
         let geometry = volume.geometry
         return try volume.voxels.withParallelReader { reader in
             let shape = geometry.shape
-            let bits = try LabelBits(size: SIMD3(shape.x, shape.y, shape.z), scope: scope) { slice, rows, words in
+            let bits = try LabelBits(box: VoxelBox(all: shape), scope: scope) { slice, rows, words in
                 for row in 0..<shape.y {
                     IsosurfacePoints.load(
                         reader.base + shape.offset(0, row, slice),
@@ -51,7 +51,7 @@ public enum IsosurfaceExtractor {
             let numbering = try cells.numbered(scope)
             let total = numbering.total
             guard total.triangles <= limit, total.points < Int(UInt32.max) else {
-                throw IsosurfaceError(.tooManyTriangles, triangles: total.triangles, limit: limit)
+                throw IsosurfaceError(triangles: total.triangles, limit: limit)
             }
             let points = IsosurfacePoints(cells: cells, voxels: reader, geometry: geometry, value: value)
             return try mesh(of: cells, numbering, points, scope)
@@ -85,8 +85,8 @@ public enum IsosurfaceExtractor {
     /// than 8 triangles: at most three points for four triangles, of 16 bytes each.
     /// - Parameter triangles: the limit.
     public static func predictedBytes(_ shape: VolumeShape, triangles: Int) -> Int {
-        let box = LabelBox(lower: SIMD3(0, 0, 0), upper: SIMD3(shape.x - 1, shape.y - 1, shape.z - 1))
-        return LabelBits.byteCount(box) + 16 * (shape.y + 2) * (shape.z + 2) + 32 * (shape.z + 2) + 28 * triangles
+        LabelBits.byteCount(VoxelBox(all: shape)) + 16 * (shape.y + 2) * (shape.z + 2) + 32 * (shape.z + 2) + 28
+            * triangles
     }
 
     /// The most triangles that the surface in a volume of this shape can have.
@@ -97,25 +97,12 @@ public enum IsosurfaceExtractor {
     }
 }
 
-/// A surface that cannot be made.
+/// A surface that would have more triangles than are allowed.
 public struct IsosurfaceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A reason that programs can distinguish.
-    public enum Code: String, Sendable {
-        case tooManyTriangles
-    }
-
-    /// The reason.
-    public let code: Code
     /// The exact number that the surface would have.
     public let triangles: Int
     /// The most triangles that were allowed.
     public let limit: Int
-
-    init(_ code: Code, triangles: Int, limit: Int) {
-        self.code = code
-        self.triangles = triangles
-        self.limit = limit
-    }
 
     public var description: String { "the surface would have \(triangles) triangles, more than \(limit)" }
 }

@@ -58,72 +58,76 @@ public struct VoxelSurfaceMeasures: Hashable, Sendable {
     }
 }
 
-/// The volume inside each cell and the triangles in it.
-private struct BalancedCells: Sendable {
-    static let shared = BalancedCells()
+extension VoxelSurfaceMeasures {
+    /// The volume inside each cell and the triangles in it.
+    fileprivate struct BalancedCells: Sendable {
+        static let shared = BalancedCells()
 
-    /// Inside a cell with sides of 1.
-    let volumes: [Double]
-    private let triangles: [[[SIMD3<Double>]]]
+        /// Inside a cell with sides of 1.
+        let volumes: [Double]
+        private let triangles: [[[SIMD3<Double>]]]
 
-    private init() {
-        let edges = CubeTable.shared.edges
-        let finder = LoopFinder(edges: edges, joinsDiagonals: true)
-        let middles = LoopFiller(edges: edges).middles.map { $0 - 0.5 }
-        let triangles = (0..<256).map { inside in
-            finder.loops(of: inside).flatMap { Self.fill($0.map { middles[$0] }) }
+        private init() {
+            let edges = CubeTable.shared.edges
+            let finder = LoopFinder(edges: edges, joinsDiagonals: true)
+            let middles = LoopFiller(edges: edges).middles.map { $0 - 0.5 }
+            let triangles = (0..<256).map { inside in
+                finder.loops(of: inside).flatMap { Self.fill($0.map { middles[$0] }) }
+            }
+            volumes = (0..<256).map { inside in
+                // The divergence theorem, seen from the centre: faces are half a side away.
+                let areas = finder.faces.map { face in Self.insideArea(face.map { inside >> $0 & 1 == 1 }) }
+                return areas.reduce(0, +) / 6 + triangles[inside].map(Self.volume).reduce(0, +)
+            }
+            self.triangles = triangles
         }
-        volumes = (0..<256).map { inside in
-            // The divergence theorem, seen from the centre: faces are half a side away.
-            let areas = finder.faces.map { face in Self.insideArea(face.map { inside >> $0 & 1 == 1 }) }
-            return areas.reduce(0, +) / 6 + triangles[inside].map(Self.volume).reduce(0, +)
-        }
-        self.triangles = triangles
-    }
 
-    func area(of inside: Int, spacing: SIMD3<Double>) -> Double {
-        triangles[inside].reduce(0) { sum, triangle in
-            let (u, v) = ((triangle[1] - triangle[0]) * spacing, (triangle[2] - triangle[0]) * spacing)
-            return sum + length(cross(u, v)) / 2
-        }
-    }
-
-    /// The part of a face inside the surface: an outside corner between inside ones cuts off an eighth.
-    private static func insideArea(_ isInside: [Bool]) -> Double {
-        switch isInside.count(where: { $0 }) {
-        case 0: 0
-        case 1: 0.125
-        case 2: isInside[0] == isInside[2] ? 0.75 : 0.5
-        case 3: 0.875
-        default: 1
-        }
-    }
-
-    /// The triangulation that encloses the volume closest to 0 between itself and the centre; of several, that with the
-    /// smallest area, then the first one.
-    private static func fill(_ loop: [SIMD3<Double>]) -> [[SIMD3<Double>]] {
-        var best: (volume: Double, area: Double, triangles: [[SIMD3<Double>]])?
-        for triangles in triangulations(loop) {
-            let volume = abs(triangles.map(Self.volume).reduce(0, +))
-            let area = triangles.reduce(0) { $0 + length(cross($1[1] - $1[0], $1[2] - $1[0])) / 2 }
-            let isBetter =
-                best.map { volume < $0.volume - 1e-9 || volume < $0.volume + 1e-9 && area < $0.area - 1e-9 } ?? true
-            if isBetter { best = (volume, area, triangles) }
-        }
-        return best?.triangles ?? []
-    }
-
-    private static func triangulations(_ loop: [SIMD3<Double>]) -> [[[SIMD3<Double>]]] {
-        guard loop.count > 2 else { return [[]] }
-        return (1..<loop.count - 1).flatMap { tip in
-            triangulations(Array(loop[0...tip])).flatMap { left in
-                triangulations(Array(loop[tip...])).map { left + $0 + [[loop[0], loop[tip], loop[loop.count - 1]]] }
+        func area(of inside: Int, spacing: SIMD3<Double>) -> Double {
+            triangles[inside].reduce(0) { sum, triangle in
+                let (u, v) = ((triangle[1] - triangle[0]) * spacing, (triangle[2] - triangle[0]) * spacing)
+                return sum + length(cross(u, v)) / 2
             }
         }
-    }
 
-    /// Of the pyramid with its tip at the centre.
-    private static func volume(_ triangle: [SIMD3<Double>]) -> Double {
-        dot(triangle[0], cross(triangle[1], triangle[2])) / 6
+        /// The part of a face inside the surface: an outside corner between inside ones cuts off an eighth.
+        private static func insideArea(_ isInside: [Bool]) -> Double {
+            switch isInside.count(where: { $0 }) {
+            case 0: 0
+            case 1: 0.125
+            case 2: isInside[0] == isInside[2] ? 0.75 : 0.5
+            case 3: 0.875
+            default: 1
+            }
+        }
+
+        /// The triangulation that encloses the volume closest to 0 between itself and the centre; of several, that with the
+        /// smallest area, then the first one.
+        private static func fill(_ loop: [SIMD3<Double>]) -> [[SIMD3<Double>]] {
+            var best: (volume: Double, area: Double, triangles: [[SIMD3<Double>]])?
+            for triangles in triangulations(loop) {
+                let volume = abs(triangles.map(Self.volume).reduce(0, +))
+                let area = triangles.reduce(0) { $0 + length(cross($1[1] - $1[0], $1[2] - $1[0])) / 2 }
+                let isBetter =
+                    best.map { volume < $0.volume - 1e-9 || volume < $0.volume + 1e-9 && area < $0.area - 1e-9 } ?? true
+                if isBetter { best = (volume, area, triangles) }
+            }
+            return best?.triangles ?? []
+        }
+
+        private static func triangulations(_ loop: [SIMD3<Double>]) -> [[[SIMD3<Double>]]] {
+            guard loop.count > 2 else { return [[]] }
+            return (1..<loop.count - 1).flatMap { tip in
+                triangulations(Array(loop[0...tip])).flatMap { left in
+                    triangulations(Array(loop[tip...])).map {
+                        left + $0 + [[loop[0], loop[tip], loop[loop.count - 1]]]
+                    }
+                }
+            }
+        }
+
+        /// Of the pyramid with its tip at the centre.
+        private static func volume(_ triangle: [SIMD3<Double>]) -> Double {
+            dot(triangle[0], cross(triangle[1], triangle[2])) / 6
+        }
     }
 }

@@ -46,7 +46,11 @@ struct ComponentVolumes {
     ///   - doubledVolumes: ``RawSurface/doubledVolumes``.
     ///   - voxelVolume: in mm³.
     init(_ triangles: [SIMD3<UInt32>], doubledVolumes: [Int32], voxelVolume: Double) {
-        let (shellOf, count) = Self.shells(vertexCount: doubledVolumes.count, triangles)
+        var shells = DisjointSets(count: doubledVolumes.count)
+        for triangle in triangles {
+            for corner in 1..<3 { shells.join(Int(triangle[0]), Int(triangle[corner])) }
+        }
+        let (shellOf, count) = shells.numbered()
         var targets = [Double](repeating: 0, count: count)
         var sizes = [Double](repeating: 0, count: count)
         for (vertex, shell) in shellOf.enumerated() {
@@ -109,39 +113,6 @@ struct ComponentVolumes {
             cubics[shell].c3 += dot(na, nbnc)
         }
         return cubics
-    }
-
-    /// The shell of each vertex, numbered in the order of their first vertices.
-    private static func shells(
-        vertexCount: Int,
-        _ triangles: [SIMD3<UInt32>]
-    ) -> (ofVertex: [UInt32], count: Int) {
-        var parents = Array(0..<UInt32(vertexCount))
-        func root(_ vertex: UInt32) -> UInt32 {
-            var vertex = vertex
-            while parents[Int(vertex)] != vertex {
-                parents[Int(vertex)] = parents[Int(parents[Int(vertex)])]
-                vertex = parents[Int(vertex)]
-            }
-            return vertex
-        }
-        for triangle in triangles {
-            for corner in 1..<3 {
-                let (a, b) = (root(triangle[0]), root(triangle[corner]))
-                parents[Int(max(a, b))] = min(a, b)
-            }
-        }
-        var count = 0
-        // A root is the first vertex of its shell, so its number is assigned before it is used.
-        for vertex in parents.indices {
-            if parents[vertex] == UInt32(vertex) {
-                parents[vertex] = UInt32(count)
-                count += 1
-            } else {
-                parents[vertex] = parents[Int(parents[vertex])]
-            }
-        }
-        return (parents, count)
     }
 
     /// Area-weighted, of length 1; zero where the triangles around a vertex cancel out.

@@ -1,38 +1,24 @@
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// Triangulates the inside of loops by ear clipping, after every hole was joined to its enclosing loop.
-///
-/// Whatever the loops look like, every edge of a loop has one triangle to its left, and every inner edge has equally
-/// many on both sides: a surface built from it is closed. Only crossing loops produce triangles that overlap.
-enum PolygonCap {
-    struct Cap {
-        /// Indices of the points of the loops, counter-clockwise.
-        var triangles: [SIMD3<UInt32>] = []
-        /// Signed by the direction of the loops.
-        var area = 0.0
-        var isCrossed = false
-    }
-
-    static func triangulate(_ loops: LoopSet, flag: CancellationFlag) -> Cap {
-        var cap = Cap()
-        var covered = 0.0
-        for (index, loop) in loops.loops.enumerated() where loops.enclosingLoops[index] == nil {
-            if flag.isCancelled { return cap }
-            let holes = loops.loops.indices.filter { loops.enclosingLoops[$0] == index }.map { loops.loops[$0] }
-            let ring = joined(loop, holes, loops.points)
-            covered += cutEars(ring, loops.points, &cap.triangles, flag)
+extension LoopSet {
+    /// The area, signed by the direction of the loops, and whether the loops cross.
+    ///
+    /// The inside is triangulated by ear clipping, after every hole was joined to its enclosing loop. Only crossing loops
+    /// produce triangles that overlap: their areas, each counted as positive, then add up to more than the loops enclose.
+    func measured(_ flag: CancellationFlag) -> (area: Double, isCrossed: Bool) {
+        var (area, covered) = (0.0, 0.0)
+        for (index, loop) in loops.enumerated() where enclosingLoops[index] == nil {
+            if flag.isCancelled { return (0, false) }
+            let holes = loops.indices.filter { enclosingLoops[$0] == index }.map { loops[$0] }
+            covered += Self.cutEars(Self.joined(loop, holes, points), points, flag)
         }
-        for loop in loops.loops {
-            let origin = loops.points[loop[0]]
+        for loop in loops {
             for place in loop.indices.dropFirst().dropLast() {
-                let a = loops.points[loop[place]]
-                let b = loops.points[loop[place + 1]]
-                cap.area += turn(origin, a, b) / 2
+                area += Self.turn(points[loop[0]], points[loop[place]], points[loop[place + 1]]) / 2
             }
         }
-        cap.isCrossed = abs(covered - cap.area) > 1e-4 * max(abs(cap.area), 1e-12)
-        return cap
+        return (area, abs(covered - area) > 1e-4 * max(abs(area), 1e-12))
     }
 
     /// Twice the area of a triangle, above 0 when it is counter-clockwise.
@@ -141,12 +127,7 @@ enum PolygonCap {
 
     /// Clips triangles off a ring until nothing is left.
     /// - Returns: the sum of the triangle areas, each counted as positive.
-    private static func cutEars(
-        _ ring: [Int],
-        _ points: [SIMD2<Double>],
-        _ triangles: inout [SIMD3<UInt32>],
-        _ flag: CancellationFlag
-    ) -> Double {
+    private static func cutEars(_ ring: [Int], _ points: [SIMD2<Double>], _ flag: CancellationFlag) -> Double {
         var next = ring.indices.map { ($0 + 1) % ring.count }
         var previous = ring.indices.map { ($0 + ring.count - 1) % ring.count }
         func point(_ index: Int) -> SIMD2<Double> { points[ring[index]] }
@@ -179,11 +160,6 @@ enum PolygonCap {
                 here = next[here]
                 refused += 1
                 continue
-            }
-            let corners = (ring[previous[here]], ring[here], ring[next[here]])
-            // The two directions of a bridge cancel each other.
-            if corners.0 != corners.1, corners.1 != corners.2, corners.2 != corners.0 {
-                triangles.append(SIMD3(UInt32(corners.0), UInt32(corners.1), UInt32(corners.2)))
             }
             covered += abs(area) / 2
             next[previous[here]] = next[here]

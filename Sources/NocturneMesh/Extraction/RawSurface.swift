@@ -12,53 +12,54 @@ struct RawSurface: Sendable {
     var doubledVolumes: [Int32] = []
     /// The voxel that is the origin of the points.
     var origin = SIMD3<Int>(0, 0, 0)
+
+    /// Of nothing.
+    init() {}
 }
 
-/// Extracts the surface of one label with the ``CubeTable``: ``CubeCells`` with points half-way between voxels.
-///
-/// Memory besides the surface: one bit per voxel of the box, 16 bytes per row.
-struct MarchingCubes: Sendable {
-    private let cells: CubeCells
-    private let affine: Affine
-
-    private var bits: LabelBits { cells.bits }
-
+extension RawSurface {
+    /// The surface of one label with the ``CubeTable``: ``CubeCells`` with points half-way between voxels.
+    ///
+    /// Memory besides the surface: one bit per voxel of the box, 16 bytes per row.
     /// - Throws: ``CancelledError`` when the flag is raised; it is checked for every slice.
-    static func surface(bits: LabelBits, affine: Affine, scope: ComputeScope) throws(CancelledError) -> RawSurface {
+    init(_ bits: LabelBits, affine: Affine, scope: ComputeScope) throws(CancelledError) {
         let cells = CubeCells(bits: bits, isMirrored: affine.determinant < 0)
-        return try MarchingCubes(cells: cells, affine: affine).surface(scope)
-    }
-
-    private func surface(_ scope: ComputeScope) throws(CancelledError) -> RawSurface {
         let numbering = try cells.numbered(scope)
         let total = numbering.total
         precondition(total.points < Int(UInt32.max), "a surface has fewer than 2³² points")
-        var surface = RawSurface()
-        surface.origin = bits.box.lower &- SIMD3(1, 1, 1)
-        surface.points = uninitialized(total.points)
-        surface.doubledVolumes = uninitialized(total.points)
-        surface.triangles = uninitialized(total.triangles)
-        guard total.points > 0 else { return surface }
-        try surface.points.withParallelBuffer { points throws(CancelledError) in
-            try surface.doubledVolumes.withParallelBuffer { volumes throws(CancelledError) in
-                try surface.triangles.withParallelBuffer { triangles throws(CancelledError) in
+        origin = bits.box.lower &- SIMD3(1, 1, 1)
+        guard total.points > 0 else { return }
+        points = uninitialized(total.points)
+        doubledVolumes = uninitialized(total.points)
+        triangles = uninitialized(total.triangles)
+        try points.withParallelBuffer { points throws(CancelledError) in
+            try doubledVolumes.withParallelBuffer { volumes throws(CancelledError) in
+                try triangles.withParallelBuffer { triangles throws(CancelledError) in
                     try scope.forEach(cells.slices) { slice in
                         let first = numbering.first[slice]
-                        writePoints(of: slice, to: points.base + first.points, volumes.base + first.points)
+                        Self.writePoints(
+                            of: cells,
+                            affine,
+                            slice: slice,
+                            to: points.base + first.points,
+                            volumes.base + first.points
+                        )
                         cells.writeTriangles(of: slice, numbering, to: triangles.base + first.triangles)
                     }
                 }
             }
         }
-        return surface
     }
 
     /// Writes the points of a slice of nodes: for each row those along i, then along j, then along k.
-    private func writePoints(
-        of slice: Int,
+    private static func writePoints(
+        of cells: CubeCells,
+        _ affine: Affine,
+        slice: Int,
         to points: UnsafeMutablePointer<SIMD3<Double>>,
         _ doubledVolumes: UnsafeMutablePointer<Int32>
     ) {
+        let bits = cells.bits
         var number = 0
         let (i, j, k) = (affine.columnI, affine.columnJ, affine.columnK)
         for row in 0..<bits.nodes.y {
