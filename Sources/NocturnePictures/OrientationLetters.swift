@@ -5,6 +5,12 @@ enum OrientationLetters {
     static let width = 5
     static let height = 7
 
+    /// Pixels of a dot, and between a panel and its letters, in pictures with a margin for letters.
+    static let scale = 2
+    static let gap = 3
+    /// The space around a panel that its letters take.
+    static let margin = height * scale + 2 * gap
+
     private static let rows: [Character: [String]] = [
         "R": ["####.", "#...#", "#...#", "####.", "#.#..", "#..#.", "#...#"],
         "L": ["#....", "#....", "#....", "#....", "#....", "#....", "#####"],
@@ -35,8 +41,8 @@ enum OrientationLetters {
         _ letters: String,
         around panel: (columns: Range<Int>, rows: Range<Int>),
         in image: inout RGBImage,
-        scale: Int,
-        gap: Int
+        scale: Int = Self.scale,
+        gap: Int = Self.gap
     ) {
         let (across, down) = (width * scale, height * scale)
         let (columns, rows) = panel

@@ -121,19 +121,11 @@ public struct PlanePanel: Sendable {
     }
 
     /// The space around a placed image that its letters take, in pixels.
-    public static let margin = OrientationLetters.height * letterScale + 2 * letterGap
-    private static let letterScale = 2
-    private static let letterGap = 3
+    public static let margin = OrientationLetters.margin
 
     /// Copies a drawn image into a sheet, with the letters of the patient's sides around it, ``margin`` pixels wide.
     public func place(_ image: RGBImage, in sheet: inout RGBImage, x: Int, y: Int) {
         sheet.place(image.samples, width: width, x: x, y: y)
-        OrientationLetters.draw(
-            letters,
-            around: (x..<x + width, y..<y + height),
-            in: &sheet,
-            scale: Self.letterScale,
-            gap: Self.letterGap
-        )
+        OrientationLetters.draw(letters, around: (x..<x + width, y..<y + height), in: &sheet)
     }
 }

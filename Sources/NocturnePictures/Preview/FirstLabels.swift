@@ -57,63 +57,58 @@ struct FirstLabels {
     }
 }
 
-/// The box in stored indices.
-private struct StoredBox: Sendable {
-    let shape: VolumeShape
-    let lower: SIMD3<Int>
-    let size: SIMD3<Int>
-    /// The stored axis of the viewing direction.
-    let along: Int
+extension FirstLabels {
+    /// The box in stored indices.
+    fileprivate struct StoredBox: Sendable {
+        let shape: VolumeShape
+        let lower: SIMD3<Int>
+        let size: SIMD3<Int>
+        /// The stored axis of the viewing direction.
+        let along: Int
 
-    /// The lower of the two other stored axes, which varies fastest among the depths, and the higher one.
-    var fast: Int { along == 0 ? 1 : 0 }
-    var slow: Int { along == 2 ? 1 : 2 }
+        /// The lower of the two other stored axes, which varies fastest among the depths, and the higher one.
+        var fast: Int { along == 0 ? 1 : 0 }
+        var slow: Int { along == 2 ? 1 : 2 }
 
-    init(_ shape: VolumeShape, _ grid: SlicedGrid, along: Int) {
-        let (source, reversed) = (grid.orientation.source, grid.orientation.reversed)
-        var lower = SIMD3<Int>()
-        var upper = SIMD3<Int>()
-        for canonical in 0..<3 {
-            let size = shape[source[canonical]]
-            let (low, high) = (grid.box.lower[canonical], grid.box.upper[canonical])
-            lower[source[canonical]] = reversed[canonical] ? size - high : low
-            upper[source[canonical]] = reversed[canonical] ? size - low : high
+        init(_ shape: VolumeShape, _ grid: SlicedGrid, along: Int) {
+            let canonical = grid.orientation.shape(from: shape)
+            let box = grid.box.oriented(by: grid.orientation.inverse, in: canonical)
+            self.shape = shape
+            lower = box.lower
+            size = box.upper &- box.lower
+            self.along = along
         }
-        self.shape = shape
-        self.lower = lower
-        self.along = along
-        size = upper &- lower
-    }
 
-    /// For each line the index in the box of the first voxel with a label, or -1.
-    func depths(
-        of labels: LabelVolume,
-        isBackward: Bool,
-        scope: ComputeScope
-    ) throws(CancelledError) -> [Int32] {
-        var found = [Int32](repeating: -1, count: size[fast] * size[slow])
-        try labels.voxels.withParallelReader { voxels throws(CancelledError) in
-            try found.withParallelBuffer { found throws(CancelledError) in
-                try scope.forEach(size[slow]) { second in
-                    let line = found + second * size[fast]
-                    func row(_ j: Int, _ k: Int) -> UnsafePointer<UInt16> {
-                        voxels + shape.offset(lower.x, lower.y + j, lower.z + k)
-                    }
-                    if along == 0 {
-                        for j in 0..<size.y {
-                            let row = row(j, second)
-                            line[j] = Int32(isBackward ? nk_last_label(row, size.x) : nk_first_label(row, size.x))
+        /// For each line the index in the box of the first voxel with a label, or -1.
+        func depths(
+            of labels: LabelVolume,
+            isBackward: Bool,
+            scope: ComputeScope
+        ) throws(CancelledError) -> [Int32] {
+            var found = [Int32](repeating: -1, count: size[fast] * size[slow])
+            try labels.voxels.withParallelReader { voxels throws(CancelledError) in
+                try found.withParallelBuffer { found throws(CancelledError) in
+                    try scope.forEach(size[slow]) { second in
+                        let line = found + second * size[fast]
+                        func row(_ j: Int, _ k: Int) -> UnsafePointer<UInt16> {
+                            voxels + shape.offset(lower.x, lower.y + j, lower.z + k)
                         }
-                    } else {
-                        for step in 0..<size[along] {
-                            let depth = isBackward ? size[along] - 1 - step : step
-                            let row = along == 1 ? row(depth, second) : row(second, depth)
-                            nk_first_labels(row, size.x, Int32(depth), line)
+                        if along == 0 {
+                            for j in 0..<size.y {
+                                let row = row(j, second)
+                                line[j] = Int32(isBackward ? nk_last_label(row, size.x) : nk_first_label(row, size.x))
+                            }
+                        } else {
+                            for step in 0..<size[along] {
+                                let depth = isBackward ? size[along] - 1 - step : step
+                                let row = along == 1 ? row(depth, second) : row(second, depth)
+                                nk_first_labels(row, size.x, Int32(depth), line)
+                            }
                         }
                     }
                 }
             }
+            return found
         }
-        return found
     }
 }

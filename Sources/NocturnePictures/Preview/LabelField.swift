@@ -112,7 +112,7 @@ struct LabelField {
         }
         // A neighbourhood that extends further along one axis biases gradients towards it, by the variance of its
         // weights.
-        return SurfaceLight.unit(-slope / SIMD3(lines.0.variance, lines.1.variance, lines.2.variance))
+        return SurfacePanel.Light.unit(-slope / SIMD3(lines.0.variance, lines.1.variance, lines.2.variance))
     }
 
     /// At most seven voxels along an axis.

@@ -59,9 +59,7 @@ public struct Preview: Sendable {
     private static let largestSurface = (width: 384, height: 544)
     /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
     private static let largestSurfaceVoxel = 24.0
-    private static let letterScale = 2
-    private static let gap = 3
-    private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
+    private static let margin = OrientationLetters.margin
 
     /// The peak memory in bytes of ``image(scope:)``: 4 MB for images, the rest for projections.
     public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
@@ -175,7 +173,7 @@ public struct Preview: Sendable {
     private func draw(_ pixels: [UInt8], _ surface: SurfacePanel, x: Int, in image: inout RGBImage) {
         let y = (image.height - surface.height) / 2
         image.place(pixels, width: surface.width, x: x, y: y)
-        drawLetters("RLSI", x: x, y: y, width: surface.width, height: surface.height, in: &image)
+        OrientationLetters.draw("RLSI", around: (x..<x + surface.width, y..<y + surface.height), in: &image)
     }
 
     /// `pixels`: red, green and blue.
@@ -184,17 +182,10 @@ public struct Preview: Sendable {
         LabelDrawing.forEachOutline(labels, width: view.width) { column, row, label in
             if let color = colors[label] { image[view.x + column, y + row] = color }
         }
-        drawLetters(view.letters, x: view.x, y: y, width: view.width, height: view.height, in: &image)
-    }
-
-    /// `letters`: left, right, top, bottom of the panel at `x`, `y`.
-    private func drawLetters(_ letters: String, x: Int, y: Int, width: Int, height: Int, in image: inout RGBImage) {
         OrientationLetters.draw(
-            letters,
-            around: (x..<x + width, y..<y + height),
-            in: &image,
-            scale: Self.letterScale,
-            gap: Self.gap
+            view.letters,
+            around: (view.x..<view.x + view.width, y..<y + view.height),
+            in: &image
         )
     }
 

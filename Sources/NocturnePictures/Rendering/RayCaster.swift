@@ -18,7 +18,7 @@ struct RayCaster: Sendable {
     static func with<E: Error>(
         _ voxels: RenderedVoxels,
         _ blocks: VisibleBlocks,
-        _ table: TransferTable,
+        _ table: TransferFunction.Table,
         _ view: RenderingView,
         _ body: (RayCaster) throws(E) -> Void
     ) throws(E) {
@@ -96,7 +96,7 @@ extension nk_ray_scene {
     /// - Parameters:
     ///   - direction: away from the viewer, of length 1.
     ///   - inverse: from mm to indices.
-    fileprivate mutating func look(_ direction: SIMD3<Double>, _ inverse: Affine, _ table: TransferTable) {
+    fileprivate mutating func look(_ direction: SIMD3<Double>, _ inverse: Affine, _ table: TransferFunction.Table) {
         step = inverse.linear(direction * table.step).floats
         // A gradient along indices becomes one along mm by the transposed map.
         let (r, a, s) = (inverse.columnI.floats, inverse.columnJ.floats, inverse.columnK.floats)

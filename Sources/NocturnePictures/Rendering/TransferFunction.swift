@@ -55,40 +55,42 @@ public struct TransferFunction: Hashable, Sendable {
     }
 }
 
-/// A transfer function for voxels of 16 bits and a distance between samples.
-struct TransferTable: Sendable {
-    /// Voxels of 16 bits have sixteen values for each entry.
-    static let shift: UInt16 = 4
-    private static let count = 1 << (16 - Int(shift))
+extension TransferFunction {
+    /// A transfer function for voxels of 16 bits and a distance between samples.
+    struct Table: Sendable {
+        /// Voxels of 16 bits have sixteen values for each entry.
+        static let shift: UInt16 = 4
+        private static let count = 1 << (16 - Int(shift))
 
-    /// The distance between samples in mm.
-    let step: Double
-    /// That of the function, in the units of the voxels.
-    let surfaceGradient: Float
-    /// Red, green, blue, and the opacity of one sample; all from 0 to 1.
-    let entries: [SIMD4<Float>]
-    /// For each entry, how many of the entries before it are visible.
-    private let visible: [Int32]
+        /// The distance between samples in mm.
+        let step: Double
+        /// That of the function, in the units of the voxels.
+        let surfaceGradient: Float
+        /// Red, green, blue, and the opacity of one sample; all from 0 to 1.
+        let entries: [SIMD4<Float>]
+        /// For each entry, how many of the entries before it are visible.
+        private let visible: [Int32]
 
-    /// - Parameter step: the distance between samples in mm.
-    init(_ function: TransferFunction, step: Double) {
-        self.step = step
-        surfaceGradient = Float(function.surfaceGradient * 65535 / (function.upper - function.lower))
-        let width = (function.upper - function.lower) / Double(Self.count)
-        entries = (0..<Self.count).map { place in
-            var value = function.value(at: function.lower + (Double(place) + 0.5) * width)
-            value.w = 1 - exp(-value.w * step)
-            return SIMD4<Float>(value)
+        /// - Parameter step: the distance between samples in mm.
+        init(_ function: TransferFunction, step: Double) {
+            self.step = step
+            surfaceGradient = Float(function.surfaceGradient * 65535 / (function.upper - function.lower))
+            let width = (function.upper - function.lower) / Double(Self.count)
+            entries = (0..<Self.count).map { place in
+                var value = function.value(at: function.lower + (Double(place) + 0.5) * width)
+                value.w = 1 - exp(-value.w * step)
+                return SIMD4<Float>(value)
+            }
+            var before: [Int32] = [0]
+            for entry in entries { before.append(before[before.count - 1] + (entry.w > 0 ? 1 : 0)) }
+            visible = before
         }
-        var before: [Int32] = [0]
-        for entry in entries { before.append(before[before.count - 1] + (entry.w > 0 ? 1 : 0)) }
-        visible = before
-    }
 
-    /// Whether values from `lower` to `upper`, or one entry beyond them, are visible.
-    func shows(_ lower: UInt16, _ upper: UInt16) -> Bool {
-        let first = max(Int(lower >> Self.shift) - 1, 0)
-        let end = min(Int(upper >> Self.shift) + 2, Self.count)
-        return visible[end] > visible[first]
+        /// Whether values from `lower` to `upper`, or one entry beyond them, are visible.
+        func shows(_ lower: UInt16, _ upper: UInt16) -> Bool {
+            let first = max(Int(lower >> Self.shift) - 1, 0)
+            let end = min(Int(upper >> Self.shift) + 2, Self.count)
+            return visible[end] > visible[first]
+        }
     }
 }

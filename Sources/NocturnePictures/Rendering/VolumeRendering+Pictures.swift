@@ -7,9 +7,6 @@ extension VolumeRendering {
     private static let largestFrame = 256.0
     /// Voxels are drawn no larger, in pixels.
     private static let largestVoxel = 8.0
-    private static let letterScale = 2
-    private static let gap = 3
-    private static var margin: Int { OrientationLetters.height * letterScale + 2 * gap }
 
     /// The number of frames of the turn.
     public static let frameCount = 36
@@ -32,7 +29,7 @@ extension VolumeRendering {
     /// longest side of what is visible has 512 pixels, or fewer where a voxel would become larger than 8.
     /// - Throws: ``CancelledError``; the flag is checked for every row.
     package func picture(from angle: Double, scope: ComputeScope) throws(CancelledError) -> Picture {
-        let direction = RenderingDirection(angle: angle)
+        let direction = RenderingView.Direction(angle: angle)
         let view = RenderingView(
             direction,
             middle: extent.middle,
@@ -64,9 +61,9 @@ extension VolumeRendering {
     public func still(scope: ComputeScope) throws(CancelledError) -> RGBImage {
         var views: [(letters: String, image: RGBImage)] = []
         for angle in [0.0, 90] {
-            views.append((RenderingDirection(angle: angle).letters, try picture(from: angle, scope: scope).image))
+            views.append((RenderingView.Direction(angle: angle).letters, try picture(from: angle, scope: scope).image))
         }
-        let margin = Self.margin
+        let margin = OrientationLetters.margin
         var image = RGBImage(
             width: views.reduce(0) { $0 + $1.image.width + 2 * margin },
             height: views[0].image.height + 2 * margin
@@ -74,13 +71,7 @@ extension VolumeRendering {
         var x = margin
         for (letters, view) in views {
             image.place(view.samples, width: view.width, x: x, y: margin)
-            OrientationLetters.draw(
-                letters,
-                around: (x..<x + view.width, margin..<margin + view.height),
-                in: &image,
-                scale: Self.letterScale,
-                gap: Self.gap
-            )
+            OrientationLetters.draw(letters, around: (x..<x + view.width, margin..<margin + view.height), in: &image)
             x += view.width + 2 * margin
         }
         return image
@@ -97,7 +88,7 @@ extension VolumeRendering {
     private func frameView(_ index: Int) -> RenderingView {
         let size = SIMD2(2 * extent.radius, extent.size.z)
         return RenderingView(
-            RenderingDirection(angle: Double(index) * 360 / Double(Self.frameCount)),
+            RenderingView.Direction(angle: Double(index) * 360 / Double(Self.frameCount)),
             middle: extent.middle,
             size: size,
             pixel: max(size.max() / Self.largestFrame, spacing / Self.largestVoxel)

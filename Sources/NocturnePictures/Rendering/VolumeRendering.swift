@@ -14,12 +14,12 @@ public struct VolumeRendering: Sendable {
 
     let voxels: RenderedVoxels
     /// For the still picture, and for the turn, whose pixels are twice as large.
-    let table: TransferTable
-    let frameTable: TransferTable
+    let table: TransferFunction.Table
+    let frameTable: TransferFunction.Table
     let blocks: VisibleBlocks
     /// The smallest distance between voxels in mm.
     let spacing: Double
-    let extent: VisibleExtent
+    let extent: VisibleBlocks.Extent
 
     /// The peak memory in bytes of drawing, in addition to the volume and its labels.
     public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
@@ -55,9 +55,9 @@ public struct VolumeRendering: Sendable {
         spacing = (0..<3).map { [affine = voxels.affine] in length(affine.column($0)) }.min() ?? 1
         let diagonal = length(voxels.affine.linear(voxels.end + 0.5))
         let step = max(spacing / 2, diagonal / Self.mostSamples)
-        table = TransferTable(function, step: step)
-        frameTable = TransferTable(function, step: 2 * step)
+        table = TransferFunction.Table(function, step: step)
+        frameTable = TransferFunction.Table(function, step: 2 * step)
         blocks = try VisibleBlocks(voxels, table, scope: scope)
-        extent = VisibleExtent(voxels, blocks)
+        extent = VisibleBlocks.Extent(voxels, blocks)
     }
 }
