@@ -27,32 +27,30 @@ struct DICOMFrameGroups: Sendable, Hashable {
     var dimensionIndex: [Int]
 
     init(_ frame: cdicom_frame) {
-        func has(_ bit: some BinaryInteger) -> Bool { frame.present & UInt32(truncatingIfNeeded: bit) != 0 }
-        func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
-        func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
-        if has(CDICOM_HAS_POSITION) {
+        let numbers = StatedNumbers(present: frame.present)
+        if numbers.has(CDICOM_HAS_POSITION) {
             position = SIMD3(frame.position.0, frame.position.1, frame.position.2)
         }
-        if has(CDICOM_HAS_ORIENTATION) {
+        if numbers.has(CDICOM_HAS_ORIENTATION) {
             let cosines = frame.orientation
             rowDirection = SIMD3(cosines.0, cosines.1, cosines.2)
             columnDirection = SIMD3(cosines.3, cosines.4, cosines.5)
         }
-        rowSpacing = real(frame.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
-        columnSpacing = real(frame.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
-        sliceThickness = real(frame.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
-        rescaleSlope = real(frame.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
-        rescaleIntercept = real(frame.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
+        rowSpacing = numbers.real(frame.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
+        columnSpacing = numbers.real(frame.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
+        sliceThickness = numbers.real(frame.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
+        rescaleSlope = numbers.real(frame.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
+        rescaleIntercept = numbers.real(frame.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
         rescaleType = text(frame.rescale_type)
-        windowCenter = real(frame.window_center, CDICOM_HAS_WINDOW)
-        windowWidth = real(frame.window_width, CDICOM_HAS_WINDOW)
-        echoTime = real(frame.echo_time, CDICOM_HAS_ECHO_TIME)
-        triggerTime = real(frame.trigger_time, CDICOM_HAS_TRIGGER_TIME)
-        acquisitionTime = real(frame.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
-        diffusionBValue = real(frame.b_value, CDICOM_HAS_B_VALUE)
-        temporalPosition = integer(frame.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
-        acquisitionNumber = integer(frame.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
-        inStackPosition = integer(frame.in_stack_position, CDICOM_HAS_IN_STACK_POSITION)
+        windowCenter = numbers.real(frame.window_center, CDICOM_HAS_WINDOW)
+        windowWidth = numbers.real(frame.window_width, CDICOM_HAS_WINDOW)
+        echoTime = numbers.real(frame.echo_time, CDICOM_HAS_ECHO_TIME)
+        triggerTime = numbers.real(frame.trigger_time, CDICOM_HAS_TRIGGER_TIME)
+        acquisitionTime = numbers.real(frame.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
+        diffusionBValue = numbers.real(frame.b_value, CDICOM_HAS_B_VALUE)
+        temporalPosition = numbers.integer(frame.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
+        acquisitionNumber = numbers.integer(frame.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
+        inStackPosition = numbers.integer(frame.in_stack_position, CDICOM_HAS_IN_STACK_POSITION)
         let stack = text(frame.stack_id)
         stackID = stack.isEmpty ? nil : stack
         let type = text(frame.frame_type)

@@ -45,7 +45,7 @@ extension DICOMObject {
             // Pseudonyms in files whose identity was removed may be shown.
             patient: header.identity_removed != 0
                 ? nil : PatientIdentity(name: words.0, identifier: words.1, birthDate: words.2),
-            patientDigests: PatientDigests(name: words.0, identifier: words.1, birthDate: words.2),
+            patientDigests: PatientIdentity.Digests(name: words.0, identifier: words.1, birthDate: words.2),
             studyDate: text(header.study_date),
             rescaleType: text(header.rescale_type),
             remarks: ValueRemark.all(header.remarks),
@@ -53,9 +53,10 @@ extension DICOMObject {
             frameGroups: frames
         )
         readTexts(header)
-        readPixels(HeaderNumbers(header))
-        readGeometry(HeaderNumbers(header))
-        readAcquisition(HeaderNumbers(header))
+        let numbers = StatedNumbers(present: header.present)
+        readPixels(header, numbers)
+        readGeometry(header, numbers)
+        readAcquisition(header, numbers)
     }
 
     private mutating func readTexts(_ header: cdicom_header) {
@@ -65,8 +66,7 @@ extension DICOMObject {
         manufacturer = nonEmpty(text(header.manufacturer))
     }
 
-    private mutating func readPixels(_ numbers: HeaderNumbers) {
-        let header = numbers.header
+    private mutating func readPixels(_ header: cdicom_header, _ numbers: StatedNumbers) {
         rows = numbers.integer(header.rows, CDICOM_HAS_ROWS)
         columns = numbers.integer(header.columns, CDICOM_HAS_COLUMNS)
         samplesPerPixel = numbers.integer(header.samples, CDICOM_HAS_SAMPLES)
@@ -84,8 +84,7 @@ extension DICOMObject {
         pixelKind = [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))]
     }
 
-    private mutating func readGeometry(_ numbers: HeaderNumbers) {
-        let header = numbers.header
+    private mutating func readGeometry(_ header: cdicom_header, _ numbers: StatedNumbers) {
         if numbers.has(CDICOM_HAS_POSITION) {
             position = SIMD3(header.position.0, header.position.1, header.position.2)
         }
@@ -106,8 +105,7 @@ extension DICOMObject {
     }
 
     /// What distinguishes the slices of a series from each other.
-    private mutating func readAcquisition(_ numbers: HeaderNumbers) {
-        let header = numbers.header
+    private mutating func readAcquisition(_ header: cdicom_header, _ numbers: StatedNumbers) {
         seriesNumber = numbers.integer(header.series_number, CDICOM_HAS_SERIES_NUMBER)
         instanceNumber = numbers.integer(header.instance_number, CDICOM_HAS_INSTANCE_NUMBER)
         acquisitionNumber = numbers.integer(header.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
@@ -121,13 +119,12 @@ extension DICOMObject {
     }
 }
 
-/// The numbers of a header, nil where the file states none that can be used.
-private struct HeaderNumbers {
-    let header: cdicom_header
+/// Which numbers of a header or of the functional groups of a frame can be used; the others become nil.
+struct StatedNumbers {
+    /// A bit for each element that has a usable value.
+    let present: UInt32
 
-    init(_ header: cdicom_header) { self.header = header }
-
-    func has(_ bit: some BinaryInteger) -> Bool { header.present & UInt32(truncatingIfNeeded: bit) != 0 }
+    func has(_ bit: some BinaryInteger) -> Bool { present & UInt32(truncatingIfNeeded: bit) != 0 }
     func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
     func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
 }

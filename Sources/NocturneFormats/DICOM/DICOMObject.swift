@@ -102,7 +102,7 @@ public struct DICOMObject: Sendable, Hashable {
     /// Nil where the identity was removed, or the header has none.
     @SharedValue public internal(set) var patient: PatientIdentity?
     /// To compare objects, also of patients whose identity was removed: pseudonyms differ too.
-    var patientDigests: PatientDigests
+    var patientDigests: PatientIdentity.Digests
     /// "YYYYMMDD"; empty when missing. Only compared.
     var studyDate: String
     /// RescaleType (0028,1054), or the type of the modality table; empty when missing.

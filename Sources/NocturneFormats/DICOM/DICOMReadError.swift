@@ -89,6 +89,18 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
     }
 }
 
+extension DICOMObject {
+    /// An error about the file of this object.
+    func error(_ code: DICOMReadError.Code, _ detail: String) -> DICOMReadError {
+        DICOMReadError(code, path: path, detail: detail)
+    }
+}
+
+extension DICOMSlice {
+    /// An error about the file of this slice.
+    func error(_ code: DICOMReadError.Code, _ detail: String) -> DICOMReadError { object.error(code, detail) }
+}
+
 /// A result code of DCMTK: the module in the upper 16 bits, the code in the lower.
 public struct DCMTKCondition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: UInt32

@@ -42,11 +42,7 @@ public enum DICOMReader {
         }
         let shape = geometry.shape
         for slice in series.slices where slice.columns != shape.x || slice.rows != shape.y {
-            throw DICOMReadError(
-                .matricesDiffer,
-                path: slice.path,
-                detail: "rows and columns are not those of the series"
-            )
+            throw slice.error(.matricesDiffer, "rows and columns are not those of the series")
         }
         var buffer: VoxelBuffer<Float>
         do {
@@ -70,7 +66,7 @@ public enum DICOMReader {
         into buffer: inout VoxelBuffer<Float>,
         scope: ComputeScope
     ) throws -> [String: Set<String>] {
-        let runs = SliceRun.runs(of: slices)
+        let runs = SliceDecoder.Run.runs(of: slices)
         let irregularities = Mutex<[String: Set<String>]>([:])
         let fault = Mutex<(slice: Int, error: DICOMReadError)?>(nil)
         // Each run writes its own slices alone.
@@ -111,7 +107,7 @@ public enum DICOMReader {
         guard let rows = slice.rows, let columns = slice.columns, rows > 0, columns > 0,
             rows.multipliedReportingOverflow(by: columns).partialValue <= 1 << 28
         else {
-            throw DICOMReadError(.unsupportedPixels, path: slice.path, detail: "rows or columns are out of range")
+            throw slice.error(.unsupportedPixels, "rows or columns are out of range")
         }
         // The decoder is opened first: it checks whether the file holds that many pixels.
         let decoder = try SliceDecoder(of: slice.object)

@@ -71,25 +71,27 @@ extension DICOMObject {
     }
 }
 
-/// Tiles of one size that fill an image from row to row.
-private struct TileLayout {
-    /// Scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
-    static let maximumTileCount = 4096
-    private static let leastEdge = 8
+extension DICOMObject {
+    /// Tiles of one size that fill an image from row to row.
+    fileprivate struct TileLayout {
+        /// Scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
+        static let maximumTileCount = 4096
+        private static let leastEdge = 8
 
-    private let across: Int
-    let width, height: Int
+        private let across: Int
+        let width, height: Int
 
-    /// Nil where the image cannot be divided into these tiles.
-    init?(_ count: Int, across: Int, down: Int, columns: Int, rows: Int) {
-        guard (1...Self.maximumTileCount).contains(count), columns % across == 0, rows % down == 0,
-            min(columns / across, rows / down) >= Self.leastEdge
-        else { return nil }
-        (self.across, width, height) = (across, columns / across, rows / down)
-    }
+        /// Nil where the image cannot be divided into these tiles.
+        init?(_ count: Int, across: Int, down: Int, columns: Int, rows: Int) {
+            guard (1...Self.maximumTileCount).contains(count), columns % across == 0, rows % down == 0,
+                min(columns / across, rows / down) >= Self.leastEdge
+            else { return nil }
+            (self.across, width, height) = (across, columns / across, rows / down)
+        }
 
-    subscript(index: Int) -> PixelBox {
-        PixelBox(x: index % across * width, y: index / across * height, width: width, height: height)
+        subscript(index: Int) -> PixelBox {
+            PixelBox(x: index % across * width, y: index / across * height, width: width, height: height)
+        }
     }
 }
 

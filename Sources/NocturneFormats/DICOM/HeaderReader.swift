@@ -26,16 +26,14 @@ struct HeaderReader {
 
     /// One file for each path, in their order.
     func read(_ paths: [String]) throws(CancelledError) -> [File] {
-        let headers = Mutex([DICOMFileHeader](repeating: .notDICOM, count: paths.count))
         let done = Atomic<Int>(0)
         let texts = RepeatedTexts()
-        try scope.forEach(paths.count) { index in
+        return try scope.map(paths.count) { index in
             looking([paths[index]])
-            let header = Self.header(of: paths[index], texts)
-            headers.withLock { $0[index] = header }
+            let file = File(path: paths[index], header: Self.header(of: paths[index], texts))
             progress?(done.add(1, ordering: .relaxed).newValue, paths.count)
+            return file
         }
-        return headers.withLock { zip(paths, $0).map { File(path: $0, header: $1) } }
     }
 
     /// - Parameter texts: what the header shares with others that are kept.
@@ -59,17 +57,12 @@ struct HeaderReader {
     /// Why an object that was read does not belong to any series.
     private static func rejection(of object: DICOMObject) -> DICOMReadError? {
         if object.sopClassUID == "1.2.840.10008.1.3.10" {
-            return DICOMReadError(
-                .mediaDirectory,
-                path: object.path,
-                detail: "a DICOMDIR, which only lists other files"
-            )
+            return object.error(.mediaDirectory, "a DICOMDIR, which only lists other files")
         }
         if object.sopClassUID.isEmpty, object.modality.isEmpty, object.rows == nil {
-            return DICOMReadError(
+            return object.error(
                 .notAnImageClass,
-                path: object.path,
-                detail: "no image: SOPClassUID (0008,0016), Modality (0008,0060) and Rows (0028,0010) are missing"
+                "no image: SOPClassUID (0008,0016), Modality (0008,0060) and Rows (0028,0010) are missing"
             )
         }
         return nil

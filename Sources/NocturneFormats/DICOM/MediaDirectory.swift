@@ -66,12 +66,7 @@ public struct MediaDirectory {
 
     /// The components of a file's name below the folder; nil when it is not a valid name.
     static func parts(_ reference: String) -> [String]? {
-        let parts = reference.split(separator: "\\", omittingEmptySubsequences: false).map { part in
-            var part = part
-            while part.first == " " { part.removeFirst() }
-            while part.last == " " { part.removeLast() }
-            return String(part)
-        }
+        let parts = reference.split(separator: "\\", omittingEmptySubsequences: false).map(trimmed)
         guard (1...maximumPartCount).contains(parts.count) else { return nil }
         for part in parts {
             guard !part.isEmpty, part != ".", part != "..", part.utf8.count <= 255,

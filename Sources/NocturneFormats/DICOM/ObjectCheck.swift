@@ -43,21 +43,16 @@ enum ObjectCheck {
     private static func checkKind(_ object: DICOMObject) throws(DICOMReadError) {
         let name = object.sopClassName.isEmpty ? object.sopClassUID : object.sopClassName
         if !object.sopClassUID.isEmpty, !imageClasses.contains(object.sopClassUID) {
-            throw DICOMReadError(.notAnImageClass, path: object.path, detail: "\(name) is not a CT, MR or PET image")
+            throw object.error(.notAnImageClass, "\(name) is not a CT, MR or PET image")
         }
         if object.sopClassUID.isEmpty, !["CT", "MR", "PT"].contains(object.modality) {
-            throw DICOMReadError(
+            throw object.error(
                 .notAnImageClass,
-                path: object.path,
-                detail: "no SOPClassUID (0008,0016), and modality \"\(object.modality)\" is not CT, MR or PT"
+                "no SOPClassUID (0008,0016), and modality \"\(object.modality)\" is not CT, MR or PT"
             )
         }
         if object.imageType.contains("LOCALIZER") {
-            throw DICOMReadError(
-                .localizer,
-                path: object.path,
-                detail: "ImageType (0008,0008) is LOCALIZER: not a volume"
-            )
+            throw object.error(.localizer, "ImageType (0008,0008) is LOCALIZER: not a volume")
         }
     }
 
@@ -67,7 +62,7 @@ enum ObjectCheck {
         let fault = object.remarks.first {
             $0.isUnusable && ($0.element.use == .volume || $0.element.use == .tiles && isTiled)
         }
-        if let fault { throw DICOMReadError(.unusableValue, path: object.path, detail: fault.description) }
+        if let fault { throw object.error(.unusableValue, fault.description) }
     }
 
     private static func checkFrames(_ slice: DICOMSlice) throws(DICOMReadError) {
@@ -75,19 +70,16 @@ enum ObjectCheck {
         let frames = object.numberOfFrames ?? 1
         guard frames >= 1, frames == 1 || frames == object.frameGroupCount else {
             let found = object.frameGroupCount == 0 ? "is missing" : "has \(object.frameGroupCount) items"
-            throw DICOMReadError(
+            throw object.error(
                 .multiFrame,
-                path: object.path,
-                detail: "NumberOfFrames (0028,0008) is \(frames), but PerFrameFunctionalGroupsSequence (5200,9230), "
+                "NumberOfFrames (0028,0008) is \(frames), but PerFrameFunctionalGroupsSequence (5200,9230), "
                     + "which states the positions of the frames, \(found)"
             )
         }
         if object.isGrid, slice.tile == nil {
-            throw DICOMReadError(
+            throw object.error(
                 .mosaic,
-                path: object.path,
-                detail:
-                    "a United Imaging grid of \(object.mosaicTiles ?? 0) slices (0065,1050), but rows, columns and the "
+                "a United Imaging grid of \(object.mosaicTiles ?? 0) slices (0065,1050), but rows, columns and the "
                     + "\(object.frameGroupCount) positions (0065,1051) do not match"
             )
         }
@@ -95,11 +87,7 @@ enum ObjectCheck {
             let fact =
                 object.mosaicTiles.map { "its \($0) tiles do not match the rows, columns and directions of the image" }
                 ?? "neither (0019,100A) nor the scanner's own header (0029,1010) states the number of its tiles"
-            throw DICOMReadError(
-                .mosaic,
-                path: object.path,
-                detail: "ImageType (0008,0008) is MOSAIC (several slices in one image), but \(fact)"
-            )
+            throw object.error(.mosaic, "ImageType (0008,0008) is MOSAIC (several slices in one image), but \(fact)")
         }
     }
 
@@ -117,17 +105,12 @@ enum ObjectCheck {
         }
         let samples = object.samplesPerPixel ?? 1
         guard samples == 1, photometric == "MONOCHROME1" || photometric == "MONOCHROME2" else {
-            throw DICOMReadError(
-                .colour,
-                path: object.path,
-                detail: "\(photometric) with \(samples) sample(s) per pixel is not a greyscale image"
-            )
+            throw object.error(.colour, "\(photometric) with \(samples) sample(s) per pixel is not a greyscale image")
         }
         guard let layout = object.bitLayout else {
-            throw DICOMReadError(
+            throw object.error(
                 .unsupportedPixels,
-                path: object.path,
-                detail: "\(object.bitsAllocated ?? 0) bits allocated, \(object.bitsStored ?? 0) stored, high bit "
+                "\(object.bitsAllocated ?? 0) bits allocated, \(object.bitsStored ?? 0) stored, high bit "
                     + "\(object.highBit.map(String.init) ?? "missing") and pixel representation "
                     + "\(object.pixelRepresentation ?? 0) are inconsistent or not supported"
             )
@@ -139,10 +122,9 @@ enum ObjectCheck {
         guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
             rows <= 65535, columns <= 65535, rows * columns <= maximumSlicePixels
         else {
-            throw DICOMReadError(
+            throw object.error(
                 .unsupportedPixels,
-                path: object.path,
-                detail: "\(object.rows ?? 0) rows and \(object.columns ?? 0) columns are out of range"
+                "\(object.rows ?? 0) rows and \(object.columns ?? 0) columns are out of range"
             )
         }
         // A header may state any size; the bytes must exist before memory is allocated for them.
@@ -151,18 +133,16 @@ enum ObjectCheck {
             let known =
                 object.transferSyntaxName.isEmpty ? owner(of: object.transferSyntaxUID) : object.transferSyntaxName
             let name = known.map { " (\($0))" } ?? ""
-            throw DICOMReadError(
+            throw object.error(
                 .unsupportedPixels,
-                path: object.path,
-                detail: "no decoder for transfer syntax \"\(object.transferSyntaxUID)\"\(name)"
+                "no decoder for transfer syntax \"\(object.transferSyntaxUID)\"\(name)"
             )
         }
         let (needed, isTooMuch) = (rows * columns * cell).multipliedReportingOverflow(by: object.numberOfFrames ?? 1)
         guard !isNative || (!isTooMuch && object.fileSize >= needed) else {
-            throw DICOMReadError(
+            throw object.error(
                 .wrongPixelLength,
-                path: object.path,
-                detail: "the file has \(object.fileSize) bytes, rows and columns need \(needed)"
+                "the file has \(object.fileSize) bytes, rows and columns need \(needed)"
             )
         }
     }
@@ -192,7 +172,7 @@ enum ObjectCheck {
 
     private static func checkPlace(_ slice: DICOMSlice) throws(DICOMReadError) {
         guard slice.rescaleSlope != 0 else {
-            throw DICOMReadError(.unsupportedPixels, path: slice.path, detail: "RescaleSlope (0028,1053) is 0")
+            throw slice.error(.unsupportedPixels, "RescaleSlope (0028,1053) is 0")
         }
         try require(slice.position, "ImagePositionPatient (0020,0032)", slice.object)
         try require(slice.rowDirection, "ImageOrientationPatient (0020,0037)", slice.object)
@@ -201,19 +181,19 @@ enum ObjectCheck {
 
     private static func require<T>(_ value: T?, _ name: String, _ object: DICOMObject) throws(DICOMReadError) {
         guard value == nil else { return }
-        throw DICOMReadError(.missingElement, path: object.path, detail: "\(name) is missing or empty")
+        throw object.error(.missingElement, "\(name) is missing or empty")
     }
 }
 
-/// The layout of stored values in their cells.
-struct BitLayout: Hashable, Sendable {
-    let allocated: Int
-    let stored: Int
-    let highBit: Int
-    let isSigned: Bool
-}
-
 extension DICOMObject {
+    /// The layout of stored values in their cells.
+    struct BitLayout: Hashable, Sendable {
+        let allocated: Int
+        let stored: Int
+        let highBit: Int
+        let isSigned: Bool
+    }
+
     /// Whether it is of a class with functional groups.
     var isEnhanced: Bool { ObjectCheck.enhancedClasses.contains(sopClassUID) }
 
@@ -230,22 +210,22 @@ extension DICOMObject {
     }
 }
 
-/// Recognises localizers whose ImageType does not state it, as those of GE and Toshiba: one series with a few slices in each
-/// of three perpendicular planes.
-enum ThreePlaneLocalizer {
+extension ObjectCheck {
     /// More slices in one plane are not needed for planning.
     private static let mostSlices = 20
-    /// The largest deviation from a right angle.
-    private static let degrees = 15.0
+    /// The largest deviation from a right angle, in radians.
+    private static let rightAngleTolerance = 15.0 * Double.pi / 180
 
-    /// The reason why `slices`, those of one series, are not a volume; nil for other series.
-    static func problem(_ slices: [DICOMSlice]) -> DICOMReadError? {
+    /// Recognises localizers whose ImageType does not state it, as those of GE and Toshiba: one series with a few slices in
+    /// each of three perpendicular planes.
+    /// - Returns: the reason why `slices`, those of one series, are not a volume; nil for other series.
+    static func threePlaneLocalizer(_ slices: [DICOMSlice]) -> DICOMReadError? {
         guard (3...3 * mostSlices).contains(slices.count) else { return nil }
         var planes: [(normal: SIMD3<Double>, count: Int)] = []
         for slice in slices {
             guard let row = slice.rowDirection, let column = slice.columnDirection else { return nil }
             let normal = StackFrame.unit(cross(row, column))
-            if let known = planes.firstIndex(where: { abs(dot($0.normal, normal)) > cos(degrees * .pi / 180) }) {
+            if let known = planes.firstIndex(where: { abs(dot($0.normal, normal)) > cos(rightAngleTolerance) }) {
                 planes[known].count += 1
             } else {
                 planes.append((normal, 1))
@@ -253,14 +233,13 @@ enum ThreePlaneLocalizer {
             guard planes.count <= 3 else { return nil }
         }
         guard planes.count == 3, planes.allSatisfy({ $0.count <= mostSlices }) else { return nil }
-        let most = sin(degrees * .pi / 180)
+        let most = sin(rightAngleTolerance)
         let pairs = [(0, 1), (0, 2), (1, 2)]
         guard pairs.allSatisfy({ abs(dot(planes[$0.0].normal, planes[$0.1].normal)) <= most }) else { return nil }
         let counts = planes.map { "\($0.count)" }.joined(separator: ", ")
-        return DICOMReadError(
+        return slices[0].error(
             .localizer,
-            path: slices[0].path,
-            detail: "a localizer: one series with \(counts) slices in three perpendicular planes"
+            "a localizer: one series with \(counts) slices in three perpendicular planes"
         )
     }
 }

@@ -2,7 +2,6 @@ internal import CDCMTK
 internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneSystem
-internal import Synchronization
 
 #if canImport(Glibc)
     internal import Glibc
@@ -67,13 +66,9 @@ extension PETHeader {
     /// - Complexity: about 0.2 ms per file and thread.
     /// - Throws: ``DICOMReadError`` for the first file that cannot be read; `CancelledError`.
     public init(paths: [String], scope: ComputeScope) throws {
-        let read = Mutex([Int: Result<PETHeader, DICOMReadError>]())
-        try scope.forEach(paths.count) { index in
-            let header = Result(catching: { () throws(DICOMReadError) in try PETHeader(path: paths[index]) })
-            read.withLock { $0[index] = header }
-        }
-        let results = read.withLock { $0 }
-        let headers = try paths.indices.compactMap { try results[$0]?.get() }
+        let headers = try scope.map(paths.count) { index in
+            Result(catching: { () throws(DICOMReadError) in try PETHeader(path: paths[index]) })
+        }.map { try $0.get() }
         self = headers.first ?? PETHeader()
         isConsistent = headers.allSatisfy { other in
             var other = other

@@ -33,24 +33,26 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Digests of what identifies the patient in a header: whether two objects are of one patient, and nothing else.
-///
-/// Capital letters, spaces and the separators of names do not count. 60 bits each, as hexadecimal digits, which a
-/// string holds without allocating; empty where the element is missing or empty.
-struct PatientDigests: Sendable, Hashable {
-    let name: String
-    let identifier: String
-    let birthDate: String
+extension PatientIdentity {
+    /// Digests of what identifies the patient in a header: whether two objects are of one patient, and nothing else.
+    ///
+    /// Capital letters, spaces and the separators of names do not count. 60 bits each, as hexadecimal digits, which a
+    /// string holds without allocating; empty where the element is missing or empty.
+    struct Digests: Sendable, Hashable {
+        let name: String
+        let identifier: String
+        let birthDate: String
 
-    init(name: String, identifier: String, birthDate: String) {
-        self.name = Self.digest(name.uppercased())
-        self.identifier = Self.digest(identifier)
-        self.birthDate = Self.digest(birthDate)
-    }
+        init(name: String, identifier: String, birthDate: String) {
+            self.name = Self.digest(name.uppercased())
+            self.identifier = Self.digest(identifier)
+            self.birthDate = Self.digest(birthDate)
+        }
 
-    private static func digest(_ text: String) -> String {
-        let words = text.split { $0 == " " || $0 == "^" || $0 == "=" }.joined(separator: " ")
-        return words.isEmpty ? "" : String(ContentDigest.of(words).hex.prefix(15))
+        private static func digest(_ text: String) -> String {
+            let words = text.split { $0 == " " || $0 == "^" || $0 == "=" }.joined(separator: " ")
+            return words.isEmpty ? "" : String(ContentDigest.of(words).hex.prefix(15))
+        }
     }
 }
 

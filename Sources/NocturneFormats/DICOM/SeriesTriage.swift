@@ -1,7 +1,6 @@
 internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
-internal import Synchronization
 
 extension DICOMReadError.Code {
     /// An image computed from others, such as a projection or a map, that does not hold the measured values.
@@ -37,16 +36,12 @@ enum SeriesTriage {
             }
         }
         let grouped = groups
-        let series = Mutex([[DICOMSeries]](repeating: [], count: groups.count))
-        try scope.forEach(groups.count) { index in
+        return try scope.map(groups.count) { index in
             looking(grouped[index].map(\.wrappedValue.path))
-            let own = SeriesOrigin.parts(grouped[index]).flatMap { part in
+            return SeriesOrigin.parts(grouped[index]).flatMap { part in
                 triaged(part.objects, rules, flag: scope.flag).map { $0.divided(as: part) }
             }
-            series.withLock { $0[index] = own }
-        }
-        try scope.check()
-        return series.withLock { $0.flatMap { $0 } }
+        }.flatMap { $0 }
     }
 
     /// One series of exactly these slices, which were found before; it is not split. Derived images are accepted, because
@@ -58,7 +53,7 @@ enum SeriesTriage {
             if fault?.code == .derived { fault = nil }
         }
         if let fault { return refused(slices, fault) }
-        return stacked(SlicePart(slices: slices), corrects: corrects)
+        return stacked(SliceSplitting.Part(slices: slices), corrects: corrects)
     }
 
     private static func triaged(
@@ -97,7 +92,7 @@ enum SeriesTriage {
                     check(slice).flatMap { DICOMReadError.Code.kinds.contains($0.code) ? nil : $0 }
                 }.first
                 found.append(refused(slices, fault ?? first ?? problem, unsliced: unsliced))
-            } else if let localizer = ThreePlaneLocalizer.problem(slices) {
+            } else if let localizer = ObjectCheck.threePlaneLocalizer(slices) {
                 found.append(refused(slices, localizer))
             } else {
                 found += volumes(slices, corrects: rules.correctsStacks, flag: flag)
@@ -162,7 +157,7 @@ enum SeriesTriage {
         }
     }
 
-    private static func stacked(_ part: SlicePart, corrects: Bool) -> DICOMSeries {
+    private static func stacked(_ part: SliceSplitting.Part, corrects: Bool) -> DICOMSeries {
         var series = plain(part.slices)
         do throws(DICOMReadError) {
             try SeriesValues.check(part.slices)
@@ -262,11 +257,7 @@ enum SeriesTriage {
             words.removeFirst()
         }
         guard let word = words.first(where: { derivations.contains($0) }) else { return }
-        throw DICOMReadError(
-            .derived,
-            path: slice.object.path,
-            detail: "ImageType (0008,0008) is DERIVED and \(word): computed from other images"
-        )
+        throw slice.error(.derived, "ImageType (0008,0008) is DERIVED and \(word): computed from other images")
     }
 }
 

@@ -99,10 +99,9 @@ enum SeriesValues {
         _ slices: [DICOMSlice],
         _ elsewhere: String
     ) -> DICOMReadError {
-        DICOMReadError(
+        first.error(
             .valuesDiffer,
-            path: first.path,
-            detail: "\(name) is missing or empty in \(first.name), in \(count) of \(slices.count) slices; elsewhere "
+            "\(name) is missing or empty in \(first.name), in \(count) of \(slices.count) slices; elsewhere "
                 + elsewhere
         )
     }
@@ -117,11 +116,9 @@ enum SeriesValues {
             let text = value(slice)
             return text.isEmpty ? "missing" : "\"\(text)\""
         }
-        throw DICOMReadError(
+        throw other.error(
             .valuesDiffer,
-            path: other.path,
-            detail:
-                "\(name) is \(shown(other)) in \(other.name), but \(shown(first)) in \(first.name) of the same series"
+            "\(name) is \(shown(other)) in \(other.name), but \(shown(first)) in \(first.name) of the same series"
         )
     }
 }

@@ -2,33 +2,6 @@ internal import CDCMTK
 internal import CDICOMParser
 import NocturneCore
 
-/// Consecutive slices that are stored in one file.
-struct SliceRun: Sendable {
-    /// The maximum number of frames of a run: enough to make opening the file cheap, few enough to give every thread
-    /// one.
-    private static let maximumFrameCount = 16
-
-    /// The index of the first slice among all slices.
-    let first: Int
-    let slices: [DICOMSlice]
-
-    static func runs(of slices: [DICOMSlice]) -> [SliceRun] {
-        var runs: [SliceRun] = []
-        var start = 0
-        for end in 1...max(slices.count, 1) where end <= slices.count {
-            if end < slices.count, slices[end].path == slices[start].path,
-                slices[end].tile != nil
-                    ? slices[end].frame == slices[start].frame : end - start < Self.maximumFrameCount
-            {
-                continue
-            }
-            runs.append(SliceRun(first: start, slices: Array(slices[start..<end])))
-            start = end
-        }
-        return runs
-    }
-}
-
 /// An open file whose slices are decoded one after the other; it belongs to one thread at a time.
 final class SliceDecoder {
     private let object: DICOMObject
@@ -37,15 +10,12 @@ final class SliceDecoder {
 
     init(of object: DICOMObject) throws(DICOMReadError) {
         let isReal = object.pixelKind == .float || object.pixelKind == .double
-        let bits = isReal ? BitLayout(allocated: 32, stored: 32, highBit: 31, isSigned: false) : object.bitLayout
+        let bits =
+            isReal ? DICOMObject.BitLayout(allocated: 32, stored: 32, highBit: 31, isSigned: false) : object.bitLayout
         guard let rows = object.rows, let columns = object.columns, (1...65535).contains(rows),
             (1...65535).contains(columns), let bits
         else {
-            throw DICOMReadError(
-                .unsupportedPixels,
-                path: object.path,
-                detail: "rows, columns or bits are missing or not supported"
-            )
+            throw object.error(.unsupportedPixels, "rows, columns or bits are missing or not supported")
         }
         var error = cdicom_error()
         var decoder: OpaquePointer?
@@ -94,5 +64,34 @@ final class SliceDecoder {
     /// Irregularities of the pixel data that could be handled so far.
     var notes: [String] {
         String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map(String.init)
+    }
+}
+
+extension SliceDecoder {
+    /// Consecutive slices that are stored in one file.
+    struct Run: Sendable {
+        /// The maximum number of frames of a run: enough to make opening the file cheap, few enough to give every thread
+        /// one.
+        private static let maximumFrameCount = 16
+
+        /// The index of the first slice among all slices.
+        let first: Int
+        let slices: [DICOMSlice]
+
+        static func runs(of slices: [DICOMSlice]) -> [Run] {
+            var runs: [Run] = []
+            var start = 0
+            for end in 1...max(slices.count, 1) where end <= slices.count {
+                if end < slices.count, slices[end].path == slices[start].path,
+                    slices[end].tile != nil
+                        ? slices[end].frame == slices[start].frame : end - start < Self.maximumFrameCount
+                {
+                    continue
+                }
+                runs.append(Run(first: start, slices: Array(slices[start..<end])))
+                start = end
+            }
+            return runs
+        }
     }
 }

@@ -1,16 +1,6 @@
 internal import NocturneCore
 import NocturneSystem
 
-/// Slices of one series that belong together, and how they were selected.
-struct SlicePart {
-    var slices: [DICOMSlice]
-    /// The labels that distinguish it from the other parts, for names: "e2", "phase". Empty while it is the whole
-    /// series.
-    var labels: [String] = []
-    /// Descriptions of the criteria that were used to split.
-    var reasons: [String] = []
-}
-
 /// Splits what scanners store under one SeriesInstanceUID: echoes, contrast phases, magnitude and phase …
 ///
 /// First by the criteria that never belong to one volume (``SeriesSplitCriterion/forAllSeries``). Then, only where
@@ -23,9 +13,19 @@ struct SlicePart {
 /// Parts are sorted by the values they were split by; nothing depends on the order of `slices`. The time is
 /// proportional to n log n for each criterion tried.
 enum SliceSplitting {
+    /// Slices of one series that belong together, and how they were selected.
+    struct Part {
+        var slices: [DICOMSlice]
+        /// The labels that distinguish it from the other parts, for names: "e2", "phase". Empty while it is the whole
+        /// series.
+        var labels: [String] = []
+        /// Descriptions of the criteria that were used to split.
+        var reasons: [String] = []
+    }
+
     /// - Parameter corrects: whether uneven stacks are resampled.
-    static func parts(_ slices: [DICOMSlice], corrects: Bool = false) -> [SlicePart] {
-        var parts = [SlicePart(slices: slices)]
+    static func parts(_ slices: [DICOMSlice], corrects: Bool = false) -> [Part] {
+        var parts = [Part(slices: slices)]
         for trait in SeriesSplitCriterion.forAllSeries {
             parts = parts.flatMap { part in
                 let split = split(part, by: trait)
@@ -37,7 +37,7 @@ enum SliceSplitting {
     }
 
     /// One part for each value of the criterion, or the unchanged part.
-    private static func split(_ part: SlicePart, by trait: SeriesSplitCriterion) -> [SlicePart] {
+    private static func split(_ part: Part, by trait: SeriesSplitCriterion) -> [Part] {
         let groups = trait.groups(part.slices)
         guard groups.count > 1 else { return [part] }
         let all = groups.map(\.value.text)
@@ -53,7 +53,7 @@ enum SliceSplitting {
 
     /// Whether a split leaves no small remainders that would hide an error: every part could be a stack, or nearly all
     /// slices are in one part and the remaining slices are clearly separate from it.
-    private static func leavesNoRemainders(_ parts: [SlicePart]) -> Bool {
+    private static func leavesNoRemainders(_ parts: [Part]) -> Bool {
         if parts.allSatisfy({ $0.slices.count > 1 }) { return true }
         let all = parts.reduce(0) { $0 + $1.slices.count }
         let largest = parts.map(\.slices.count).max() ?? 0
@@ -65,7 +65,7 @@ enum SliceSplitting {
     /// Neighbouring slabs of different thickness, such as those of a head CT: each is a stack, together they are none.
     ///
     /// They stay together where they are resampled to one volume.
-    private static func splitSlabs(_ part: SlicePart, corrects: Bool) -> [SlicePart] {
+    private static func splitSlabs(_ part: Part, corrects: Bool) -> [Part] {
         let whole = SliceStack.suitability(of: part.slices)
         guard whole != .even, !(corrects && whole == .correctable) else { return [part] }
         let slabs = split(part, by: SeriesSplitCriterion.thickness)
@@ -78,8 +78,7 @@ enum SliceSplitting {
 
     // MARK: Repeated positions
 
-    private static func splitRepetitions(_ part: SlicePart, _ traits: [SeriesSplitCriterion], depth: Int) -> [SlicePart]
-    {
+    private static func splitRepetitions(_ part: Part, _ traits: [SeriesSplitCriterion], depth: Int) -> [Part] {
         let positions = SlicePositions(part.slices)
         guard positions.isRepeated else {
             if SliceStack.isEven(part.slices) { return [part] }
@@ -109,8 +108,17 @@ enum SliceSplitting {
 
     /// Splits by numbers or times: the first slice of every position, the second, and so on. Only where the order
     /// passes through all positions repeatedly, or finishes each position before the next one.
-    private static func splitByPasses(_ part: SlicePart, _ positions: SlicePositions) -> [SlicePart]? {
-        for order in SliceOrder.all {
+    private static func splitByPasses(_ part: Part, _ positions: SlicePositions) -> [Part]? {
+        let orders: [(name: String, key: (DICOMSlice) -> Double?)] = [
+            // Frames are consecutive within a file.
+            (
+                "InstanceNumber (0020,0013)",
+                { slice in slice.instanceNumber.map { Double($0) + Double(slice.frame) / 16_777_216 } }
+            ),
+            ("AcquisitionTime (0008,0032)", { $0.acquisitionTime }),
+            ("ContentTime (0008,0033)", { $0.contentTime }),
+        ]
+        for order in orders {
             let keys = part.slices.map(order.key)
             guard let passes = positions.passes(keys) else { continue }
             return passes.enumerated().map { index, members in
@@ -198,19 +206,4 @@ struct SlicePositions {
         }.sorted { $0.low < $1.low }
         return zip(ranges, ranges.dropFirst()).allSatisfy { $0.high < $1.low }
     }
-}
-
-/// An order in which slices were acquired or numbered.
-struct SliceOrder: Sendable {
-    let name: String
-    let key: @Sendable (DICOMSlice) -> Double?
-
-    static let all = [
-        SliceOrder(name: "InstanceNumber (0020,0013)") { slice in
-            // Frames are consecutive within a file.
-            slice.instanceNumber.map { Double($0) + Double(slice.frame) / 16_777_216 }
-        },
-        SliceOrder(name: "AcquisitionTime (0008,0032)") { $0.acquisitionTime },
-        SliceOrder(name: "ContentTime (0008,0033)") { $0.contentTime },
-    ]
 }

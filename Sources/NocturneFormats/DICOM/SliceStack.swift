@@ -77,7 +77,7 @@ struct SliceStack {
         } catch let fault as StackError {
             throw fault
         } catch {
-            let internalError = DICOMReadError(.internalFault, path: slices[0].object.path, detail: "\(error)")
+            let internalError = slices[0].error(.internalFault, "\(error)")
             throw StackError(error: internalError, correction: nil)
         }
     }
@@ -202,5 +202,46 @@ struct SliceStack {
             }
         }
         return []
+    }
+}
+
+extension SliceStack {
+    var sparseness: Sparseness { Sparseness(slices, usualStep: usualStep) }
+
+    /// Whether the slices of an even stack are further apart than they are thick, so that slices may be missing between them.
+    enum Sparseness {
+        case none
+        /// Enough slices to trust their distance.
+        case noted(Note)
+        /// Too few of them: slices of a larger series.
+        case fragment(DICOMReadError)
+
+        /// The distance of slices relative to the largest stated one. Gaps of half a thickness are common in MR.
+        private static let limit = 1.6
+        /// With fewer slices, only one or two distances show that the distance is even.
+        private static let leastSlices = 4
+
+        init(_ slices: [DICOMSlice], usualStep: Double) {
+            // Scanners state the thickness, the distance, or the gap between slices in either element.
+            let plausible = SliceStack.Tolerance.pixelSizes
+            let thickness = slices.compactMap(\.sliceThickness).filter(plausible.contains).max() ?? 0
+            let spacing =
+                slices.compactMap { $0.object.spacingBetweenSlices.map { abs($0) } }.filter(plausible.contains).max()
+                ?? 0
+            let stated = max(thickness, spacing)
+            guard stated > 0, usualStep > Self.limit * stated else {
+                self = .none
+                return
+            }
+            let element = spacing > thickness ? "SpacingBetweenSlices (0018,0088)" : "SliceThickness (0018,0050)"
+            let fact: Sentence =
+                "\(slices.count) slices \(own: figure(usualStep)) mm apart, but \(own: element) is \(own: figure(stated)) mm"
+            if slices.count < Self.leastSlices {
+                let detail = "\(fact.description): part of a series whose other slices are missing"
+                self = .fragment(slices[0].error(.missingSlices, detail))
+            } else {
+                self = .noted(Note("dicom.slicesApart", "\(fact): what lies between the slices is not imaged"))
+            }
+        }
     }
 }

@@ -28,11 +28,7 @@ struct StackFrame {
         (row, column) = try Self.directions(of: first)
         try Self.checkAlike(slices)
         guard slices.count > 1 else {
-            throw DICOMReadError(
-                .singleSlice,
-                path: first.object.path,
-                detail: "a single slice: the slice distance is unknown"
-            )
+            throw first.error(.singleSlice, "a single slice: the slice distance is unknown")
         }
         let normal = Self.unit(cross(row, column))
         self.normal = normal
@@ -66,19 +62,14 @@ struct StackFrame {
         origin: SIMD3<Double>
     ) throws(DICOMReadError) -> VolumeGeometry {
         guard let shape = VolumeShape(validating: x, y: y, z: z) else {
-            throw DICOMReadError(
-                .tooLarge,
-                path: stack[0].slice.object.path,
-                detail: "\(x)×\(y)×\(z) voxels are more than a volume may have"
-            )
+            throw stack[0].slice.error(.tooLarge, "\(x)×\(y)×\(z) voxels are more than a volume may have")
         }
         let lps = Affine(columnI: row * pixel.x, columnJ: column * pixel.y, columnK: step, translation: origin)
         // The step is computed from positions, for which a file may contain any numbers.
         guard lps.isFinite, length(step).isFinite, let inverse = lps.inverse, inverse.isFinite else {
-            throw DICOMReadError(
+            throw stack[0].slice.error(
                 .positionsInvalid,
-                path: stack[0].slice.object.path,
-                detail: "ImagePositionPatient (0020,0032) gives a step of \(figure(length(step))) mm from slice to "
+                "ImagePositionPatient (0020,0032) gives a step of \(figure(length(step))) mm from slice to "
                     + "slice, which does not define a grid"
             )
         }
@@ -95,10 +86,9 @@ struct StackFrame {
             abs(length(column) - 1) <= SliceStack.Tolerance.orthonormality,
             abs(dot(row, column)) <= SliceStack.Tolerance.orthonormality
         else {
-            throw DICOMReadError(
+            throw slice.error(
                 .orientationInvalid,
-                path: slice.object.path,
-                detail: "ImageOrientationPatient (0020,0037) is not two perpendicular unit vectors: lengths "
+                "ImageOrientationPatient (0020,0037) is not two perpendicular unit vectors: lengths "
                     + "\(figure(length(row))) and \(figure(length(column))), product \(figure(dot(row, column)))"
             )
         }
@@ -111,10 +101,9 @@ struct StackFrame {
         let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
         let plausible = SliceStack.Tolerance.pixelSizes
         guard plausible.contains(spacing.x), plausible.contains(spacing.y) else {
-            throw DICOMReadError(
+            throw first.error(
                 .pixelSpacingsDiffer,
-                path: first.object.path,
-                detail: "PixelSpacing (0028,0030) is \(spacing.y) × \(spacing.x) mm, which is not a plausible pixel "
+                "PixelSpacing (0028,0030) is \(spacing.y) × \(spacing.x) mm, which is not a plausible pixel "
                     + "size: it must be between \(plausible.lowerBound) and \(plausible.upperBound) mm"
             )
         }
@@ -130,10 +119,9 @@ struct StackFrame {
         }
         for slice in slices.dropFirst() {
             if slice.rows != first.rows || slice.columns != first.columns {
-                throw DICOMReadError(
+                throw slice.error(
                     .matricesDiffer,
-                    path: slice.object.path,
-                    detail: "\(slice.columns ?? 0)×\(slice.rows ?? 0) pixels, but \(first.columns ?? 0)×"
+                    "\(slice.columns ?? 0)×\(slice.rows ?? 0) pixels, but \(first.columns ?? 0)×"
                         + "\(first.rows ?? 0) in \(first.object.fileName) of the same series"
                 )
             }
@@ -141,10 +129,9 @@ struct StackFrame {
             let difference = SIMD2(abs(other.x - spacing.x), abs(other.y - spacing.y))
             let allowed = spacing * SliceStack.Tolerance.pixelSpacing
             if difference.x > allowed.x || difference.y > allowed.y {
-                throw DICOMReadError(
+                throw slice.error(
                     .pixelSpacingsDiffer,
-                    path: slice.object.path,
-                    detail: "PixelSpacing (0028,0030) is \(other.y) × \(other.x) mm, but "
+                    "PixelSpacing (0028,0030) is \(other.y) × \(other.x) mm, but "
                         + "\(spacing.y) × \(spacing.x) mm in \(first.object.fileName) of the same series"
                 )
             }
@@ -197,7 +184,7 @@ struct StackFrame {
         if Set(slices.map(\.acquisitionNumber)).count > 1 { differing.append("AcquisitionNumber (0020,0012)") }
         if Set(slices.map(\.imageType)).count > 1 { differing.append("ImageType (0008,0008)") }
         if !differing.isEmpty { detail += "; they differ in " + differing.joined(separator: ", ") }
-        throw DICOMReadError(.duplicateSlices, path: one.slice.object.path, detail: detail)
+        throw one.slice.error(.duplicateSlices, detail)
     }
 
     /// The median distance between neighbours.

@@ -87,10 +87,10 @@ struct ObjectBuilder: ~Copyable {
         // millimetre.
         plan.tolerance = max(0.15 * spacing.max(), 0.1)
         let texts = [
-            DICOMUID.derived(from: fingerprint, role: "\(kind.rawValue) series"),
-            DICOMUID.derived(from: fingerprint, role: "\(kind.rawValue) instance"),
-            DICOMUID.derived(from: fingerprint, role: "dimensions"),
-            DICOMUID.derived(from: fingerprint, role: "frame of reference"),
+            fingerprint.uid(of: "\(kind.rawValue) series"),
+            fingerprint.uid(of: "\(kind.rawValue) instance"),
+            fingerprint.uid(of: "dimensions"),
+            fingerprint.uid(of: "frame of reference"),
             "Nocturne",
             dicomText(maker.software, limit: 64),
             dicomText(maker.algorithm, limit: 64),

@@ -2,17 +2,14 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// Resamples the voxels of a stack to the grid of its ``StackCorrection``.
-struct StackResampling {
-    let correction: StackCorrection
-
+extension StackCorrection {
     /// Shifts and interpolates the slices of `stored`, which has the correction's stored shape.
     ///
     /// Each voxel is a sum in double of at most eight stored ones, so the result does not depend on threads. Needs 4
     /// bytes per voxel of the result; the flag is checked before each plane.
     /// - Throws: `CancelledError`; `AllocationError`.
     func voxels(of stored: FrozenVoxels<Float>, scope: ComputeScope) throws -> FrozenVoxels<Float> {
-        let shape = correction.geometry.shape
+        let shape = geometry.shape
         let fill = try least(stored, scope: scope)
         var result = try VoxelBuffer<Float>(count: shape.count)
         // Each index writes its own plane alone.
@@ -33,7 +30,7 @@ struct StackResampling {
 
     /// The smallest value: air in CT, no signal in MR.
     private func least(_ stored: FrozenVoxels<Float>, scope: ComputeScope) throws -> Float {
-        let shape = correction.storedShape
+        let shape = storedShape
         let leasts = try stored.withParallelReader { stored in
             try scope.map(shape.z) { k in
                 UnsafeBufferPointer(start: stored + k * shape.sliceCount, count: shape.sliceCount).min() ?? 0
@@ -49,12 +46,12 @@ struct StackResampling {
         fill: Float,
         into plane: UnsafeMutableBufferPointer<Float>
     ) {
-        let (grid, own) = (correction.geometry.shape, correction.storedShape)
-        let source = correction.planes[k]
-        let lower = Row(correction.shifts[source.lower], own, stored, slice: source.lower)
+        let (grid, own) = (geometry.shape, storedShape)
+        let source = planes[k]
+        let lower = Row(shifts[source.lower], own, stored, slice: source.lower)
         let upper =
             source.weight > 0
-            ? Row(correction.shifts[source.lower + 1], own, stored, slice: source.lower + 1) : lower
+            ? Row(shifts[source.lower + 1], own, stored, slice: source.lower + 1) : lower
         for j in 0..<grid.y {
             for i in 0..<grid.x {
                 let (below, above) = (lower.value(i, j), upper.value(i, j))
@@ -123,7 +120,7 @@ extension DICOMReader {
         let volume = try readVolume(stored, scope: scope, note: note)
         let path = series.slices.first?.object.path ?? ""
         do {
-            let voxels = try StackResampling(correction: correction).voxels(of: volume.voxels, scope: scope)
+            let voxels = try correction.voxels(of: volume.voxels, scope: scope)
             return Volume(geometry: correction.geometry, voxels: voxels)
         } catch let error as AllocationError {
             throw DICOMReadError(.tooLarge, path: path, detail: "\(error)")
