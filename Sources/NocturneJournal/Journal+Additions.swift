@@ -22,7 +22,7 @@ extension Journal {
     public func edits() throws(JournalError) -> [String: LabelEdit] {
         try read { db in
             try TableRow<LabelEdit>.values(db, sql: "SELECT * FROM edit").reduce(into: [:]) { edits, edit in
-                guard RelativePath.isName(edit.item) else { throw JournalError(damagedBy: edit.item) }
+                guard FileSystem.isName(edit.item) else { throw JournalError(damagedBy: edit.item) }
                 edits[edit.item] = edit
             }
         }

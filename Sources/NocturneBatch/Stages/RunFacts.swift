@@ -30,7 +30,7 @@ struct RunFacts: Sendable {
 
     /// What `run.json` contains about one item.
     func report(seconds: [Stage: Double], itemPeakBytes: Int, finishedAt: String) throws -> [UInt8] {
-        let memory = ProcessMemory.read()
+        let memory = MemoryReading.ofProcess()
         let report = Report(
             finishedAt: finishedAt,
             batchStartedAt: startedAt,

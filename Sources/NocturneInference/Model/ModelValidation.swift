@@ -255,6 +255,6 @@ package struct ModelValidation {
 
     /// Whether a path is relative and has no component that leads to a parent folder.
     static func staysInside(_ path: String) -> Bool {
-        path.utf8.count <= 1024 && !path.utf8.contains(UInt8(ascii: "\\")) && RelativePath.staysBelow(path)
+        path.utf8.count <= 1024 && !path.utf8.contains(UInt8(ascii: "\\")) && FileSystem.staysBelow(path)
     }
 }

@@ -14,7 +14,7 @@ extension JournalItem {
     init(_ row: Row, from first: Int = 0) throws {
         let name: String = row[first + 2]
         // Folders of this name are replaced and removed.
-        guard RelativePath.isName(name) else { throw JournalError(damagedBy: name) }
+        guard FileSystem.isName(name) else { throw JournalError(damagedBy: name) }
         self.init(
             id: row[first],
             key: row[first + 1],

@@ -93,7 +93,7 @@ struct ResultTables {
     func files(of items: Items) throws -> [(item: Int64, file: ItemFile)] {
         try fetch("item, path, bytes, sha256", of: "resultFile", items).map { row in
             let file = ItemFile(path: row[1], bytes: row[2], sha256: row[3])
-            guard RelativePath.staysBelow(file.path) else { throw JournalError(damagedBy: file.path) }
+            guard FileSystem.staysBelow(file.path) else { throw JournalError(damagedBy: file.path) }
             return (row[0], file)
         }
     }

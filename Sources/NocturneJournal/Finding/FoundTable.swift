@@ -133,7 +133,7 @@ public final class FoundTable: Sendable {
     package func forEachCompleted(_ body: (_ name: String) throws -> Void) throws {
         try forEachPortion(number: \.id) { (rows: [(id: Int64, name: String)]) in
             for row in rows {
-                guard RelativePath.isName(row.name) else { throw JournalError(damagedBy: row.name) }
+                guard FileSystem.isName(row.name) else { throw JournalError(damagedBy: row.name) }
                 try body(row.name)
             }
         } read: { last in

@@ -61,13 +61,13 @@ package struct ReportText {
     package static let comparisonHeader = "model,label,measure,unit,items,mean,median,worst,worstItems"
 
     private let report: BatchReport
-    private var list: StableJSONList
+    private var list: StableJSON.List
     /// The hashes of the paths that are in the list of inputs to try again.
     private var retried: Set<Int> = []
 
     package init(_ report: BatchReport) throws {
         self.report = report
-        list = try StableJSONList(Head(report), list: "items")
+        list = try StableJSON.List(Head(report), list: "items")
     }
 
     /// What is before the first item.

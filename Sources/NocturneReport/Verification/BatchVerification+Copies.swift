@@ -58,7 +58,7 @@ extension BatchVerification {
                 for fault in first.faults { report.add(folder + "/" + fault.file, fault.detail) }
                 return report
             }
-            let files = product.files.filter { $0.path != "result.json" && RelativePath.staysBelow($0.path) }
+            let files = product.files.filter { $0.path != "result.json" && FileSystem.staysBelow($0.path) }
             let whole = try hash(files, in: folder, flag, &report)
             for fault in try inspected(whole).faults { report.add(folder + "/" + fault.file, fault.detail) }
             noteForeignFiles(

@@ -19,7 +19,7 @@ public enum ChangePreview {
         // A process that ignores SIGCHLD does not receive the exit codes of its children.
         signal(SIGCHLD, SIG_DFL)
         let environment = ProcessHandover.changePreview.environment(ProcessInfo.processInfo.environment)
-        let process = CStrings.with(arguments, environment) { arguments, variables in
+        let process = Command.withCStrings(arguments, environment) { arguments, variables in
             cposix_spawn("/proc/self/exe", arguments, variables, 1)
         }
         return process > 0 ? Detachment.exitCode(of: process) : nil

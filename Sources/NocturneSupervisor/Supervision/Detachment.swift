@@ -59,7 +59,7 @@ public enum Detachment {
 
     private static func spawn(_ handover: ProcessHandover, _ arguments: [String], log: Int32) -> pid_t {
         let environment = handover.environment(ProcessInfo.processInfo.environment)
-        return CStrings.with(arguments, environment) { arguments, variables in
+        return Command.withCStrings(arguments, environment) { arguments, variables in
             cposix_spawn_detached("/proc/self/exe", arguments, variables, log)
         }
     }

@@ -49,7 +49,7 @@ struct SystemSupervisorProcess: SupervisorProcess {
         handover.previousEnd = previousEnd
         handover.lockDescriptor = lock?.handOn()
         let environment = ProcessHandover.engine(handover).environment(ProcessInfo.processInfo.environment)
-        let pid = CStrings.with(arguments, environment) { arguments, variables in
+        let pid = Command.withCStrings(arguments, environment) { arguments, variables in
             cposix_spawn("/proc/self/exe", arguments, variables, keepsInput ? 0 : 1)
         }
         guard pid > 0 else { return -pid }
@@ -94,7 +94,7 @@ struct SystemSupervisorProcess: SupervisorProcess {
         if engine > 0 { kill(engine, SIGKILL) }
     }
 
-    var isEngineExiting: Bool { ProcessStatus(of: engine)?.isExiting ?? false }
+    var isEngineExiting: Bool { ProcessIdentity.Status(of: engine)?.isExiting ?? false }
 
     mutating func keepLock() {
         // The engine has ended and released it; another process that queries it holds it for an instant.

@@ -43,36 +43,18 @@ public struct FileSystemError: SystemCallError, SentenceConvertible, Sendable, C
 /// The system's message for an `errno` value.
 public func errnoText(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
 
-/// What was asked of the system when a file could not be used.
-public enum FileOperation: String, Hashable, Sendable {
-    case open, examine, read, create, write, flush, close
-
-    /// For "cannot be opened".
-    var participle: String {
-        switch self {
-        case .open: "opened"
-        case .examine: "examined"
-        case .read: "read"
-        case .create: "created"
-        case .write: "written"
-        case .flush: "flushed"
-        case .close: "closed"
-        }
-    }
-}
-
 extension FileSystemError {
     /// Whether what lies there is not a regular file, but a folder, pipe or device.
-    public var isNotRegularFile: Bool { operation == FileOperation.open.rawValue && code == ENOTSUP }
+    public var isNotRegularFile: Bool { operation == Operation.open.rawValue && code == ENOTSUP }
 
-    public init(_ operation: FileOperation, path: String, code: Int32) {
+    public init(_ operation: Operation, path: String, code: Int32) {
         self.init(operation: operation.rawValue, path: path, code: code)
     }
 
     /// The error without the path: "cannot be opened: No such file or directory".
     public var detail: String {
         if isNotRegularFile { return "is not a regular file" }
-        let participle = FileOperation(rawValue: operation)?.participle
+        let participle = Operation(rawValue: operation)?.participle
         return participle.map { "cannot be \($0): \(errnoText(code))" } ?? "cannot \(operation): \(errnoText(code))"
     }
 }
@@ -117,4 +99,24 @@ public struct FileFormatError<Code: FormatErrorCode>: SystemCallError, CodedErro
 public protocol FormatErrorCode: RawRepresentable<String>, Hashable, Sendable {
     /// The format's short name: the first part of the ``FaultCode``.
     static var domain: String { get }
+}
+
+extension FileSystemError {
+    /// What was asked of the system when a file could not be used.
+    public enum Operation: String, Hashable, Sendable {
+        case open, examine, read, create, write, flush, close
+
+        /// For "cannot be opened".
+        var participle: String {
+            switch self {
+            case .open: "opened"
+            case .examine: "examined"
+            case .read: "read"
+            case .create: "created"
+            case .write: "written"
+            case .flush: "flushed"
+            case .close: "closed"
+            }
+        }
+    }
 }

@@ -49,16 +49,6 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     case stage = "item.stage"
     case tile = "inference.tile"
 
-    /// Whether the point stands at a system call, which can fail with any code of the system.
-    public var isSystemCall: Bool {
-        switch self {
-        case .folderCreate, .fileCreate, .fileWrite, .fileClose, .fileFlush, .diskFlush, .fileRename, .fileRemove,
-            .itemExchange, .inputOpen, .inputRead, .checkpointWrite, .checkpointFlush:
-            true
-        default: false
-        }
-    }
-
     /// Passes the point: dies here or waits here when that was asked for.
     /// - Parameter subject: what passes, such as an item's name, where the point knows it.
     /// - Returns: the code of the system to fail with; nil ordinarily.
@@ -81,28 +71,30 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     public func code(_ body: () -> Int32) -> Int32 { failure() ?? body() }
 
     /// Passes a point that no system call stands at.
-    /// - Throws: ``InjectedError`` when it is to fail.
+    /// - Throws: ``FaultPoint/InjectedError`` when it is to fail.
     @inlinable
     public func pass(of subject: @autoclosure () -> String = "") throws(InjectedError) {
         if let code = failure(of: subject()) { throw InjectedError(point: self, code: code) }
     }
 }
 
-/// A failure at a point where no system call stands.
-public struct InjectedError: SystemCallError, Sendable, Hashable, CustomStringConvertible {
-    /// Where the error was injected.
-    public let point: FaultPoint
-    /// As in `errno`.
-    public let code: Int32
-    public var systemCode: Int32? { code }
-
-    public init(point: FaultPoint, code: Int32) {
-        self.point = point
-        self.code = code
-    }
-
-    public var description: String { "made to fail at \(point.rawValue) with code \(code)" }
-}
-
 @usableFromInline
 func setSystemError(_ code: Int32) { errno = code }
+
+extension FaultPoint {
+    /// A failure at a point where no system call stands.
+    public struct InjectedError: SystemCallError, Sendable, Hashable, CustomStringConvertible {
+        /// Where the error was injected.
+        public let point: FaultPoint
+        /// As in `errno`.
+        public let code: Int32
+        public var systemCode: Int32? { code }
+
+        public init(point: FaultPoint, code: Int32) {
+            self.point = point
+            self.code = code
+        }
+
+        public var description: String { "made to fail at \(point.rawValue) with code \(code)" }
+    }
+}

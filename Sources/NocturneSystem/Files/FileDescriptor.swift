@@ -11,22 +11,8 @@ public struct FileDescriptor: ~Copyable {
         var open: FaultPoint?
         var read: FaultPoint?
         var write: FaultPoint?
-        var flush: FaultPoint?
+        var flush: FaultPoint? = .fileFlush
         var close: FaultPoint?
-
-        public init(
-            open: FaultPoint? = nil,
-            read: FaultPoint? = nil,
-            write: FaultPoint? = nil,
-            flush: FaultPoint? = .fileFlush,
-            close: FaultPoint? = nil
-        ) {
-            self.open = open
-            self.read = read
-            self.write = write
-            self.flush = flush
-            self.close = close
-        }
 
         public static let none = FaultPoints()
         /// Of a file that is an input of an item.
@@ -105,7 +91,7 @@ public struct FileDescriptor: ~Copyable {
     }
 
     private init(
-        _ operation: FileOperation,
+        _ operation: FileSystemError.Operation,
         _ path: String,
         _ flags: Int32,
         _ points: FaultPoints,
@@ -267,7 +253,7 @@ public struct FileDescriptor: ~Copyable {
 
     /// The result of a call, repeated while signals interrupt it.
     private func repeated(
-        _ operation: FileOperation,
+        _ operation: FileSystemError.Operation,
         _ point: FaultPoint?,
         _ body: () -> Int
     ) throws(FileSystemError) -> Int {

@@ -103,7 +103,7 @@ extension FileSystem {
         while rest.count > 1, rest.hasSuffix("/") { rest.removeLast() }
         let slash = rest.lastIndex(of: "/")
         let name = String(slash.map { rest[rest.index(after: $0)...] } ?? rest)
-        guard RelativePath.isName(name) else { return nil }
+        guard FileSystem.isName(name) else { return nil }
         let parent = slash.map { $0 == rest.startIndex ? "/" : String(rest[..<$0]) } ?? "."
         return (parent, Array(name.utf8CString))
     }

@@ -66,10 +66,9 @@ extension FileSystem {
     public static func isWithin(_ path: String, _ folder: String) -> Bool {
         path == folder || path.hasPrefix(folder.hasSuffix("/") ? folder : folder + "/")
     }
-}
 
-/// Checks of names and relative paths that come from a file, before a path is made of them.
-public enum RelativePath {
+    // Checks of names and relative paths that come from a file, before a path is made of them.
+
     /// Whether this is the name of one entry of a folder: not empty, no `.` or `..`, and without a slash or NUL.
     public static func isName(_ text: String) -> Bool {
         !text.isEmpty && text != "." && text != ".." && !text.utf8.contains(UInt8(ascii: "/")) && !text.utf8.contains(0)

@@ -1,11 +1,5 @@
 internal import Foundation
 
-/// A schema that cannot be used.
-package struct JSONSchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where the schema is wrong and why.
-    package let description: String
-}
-
 /// The part of JSON Schema (draft 2020-12) that Nocturne's own schemas use, whole and strict.
 ///
 /// A schema that uses another keyword is refused when it is read. The standard has what is not known passed over, and
@@ -14,7 +8,7 @@ package struct JSONSchema: Sendable {
     private let root: Node
     private let definitions: [String: Node]
 
-    /// - Throws: ``JSONSchemaError``, `JSONSyntaxError`.
+    /// - Throws: ``JSONSchema/Unusable``, `JSONValue.SyntaxError`.
     package init(_ bytes: [UInt8]) throws {
         let document = try JSONValue(parsing: bytes)
         root = try Node(document, "#")
@@ -25,7 +19,7 @@ package struct JSONSchema: Sendable {
         self.definitions = definitions
         for node in [root] + Array(definitions.values) {
             for name in node.references where definitions[name] == nil {
-                throw JSONSchemaError(description: "the schema has no #/$defs/\(name)")
+                throw Unusable(description: "the schema has no #/$defs/\(name)")
             }
         }
     }
@@ -47,7 +41,7 @@ package struct JSONSchema: Sendable {
     }
 
     /// As ``faults(in:)-(JSONValue)`` of the text of a document.
-    package func faults(in bytes: [UInt8]) throws(JSONSyntaxError) -> [String] {
+    package func faults(in bytes: [UInt8]) throws(JSONValue.SyntaxError) -> [String] {
         faults(in: try JSONValue(parsing: bytes))
     }
 
@@ -153,11 +147,11 @@ extension JSONSchema {
 
         init(_ value: JSONValue, _ place: String) throws {
             guard case .object(let members) = value else {
-                throw JSONSchemaError(description: "\(place) is not a schema")
+                throw Unusable(description: "\(place) is not a schema")
             }
             for (keyword, value) in members.sorted(by: { $0.key < $1.key }) {
                 guard try take(keyword, value, place) else {
-                    throw JSONSchemaError(description: "\(place): \(keyword) is not known, or not in this form")
+                    throw Unusable(description: "\(place): \(keyword) is not known, or not in this form")
                 }
             }
         }
@@ -195,7 +189,7 @@ extension JSONSchema {
 
         private func kind(_ name: String, _ place: String) throws -> Kind {
             guard let kind = Kind(rawValue: name) else {
-                throw JSONSchemaError(description: "\(place): there is no type \(name)")
+                throw Unusable(description: "\(place): there is no type \(name)")
             }
             return kind
         }
@@ -204,4 +198,12 @@ extension JSONSchema {
 
 extension String {
     fileprivate var whole: NSRange { NSRange(startIndex..., in: self) }
+}
+
+extension JSONSchema {
+    /// A schema that cannot be used.
+    package struct Unusable: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Where the schema is wrong and why.
+        package let description: String
+    }
 }

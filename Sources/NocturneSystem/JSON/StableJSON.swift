@@ -43,46 +43,48 @@ public struct Nullable<Value: Codable & Sendable>: Codable, Sendable {
 
 extension Nullable: Equatable where Value: Equatable {}
 
-/// An object one member of which is a long list, written in parts: together they are the bytes that ``StableJSON/encode(_:)``
-/// gives for the whole, which is never in memory.
-package struct StableJSONList {
-    /// The text before the first element.
-    package let beginning: [UInt8]
-    /// The text after the last element.
-    package let end: [UInt8]
-    private let encoder: JSONEncoder
-    private var isEmpty = true
+extension StableJSON {
+    /// An object one member of which is a long list, written in parts: together they are the bytes that ``StableJSON/encode(_:)``
+    /// gives for the whole, which is never in memory.
+    package struct List {
+        /// The text before the first element.
+        package let beginning: [UInt8]
+        /// The text after the last element.
+        package let end: [UInt8]
+        private let encoder: JSONEncoder
+        private var isEmpty = true
 
-    /// - Parameters:
-    ///   - document: the object, with an empty list.
-    ///   - member: the name of the list in it.
-    package init(_ document: some Encodable, list member: String) throws {
-        encoder = StableJSON.encoder()
-        let text = try StableJSON.encode(document)
-        // A line break occurs between values only, and members of inner objects are indented further.
-        let (head, tail) = ("\n  \"\(member)\" : [\n", "\n  ]")
-        guard let place = text.firstRange(of: Array((head + tail).utf8)) else {
-            preconditionFailure("the document has no empty list \(member)")
+        /// - Parameters:
+        ///   - document: the object, with an empty list.
+        ///   - member: the name of the list in it.
+        package init(_ document: some Encodable, list member: String) throws {
+            encoder = StableJSON.encoder()
+            let text = try StableJSON.encode(document)
+            // A line break occurs between values only, and members of inner objects are indented further.
+            let (head, tail) = ("\n  \"\(member)\" : [\n", "\n  ]")
+            guard let place = text.firstRange(of: Array((head + tail).utf8)) else {
+                preconditionFailure("the document has no empty list \(member)")
+            }
+            beginning = Array(text[..<(place.lowerBound + head.utf8.count)])
+            end = Array(text[(place.lowerBound + head.utf8.count)...])
         }
-        beginning = Array(text[..<(place.lowerBound + head.utf8.count)])
-        end = Array(text[(place.lowerBound + head.utf8.count)...])
-    }
 
-    /// The text of the next elements.
-    package mutating func part(_ elements: [some Encodable]) throws -> [UInt8] {
-        guard !elements.isEmpty else { return [] }
-        // "[\n  {…},\n  {…}\n]", in which every line is one level less indented than here.
-        let list = try encoder.encode(elements)
-        var text: [UInt8] = isEmpty ? [] : Array(",\n".utf8)
-        isEmpty = false
-        text.reserveCapacity(list.count + list.count / 8)
-        var isLineStart = true
-        for byte in list.dropFirst(2).dropLast(2) {
-            // The line in an empty list has no indentation.
-            if isLineStart, byte != 10 { text += [32, 32] }
-            text.append(byte)
-            isLineStart = byte == 10
+        /// The text of the next elements.
+        package mutating func part(_ elements: [some Encodable]) throws -> [UInt8] {
+            guard !elements.isEmpty else { return [] }
+            // "[\n  {…},\n  {…}\n]", in which every line is one level less indented than here.
+            let list = try encoder.encode(elements)
+            var text: [UInt8] = isEmpty ? [] : Array(",\n".utf8)
+            isEmpty = false
+            text.reserveCapacity(list.count + list.count / 8)
+            var isLineStart = true
+            for byte in list.dropFirst(2).dropLast(2) {
+                // The line in an empty list has no indentation.
+                if isLineStart, byte != 10 { text += [32, 32] }
+                text.append(byte)
+                isLineStart = byte == 10
+            }
+            return text
         }
-        return text
     }
 }

@@ -126,122 +126,124 @@ public struct MemoryReading: Hashable, Sendable {
     }
 }
 
-/// The memory controller of one control group.
-struct ControlGroup {
-    let limit: Int
-    let available: Int
-
-    /// The group of this process and all above it, those without a limit left out.
-    ///
-    /// In a container the path in `self/cgroup` may be the host's and not be there below the mount; the walk upwards
-    /// then ends at the mount itself, which is the container's group.
-    static func groups(procRoot: String, cgroupRoot: String) -> [ControlGroup] {
-        guard let place = place(procRoot: procRoot, cgroupRoot: cgroupRoot) else { return [] }
-        return walk(from: place.path, below: place.root, place.isLegacy ? legacyGroup : unifiedGroup)
-    }
-
-    /// The kernel's count in the nearest group that keeps one.
-    static func outOfMemoryKills(procRoot: String, cgroupRoot: String) -> Int? {
-        guard let place = place(procRoot: procRoot, cgroupRoot: cgroupRoot) else { return nil }
-        let file = place.isLegacy ? "/memory.oom_control" : "/memory.events"
-        return walk(from: place.path, below: place.root) { folder in
-            MemoryReading.contents(of: folder + file).flatMap { value(of: "oom_kill", in: $0) }
-        }.first
-    }
-
-    /// Where the groups are mounted that account for this process's use of a controller, and its own path below.
-    static func place(
-        procRoot: String,
-        cgroupRoot: String,
-        controller: String = "memory"
-    ) -> (root: String, path: String, isLegacy: Bool)? {
-        guard let text = MemoryReading.contents(of: procRoot + "/self/cgroup") else { return nil }
-        var unified: String?
-        for line in text.split(separator: "\n") {
-            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard fields.count == 3 else { continue }
-            // A v1 controller takes its resource away from the unified tree.
-            if fields[1].split(separator: ",").contains(where: { $0 == controller }) {
-                return (cgroupRoot + "/" + controller, String(fields[2]), true)
-            }
-            if fields[0] == "0" && fields[1].isEmpty { unified = String(fields[2]) }
-        }
-        return unified.map { (cgroupRoot, $0, false) }
-    }
-
-    static func walk<Found>(
-        from path: String,
-        below root: String,
-        _ group: (String) -> Found?
-    ) -> [Found] {
-        var parts = path.split(separator: "/")
-        guard !parts.contains("..") else { return [group(root)].compactMap { $0 } }
-        var groups: [Found] = []
-        while true {
-            if let found = group(([root] + parts.map(String.init)).joined(separator: "/")) { groups.append(found) }
-            if parts.isEmpty { return groups }
-            parts.removeLast()
-        }
-    }
-
-    private static func unifiedGroup(at folder: String) -> ControlGroup? {
-        let limits = ["/memory.max", "/memory.high"].compactMap { number(at: folder + $0) }
-        guard let limit = limits.min(), let current = number(at: folder + "/memory.current") else { return nil }
-        return ControlGroup(limit: limit, used: current, reclaimable: files("", at: folder))
-    }
-
-    private static func legacyGroup(at folder: String) -> ControlGroup? {
-        // "No limit" is written as the largest multiple of the page size.
-        guard let limit = number(at: folder + "/memory.limit_in_bytes"), limit < 1 << 60,
-            let used = number(at: folder + "/memory.usage_in_bytes")
-        else { return nil }
-        return ControlGroup(limit: limit, used: used, reclaimable: files("total_", at: folder))
-    }
-
-    /// Pages of files, which the kernel takes back (after writing them, where they were changed) before anything dies.
-    private static func files(_ prefix: String, at folder: String) -> Int {
-        statistic(prefix + "inactive_file", at: folder) + statistic(prefix + "active_file", at: folder)
-    }
-
-    private init(limit: Int, used: Int, reclaimable: Int) {
-        self.limit = limit
-        available = max(0, limit - max(0, used - reclaimable))
-    }
-
-    /// Nil for "max" too.
-    static func number(at path: String) -> Int? {
-        guard let text = MemoryReading.contents(of: path), let line = text.split(separator: "\n").first,
-            let value = Int(line), value >= 0
-        else { return nil }
-        return value
-    }
-
-    private static func statistic(_ key: String, at folder: String) -> Int {
-        MemoryReading.contents(of: folder + "/memory.stat").flatMap { value(of: key, in: $0) } ?? 0
-    }
-
-    /// Of a file with a key and a number a line.
-    static func value(of key: String, in text: String) -> Int? {
-        for line in text.split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            if fields.count == 2, fields[0] == key, let value = Int(fields[1]), value >= 0 { return value }
-        }
-        return nil
-    }
-}
-
-/// This process's memory, from the system.
-public enum ProcessMemory {
-    /// Resident bytes now, and the most there ever were; 0 where the system does not report it.
-    public static func read() -> (resident: Int, peak: Int) {
+extension MemoryReading {
+    /// Resident bytes of this process now, and the most there ever were; 0 where the system does not report it. A full
+    /// ``take(procRoot:cgroupRoot:)`` has no peak, and reads files that each item need not wait for.
+    public static func ofProcess() -> (resident: Int, peak: Int) {
         guard let text = try? FileSystem.read("/proc/self/status") else { return (0, 0) }
-        return (bytes("VmRSS:", in: text), bytes("VmHWM:", in: text))
+        return (statusBytes("VmRSS:", in: text), statusBytes("VmHWM:", in: text))
     }
 
     /// The value of a line such as `VmRSS:	  1234 kB`, in bytes. Asked for each item, so it makes no strings.
-    package static func bytes(_ name: String, in status: [UInt8]) -> Int {
+    package static func statusBytes(_ name: String, in status: [UInt8]) -> Int {
         guard let line = status.split(separator: 10).first(where: { $0.starts(with: name.utf8) }) else { return 0 }
         let digits = line.dropFirst(name.utf8.count).drop { $0 == 32 || $0 == 9 }.prefix { (48...57).contains($0) }
         return digits.prefix(15).reduce(0) { $0 * 10 + Int($1 - 48) } * 1024
+    }
+}
+
+extension MemoryReading {
+    /// The memory controller of one control group.
+    struct ControlGroup {
+        let limit: Int
+        let available: Int
+
+        /// The group of this process and all above it, those without a limit left out.
+        ///
+        /// In a container the path in `self/cgroup` may be the host's and not be there below the mount; the walk upwards
+        /// then ends at the mount itself, which is the container's group.
+        static func groups(procRoot: String, cgroupRoot: String) -> [ControlGroup] {
+            guard let place = place(procRoot: procRoot, cgroupRoot: cgroupRoot) else { return [] }
+            return walk(from: place.path, below: place.root, place.isLegacy ? legacyGroup : unifiedGroup)
+        }
+
+        /// The kernel's count in the nearest group that keeps one.
+        static func outOfMemoryKills(procRoot: String, cgroupRoot: String) -> Int? {
+            guard let place = place(procRoot: procRoot, cgroupRoot: cgroupRoot) else { return nil }
+            let file = place.isLegacy ? "/memory.oom_control" : "/memory.events"
+            return walk(from: place.path, below: place.root) { folder in
+                MemoryReading.contents(of: folder + file).flatMap { value(of: "oom_kill", in: $0) }
+            }.first
+        }
+
+        /// Where the groups are mounted that account for this process's use of a controller, and its own path below.
+        static func place(
+            procRoot: String,
+            cgroupRoot: String,
+            controller: String = "memory"
+        ) -> (root: String, path: String, isLegacy: Bool)? {
+            guard let text = MemoryReading.contents(of: procRoot + "/self/cgroup") else { return nil }
+            var unified: String?
+            for line in text.split(separator: "\n") {
+                let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+                guard fields.count == 3 else { continue }
+                // A v1 controller takes its resource away from the unified tree.
+                if fields[1].split(separator: ",").contains(where: { $0 == controller }) {
+                    return (cgroupRoot + "/" + controller, String(fields[2]), true)
+                }
+                if fields[0] == "0" && fields[1].isEmpty { unified = String(fields[2]) }
+            }
+            return unified.map { (cgroupRoot, $0, false) }
+        }
+
+        static func walk<Found>(
+            from path: String,
+            below root: String,
+            _ group: (String) -> Found?
+        ) -> [Found] {
+            var parts = path.split(separator: "/")
+            guard !parts.contains("..") else { return [group(root)].compactMap { $0 } }
+            var groups: [Found] = []
+            while true {
+                if let found = group(([root] + parts.map(String.init)).joined(separator: "/")) { groups.append(found) }
+                if parts.isEmpty { return groups }
+                parts.removeLast()
+            }
+        }
+
+        private static func unifiedGroup(at folder: String) -> ControlGroup? {
+            let limits = ["/memory.max", "/memory.high"].compactMap { number(at: folder + $0) }
+            guard let limit = limits.min(), let current = number(at: folder + "/memory.current") else { return nil }
+            return ControlGroup(limit: limit, used: current, reclaimable: files("", at: folder))
+        }
+
+        private static func legacyGroup(at folder: String) -> ControlGroup? {
+            // "No limit" is written as the largest multiple of the page size.
+            guard let limit = number(at: folder + "/memory.limit_in_bytes"), limit < 1 << 60,
+                let used = number(at: folder + "/memory.usage_in_bytes")
+            else { return nil }
+            return ControlGroup(limit: limit, used: used, reclaimable: files("total_", at: folder))
+        }
+
+        /// Pages of files, which the kernel takes back (after writing them, where they were changed) before anything dies.
+        private static func files(_ prefix: String, at folder: String) -> Int {
+            statistic(prefix + "inactive_file", at: folder) + statistic(prefix + "active_file", at: folder)
+        }
+
+        private init(limit: Int, used: Int, reclaimable: Int) {
+            self.limit = limit
+            available = max(0, limit - max(0, used - reclaimable))
+        }
+
+        /// Nil for "max" too.
+        static func number(at path: String) -> Int? {
+            guard let text = MemoryReading.contents(of: path), let line = text.split(separator: "\n").first,
+                let value = Int(line), value >= 0
+            else { return nil }
+            return value
+        }
+
+        private static func statistic(_ key: String, at folder: String) -> Int {
+            MemoryReading.contents(of: folder + "/memory.stat").flatMap { value(of: key, in: $0) } ?? 0
+        }
+
+        /// Of a file with a key and a number a line.
+        static func value(of key: String, in text: String) -> Int? {
+            for line in text.split(separator: "\n") {
+                let fields = line.split(separator: " ")
+                if fields.count == 2, fields[0] == key, let value = Int(fields[1]), value >= 0 { return value }
+            }
+            return nil
+        }
     }
 }

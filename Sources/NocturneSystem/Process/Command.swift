@@ -76,7 +76,7 @@ public struct Command: Sendable {
         let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
         posix_spawnattr_setflags(&attributes, Int16(flags))
         var process: pid_t = 0
-        let code = CStrings.with([program] + arguments, environment) { arguments, variables in
+        let code = Self.withCStrings([program] + arguments, environment) { arguments, variables in
             posix_spawnp(&process, program, &actions, &attributes, arguments, variables)
         }
         guard code == 0 else { throw FileSystemError(operation: "run the program", path: program, code: code) }
@@ -158,10 +158,9 @@ public struct Command: Sendable {
     }
 }
 
-/// Arguments and environment as C has them.
-package enum CStrings {
-    /// Lends two lists that end with a null pointer.
-    package static func with<Result>(
+extension Command {
+    /// Lends arguments and environment as C has them: two lists that end with a null pointer.
+    package static func withCStrings<Result>(
         _ arguments: [String],
         _ environment: [String: String],
         _ body: ([UnsafeMutablePointer<CChar>?], [UnsafeMutablePointer<CChar>?]) -> Result

@@ -37,9 +37,13 @@ public enum CoreAllowance {
 
     /// In cores; nil without a limit.
     private static func quota(procRoot: String, cgroupRoot: String) -> Double? {
-        let place = ControlGroup.place(procRoot: procRoot, cgroupRoot: cgroupRoot, controller: "cpu")
+        let place = MemoryReading.ControlGroup.place(procRoot: procRoot, cgroupRoot: cgroupRoot, controller: "cpu")
         guard let place else { return nil }
-        return ControlGroup.walk(from: place.path, below: place.root, place.isLegacy ? legacyQuota : unifiedQuota).min()
+        return MemoryReading.ControlGroup.walk(
+            from: place.path,
+            below: place.root,
+            place.isLegacy ? legacyQuota : unifiedQuota
+        ).min()
     }
 
     /// `cpu.max`: "50000 100000", or "max 100000".
@@ -51,8 +55,8 @@ public enum CoreAllowance {
     }
 
     private static func legacyQuota(at folder: String) -> Double? {
-        guard let time = ControlGroup.number(at: folder + "/cpu.cfs_quota_us"), time > 0,
-            let period = ControlGroup.number(at: folder + "/cpu.cfs_period_us"), period > 0
+        guard let time = MemoryReading.ControlGroup.number(at: folder + "/cpu.cfs_quota_us"), time > 0,
+            let period = MemoryReading.ControlGroup.number(at: folder + "/cpu.cfs_period_us"), period > 0
         else { return nil }
         return Double(time) / Double(period)
     }

@@ -33,16 +33,35 @@ public struct WallTime: Sendable, Hashable, Comparable {
         self.nanoseconds = nanoseconds
     }
 
-    /// UTC, RFC 3339, to the millisecond.
-    public var timestamp: String { Timestamp.string(seconds: seconds, nanoseconds: nanoseconds) }
+    /// UTC, RFC 3339, to the millisecond; what is below is cut off.
+    public var timestamp: String {
+        let (day, time) = texts(gmtime_r)
+        return "\(day)T\(time).\(Self.digits(nanoseconds / 1_000_000, 3))Z"
+    }
 
     /// Date and time of the day in local time, to the second: `2026-11-24 01:55:46`.
     public var localText: String {
-        var (seconds, local) = (time_t(seconds), tm())
-        localtime_r(&seconds, &local)
-        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        let day = "\(local.tm_year + 1900)-\(two(local.tm_mon + 1))-\(two(local.tm_mday))"
-        return "\(day) \(two(local.tm_hour)):\(two(local.tm_min)):\(two(local.tm_sec))"
+        let (day, time) = texts(localtime_r)
+        return "\(day) \(time)"
+    }
+
+    /// Day and time of the day.
+    /// - Parameter divide: `gmtime_r` or `localtime_r`.
+    private func texts(
+        _ divide: (UnsafePointer<time_t>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<tm>?
+    ) -> (day: String, time: String) {
+        var (seconds, parts) = (time_t(seconds), tm())
+        _ = divide(&seconds, &parts)
+        func two(_ value: Int32) -> String { Self.digits(Int(value), 2) }
+        return (
+            "\(Int(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))",
+            "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+        )
+    }
+
+    private static func digits(_ value: Int, _ width: Int) -> String {
+        let text = String(value)
+        return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
     public static func < (left: WallTime, right: WallTime) -> Bool {
@@ -74,32 +93,6 @@ public struct SystemTime: TimeSource {
         var rest = timespec(tv_sec: time_t(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         var left = timespec()
         while nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
-    }
-}
-
-/// UTC, RFC 3339, to the millisecond.
-public enum Timestamp {
-    /// The present moment by the system clock.
-    public static func now() -> String {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return string(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
-    }
-
-    /// - Parameters:
-    ///   - seconds: since 1970, UTC.
-    ///   - nanoseconds: 0 to 999,999,999; cut to milliseconds.
-    public static func string(seconds: Int, nanoseconds: Int) -> String {
-        var parts = tm()
-        var seconds = time_t(seconds)
-        gmtime_r(&seconds, &parts)
-        func digits(_ value: Int, _ width: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        let date = "\(Int(parts.tm_year) + 1900)-\(digits(Int(parts.tm_mon) + 1, 2))-\(digits(Int(parts.tm_mday), 2))"
-        let clock = "\(digits(Int(parts.tm_hour), 2)):\(digits(Int(parts.tm_min), 2)):\(digits(Int(parts.tm_sec), 2))"
-        return "\(date)T\(clock).\(digits(nanoseconds / 1_000_000, 3))Z"
     }
 }
 

@@ -80,7 +80,7 @@ struct VerifiedBatch {
             guard let found = records.first(where: { $0.item.name == item }) else { return }
             var product = found.written
             try body(&product)
-            try await journal.complete([(id: found.item.id, product: product)], at: Timestamp.now())
+            try await journal.complete([(id: found.item.id, product: product)], at: SystemTime().wallClock.timestamp)
             try await journal.set(.isReportUpToDate, to: true)
         }
     }

@@ -97,7 +97,6 @@ struct RemovalTests {
 
     @Test("A fault can be injected at each call of the program")
     func injected() {
-        #expect(FaultPoint.fileRemove.isSystemCall)
         #expect(FileSystem.RemovalCall.allCases.map(\.rawValue) == ["examine", "open", "list", "remove"])
     }
 

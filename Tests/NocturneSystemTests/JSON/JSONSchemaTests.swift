@@ -29,18 +29,18 @@ struct JSONSchemaTests {
         ]
     )
     func refused(text: String) {
-        #expect(throws: JSONSyntaxError.self) { try value(text) }
+        #expect(throws: JSONValue.SyntaxError.self) { try value(text) }
     }
 
     @Test("Bytes that are no UTF-8, every prefix of a document, and endless nesting are refused")
     func hostile() throws {
-        #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: [0x22, 0xE4, 0x22]) }
+        #expect(throws: JSONValue.SyntaxError.self) { try JSONValue(parsing: [0x22, 0xE4, 0x22]) }
         let whole = Array(#"{"a": [1, "\u00e9x", {"b": null}]}"#.utf8)
         for count in 0..<whole.count {
-            #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: Array(whole[..<count])) }
+            #expect(throws: JSONValue.SyntaxError.self) { try JSONValue(parsing: Array(whole[..<count])) }
         }
         let deep = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
-        #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: deep) }
+        #expect(throws: JSONValue.SyntaxError.self) { try JSONValue(parsing: deep) }
     }
 
     @Test(

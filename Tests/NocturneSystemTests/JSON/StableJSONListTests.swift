@@ -32,7 +32,7 @@ struct StableJSONListTests {
         }
         let whole = try StableJSON.encode(document(items))
         for size in 1...8 {
-            var list = try StableJSONList(document([]), list: "items")
+            var list = try StableJSON.List(document([]), list: "items")
             var bytes = list.beginning
             for start in stride(from: 0, to: count, by: size) {
                 bytes += try list.part(Array(items[start..<min(start + size, count)]))

@@ -9,11 +9,13 @@ struct ProcessMemoryTests {
         "a line of the system's status gives bytes, anything else 0",
         arguments: [("VmRSS:", 12 << 10), ("VmHWM:", 2 << 20), ("VmSwap:", 0), ("VmX:", 0), ("Name:", 0)]
     )
-    func reads(name: String, bytes: Int) { #expect(ProcessMemory.bytes(name, in: ProcessMemoryTests.status) == bytes) }
+    func reads(name: String, bytes: Int) {
+        #expect(MemoryReading.statusBytes(name, in: ProcessMemoryTests.status) == bytes)
+    }
 
     @Test("a process has memory, and had no less at its peak")
     func isThere() {
-        let memory = ProcessMemory.read()
+        let memory = MemoryReading.ofProcess()
         #expect(memory.resident > 1 << 20 && memory.peak >= memory.resident)
     }
 }

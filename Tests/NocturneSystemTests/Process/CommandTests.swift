@@ -50,7 +50,7 @@ struct CommandTests {
     private func ends(_ process: Int32) -> Bool {
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
-            if ProcessStatus(of: process)?.isExiting ?? true { return true }
+            if ProcessIdentity.Status(of: process)?.isExiting ?? true { return true }
             sched_yield()
         }
         return false

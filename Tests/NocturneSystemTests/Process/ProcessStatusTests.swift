@@ -16,13 +16,13 @@ struct ProcessStatusTests {
         ]
     )
     func text(text: String, isExiting: Bool) {
-        #expect(ProcessStatus(text: text).isExiting == isExiting)
+        #expect(ProcessIdentity.Status(text: text).isExiting == isExiting)
     }
 
     @Test("This process runs, and there is no process 0")
     func real() {
-        #expect(ProcessStatus(of: getpid())?.isExiting == false)
-        #expect(ProcessStatus(of: 0) == nil)
+        #expect(ProcessIdentity.Status(of: getpid())?.isExiting == false)
+        #expect(ProcessIdentity.Status(of: 0) == nil)
     }
 
     @Test("A child that has ended exits until its parent has noticed")
@@ -33,9 +33,9 @@ struct ProcessStatusTests {
         try #require(posix_spawnp(&process, "true", nil, nil, arguments, nil) == 0)
         var information = siginfo_t()
         try #require(waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) == 0)
-        #expect(ProcessStatus(of: process)?.isExiting == true)
+        #expect(ProcessIdentity.Status(of: process)?.isExiting == true)
         var status: Int32 = 0
         #expect(waitpid(process, &status, 0) == process)
-        #expect(ProcessStatus(of: process) == nil)
+        #expect(ProcessIdentity.Status(of: process) == nil)
     }
 }
