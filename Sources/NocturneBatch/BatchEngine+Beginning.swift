@@ -14,7 +14,7 @@ extension BatchEngine {
                 options.output,
                 handedOn: options.supervision.lock,
                 run: options.supervision.supervisor,
-                waiting: LockWaiting(
+                waiting: BatchLock.Waiting(
                     pool: blocking,
                     time: time,
                     goesOn: { [control] in control.mode == .running },
@@ -34,17 +34,17 @@ extension BatchEngine {
         _ blocking: BlockingPool
     ) async throws -> OutputFolder {
         let recorded = try await journal.value(of: .stagingFolder)
-        let name = StagingFolder.name(recorded: recorded, takenOver: lock.isTakenOver ? lock.generation : nil)
+        let name = OutputFolder.stagingName(recorded: recorded, takenOver: lock.isTakenOver ? lock.generation : nil)
         var output = output
         output.stagingName = name
         output.work = try await blocking.run { [output, work = options.work] () throws(BatchError) in
             guard let work else { return nil }
-            return try WorkFolder.make(in: work, for: output)
+            return try output.makeWorkFolder(in: work)
         }
         try await blocking.run { [output] () throws(FileSystemError) in
-            try StagingFolder.prepare(output, before: recorded ?? StagingFolder.first)
+            try output.prepareStaging(before: recorded ?? OutputFolder.firstStaging)
         }
-        if name != recorded ?? StagingFolder.first { try await journal.set(.stagingFolder, to: name) }
+        if name != recorded ?? OutputFolder.firstStaging { try await journal.set(.stagingFolder, to: name) }
         return output
     }
 

@@ -161,7 +161,7 @@ public struct BatchEngine: Sendable {
                 waiting: batch.waiting
             )
             result = await run(context, recovery, descriptionChanged: changed)
-            await pools.blocking.run { [options] in WorkFolder.removeIfEmpty(options.output) }
+            await pools.blocking.run { [options] in options.output.removeEmptyWorkFolder() }
         } catch {
             result = .failure(error)
         }

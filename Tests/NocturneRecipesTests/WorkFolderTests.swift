@@ -61,15 +61,15 @@ struct WorkFolderTests {
         try FileSystem.write(output.staging("a") + "/checkpoint", [1, 2, 3])
         let before = output.staging
         output.work = folder("work").path
-        try StagingFolder.prepare(output, before: StagingFolder.first)
+        try output.prepareStaging(before: OutputFolder.firstStaging)
         #expect(try FileSystem.read(output.staging("a") + "/checkpoint") == [1, 2, 3])
         #expect(FileSystem.kind(before) == .nothing)
         try FileSystem.write(output.staging("a") + "/checkpoint", [4])
-        try StagingFolder.prepare(output, before: StagingFolder.first)
+        try output.prepareStaging(before: OutputFolder.firstStaging)
         #expect(try FileSystem.read(output.staging("a") + "/checkpoint") == [4])
         // A run on another machine has taken the batch over meanwhile.
-        output.stagingName = StagingFolder.name(recorded: nil, takenOver: 2)
-        try StagingFolder.prepare(output, before: StagingFolder.first)
+        output.stagingName = OutputFolder.stagingName(recorded: nil, takenOver: 2)
+        try output.prepareStaging(before: OutputFolder.firstStaging)
         #expect(try FileSystem.read(output.staging("a") + "/checkpoint") == [4])
         #expect(FileSystem.entries(folder("work").path) == ["staging-2"])
     }

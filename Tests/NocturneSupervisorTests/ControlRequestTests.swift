@@ -30,14 +30,14 @@ struct ControlRequestTests {
         )
     }
 
-    private func write(_ holder: LockHolder) throws {
+    private func write(_ holder: BatchLock.Holder) throws {
         try FileSystem.write(output.lock, try StableJSON.encodeLine(holder))
     }
 
     @Test("reach the run that they name, once, and only it")
     func addressed() throws {
         let lock = try BatchLock(output, run: "run 1")
-        try write(LockHolder(process: stranger(), run: "run 1"))
+        try write(BatchLock.Holder(process: stranger(), run: "run 1"))
         #expect(try ControlRequest.send(.stop, to: output) == .left)
         #expect(try ControlRequest.send(.cancelItems(["a", "b"]), to: output) == .left)
         let heard = Mutex<Set<ControlRequest.Action>>([])
@@ -80,7 +80,7 @@ struct ControlRequestTests {
     @Test("signal nobody when the process is -1 or init", arguments: [-1, 0, 1] as [Int32])
     func everybody(process: Int32) throws {
         let lock = try BatchLock(output, run: "run")
-        try write(LockHolder(process: stranger(process), run: "run"))
+        try write(BatchLock.Holder(process: stranger(process), run: "run"))
         #expect(throws: BatchError.self) { try ControlRequest.send(.stop, to: output) }
         #expect(!stranger(process).send(0))
         withExtendedLifetime(lock) {}
@@ -94,7 +94,7 @@ struct ControlRequestTests {
     @Test("are looked for without any signal, by the clock")
     func polled() async throws {
         let lock = try BatchLock(output, run: "run")
-        try write(LockHolder(process: stranger(), run: "run"))
+        try write(BatchLock.Holder(process: stranger(), run: "run"))
         let time = ManualTime()
         let stopped = CancellationFlag()
         let listener = ControlRequestListener(output, run: "run") { action in

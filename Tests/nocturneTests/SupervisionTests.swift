@@ -14,7 +14,7 @@ struct SupervisionTests {
         return bench
     }
 
-    private func holder(_ bench: ToolBench) throws -> LockHolder {
+    private func holder(_ bench: ToolBench) throws -> BatchLock.Holder {
         try #require(BatchLock.state(of: OutputFolder(bench.output)).holder)
     }
 

@@ -109,7 +109,7 @@ public struct BatchOptions: Sendable {
     public var resources: ResourceLimits
     public var rules: RunRules
     public var supervision: SupervisionState
-    /// A folder on another disk in which results are prepared: see ``WorkFolder``. Nil for the output folder.
+    /// A folder on another disk in which results are prepared: see `OutputFolder.makeWorkFolder(in:)`. Nil for the output folder.
     public var work: String?
     /// The page written with the report; nil for none.
     public var page: (any BatchPage)?

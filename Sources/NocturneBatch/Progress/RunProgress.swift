@@ -65,7 +65,7 @@ extension OutputFolder {
 
     /// What the process does that works on the batch; nil before it has reported it, and for another process than that of
     /// the lock: a killed run leaves its last report.
-    public func runProgress(of holder: LockHolder?) -> RunProgress? {
+    public func runProgress(of holder: BatchLock.Holder?) -> RunProgress? {
         guard let holder, let found = lastProgress, found.process == Int(holder.process.process) else { return nil }
         return found
     }

@@ -60,66 +60,68 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     public var routes: InputRoutes { InputRoutes(only: only ?? [], inputs: inputs) }
 
     /// How it differs from that of an earlier run in the same folder.
-    public func changes(from earlier: BatchDescription) -> BatchChanges {
-        BatchChanges(from: earlier, to: self)
+    public func changes(from earlier: BatchDescription) -> Changes {
+        Changes(from: earlier, to: self)
     }
 }
 
-/// How a run continues a batch with other inputs, models or options, in words for the user.
-public struct BatchChanges: Sendable, Equatable, Codable {
-    /// What is new: it affects no result that the batch has.
-    public private(set) var additions: [String] = []
-    /// What makes results again, or takes them out of the batch.
-    public private(set) var differences: [String] = []
+extension BatchDescription {
+    /// How a run continues a batch with other inputs, models or options, in words for the user.
+    public struct Changes: Sendable, Equatable, Codable {
+        /// What is new: it affects no result that the batch has.
+        public private(set) var additions: [String] = []
+        /// What makes results again, or takes them out of the batch.
+        public private(set) var differences: [String] = []
 
-    /// Additions and differences.
-    public var all: [String] { additions + differences }
-    /// Whether it is the same batch.
-    public var isEmpty: Bool { all.isEmpty }
+        /// Additions and differences.
+        public var all: [String] { additions + differences }
+        /// Whether it is the same batch.
+        public var isEmpty: Bool { all.isEmpty }
 
-    init(from earlier: BatchDescription, to now: BatchDescription) {
-        let given: (String?) -> String = { $0 ?? "not given" }
-        for key in Set(now.options.keys).union(earlier.options.keys).sorted() {
-            let (before, after) = (earlier.options[key], now.options[key])
-            if before != after { differences.append("--\(key) was \(given(before)), now \(given(after))") }
-        }
-        compare(earlier.models, now.models)
-        compare(Set(earlier.inputs), Set(now.inputs))
-        if now.include != earlier.include { differences.append("--include differs") }
-        if now.exclude != earlier.exclude { differences.append("--exclude differs") }
-        if now.only != earlier.only {
-            let text: ([String]?) -> String = { given($0?.joined(separator: ", ")) }
-            differences.append("--only was \(text(earlier.only)), now \(text(now.only))")
-        }
-    }
-
-    private mutating func compare(_ earlier: [BatchDescription.Model], _ now: [BatchDescription.Model]) {
-        for model in now where !earlier.contains(model) {
-            if let before = earlier.first(where: { $0.id == model.id }) {
-                let text: (BatchDescription.Model) -> String = { "\($0.version) (\($0.digest.prefix(8)))" }
-                differences.append("the model \(model.id) was \(text(before)), now \(text(model))")
-            } else {
-                additions.append("new model: \(model.id)")
+        init(from earlier: BatchDescription, to now: BatchDescription) {
+            let given: (String?) -> String = { $0 ?? "not given" }
+            for key in Set(now.options.keys).union(earlier.options.keys).sorted() {
+                let (before, after) = (earlier.options[key], now.options[key])
+                if before != after { differences.append("--\(key) was \(given(before)), now \(given(after))") }
+            }
+            compare(earlier.models, now.models)
+            compare(Set(earlier.inputs), Set(now.inputs))
+            if now.include != earlier.include { differences.append("--include differs") }
+            if now.exclude != earlier.exclude { differences.append("--exclude differs") }
+            if now.only != earlier.only {
+                let text: ([String]?) -> String = { given($0?.joined(separator: ", ")) }
+                differences.append("--only was \(text(earlier.only)), now \(text(now.only))")
             }
         }
-        let gone = earlier.map(\.id).filter { id in !now.contains { $0.id == id } }
-        if !gone.isEmpty { differences.append("no longer given: the model \(gone.joined(separator: ", "))") }
-    }
 
-    private mutating func compare(_ earlier: Set<String>, _ now: Set<String>) {
-        // Without their names, which may be those of patients: additions are noted in the log.
-        let count = now.subtracting(earlier).count
-        if count > 0 { additions.append(count == 1 ? "1 new input" : "\(count) new inputs") }
-        if let text = Self.text(earlier.subtracting(now)) { differences.append("no longer given: \(text)") }
-    }
+        private mutating func compare(_ earlier: [BatchDescription.Model], _ now: [BatchDescription.Model]) {
+            for model in now where !earlier.contains(model) {
+                if let before = earlier.first(where: { $0.id == model.id }) {
+                    let text: (BatchDescription.Model) -> String = { "\($0.version) (\($0.digest.prefix(8)))" }
+                    differences.append("the model \(model.id) was \(text(before)), now \(text(model))")
+                } else {
+                    additions.append("new model: \(model.id)")
+                }
+            }
+            let gone = earlier.map(\.id).filter { id in !now.contains { $0.id == id } }
+            if !gone.isEmpty { differences.append("no longer given: the model \(gone.joined(separator: ", "))") }
+        }
 
-    /// The number of inputs, with the first names; nil for none.
-    private static func text(_ inputs: Set<String>) -> String? {
-        guard !inputs.isEmpty else { return nil }
-        let count = inputs.count == 1 ? "1 input" : "\(inputs.count) inputs"
-        let names = inputs.sorted().prefix(mostNames).joined(separator: ", ")
-        return "\(count) (\(names)\(inputs.count > mostNames ? ", …" : ""))"
-    }
+        private mutating func compare(_ earlier: Set<String>, _ now: Set<String>) {
+            // Without their names, which may be those of patients: additions are noted in the log.
+            let count = now.subtracting(earlier).count
+            if count > 0 { additions.append(count == 1 ? "1 new input" : "\(count) new inputs") }
+            if let text = Self.text(earlier.subtracting(now)) { differences.append("no longer given: \(text)") }
+        }
 
-    private static var mostNames: Int { 3 }
+        /// The number of inputs, with the first names; nil for none.
+        private static func text(_ inputs: Set<String>) -> String? {
+            guard !inputs.isEmpty else { return nil }
+            let count = inputs.count == 1 ? "1 input" : "\(inputs.count) inputs"
+            let names = inputs.sorted().prefix(mostNames).joined(separator: ", ")
+            return "\(count) (\(names)\(inputs.count > mostNames ? ", …" : ""))"
+        }
+
+        private static var mostNames: Int { 3 }
+    }
 }

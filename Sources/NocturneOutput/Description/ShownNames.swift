@@ -20,7 +20,7 @@ public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
     /// The sentence with every name of these files in “such marks”, by which ``ShownNames/shown(in:of:)`` finds them where the
     /// files are no longer known: a series is known by its folder.
     public static func marking(_ paths: [String], in text: String) -> String {
-        NameRedaction(paths, guesses: false)
+        ShownNames.Redaction(paths, guesses: false)
             .replaced(in: text, by: { $0.first == "“" ? String($0) : mark(String($0)) })
     }
 
@@ -68,7 +68,7 @@ public struct ShownNames: Sendable, Hashable {
     public func shown(in text: String, of paths: [String]) -> String {
         guard policy != .keep else { return text }
         var result = text
-        if policy == .none { result = NameRedaction(paths).replaced(in: text, by: { _ in Self.withheld }) }
+        if policy == .none { result = Redaction(paths).replaced(in: text, by: { _ in Self.withheld }) }
         return replacing(
             in: result,
             isSentence: true,

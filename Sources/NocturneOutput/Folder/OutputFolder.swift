@@ -11,9 +11,9 @@ public struct OutputFolder: Sendable {
     public let path: String
     /// The shard that is worked on, counted from 1; nil for the whole batch. Shards share the items' folders, and nothing else.
     public internal(set) var shard: Int?
-    /// The name of the folder in which results are prepared: see ``StagingFolder``.
-    package var stagingName = StagingFolder.first
-    /// The run's folder on another disk, in which results are prepared: see ``WorkFolder``. Nil for the hidden folder.
+    /// The name of the folder in which results are prepared: see ``prepareStaging(before:)``.
+    package var stagingName = OutputFolder.firstStaging
+    /// The run's folder on another disk, in which results are prepared: see ``makeWorkFolder(in:)``. Nil for the hidden folder.
     package var work: String?
 
     public init(_ path: String) {

@@ -11,29 +11,29 @@ import Synchronization
 /// other machines respect. The lock is released when the process ends, however that happens.
 public final class BatchLock: Sendable {
     private let descriptor: Int32
-    private let holder: LockHolder
+    private let holder: Holder
     private let claim: FolderClaim
     /// Whether the claim is released, after which it gives no sign of life.
     private let isReleased = Mutex(false)
-    private let lease: ClaimLease
+    private let lease: FolderClaim.Lease
     /// Whether the folder was taken from a run of another machine that had been silent for too long, and may come back.
     package let isTakenOver: Bool
     /// Counts the runs that have claimed the folder.
     package var generation: Int { claim.generation }
 
-    private init(_ taken: LockAttempts.Taken, holder: LockHolder, time: any TimeSource) {
+    private init(_ taken: Attempts.Taken, holder: Holder, time: any TimeSource) {
         descriptor = taken.descriptor
         self.holder = holder
         claim = taken.claim
         isTakenOver = taken.isTakenOver
-        lease = ClaimLease(time: time)
+        lease = FolderClaim.Lease(time: time)
         say(nil)
     }
 
     /// Takes the lock without waiting for it.
     /// - Parameters:
     ///   - handedOn: the descriptor of a lock that the parent of this process holds and has handed over.
-    ///   - run: the name of the run, as ``LockHolder/run``.
+    ///   - run: the name of the run, as ``BatchLock/Holder/run``.
     /// - Throws: ``BatchError`` with `outputInUse`, naming the holder; with `outputUnwritable` where the file system has no
     ///   locks.
     public convenience init(
@@ -41,7 +41,7 @@ public final class BatchLock: Sendable {
         handedOn: Int32? = nil,
         run: String? = nil
     ) throws(BatchError) {
-        var attempts = LockAttempts(output, handedOn: handedOn, run: run)
+        var attempts = Attempts(output, handedOn: handedOn, run: run)
         switch try attempts.next(at: .zero) {
         case .taken(let taken): self.init(taken, holder: attempts.holder, time: SystemTime())
         case .locked: throw BatchLock.inUse(output)
@@ -58,11 +58,11 @@ public final class BatchLock: Sendable {
         _ output: OutputFolder,
         handedOn: Int32? = nil,
         run: String? = nil,
-        waiting: LockWaiting
+        waiting: Waiting
     ) async throws -> BatchLock {
         let time = waiting.time
         let deadline = time.monotonic + waiting.patience
-        var attempts = await waiting.pool.run { LockAttempts(output, handedOn: handedOn, run: run) }
+        var attempts = await waiting.pool.run { Attempts(output, handedOn: handedOn, run: run) }
         var hasSaid = false
         while true {
             let now = time.monotonic
@@ -84,7 +84,7 @@ public final class BatchLock: Sendable {
                 guard waiting.goesOn() else { throw perhapsInUse(output, holder) }
                 if !hasSaid {
                     hasSaid = true
-                    let text = await waiting.pool.run { LockState.held(holder).holderText }
+                    let text = await waiting.pool.run { State.held(holder).holderText }
                     await waiting.note(
                         "\(output.path): \(text) has not released this batch; waiting up to "
                             + "\(ClaimStateMachine.patience.components.seconds) s to see whether it is still active."
@@ -117,13 +117,7 @@ public final class BatchLock: Sendable {
     /// Whether the folder is still this run's: asked before anything is written that another run may write by now.
     ///
     /// At once while the last sign of life is recent; else one is given first, which may take as long as the share pleases.
-    package var holdsFolder: Bool {
-        switch lease.state {
-        case .valid: true
-        case .lost: false
-        case .stale: beat()
-        }
-    }
+    package var holdsFolder: Bool { holdsFolderForNow ?? beat() }
 
     /// The same where nothing may wait for a disk; nil when a sign of life would have to be given first.
     package var holdsFolderForNow: Bool? {
@@ -218,13 +212,13 @@ extension BatchLock {
 
     private static func inUse(_ output: OutputFolder) -> BatchError { inUse(output, state(of: output).holder) }
 
-    private static func inUse(_ output: OutputFolder, _ holder: LockHolder?) -> BatchError {
-        BatchError(inUse: output, by: LockState.held(holder))
+    private static func inUse(_ output: OutputFolder, _ holder: Holder?) -> BatchError {
+        BatchError(inUse: output, by: State.held(holder))
     }
 
-    private static func perhapsInUse(_ output: OutputFolder, _ holder: LockHolder?) -> BatchError {
+    private static func perhapsInUse(_ output: OutputFolder, _ holder: Holder?) -> BatchError {
         let detail =
-            "\(LockState.held(holder).holderText) has not released this batch, and may still be active. If it has ended, "
+            "\(State.held(holder).holderText) has not released this batch, and may still be active. If it has ended, "
             + "run \"nocturne resume\", which waits until that is certain"
         return BatchError(.outputInUse, path: output.path, detail: detail)
     }
@@ -234,9 +228,9 @@ extension BatchLock {
 
 extension BatchLock {
     /// Whether a run works on the batch now, and which.
-    public static func state(of output: OutputFolder) -> LockState { state(of: output, lockFile) }
+    public static func state(of output: OutputFolder) -> State { state(of: output, lockFile) }
 
-    package static func state(of output: OutputFolder, _ locker: Locker) -> LockState {
+    package static func state(of output: OutputFolder, _ locker: Locker) -> State {
         let descriptor = open(output.lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return [ENOENT, ENOTDIR].contains(errno) ? .free : .unknown(errno) }
         defer { close(descriptor) }
@@ -247,12 +241,12 @@ extension BatchLock {
         let count = pread(descriptor, &bytes, bytes.count, 0)
         // Whatever follows the line is of an earlier, longer text.
         let line = bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }
-        let holder = try? JSONDecoder().decode(LockHolder.self, from: Data(line))
+        let holder = try? JSONDecoder().decode(Holder.self, from: Data(line))
         return .held(holder.flatMap { $0.process.process > 1 ? $0 : nil })
     }
 
     /// The state of the claim for a machine that could have the lock.
-    private static func claimed(_ output: OutputFolder) -> LockState {
+    private static func claimed(_ output: OutputFolder) -> State {
         let claim = FolderClaim.newest(in: output)
         var machine = ClaimStateMachine(output, process: .current(), run: nil)
         switch machine.observe(claim, at: .zero) {
@@ -271,7 +265,7 @@ extension BatchLock {
 
 extension BatchError {
     /// For a batch on which a run works.
-    public init(inUse output: OutputFolder, by state: LockState) {
+    public init(inUse output: OutputFolder, by state: BatchLock.State) {
         let detail =
             "\(state.holderText) is working on this batch. `nocturne status` shows what it does, `nocturne attach` follows it, "
             + "`nocturne cancel` stops it"

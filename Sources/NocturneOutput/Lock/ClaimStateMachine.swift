@@ -1,35 +1,5 @@
 package import NocturneSystem
 
-/// The content of one file of a ``FolderClaim``.
-package struct ClaimRecord: Codable, Sendable, Hashable {
-    package var holder: LockHolder
-    /// The run has ended and left the folder to others.
-    package var isReleased: Bool
-    /// A random number, which is another one with every sign of life.
-    package var beat: UInt64
-
-    package init(holder: LockHolder, isReleased: Bool = false, beat: UInt64 = 0) {
-        self.holder = holder
-        self.isReleased = isReleased
-        self.beat = beat
-    }
-}
-
-/// The newest claim that was found in a folder.
-package struct FoundClaim: Sendable, Hashable {
-    package var generation: Int
-    /// The file as it was read. It changes with every sign of life.
-    package var text: [UInt8]
-    /// Nil for a file that cannot be read, such as one that is being written.
-    package var record: ClaimRecord?
-
-    package init(generation: Int, text: [UInt8], record: ClaimRecord?) {
-        self.generation = generation
-        self.text = text
-        self.record = record
-    }
-}
-
 /// Decides whether a run may replace the claim of another one.
 ///
 /// A process that this machine can see is asked for directly. Of all others only their signs of life are known: the clocks of
@@ -43,7 +13,7 @@ package struct ClaimStateMachine: Sendable {
         /// It is not known yet: look again in a moment.
         case lookAgain
         /// Another run works on the folder; nil when the file does not name it.
-        case refuse(LockHolder?)
+        case refuse(BatchLock.Holder?)
     }
 
     /// Who wants the folder, on this machine.
@@ -72,7 +42,7 @@ package struct ClaimStateMachine: Sendable {
 
     private let claimant: Claimant
     private let isRunningHere: @Sendable (ProcessIdentity) -> Bool
-    private var first: (claim: FoundClaim, at: Duration)?
+    private var first: (claim: FolderClaim.Found, at: Duration)?
 
     package init(
         _ claimant: Claimant,
@@ -85,7 +55,7 @@ package struct ClaimStateMachine: Sendable {
     /// - Parameters:
     ///   - claim: the newest one; nil when there is none.
     ///   - now: by a monotonic clock.
-    package mutating func observe(_ claim: FoundClaim?, at now: Duration) -> Step {
+    package mutating func observe(_ claim: FolderClaim.Found?, at now: Duration) -> Step {
         guard let claim else { return .take(after: 0) }
         if let record = claim.record, let step = known(record, claim.generation) { return step }
         guard let first, first.claim.generation == claim.generation else {
@@ -106,13 +76,13 @@ package struct ClaimStateMachine: Sendable {
     }
 
     /// Whether the run of a claim that is being replaced may still be there: only its silence shows that it has ended.
-    package func mayReturn(_ claim: FoundClaim?) -> Bool {
+    package func mayReturn(_ claim: FolderClaim.Found?) -> Bool {
         guard let claim, !claimant.locksExcludeAll else { return false }
         return claim.record.map { known($0, claim.generation) == nil } ?? true
     }
 
     /// What is certain without observing the claim.
-    private func known(_ record: ClaimRecord, _ generation: Int) -> Step? {
+    private func known(_ record: FolderClaim.Record, _ generation: Int) -> Step? {
         if record.isReleased { return .take(after: generation) }
         if let run = claimant.run, record.holder.run == run { return .proceed(generation: generation) }
         let (own, other) = (claimant.process, record.holder.process)

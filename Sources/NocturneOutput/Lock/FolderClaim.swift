@@ -14,7 +14,7 @@ import NocturneSystem
 /// that a generation is never used twice.
 package struct FolderClaim: Sendable {
     private let output: OutputFolder
-    private let holder: LockHolder
+    private let holder: BatchLock.Holder
     /// Counts the runs that have claimed the folder, from 1.
     package let generation: Int
 
@@ -36,14 +36,14 @@ package struct FolderClaim: Sendable {
     }
 
     /// The newest claim in the folder; nil when there is none.
-    package static func newest(in output: OutputFolder) -> FoundClaim? {
+    package static func newest(in output: OutputFolder) -> Found? {
         let generations = generations(in: output)
         guard let generation = generations.max() else { return nil }
         let text = (try? FileSystem.read(path(output, generation), limit: sizeLimit)) ?? []
         // Whatever follows the line is of an earlier, longer text.
         let line = text.prefix { $0 != UInt8(ascii: "\n") }
-        let record = try? JSONDecoder().decode(ClaimRecord.self, from: Data(line))
-        return FoundClaim(generation: generation, text: text, record: record)
+        let record = try? JSONDecoder().decode(Record.self, from: Data(line))
+        return Found(generation: generation, text: text, record: record)
     }
 
     /// Whether the newest claim was written within the last minutes, by the clocks of the share and of this machine.
@@ -65,7 +65,7 @@ package struct FolderClaim: Sendable {
     package static func take(
         _ output: OutputFolder,
         after generation: Int,
-        for holder: LockHolder
+        for holder: BatchLock.Holder
     ) throws(BatchError) -> FolderClaim? {
         let claim = FolderClaim(output: output, holder: holder, generation: generation + 1)
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -88,7 +88,9 @@ package struct FolderClaim: Sendable {
     }
 
     /// Continues the claim of an engine of the same run.
-    package static func continued(_ output: OutputFolder, _ generation: Int, for holder: LockHolder) -> FolderClaim {
+    package static func continued(_ output: OutputFolder, _ generation: Int, for holder: BatchLock.Holder)
+        -> FolderClaim
+    {
         let claim = FolderClaim(output: output, holder: holder, generation: generation)
         _ = claim.write(isReleased: false)
         return claim
@@ -124,7 +126,7 @@ package struct FolderClaim: Sendable {
 
     /// Writes the record in place, which needs no free space.
     private func write(isReleased: Bool) -> Int32 {
-        let record = ClaimRecord(holder: holder, isReleased: isReleased, beat: .random(in: 0 ... .max))
+        let record = Record(holder: holder, isReleased: isReleased, beat: .random(in: 0 ... .max))
         guard let text = try? StableJSON.encodeLine(record) else { return EINVAL }
         let descriptor = open(FolderClaim.path(output, generation), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return errno }
@@ -132,5 +134,37 @@ package struct FolderClaim: Sendable {
         let count = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         guard count == text.count else { return count < 0 ? errno : ENOSPC }
         return ftruncate(descriptor, off_t(text.count)) == 0 ? 0 : errno
+    }
+}
+
+extension FolderClaim {
+    /// The content of one file of a ``FolderClaim``.
+    package struct Record: Codable, Sendable, Hashable {
+        package var holder: BatchLock.Holder
+        /// The run has ended and left the folder to others.
+        package var isReleased: Bool
+        /// A random number, which is another one with every sign of life.
+        package var beat: UInt64
+
+        package init(holder: BatchLock.Holder, isReleased: Bool = false, beat: UInt64 = 0) {
+            self.holder = holder
+            self.isReleased = isReleased
+            self.beat = beat
+        }
+    }
+
+    /// The newest claim that was found in a folder.
+    package struct Found: Sendable, Hashable {
+        package var generation: Int
+        /// The file as it was read. It changes with every sign of life.
+        package var text: [UInt8]
+        /// Nil for a file that cannot be read, such as one that is being written.
+        package var record: Record?
+
+        package init(generation: Int, text: [UInt8], record: Record?) {
+            self.generation = generation
+            self.text = text
+            self.record = record
+        }
     }
 }

@@ -32,98 +32,8 @@ package struct DelimitedText: Sendable {
     /// Reads row by row.
     /// - Parameter take: returns false to read no further.
     package static func read(_ bytes: [UInt8], separator: UInt8, _ take: (Row) -> Bool) throws(Fault) {
-        var reader = RowReader(separator: separator)
+        var reader = Reader(separator: separator)
         try reader.read(bytes, take)
-    }
-}
-
-/// Splits bytes into rows.
-private struct RowReader {
-    let separator: UInt8
-    private var fields: [String] = []
-    private var field: [UInt8] = []
-    private var line = 1
-    private var begin = 1
-    private var count = 0
-    private var isStopped = false
-
-    private enum Place { case start, plain, quoted, closed }
-
-    /// More than any list of pictures has; a row takes some hundred bytes of memory, independent of its length.
-    private static let largestRowCount = 2_000_000
-    private static let largestFieldCount = 10_000
-    /// In bytes. Fields come into messages and results.
-    private static let largestField = 1 << 16
-
-    init(separator: UInt8) { self.separator = separator }
-
-    mutating func read(_ bytes: [UInt8], _ take: (DelimitedText.Row) -> Bool) throws(DelimitedText.Fault) {
-        let (quote, feed, carriage) = (UInt8(ascii: "\""), UInt8(10), UInt8(13))
-        var place = Place.start
-        var index = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        while index < bytes.count {
-            let byte = bytes[index]
-            index += 1
-            if place == .quoted {
-                if byte == quote {
-                    if index < bytes.count, bytes[index] == quote {
-                        field.append(quote)
-                        index += 1
-                    } else {
-                        place = .closed
-                    }
-                } else {
-                    if byte == feed { line += 1 }
-                    field.append(byte)
-                }
-            } else if byte == separator {
-                try endField()
-                place = .start
-            } else if byte == feed || byte == carriage {
-                if byte == carriage, index < bytes.count, bytes[index] == feed { index += 1 }
-                try endRow(isEmpty: place == .start, take)
-                if isStopped { return }
-                place = .start
-            } else if place == .closed {
-                throw DelimitedText.Fault(row: begin, detail: "there is text after a closing quote")
-            } else if byte == quote, place == .start {
-                place = .quoted
-            } else {
-                field.append(byte)
-                place = .plain
-            }
-        }
-        if place == .quoted { throw DelimitedText.Fault(row: begin, detail: "a quote is never closed") }
-        try endRow(isEmpty: place == .start, take)
-    }
-
-    private mutating func endField() throws(DelimitedText.Fault) {
-        guard fields.count < Self.largestFieldCount else {
-            throw DelimitedText.Fault(row: begin, detail: "there are more than \(Self.largestFieldCount) fields")
-        }
-        guard field.count <= Self.largestField else {
-            let (bytes, most) = (ByteCount(field.count), ByteCount(Self.largestField))
-            throw DelimitedText.Fault(row: begin, detail: "a field has \(bytes); the most is \(most)")
-        }
-        fields.append(String(decoding: field, as: UTF8.self))
-        field.removeAll(keepingCapacity: true)
-    }
-
-    private mutating func endRow(
-        isEmpty: Bool,
-        _ take: (DelimitedText.Row) -> Bool
-    ) throws(DelimitedText.Fault) {
-        if !(isEmpty && fields.isEmpty) {
-            try endField()
-            guard count < Self.largestRowCount else {
-                throw DelimitedText.Fault(row: begin, detail: "there are more than \(Self.largestRowCount) rows")
-            }
-            count += 1
-            isStopped = !take(DelimitedText.Row(number: begin, fields: fields))
-        }
-        fields = []
-        line += 1
-        begin = line
     }
 }
 
@@ -144,5 +54,97 @@ package enum CSVField {
         // Bytes, not characters: CR LF is one character.
         guard field.utf8.contains(where: { $0 == 0x2C || $0 == 0x22 || $0 == 0x0A || $0 == 0x0D }) else { return field }
         return "\"" + field.replacing("\"", with: "\"\"") + "\""
+    }
+}
+
+extension DelimitedText {
+    /// Splits bytes into rows.
+    private struct Reader {
+        let separator: UInt8
+        private var fields: [String] = []
+        private var field: [UInt8] = []
+        private var line = 1
+        private var begin = 1
+        private var count = 0
+        private var isStopped = false
+
+        private enum Place { case start, plain, quoted, closed }
+
+        /// More than any list of pictures has; a row takes some hundred bytes of memory, independent of its length.
+        private static let largestRowCount = 2_000_000
+        private static let largestFieldCount = 10_000
+        /// In bytes. Fields come into messages and results.
+        private static let largestField = 1 << 16
+
+        init(separator: UInt8) { self.separator = separator }
+
+        mutating func read(_ bytes: [UInt8], _ take: (DelimitedText.Row) -> Bool) throws(DelimitedText.Fault) {
+            let (quote, feed, carriage) = (UInt8(ascii: "\""), UInt8(10), UInt8(13))
+            var place = Place.start
+            var index = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+            while index < bytes.count {
+                let byte = bytes[index]
+                index += 1
+                if place == .quoted {
+                    if byte == quote {
+                        if index < bytes.count, bytes[index] == quote {
+                            field.append(quote)
+                            index += 1
+                        } else {
+                            place = .closed
+                        }
+                    } else {
+                        if byte == feed { line += 1 }
+                        field.append(byte)
+                    }
+                } else if byte == separator {
+                    try endField()
+                    place = .start
+                } else if byte == feed || byte == carriage {
+                    if byte == carriage, index < bytes.count, bytes[index] == feed { index += 1 }
+                    try endRow(isEmpty: place == .start, take)
+                    if isStopped { return }
+                    place = .start
+                } else if place == .closed {
+                    throw DelimitedText.Fault(row: begin, detail: "there is text after a closing quote")
+                } else if byte == quote, place == .start {
+                    place = .quoted
+                } else {
+                    field.append(byte)
+                    place = .plain
+                }
+            }
+            if place == .quoted { throw DelimitedText.Fault(row: begin, detail: "a quote is never closed") }
+            try endRow(isEmpty: place == .start, take)
+        }
+
+        private mutating func endField() throws(DelimitedText.Fault) {
+            guard fields.count < Self.largestFieldCount else {
+                throw DelimitedText.Fault(row: begin, detail: "there are more than \(Self.largestFieldCount) fields")
+            }
+            guard field.count <= Self.largestField else {
+                let (bytes, most) = (ByteCount(field.count), ByteCount(Self.largestField))
+                throw DelimitedText.Fault(row: begin, detail: "a field has \(bytes); the most is \(most)")
+            }
+            fields.append(String(decoding: field, as: UTF8.self))
+            field.removeAll(keepingCapacity: true)
+        }
+
+        private mutating func endRow(
+            isEmpty: Bool,
+            _ take: (DelimitedText.Row) -> Bool
+        ) throws(DelimitedText.Fault) {
+            if !(isEmpty && fields.isEmpty) {
+                try endField()
+                guard count < Self.largestRowCount else {
+                    throw DelimitedText.Fault(row: begin, detail: "there are more than \(Self.largestRowCount) rows")
+                }
+                count += 1
+                isStopped = !take(DelimitedText.Row(number: begin, fields: fields))
+            }
+            fields = []
+            line += 1
+            begin = line
+        }
     }
 }

@@ -71,39 +71,42 @@ public struct ObjectTextTable: Sendable {
     }
 }
 
-/// What taking over tables means for a batch: a pure decision.
-public struct ObjectTextImport: Sendable {
-    /// To be kept.
-    public private(set) var texts: [ObjectText] = []
-    /// Of rows, such as `shelf 12`, that the batch does not have.
-    package private(set) var unknown: [String] = []
-    private var waiting = 0
+extension ObjectTextTable {
+    /// What taking over tables means for a batch: a pure decision.
+    public struct Import: Sendable {
+        /// To be kept.
+        public private(set) var texts: [ObjectText] = []
+        /// Of rows, such as `shelf 12`, that the batch does not have.
+        package private(set) var unknown: [String] = []
+        private var waiting = 0
 
-    /// - Parameter parts: of completed items, by their ids.
-    public init(_ tables: [ObjectTextTable], items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
-        let known = items.named(Set(tables.flatMap(\.rows).map(\.item)))
-        let objects = parts.mapValues { Set($0.map(\.id)) }
-        for row in tables.flatMap(\.rows) {
-            guard let item = known[row.item], objects[item.id]?.contains(row.object) ?? false else {
-                unknown.append("\(row.item) \(row.object)")
-                continue
+        /// - Parameter parts: of completed items, by their ids.
+        public init(_ tables: [ObjectTextTable], items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
+            let known = items.named(Set(tables.flatMap(\.rows).map(\.item)))
+            let objects = parts.mapValues { Set($0.map(\.id)) }
+            for row in tables.flatMap(\.rows) {
+                guard let item = known[row.item], objects[item.id]?.contains(row.object) ?? false else {
+                    unknown.append("\(row.item) \(row.object)")
+                    continue
+                }
+                texts.append(
+                    ObjectText(item: item.name, fingerprint: item.fingerprint, object: row.object, fields: row.fields)
+                )
             }
-            texts.append(
-                ObjectText(item: item.name, fingerprint: item.fingerprint, object: row.object, fields: row.fields)
-            )
+            let given = texts.current(for: items)
+            waiting = parts.reduce(0) { count, own in
+                count + own.value.count { $0.state == .enriching && given[own.key]?[$0.id] == nil }
+            }
         }
-        let given = texts.current(for: items)
-        waiting = parts.reduce(0) { count, own in
-            count + own.value.count { $0.state == .enriching && given[own.key]?[$0.id] == nil }
-        }
-    }
 
-    /// For a person, on one line.
-    public var summary: String {
-        var text = "\(texts.count) objects have texts from the tables; \(waiting) still wait for them."
-        if let first = unknown.first {
-            text += " Left out: \(unknown.count) rows about objects that this batch does not have, such as \(first)."
+        /// For a person, on one line.
+        public var summary: String {
+            var text = "\(texts.count) objects have texts from the tables; \(waiting) still wait for them."
+            if let first = unknown.first {
+                text +=
+                    " Left out: \(unknown.count) rows about objects that this batch does not have, such as \(first)."
+            }
+            return text
         }
-        return text
     }
 }

@@ -41,7 +41,7 @@ package struct PlanReport: Encodable, Sendable {
         /// The output folder.
         package let output: String
         /// How it differs from the plan; empty if it does not.
-        package let changes: BatchChanges
+        package let changes: BatchDescription.Changes
         /// How many items are in each state.
         package let counts: [String: Int]
         /// Items without a result that are no longer among the inputs.

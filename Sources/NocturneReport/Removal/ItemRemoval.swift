@@ -137,7 +137,9 @@ public struct ItemRemoval: Sendable {
 
     /// Every folder that may hold files of an item.
     private func folders(of name: String) -> [String] {
-        let hidden = FileSystem.entries(output.hidden).filter { $0 == "replaced" || $0.hasPrefix(StagingFolder.first) }
+        let hidden = FileSystem.entries(output.hidden).filter {
+            $0 == "replaced" || $0.hasPrefix(OutputFolder.firstStaging)
+        }
         return [output.item(name), output.kept + "/" + name, output.edits + "/" + name]
             + hidden.map { "\(output.hidden)/\($0)/\(name)" }
     }

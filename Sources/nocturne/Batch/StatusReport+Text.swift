@@ -8,7 +8,7 @@ import NocturneSystem
 /// What `status` prints for a person.
 extension StatusReport {
     /// - Parameter listsParts: whether photos and detected objects are listed, in the order of ``parts``.
-    func text(_ folder: OutputFolder, _ state: LockState, listsParts: Bool) -> String {
+    func text(_ folder: OutputFolder, _ state: BatchLock.State, listsParts: Bool) -> String {
         var lines = shards.map { shardLines($0, folder) } ?? [run(state)]
         lines += progress?.lines ?? []
         lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
@@ -31,7 +31,7 @@ extension StatusReport {
         return lines.joined(separator: "\n")
     }
 
-    private func isActive(_ state: LockState) -> Bool {
+    private func isActive(_ state: BatchLock.State) -> Bool {
         state.isHeld || shards?.contains { $0.state == .running } ?? false
     }
 
@@ -58,7 +58,7 @@ extension StatusReport {
         return lines
     }
 
-    private func run(_ state: LockState) -> String {
+    private func run(_ state: BatchLock.State) -> String {
         switch state {
         case .free: "No run is active."
         case .unknown(let code): "Cannot find out whether a run is active: \(errnoText(code))."

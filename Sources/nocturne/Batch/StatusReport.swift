@@ -100,7 +100,7 @@ struct StatusReport: Encodable {
 
     init(
         _ folder: OutputFolder,
-        _ state: LockState,
+        _ state: BatchLock.State,
         _ contents: ExistingBatch.Contents,
         _ review: ExistingBatch.ReviewState,
         newestFirst: Bool,
@@ -182,7 +182,7 @@ struct StatusReport: Encodable {
 
 /// The state of a batch at one moment, whole or divided, as `status` and `prom` show it.
 struct BatchState {
-    let lock: LockState
+    let lock: BatchLock.State
     let report: StatusReport
     let items: [JournalItem]
     /// Whether a run is active, on any shard.

@@ -58,7 +58,9 @@ struct Cancel: AsyncParsableCommand {
         }
     }
 
-    private func text(_ delivery: ControlRequest.Delivery, _ holder: LockHolder?, _ folder: OutputFolder?) -> String {
+    private func text(_ delivery: ControlRequest.Delivery, _ holder: BatchLock.Holder?, _ folder: OutputFolder?)
+        -> String
+    {
         let what = items.isEmpty ? "stop" : "stop " + items.joined(separator: ", ")
         let process = holder.map { "Process \($0.process.process)" } ?? "The run"
         var text: String

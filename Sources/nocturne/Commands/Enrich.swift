@@ -49,7 +49,7 @@ struct Enrich: AsyncParsableCommand {
         let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
         _ = try await renewal.write { journal in
             let items = try await journal.items()
-            let taken = ObjectTextImport(tables, items: items, parts: try await journal.parts())
+            let taken = ObjectTextTable.Import(tables, items: items, parts: try await journal.parts())
             try await journal.keep(taken.texts)
             Terminal.printResult(taken.summary)
         }

@@ -18,7 +18,7 @@ struct FolderClaimTests {
         try output.create()
     }
 
-    private static let stranger = LockHolder(
+    private static let stranger = BatchLock.Holder(
         process: ProcessIdentity(process: 4711, startTicks: 1, bootID: "b", pidNamespace: "p", host: "night7"),
         run: "theirs"
     )
@@ -98,7 +98,7 @@ struct FolderClaimTests {
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
         let notes = Recorder()
-        let waiting = LockWaiting(pool: pool, time: time, note: { await notes.add($0) })
+        let waiting = BatchLock.Waiting(pool: pool, time: time, note: { await notes.add($0) })
         let lock = try await BatchLock.acquire(output, run: "ours", waiting: waiting)
         #expect(time.monotonic >= ClaimStateMachine.patience && lock.isClaimed)
         #expect(await notes.texts.count == 1)
@@ -111,7 +111,7 @@ struct FolderClaimTests {
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
         let time = ManualTime(advancesItself: true)
-        let waiting = LockWaiting(pool: pool, time: time, note: { _ in _ = claim.beat() })
+        let waiting = BatchLock.Waiting(pool: pool, time: time, note: { _ in _ = claim.beat() })
         await #expect { try await BatchLock.acquire(output, run: "ours", waiting: waiting) } throws: {
             ($0 as? BatchError)?.code == .outputInUse && "\($0)".contains("night7")
         }
@@ -132,7 +132,7 @@ struct LostClaimTests {
         let output = batch.output
         let recipe = TextRecipe { stage, _ in
             guard stage == .load, let newest = FolderClaim.newest(in: output)?.generation else { return }
-            _ = try FolderClaim.take(output, after: newest, for: LockHolder(process: .current(), run: "theirs"))
+            _ = try FolderClaim.take(output, after: newest, for: BatchLock.Holder(process: .current(), run: "theirs"))
         }
         let outcome = try await batch.run(recipe)
         #expect(outcome.givenUp?.contains("another machine") == true)

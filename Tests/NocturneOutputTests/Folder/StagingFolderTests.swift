@@ -12,9 +12,9 @@ struct StagingFolderTests {
 
     @Test("It is the recorded one, or a new one when the output folder was taken over")
     func names() {
-        #expect(StagingFolder.name(recorded: nil, takenOver: nil) == "staging")
-        #expect(StagingFolder.name(recorded: "staging-3", takenOver: nil) == "staging-3")
-        #expect(StagingFolder.name(recorded: "staging-3", takenOver: 7) == "staging-7")
+        #expect(OutputFolder.stagingName(recorded: nil, takenOver: nil) == "staging")
+        #expect(OutputFolder.stagingName(recorded: "staging-3", takenOver: nil) == "staging-3")
+        #expect(OutputFolder.stagingName(recorded: "staging-3", takenOver: 7) == "staging-7")
     }
 
     @Test("A run that takes over has the checkpoints in files of its own, without parts of results")
@@ -27,7 +27,7 @@ struct StagingFolderTests {
         try folder.write("x", to: "out/.nocturne/staging/file")
         let late = try #require(FileHandle(forWritingAtPath: output.staging + "/a/labels0.u16"))
         output.stagingName = "staging-2"
-        try StagingFolder.prepare(output, before: "staging")
+        try output.prepareStaging(before: "staging")
         #expect(FileSystem.entries(output.hidden) == ["staging-2"])
         #expect(FileSystem.entries(output.staging) == ["a"])
         #expect(FileSystem.entries(output.staging("a")) == ["labels0.u16"])
@@ -37,7 +37,7 @@ struct StagingFolderTests {
 
         // The next run finds it as it is, and removes what the run before has made since.
         try folder.write("late", to: "out/.nocturne/staging/b/labels0.u16")
-        try StagingFolder.prepare(output, before: "staging-2")
+        try output.prepareStaging(before: "staging-2")
         #expect(FileSystem.entries(output.hidden) == ["staging-2"])
         #expect(try text("out/.nocturne/staging-2/a/labels0.u16", folder) == "labels")
     }

@@ -20,7 +20,7 @@ struct BatchLockTests {
     func holder() throws {
         #expect(BatchLock.state(of: output) == .free)
         let lock = try BatchLock(output, run: "run 1")
-        let own = LockHolder(process: .current(), run: "run 1")
+        let own = BatchLock.Holder(process: .current(), run: "run 1")
         #expect(BatchLock.state(of: output) == .held(own))
         lock.say(String(repeating: "room ", count: 50))
         lock.say("room")
@@ -36,7 +36,9 @@ struct BatchLockTests {
         let time = ManualTime(advancesItself: true)
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
-        await #expect { try await BatchLock.acquire(output, waiting: LockWaiting(pool: pool, time: time)) } throws: {
+        await #expect {
+            try await BatchLock.acquire(output, waiting: BatchLock.Waiting(pool: pool, time: time))
+        } throws: {
             ($0 as? BatchError)?.code == .outputInUse && "\($0)".contains("\(getpid())")
         }
         #expect(time.monotonic == .seconds(1))
@@ -49,7 +51,7 @@ struct BatchLockTests {
         let time = ManualTime()
         let pool = try BlockingPool(width: 1)
         defer { pool.shutdown() }
-        async let next = BatchLock.acquire(output, waiting: LockWaiting(pool: pool, time: time))
+        async let next = BatchLock.acquire(output, waiting: BatchLock.Waiting(pool: pool, time: time))
         #expect(await until { time.sleeperCount == 1 })
         lock = nil
         time.advance(by: .milliseconds(50))

@@ -8,13 +8,13 @@ struct ClaimLeaseTests {
     @Test("It is shorter than other machines wait, whatever happens between two signs of life")
     func durations() {
         let twoBeats = ClaimStateMachine.beat * 2
-        #expect(ClaimLease.duration + twoBeats < ClaimStateMachine.patience)
+        #expect(FolderClaim.Lease.duration + twoBeats < ClaimStateMachine.patience)
     }
 
     @Test("It counts from before the last sign of life, which may have taken long")
     func countsFromBefore() {
         let time = ManualTime()
-        let lease = ClaimLease(time: time)
+        let lease = FolderClaim.Lease(time: time)
         #expect(lease.state == .valid)
         time.advance(by: .seconds(39))
         let isHeld = lease.renew {
@@ -31,7 +31,7 @@ struct ClaimLeaseTests {
 
     @Test("Once lost it stays lost")
     func lost() {
-        let lease = ClaimLease(time: ManualTime())
+        let lease = FolderClaim.Lease(time: ManualTime())
         #expect(!lease.renew { false } && lease.state == .lost)
         #expect(!lease.renew { true } && lease.state == .lost)
     }

@@ -30,14 +30,14 @@ struct ClaimStateMachineTests {
         run: String? = "other",
         beat: UInt64 = 0,
         isReleased: Bool = false
-    ) -> FoundClaim {
+    ) -> FolderClaim.Found {
         let process = ProcessIdentity(process: 20, startTicks: 2, bootID: boot, pidNamespace: namespace, host: host)
-        let record = ClaimRecord(
-            holder: LockHolder(process: process, run: run),
+        let record = FolderClaim.Record(
+            holder: BatchLock.Holder(process: process, run: run),
             isReleased: isReleased,
             beat: beat
         )
-        return FoundClaim(generation: 7, text: [UInt8(beat)], record: record)
+        return FolderClaim.Found(generation: 7, text: [UInt8(beat)], record: record)
     }
 
     @Test("takes a folder without a claim, or with one that was released")
@@ -69,7 +69,7 @@ struct ClaimStateMachineTests {
 
     @Test("waits for two signs of life where a local file system has an empty claim, as after a power cut")
     func empty() {
-        let empty = FoundClaim(generation: 7, text: [], record: nil)
+        let empty = FolderClaim.Found(generation: 7, text: [], record: nil)
         var local = machine(locksExcludeAll: true)
         #expect(local.observe(empty, at: .zero) == .lookAgain)
         #expect(local.observe(empty, at: .seconds(19)) == .lookAgain)
@@ -113,9 +113,11 @@ struct ClaimStateMachineTests {
     @Test("observes a new generation, and a file that was being written, from its beginning")
     func changed() {
         var machine = machine()
-        let broken = FoundClaim(generation: 6, text: [9], record: nil)
+        let broken = FolderClaim.Found(generation: 6, text: [9], record: nil)
         #expect(machine.observe(broken, at: .zero) == .lookAgain)
-        #expect(machine.observe(FoundClaim(generation: 6, text: [], record: nil), at: .seconds(50)) == .lookAgain)
+        #expect(
+            machine.observe(FolderClaim.Found(generation: 6, text: [], record: nil), at: .seconds(50)) == .lookAgain
+        )
         #expect(machine.observe(claim(), at: .seconds(100)) == .lookAgain)
         #expect(machine.observe(claim(), at: .seconds(199)) == .lookAgain)
         #expect(machine.observe(claim(), at: .seconds(200)) == .take(after: 7))

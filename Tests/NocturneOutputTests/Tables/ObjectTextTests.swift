@@ -63,7 +63,7 @@ struct ObjectTextTests {
         lines[1] = "a,1,book,enriching,a/thumbnails/1.jpg,,Emma,Jane Austen"
         lines += ["a,7,book,ready,,,Emma,", "c,1,book,ready,,,Emma,"]
         let table = try ObjectTextTable(Array(lines.joined(separator: "\n").utf8), fields: fields)
-        let taken = ObjectTextImport([table], items: items, parts: parts)
+        let taken = ObjectTextTable.Import([table], items: items, parts: parts)
         let emma: [ObjectText.Field] = [
             .init(name: "title", value: "Emma"), .init(name: "author", value: "Jane Austen"),
         ]

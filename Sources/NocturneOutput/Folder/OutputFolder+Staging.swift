@@ -5,40 +5,40 @@ package import NocturneSystem
     import Glibc
 #endif
 
-/// Chooses the folder in which results are prepared: `.nocturne/staging`, or a later one that the journal names.
+/// The folder in which results are prepared: `.nocturne/staging`, or a later one that the journal names.
 ///
 /// A run that takes the output folder over from a run of another machine, which may come back, prepares results in a
 /// separate folder. What the other one still writes, by name or into open files, is then in no folder that counts.
-package enum StagingFolder {
-    package static let first = "staging"
+extension OutputFolder {
+    package static let firstStaging = "staging"
 
     /// The name of the folder of a run.
     /// - Parameters:
     ///   - recorded: in the journal; nil when there has been one folder only.
     ///   - takenOver: the generation of the claim of a run that has taken the folder over; nil for other runs.
-    package static func name(recorded: String?, takenOver: Int?) -> String {
-        takenOver.map { "\(first)-\($0)" } ?? recorded ?? first
+    package static func stagingName(recorded: String?, takenOver: Int?) -> String {
+        takenOver.map { "\(firstStaging)-\($0)" } ?? recorded ?? firstStaging
     }
 
     /// Makes the folder, with the checkpoints of the one used before, and removes all others. A folder on another disk
     /// continues what it has; what the hidden folder has then is copied only if there is nothing else.
     /// - Throws: ``FileSystemError``.
-    package static func prepare(_ output: OutputFolder, before: String) throws(FileSystemError) {
-        let earlier = [output.work, output.hidden].compactMap { $0.map { $0 + "/" + before } }
-        if FileSystem.kind(output.staging) == .nothing,
+    package func prepareStaging(before: String) throws(FileSystemError) {
+        let earlier = [work, hidden].compactMap { $0.map { $0 + "/" + before } }
+        if FileSystem.kind(staging) == .nothing,
             let old = earlier.first(where: { FileSystem.kind($0) == .folder })
         {
-            let new = output.staging + ".part"
+            let new = staging + ".part"
             try FileSystem.makeEmptyFolder(new)
-            try copyCheckpoints(old, to: new)
-            try FileSystem.move(new, to: output.staging)
+            try Self.copyCheckpoints(old, to: new)
+            try FileSystem.move(new, to: staging)
         }
-        try FileSystem.makeFolder(output.staging)
-        chmod(output.staging, 0o700)
-        for parent in [output.hidden, output.work].compactMap(\.self) {
-            for other in FileSystem.entries(parent) where other.hasPrefix(first) {
+        try FileSystem.makeFolder(staging)
+        chmod(staging, 0o700)
+        for parent in [hidden, work].compactMap(\.self) {
+            for other in FileSystem.entries(parent) where other.hasPrefix(Self.firstStaging) {
                 let path = parent + "/" + other
-                if path != output.staging { FileSystem.remove(path) }
+                if path != staging { FileSystem.remove(path) }
             }
         }
     }

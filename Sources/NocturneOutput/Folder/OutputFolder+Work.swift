@@ -10,14 +10,14 @@ package import NocturneSystem
 ///
 /// Checkpoints and half-written files stay there, and the share gets each result once, whole: it is copied into the hidden
 /// folder, flushed, and renamed into its place, as results are that were prepared there.
-package enum WorkFolder {
-    /// Makes the folder of one batch or shard in `parent`. A run that continues on this machine finds the checkpoints of the
+extension OutputFolder {
+    /// Makes the folder of this batch or shard in `parent`. A run that continues on this machine finds the checkpoints of the
     /// one before.
     /// - Returns: its path.
     /// - Throws: ``BatchError`` with `workUnusable` when `parent` is not a folder, cannot be written, or holds something else of
     ///   that name.
-    package static func make(in parent: String, for output: OutputFolder) throws(BatchError) -> String {
-        let digest = ContentDigest.of(output.hidden).hex.prefix(16)
+    package func makeWorkFolder(in parent: String) throws(BatchError) -> String {
+        let digest = ContentDigest.of(hidden).hex.prefix(16)
         let path = parent + "/nocturne-" + digest
         func refusal(_ detail: String) -> BatchError { BatchError(.workUnusable, path: parent, detail: detail) }
         guard FileSystem.kind(parent) == .folder || FileSystem.exists(parent) else {
@@ -37,14 +37,12 @@ package enum WorkFolder {
     }
 
     /// Removes the folder at the end of a run, unless items wait in it.
-    package static func removeIfEmpty(_ output: OutputFolder) {
-        guard let work = output.work else { return }
-        FileSystem.removeEmptyFolder(output.staging)
+    package func removeEmptyWorkFolder() {
+        guard let work else { return }
+        FileSystem.removeEmptyFolder(staging)
         FileSystem.removeEmptyFolder(work)
     }
-}
 
-extension OutputFolder {
     /// Copies a result that was prepared on another disk next to its final place, and flushes it.
     package func bring(_ folder: String, as name: String) throws(FileSystemError) {
         let place = arrived(name)

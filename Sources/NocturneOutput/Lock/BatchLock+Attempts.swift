@@ -1,0 +1,106 @@
+package import NocturneConcurrency
+package import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+extension ClaimStateMachine {
+    package init(_ output: OutputFolder, process: ProcessIdentity, run: String?) {
+        let isLocal = FileSystem.isLocal(output.hidden)
+        self.init(Claimant(process: process, run: run, locksExcludeAll: isLocal))
+    }
+}
+
+extension BatchLock {
+    /// Attempts to take the lock and the claim.
+    struct Attempts: Sendable {
+        package enum Result: Sendable {
+            case taken(Taken)
+            /// Another process of this machine has the lock.
+            case locked
+            /// Another run has the claim.
+            case claimed(Holder?)
+            /// It is not known yet whether the run that has the claim is active.
+            case unclear(Holder?)
+        }
+
+        struct Taken: Sendable {
+            package let descriptor: Int32
+            package let claim: FolderClaim
+            /// From a run of another machine that was silent for too long.
+            package var isTakenOver = false
+        }
+
+        package let holder: Holder
+        private let output: OutputFolder
+        private let handedOn: Int32?
+        private var machine: ClaimStateMachine
+
+        init(_ output: OutputFolder, handedOn: Int32?, run: String?) {
+            self.output = output
+            self.handedOn = handedOn
+            holder = Holder(process: .current(), run: run)
+            machine = ClaimStateMachine(output, process: holder.process, run: run)
+        }
+
+        package mutating func next(at now: Duration) throws(BatchError) -> Result {
+            guard let descriptor = try BatchLock.descriptor(output, handedOn, BatchLock.lockFile) else {
+                return .locked
+            }
+            let result: Result
+            do throws(BatchError) {
+                result = try claim(descriptor, at: now)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+            if case .taken = result { return result }
+            close(descriptor)
+            return result
+        }
+
+        private mutating func claim(_ descriptor: Int32, at now: Duration) throws(BatchError) -> Result {
+            let found = FolderClaim.newest(in: output)
+            switch machine.observe(found, at: now) {
+            case .take(let generation):
+                let claim = try FolderClaim.take(output, after: generation, for: holder)
+                let isTakenOver = machine.mayReturn(found)
+                return claim.map { .taken(Taken(descriptor: descriptor, claim: $0, isTakenOver: isTakenOver)) }
+                    ?? .unclear(nil)
+            case .proceed(let generation):
+                let claim = FolderClaim.continued(output, generation, for: holder)
+                return .taken(Taken(descriptor: descriptor, claim: claim))
+            case .lookAgain: return .unclear(found?.record?.holder)
+            case .refuse(let holder): return .claimed(holder)
+            }
+        }
+    }
+
+    /// How a lock is waited for.
+    package struct Waiting: Sendable {
+        /// For the system calls.
+        package var pool: BlockingPool
+        package var time: any TimeSource
+        /// For a holder of this machine.
+        package var patience: Duration
+        /// Whether the run is still wanted.
+        package var goesOn: @Sendable () -> Bool
+        /// Reports what is waited for.
+        package var note: @Sendable (String) async -> Void
+
+        package init(
+            pool: BlockingPool,
+            time: any TimeSource,
+            patience: Duration = .seconds(1),
+            goesOn: @escaping @Sendable () -> Bool = { true },
+            note: @escaping @Sendable (String) async -> Void = { _ in }
+        ) {
+            self.pool = pool
+            self.time = time
+            self.patience = patience
+            self.goesOn = goesOn
+            self.note = note
+        }
+    }
+}

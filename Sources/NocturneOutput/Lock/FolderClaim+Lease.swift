@@ -1,0 +1,46 @@
+package import NocturneSystem
+import Synchronization
+
+extension FolderClaim {
+    /// For how long a run may rely on its claim without looking at it again.
+    ///
+    /// Another machine takes the folder over after ``ClaimStateMachine/patience`` without a sign of life. A process that was
+    /// frozen, or hung in a call to the share, does not notice how much time has passed. So whoever writes something shared asks
+    /// first, and the answer is only good for a part of that time, counted from before the last successful sign of life.
+    package final class Lease: Sendable {
+        package enum State: Hashable, Sendable {
+            case valid
+            /// Too much time has passed: a sign of life has to be given first.
+            case stale
+            /// Another run has the folder.
+            case lost
+        }
+
+        /// Well below ``ClaimStateMachine/patience``.
+        package static let duration = Duration.seconds(40)
+
+        private let time: any TimeSource
+        private let confirmed: Mutex<(at: Duration, isLost: Bool)>
+
+        package init(time: any TimeSource) {
+            self.time = time
+            confirmed = Mutex((time.monotonic, false))
+        }
+
+        package var state: State {
+            let now = time.monotonic
+            return confirmed.withLock { $0.isLost ? .lost : now - $0.at < Lease.duration ? .valid : .stale }
+        }
+
+        /// - Parameter beat: gives a sign of life; false when another run has the folder.
+        /// - Returns: whether the folder is still this run's. Once it is not, it never is again.
+        package func renew(by beat: () -> Bool) -> Bool {
+            let start = time.monotonic
+            let isHeld = beat()
+            return confirmed.withLock { confirmed in
+                if isHeld { confirmed.at = start } else { confirmed.isLost = true }
+                return !confirmed.isLost
+            }
+        }
+    }
+}
