@@ -8,7 +8,7 @@ extension JournalSetting<[String]> {
     package static var removedItems: Self { Self(json: "removed") }
 }
 
-extension JournalSetting<ItemTraces> {
+extension JournalSetting<ItemRemoval.Traces> {
     /// Items of a removal that has begun: what must no longer be found when it is done. Nil when none is under way.
     static var unfinishedRemoval: Self { Self(json: "unfinishedRemoval") }
 }
@@ -66,7 +66,7 @@ public struct ItemRemoval: Sendable {
     /// - Throws: ``BatchError`` with `outputInUse` while a run is active, with `unknownItem` for no item; `JournalError`;
     ///   `FileSystemError`.
     public func remove(_ isWanted: @Sendable (JournalItem) -> Bool) async throws -> Outcome {
-        var (others, traces) = ([JournalItem](), ItemTraces())
+        var (others, traces) = ([JournalItem](), Traces())
         _ = try await renewal.write { journal in
             let items = try await journal.items()
             let removed = items.filter(isWanted)
@@ -109,16 +109,16 @@ public struct ItemRemoval: Sendable {
     package static func digest(_ key: String) -> String { ContentDigest.of("removed " + key).hex }
 
     /// A path that other items share does not identify those that are removed.
-    private static func traces(_ items: [JournalItem], others: [JournalItem]) -> ItemTraces {
+    private static func traces(_ items: [JournalItem], others: [JournalItem]) -> Traces {
         let paths = Set(others.map(\.path))
         let own = items.map(\.path).filter { path in
             !paths.contains(path) && !paths.contains { $0.hasPrefix(path + "/") }
         }
-        return ItemTraces(names: items.map(\.name), marks: items.map(\.fingerprint) + own)
+        return Traces(names: items.map(\.name), marks: items.map(\.fingerprint) + own)
     }
 
     /// Searches every byte. What the batch has written of other items may have names as ordinary words.
-    private func remaining(_ traces: ItemTraces, _ others: [JournalItem]) -> [String] {
+    private func remaining(_ traces: Traces, _ others: [JournalItem]) -> [String] {
         let own = Set(OutputFolder.reportNames + others.map(\.name) + [".nocturne"])
         return FileSystem.files(below: output.path).filter { path in
             let isOwn = path.split(separator: "/").first.map { own.contains(String($0)) } ?? false
@@ -145,7 +145,7 @@ public struct ItemRemoval: Sendable {
     }
 
     /// From events and logs, which are lists of lines.
-    private func removeLines(_ traces: ItemTraces) throws(FileSystemError) {
+    private func removeLines(_ traces: Traces) throws(FileSystemError) {
         let logs = [output.hidden + "/log"] + FileSystem.entries(output.taskLogs).map { output.taskLogs + "/" + $0 }
         try removeLines(of: output.events, where: traces.occur(inEvent:))
         for log in logs { try removeLines(of: log, where: traces.occur(in:)) }

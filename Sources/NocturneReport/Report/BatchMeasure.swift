@@ -4,7 +4,7 @@ package import NocturneJournal
 /// A measure by which items of a batch are compared with each other.
 package struct BatchMeasure: Sendable {
     /// The scale on which values are spread evenly around their median.
-    package enum Scale: String, Sendable {
+    package enum Scale: String, Sendable, Encodable {
         case linear
         case log
 

@@ -3,44 +3,15 @@ import NocturneJournal
 package import NocturneOutput
 import NocturneSystem
 
-/// A file of the report that is made from the journal.
-package enum ReportFile: CaseIterable {
-    case batch
-    case statistics
-    case measurements
-    case retryList
-    /// There is one only if something was compared with references.
-    case comparison
-    /// There is one only if there are volumes of one file over time.
-    case time
-    /// There is one only if features were measured.
-    case radiomics
-
-    /// Those that consist of lines, one or more for an item.
-    package static let lists: [ReportFile] = [.statistics, .measurements, .retryList, .comparison, .time, .radiomics]
-
-    package func path(in output: OutputFolder) -> String {
-        switch self {
-        case .batch: output.report
-        case .statistics: output.statistics
-        case .measurements: output.measurements
-        case .retryList: output.retryList
-        case .comparison: output.comparison
-        case .time: output.timeTable
-        case .radiomics: output.radiomics
-        }
-    }
-}
-
 /// The text of the files of the report, in parts.
 package struct ReportText {
     /// What follows in each file.
     package struct Part {
-        private var texts: [ReportFile: [UInt8]]
+        private var texts: [File: [UInt8]]
 
-        fileprivate init(_ texts: [ReportFile: [UInt8]]) { self.texts = texts }
+        fileprivate init(_ texts: [File: [UInt8]]) { self.texts = texts }
 
-        package subscript(_ file: ReportFile) -> [UInt8] { texts[file] ?? [] }
+        package subscript(_ file: File) -> [UInt8] { texts[file] ?? [] }
     }
 
     /// The content of `batch.json`, but for the items.
@@ -173,5 +144,36 @@ extension BatchReport.NotCompared {
     fileprivate var line: String {
         let names = first.prefix(5).map(\.item).joined(separator: " ")
         return count == 0 ? "" : ",,notCompared,,\(count),,,,\(CSVField.text(names))\n"
+    }
+}
+
+extension ReportText {
+    /// A file of the report that is made from the journal.
+    package enum File: CaseIterable {
+        case batch
+        // Lists of lines.
+        case statistics, measurements, retryList, comparison, time, radiomics
+
+        /// Whether a report has the file; one that it does not have is removed.
+        func belongs(to report: BatchReport) -> Bool {
+            switch self {
+            case .batch, .statistics, .measurements, .retryList: true
+            case .comparison: !report.comparison.isEmpty || report.notCompared.count > 0
+            case .time: report.hasTime
+            case .radiomics: !report.radiomics.isEmpty
+            }
+        }
+
+        package func path(in output: OutputFolder) -> String {
+            switch self {
+            case .batch: output.report
+            case .statistics: output.statistics
+            case .measurements: output.measurements
+            case .retryList: output.retryList
+            case .comparison: output.comparison
+            case .time: output.timeTable
+            case .radiomics: output.radiomics
+            }
+        }
     }
 }

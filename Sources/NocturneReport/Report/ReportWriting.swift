@@ -40,7 +40,7 @@ package struct ReportWriting {
             try FaultPoint.batchReport.pass()
             let report = try await journal.report(description)
             let batch = ReportedBatch(output: output, report: report)
-            var page = PageInProgress { try self.page?.begin(batch, flag: flag) }
+            var page = Page { try self.page?.begin(batch, flag: flag) }
             try await writeFiles(report, &page)
             for summary in summaries {
                 try summary(
@@ -63,8 +63,8 @@ package struct ReportWriting {
     }
 
     /// Writes the files, and the page's files of items.
-    private func writeFiles(_ report: BatchReport, _ page: inout PageInProgress) async throws {
-        var files = try ReportFiles(output, report)
+    private func writeFiles(_ report: BatchReport, _ page: inout Page) async throws {
+        var files = try Files(output, report)
         try files.begin()
         try await journal.forEachPart { records, place in
             let items = report.items(records, from: place)
@@ -72,96 +72,6 @@ package struct ReportWriting {
             page.add(items)
         }
         try files.putInPlace()
-    }
-}
-
-/// The page while it is written. The report is written whether this succeeds or not, so errors are kept until the end.
-private struct PageInProgress {
-    /// Nil in a success for a report without a page.
-    private var parts: Result<(any BatchPageParts)?, any Error>
-
-    init(_ begin: () throws -> (any BatchPageParts)?) { parts = Result(catching: begin) }
-
-    mutating func add(_ items: [ReportedItem]) {
-        parts = parts.flatMap { parts in
-            Result {
-                var parts = parts
-                try parts?.add(items)
-                return parts
-            }
-        }
-    }
-
-    mutating func finish() throws {
-        var parts = try parts.get()
-        try parts?.finish()
-    }
-}
-
-/// The files of the report while they are written.
-private struct ReportFiles: ~Copyable {
-    private var text: ReportText
-    private let batch: ReplacementFile
-    private let statistics: ReplacementFile
-    private let measurements: ReplacementFile
-    private let retryList: ReplacementFile
-    private let comparison: ReplacementFile?
-    private let time: ReplacementFile?
-    private let radiomics: ReplacementFile?
-    /// Of optional files that an earlier report may have had.
-    private let removed: [String]
-
-    init(_ output: OutputFolder, _ report: BatchReport) throws {
-        let text = try ReportText(report)
-        let batch = try ReplacementFile(for: output.report)
-        let statistics = try ReplacementFile(for: output.statistics)
-        let measurements = try ReplacementFile(for: output.measurements)
-        let retryList = try ReplacementFile(for: output.retryList)
-        let comparison =
-            report.comparison.isEmpty && report.notCompared.count == 0
-            ? nil : try ReplacementFile(for: output.comparison)
-        let time = report.hasTime ? try ReplacementFile(for: output.timeTable) : nil
-        let radiomics = report.radiomics.isEmpty ? nil : try ReplacementFile(for: output.radiomics)
-        let removed = [
-            comparison == nil ? output.comparison : nil, time == nil ? output.timeTable : nil,
-            radiomics == nil ? output.radiomics : nil,
-        ].compactMap(\.self)
-        // No call may throw between these.
-        self.text = text
-        self.batch = batch
-        self.statistics = statistics
-        self.measurements = measurements
-        self.retryList = retryList
-        self.comparison = comparison
-        self.time = time
-        self.removed = removed
-        self.radiomics = radiomics
-    }
-
-    func begin() throws { try write(text.beginning) }
-
-    mutating func write(_ items: [ReportedItem]) throws { try write(try text.part(items)) }
-
-    func putInPlace() throws {
-        try write(text.end)
-        try batch.putInPlace()
-        try statistics.putInPlace()
-        try measurements.putInPlace()
-        try retryList.putInPlace()
-        try comparison?.putInPlace()
-        try time?.putInPlace()
-        try radiomics?.putInPlace()
-        for path in removed { FileSystem.remove(path) }
-    }
-
-    private func write(_ part: ReportText.Part) throws {
-        try batch.write(part[.batch])
-        try statistics.write(part[.statistics])
-        try measurements.write(part[.measurements])
-        try retryList.write(part[.retryList])
-        try comparison?.write(part[.comparison])
-        try time?.write(part[.time])
-        try radiomics?.write(part[.radiomics])
     }
 }
 
@@ -199,5 +109,61 @@ extension Journal {
             for record in records { try collector.add(record) }
         }
         return try collector.report()
+    }
+}
+
+extension ReportWriting {
+    /// The page while it is written. The report is written whether this succeeds or not, so errors are kept until the end.
+    private struct Page {
+        /// Nil in a success for a report without a page.
+        private var parts: Result<(any BatchPageParts)?, any Error>
+
+        init(_ begin: () throws -> (any BatchPageParts)?) { parts = Result(catching: begin) }
+
+        mutating func add(_ items: [ReportedItem]) {
+            parts = parts.flatMap { parts in
+                Result {
+                    var parts = parts
+                    try parts?.add(items)
+                    return parts
+                }
+            }
+        }
+
+        mutating func finish() throws {
+            var parts = try parts.get()
+            try parts?.finish()
+        }
+    }
+
+    /// The files of the report while they are written.
+    private struct Files {
+        private let output: OutputFolder
+        private var text: ReportText
+        private let files: [ReportText.File: ReplacementFile]
+
+        init(_ output: OutputFolder, _ report: BatchReport) throws {
+            self.output = output
+            text = try ReportText(report)
+            files = try ReportText.File.allCases.filter { $0.belongs(to: report) }.reduce(into: [:]) {
+                $0[$1] = try ReplacementFile(for: $1.path(in: output))
+            }
+        }
+
+        func begin() throws { try write(text.beginning) }
+
+        mutating func write(_ items: [ReportedItem]) throws { try write(try text.part(items)) }
+
+        func putInPlace() throws {
+            try write(text.end)
+            for file in ReportText.File.allCases { try files[file]?.putInPlace() }
+            // Those that an earlier report may have had.
+            for file in ReportText.File.allCases where files[file] == nil { FileSystem.remove(file.path(in: output)) }
+        }
+
+        private func write(_ part: ReportText.Part) throws {
+            // In a fixed order, which faults that are injected count on.
+            for file in ReportText.File.allCases { try files[file]?.write(part[file]) }
+        }
     }
 }

@@ -11,7 +11,7 @@ import NocturneSystem
 /// Croux, 1993). Beyond 3.5 a value counts as unusual (Iglewicz and Hoaglin, 1993).
 package struct UnusualValues: Sendable {
     /// How a measure of one label is distributed over the items of one model, among the values in one unit.
-    package struct Distribution: Sendable, Equatable {
+    package struct Distribution: Sendable, Equatable, Encodable {
         package let model: String
         package let label: String
         package let measure: String
@@ -200,24 +200,6 @@ extension UnusualValues.Column {
     package var bytes: [UInt8] { items.withUnsafeBytes { Array($0) } + values.withUnsafeBytes { Array($0) } }
 }
 
-/// A state of a label that is unusual where it is rare.
-private enum RareState: String {
-    case missing = "voxelCount"
-    case cut = "touchesBorder"
-
-    /// Of that measure.
-    var value: Double { self == .missing ? 0 : 1 }
-    var measure: String { self == .missing ? "volume" : rawValue }
-    var shownValue: Double? { self == .missing ? nil : value }
-
-    func text(_ count: Int, _ all: Int) -> String {
-        switch self {
-        case .missing: "missing; found in \(all - count) of \(all) items of this batch"
-        case .cut: "touches the border of the volume; \(count) of \(all) items of this batch do"
-        }
-    }
-}
-
 extension UnusualValues.Distribution {
     fileprivate init?(_ key: MeasureKey, _ column: UnusualValues.Column, _ measure: BatchMeasure) {
         let places = column.values.compactMap(measure.scale.place)
@@ -278,5 +260,25 @@ extension UnusualValues.Value {
         while abs(value) * scale < 100, scale < 1e9 { scale *= 10 }
         let rounded = (value * scale).rounded() / scale
         return rounded == rounded.rounded() && abs(rounded) < 1e15 ? "\(Int(rounded))" : "\(rounded)"
+    }
+}
+
+extension UnusualValues {
+    /// A state of a label that is unusual where it is rare.
+    private enum RareState: String {
+        case missing = "voxelCount"
+        case cut = "touchesBorder"
+
+        /// Of that measure.
+        var value: Double { self == .missing ? 0 : 1 }
+        var measure: String { self == .missing ? "volume" : rawValue }
+        var shownValue: Double? { self == .missing ? nil : value }
+
+        func text(_ count: Int, _ all: Int) -> String {
+            switch self {
+            case .missing: "missing; found in \(all - count) of \(all) items of this batch"
+            case .cut: "touches the border of the volume; \(count) of \(all) items of this batch do"
+            }
+        }
     }
 }

@@ -83,7 +83,7 @@ extension BatchVerification {
             let bytes = try FileSystem.read(output.report, limit: 1 << 32)
             report.filesChecked += 1
             report.bytesChecked += bytes.count
-            if let first = try PipelineSchemas.batch.faults(in: bytes).first {
+            if let first = try JSONSchema.batch.faults(in: bytes).first {
                 return report.add(output.report, "does not match its schema: \(first)")
             }
             let head = try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))

@@ -58,7 +58,7 @@ extension BatchVerification {
         let path = folder + "/run.json"
         guard FileSystem.kind(path) == .file else { return report.add(path, "is missing") }
         do {
-            let faults = try PipelineSchemas.run.faults(in: try FileSystem.read(path))
+            let faults = try JSONSchema.run.faults(in: try FileSystem.read(path))
             if let first = faults.first { report.add(path, "does not match its schema: \(first)") }
         } catch {
             report.add(path, "cannot be read: \(error)")

@@ -57,12 +57,10 @@ public struct BatchVerification: Sendable {
         }
         var report = checked.report
         try await checkOrphans(journal, pool, &report)
-        try await BatchReportVerification(output: output, journal: journal, inspection: inspection)
-            .check(promised: checked.promised, &report)
-        let events = EventVerification(output: output)
+        try await checkReport(journal, promised: checked.promised, &report)
         let (read, ends) = try await pool.run { [report] () throws in
             var report = report
-            let ends = try events.lastEvents(flag: scope.flag, &report)
+            let ends = try lastEvents(flag: scope.flag, &report)
             return (report, ends)
         }
         report = read
@@ -71,7 +69,7 @@ public struct BatchVerification: Sendable {
             report = await pool.run { [report] in
                 var report = report
                 for record in records {
-                    if let ends { events.check(record.item, ends, &report) }
+                    if let ends { checkEvent(of: record.item, ends, &report) }
                     if let note = sourceNote(record.item, sources[record.item.id]?.inputs ?? []) {
                         report.notes.append(note)
                     }
@@ -162,7 +160,7 @@ public struct BatchVerification: Sendable {
         for fault in findings.faults { checked.report.add(folder + "/" + fault.file, fault.detail) }
         checked.promised = findings.batchFiles
         if let found = findings.product {
-            for detail in ItemAgreement(found: found, recorded: product).faults {
+            for detail in Agreement(found: found, recorded: product).faults {
                 checked.report.add(folder + "/result.json", detail)
             }
         }
@@ -235,51 +233,53 @@ public struct BatchVerification: Sendable {
     }
 }
 
-/// Compares the `result.json` of an item with the journal.
-private struct ItemAgreement {
-    let found: ItemProduct
-    let recorded: ItemProduct
+extension BatchVerification {
+    /// Compares the `result.json` of an item with the journal.
+    private struct Agreement {
+        let found: ItemProduct
+        let recorded: ItemProduct
 
-    var faults: [String] {
-        var faults: [String] = []
-        let files = Dictionary(recorded.files.map { ($0.path, $0) }) { first, _ in first }
-        for file in found.files where files[file.path] != file {
-            faults.append(
-                files[file.path] == nil
-                    ? "lists the file \(file.path), which the journal does not have"
-                    : "has another size or digest of \(file.path) than the journal"
-            )
+        var faults: [String] {
+            var faults: [String] = []
+            let files = Dictionary(recorded.files.map { ($0.path, $0) }) { first, _ in first }
+            for file in found.files where files[file.path] != file {
+                faults.append(
+                    files[file.path] == nil
+                        ? "lists the file \(file.path), which the journal does not have"
+                        : "has another size or digest of \(file.path) than the journal"
+                )
+            }
+            let named = Set(found.files.map(\.path))
+            for file in recorded.files where !named.contains(file.path) {
+                faults.append("does not list the file \(file.path), which the journal has")
+            }
+            faults += rows
+            if found.notes.texts != recorded.notes.texts || found.notes.codes != recorded.notes.codes {
+                faults.append("its notes are not those of the journal")
+            }
+            if found.parts != recorded.parts { faults.append("its parts are not those of the journal") }
+            return faults
         }
-        let named = Set(found.files.map(\.path))
-        for file in recorded.files where !named.contains(file.path) {
-            faults.append("does not list the file \(file.path), which the journal has")
+
+        /// In any order: another version of the program may write them in another one.
+        private var rows: [String] {
+            var left = recorded.statistics
+            let missing = found.statistics.filter { row in
+                guard let place = left.firstIndex(of: row) else { return true }
+                left.remove(at: place)
+                return false
+            }
+            guard let row = missing.first else {
+                return left.first.map {
+                    ["the journal has \($0.measure) of \($0.label), \(text($0)), which it does not have"]
+                } ?? []
+            }
+            let other = left.first { $0.label == row.label && $0.measure == row.measure }
+            return [
+                "\(row.measure) of \(row.label) is \(text(row)), in the journal it is \(other.map(text) ?? "missing")"
+            ]
         }
-        faults += rows
-        if found.notes.texts != recorded.notes.texts || found.notes.codes != recorded.notes.codes {
-            faults.append("its notes are not those of the journal")
-        }
-        if found.parts != recorded.parts { faults.append("its parts are not those of the journal") }
-        return faults
+
+        private func text(_ row: Statistic) -> String { row.value.map { "\($0)" } ?? "not measured" }
     }
-
-    /// In any order: another version of the program may write them in another one.
-    private var rows: [String] {
-        var left = recorded.statistics
-        let missing = found.statistics.filter { row in
-            guard let place = left.firstIndex(of: row) else { return true }
-            left.remove(at: place)
-            return false
-        }
-        guard let row = missing.first else {
-            return left.first.map {
-                ["the journal has \($0.measure) of \($0.label), \(text($0)), which it does not have"]
-            } ?? []
-        }
-        let other = left.first { $0.label == row.label && $0.measure == row.measure }
-        return [
-            "\(row.measure) of \(row.label) is \(text(row)), in the journal it is \(other.map(text) ?? "missing")"
-        ]
-    }
-
-    private func text(_ row: Statistic) -> String { row.value.map { "\($0)" } ?? "not measured" }
 }

@@ -195,7 +195,9 @@ public enum FileSystem {
 }
 
 /// A file that is written in parts, and takes its place at once when it is whole. Until then it has a temporary name.
-public struct ReplacementFile: ~Copyable {
+///
+/// A class, so that a table can hold several of which some are optional: collections take no values that cannot be copied.
+public final class ReplacementFile {
     private let path: String
     let file: FileDescriptor
 

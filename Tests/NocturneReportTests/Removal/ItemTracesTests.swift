@@ -10,7 +10,7 @@ struct ItemTracesTests {
     func pieces() throws {
         let folder = try TemporaryFolder()
         let path = folder("log").path
-        let traces = ItemTraces(names: ["case-1"], marks: ["/in/case-1.nii"])
+        let traces = ItemRemoval.Traces(names: ["case-1"], marks: ["/in/case-1.nii"])
         let cases: [(text: String, name: Bool, mark: Bool)] = [
             ("case-1", true, false), ("case-12", false, false), ("my-case-1", false, false),
             ("see case-1. Then", true, false), ("case-1.nii", false, false), ("/in/case-1.nii", true, true),

@@ -8,13 +8,10 @@ import NocturneSystem
 ///
 /// What the files should be is made from the journal again, in parts, and compared byte by byte. Only files that differ are
 /// looked into.
-struct BatchReportVerification {
-    package let output: OutputFolder
-    package let journal: Journal
-    package let inspection: any ResultInspection
-
+extension BatchVerification {
+    /// - Parameter promised: names of files about the batch that results refer to.
     /// - Throws: ``BatchError`` when the journal does not describe the batch; `JournalError`.
-    package func check(promised: Set<String>, _ report: inout VerificationReport) async throws {
+    func checkReport(_ journal: Journal, promised: Set<String>, _ report: inout VerificationReport) async throws {
         guard try await journal.value(of: .isReportUpToDate) == true else {
             report.add(
                 output.report,
@@ -32,10 +29,12 @@ struct BatchReportVerification {
             throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
         }
         let expected = try await journal.report(description)
-        let different = try await differentFiles(expected, &report)
-        if different.contains(output.report) { try await checkBatch(expected, &report) }
-        for file in ReportFile.lists where different.contains(file.path(in: output)) {
-            if let fault = try await firstDifferentLine(of: file, expected) { report.add(file.path(in: output), fault) }
+        let different = try await differentFiles(journal, expected, &report)
+        if different.contains(output.report) { try await checkBatch(journal, expected, &report) }
+        for file in ReportText.File.allCases where file != .batch && different.contains(file.path(in: output)) {
+            if let fault = try await firstDifferentLine(of: file, journal, expected) {
+                report.add(file.path(in: output), fault)
+            }
         }
         for name in promised.sorted() {
             let path = output.path + "/" + name
@@ -50,20 +49,13 @@ struct BatchReportVerification {
 
     /// The files whose bytes are not those that the journal gives; missing ones are reported and left out.
     private func differentFiles(
+        _ journal: Journal,
         _ expected: BatchReport,
         _ report: inout VerificationReport
     ) async throws -> Set<String> {
-        let files = ReportFile.allCases.filter { file in
-            switch file {
-            case .comparison: !expected.comparison.isEmpty
-            case .time: expected.hasTime
-            case .radiomics: !expected.radiomics.isEmpty
-            default: true
-            }
-        }
         var text = try ReportText(expected)
         var comparisons: [FileComparison] = []
-        for file in files {
+        for file in ReportText.File.allCases where file.belongs(to: expected) {
             let path = file.path(in: output)
             guard FileSystem.kind(path) == .file else {
                 report.add(path, "is missing")
@@ -84,12 +76,16 @@ struct BatchReportVerification {
         return Set(comparisons.filter { !$0.isSame }.map(\.path))
     }
 
-    private func checkBatch(_ expected: BatchReport, _ report: inout VerificationReport) async throws {
+    private func checkBatch(
+        _ journal: Journal,
+        _ expected: BatchReport,
+        _ report: inout VerificationReport
+    ) async throws {
         let path = output.report
         let written: ReportText.Head
         do {
             let bytes = try FileSystem.read(path, limit: 1 << 32)
-            if let first = try PipelineSchemas.batch.faults(in: bytes).first {
+            if let first = try JSONSchema.batch.faults(in: bytes).first {
                 return report.add(path, "does not match its schema: \(first)")
             }
             written = try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
@@ -118,7 +114,11 @@ struct BatchReportVerification {
         }
     }
 
-    private func firstDifferentLine(of file: ReportFile, _ expected: BatchReport) async throws -> String? {
+    private func firstDifferentLine(
+        of file: ReportText.File,
+        _ journal: Journal,
+        _ expected: BatchReport
+    ) async throws -> String? {
         var text = try ReportText(expected)
         do {
             var comparison = LineComparison(try LineReader(file.path(in: output)))
@@ -134,55 +134,57 @@ struct BatchReportVerification {
     }
 }
 
-/// Whether a file has the bytes that are expected, which come in parts.
-private struct FileComparison {
-    let path: String
-    private let kind: ReportFile
-    private var place = 0
-    private var isEqual = true
+extension BatchVerification {
+    /// Whether a file has the bytes that are expected, which come in parts.
+    private struct FileComparison {
+        let path: String
+        private let kind: ReportText.File
+        private var place = 0
+        private var isEqual = true
 
-    init(_ kind: ReportFile, _ path: String) {
-        self.kind = kind
-        self.path = path
-    }
-
-    mutating func compare(_ part: ReportText.Part) {
-        let bytes = part[kind]
-        guard isEqual, !bytes.isEmpty else { return }
-        // A file that cannot be read is looked into later.
-        isEqual = (try? FileDescriptor(reading: path).read(count: bytes.count, at: place)) == bytes
-        place += bytes.count
-    }
-
-    var isSame: Bool { isEqual && FileSystem.size(path) == place }
-}
-
-/// Finds the first line of a file that is not the one expected.
-private struct LineComparison: ~Copyable {
-    private var lines: LineReader
-    private var number = 0
-    private var fault: String?
-
-    init(_ lines: consuming LineReader) { self.lines = lines }
-
-    /// - Parameter text: the next whole lines.
-    mutating func compare(_ text: [UInt8]) throws(FileSystemError) {
-        for line in text.split(separator: 10, omittingEmptySubsequences: false).dropLast() where fault == nil {
-            let found = try lines.next()
-            number += 1
-            if found != Array(line) || lines.isIncomplete { fault = Self.text(number, found, Array(line)) }
+        init(_ kind: ReportText.File, _ path: String) {
+            self.kind = kind
+            self.path = path
         }
-    }
 
-    mutating func finish() throws(FileSystemError) -> String? {
-        if fault == nil, let line = try lines.next() { fault = Self.text(number + 1, line, nil) }
-        return fault
-    }
-
-    private static func text(_ number: Int, _ found: [UInt8]?, _ expected: [UInt8]?) -> String {
-        func quoted(_ line: [UInt8]?) -> String {
-            line.map { "\"\(String(decoding: $0, as: UTF8.self).prefix(200))\"" } ?? "nothing"
+        mutating func compare(_ part: ReportText.Part) {
+            let bytes = part[kind]
+            guard isEqual, !bytes.isEmpty else { return }
+            // A file that cannot be read is looked into later.
+            isEqual = (try? FileDescriptor(reading: path).read(count: bytes.count, at: place)) == bytes
+            place += bytes.count
         }
-        return "line \(number) is \(quoted(found)), according to the journal it is \(quoted(expected))"
+
+        var isSame: Bool { isEqual && FileSystem.size(path) == place }
+    }
+
+    /// Finds the first line of a file that is not the one expected.
+    private struct LineComparison: ~Copyable {
+        private var lines: LineReader
+        private var number = 0
+        private var fault: String?
+
+        init(_ lines: consuming LineReader) { self.lines = lines }
+
+        /// - Parameter text: the next whole lines.
+        mutating func compare(_ text: [UInt8]) throws(FileSystemError) {
+            for line in text.split(separator: 10, omittingEmptySubsequences: false).dropLast() where fault == nil {
+                let found = try lines.next()
+                number += 1
+                if found != Array(line) || lines.isIncomplete { fault = Self.text(number, found, Array(line)) }
+            }
+        }
+
+        mutating func finish() throws(FileSystemError) -> String? {
+            if fault == nil, let line = try lines.next() { fault = Self.text(number + 1, line, nil) }
+            return fault
+        }
+
+        private static func text(_ number: Int, _ found: [UInt8]?, _ expected: [UInt8]?) -> String {
+            func quoted(_ line: [UInt8]?) -> String {
+                line.map { "\"\(String(decoding: $0, as: UTF8.self).prefix(200))\"" } ?? "nothing"
+            }
+            return "line \(number) is \(quoted(found)), according to the journal it is \(quoted(expected))"
+        }
     }
 }

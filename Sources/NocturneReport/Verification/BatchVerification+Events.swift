@@ -6,15 +6,14 @@ import NocturneOutput
 import NocturneSystem
 
 /// Checks that every line of `events.jsonl` can be read, and that the last event of every item agrees with the journal.
-struct EventVerification {
-    package let output: OutputFolder
-
+extension BatchVerification {
     /// Checks the lines.
     /// - Returns: the last event of each item, by the hash of its name, since there may be a million; nil where the file cannot
     ///   be read.
-    package func lastEvents(flag: CancellationFlag, _ report: inout VerificationReport) throws -> [Int: BatchEvent
-        .Kind]?
-    {
+    func lastEvents(
+        flag: CancellationFlag,
+        _ report: inout VerificationReport
+    ) throws -> [Int: BatchEvent.Kind]? {
         let path = output.events
         guard FileSystem.kind(path) == .file else {
             report.add(path, "is missing")
@@ -32,7 +31,7 @@ struct EventVerification {
                 number += 1
                 try flag.check()
                 do {
-                    if let fault = try PipelineSchemas.event.faults(in: line).first {
+                    if let fault = try JSONSchema.event.faults(in: line).first {
                         report.add(path, "line \(number) does not match its schema: \(fault)")
                         continue
                     }
@@ -55,9 +54,9 @@ struct EventVerification {
         return ends
     }
 
-    /// Checks one item.
+    /// Checks the last event of one item.
     /// - Parameter ends: from ``lastEvents(flag:_:)``.
-    func check(_ item: JournalItem, _ ends: [Int: BatchEvent.Kind], _ report: inout VerificationReport) {
+    func checkEvent(of item: JournalItem, _ ends: [Int: BatchEvent.Kind], _ report: inout VerificationReport) {
         guard let fault = contradiction(item, ends[item.name.hashValue]) else { return }
         report.add(output.events, "\(item.name): \(fault)")
     }
