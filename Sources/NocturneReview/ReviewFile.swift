@@ -1,5 +1,6 @@
 import Foundation
 package import NocturneJournal
+package import NocturneOutput
 import NocturneSystem
 
 /// `review.json`: the marks that a reviewer saved from the page.
@@ -17,31 +18,27 @@ package struct ReviewFile: Sendable, Codable {
     private static let longestText = 10_000
 
     /// Reads a file. It is not trusted, because reviewers exchange such files.
-    /// - Throws: ``ReviewFileError``, `FileSystemError`.
-    package static func read(_ path: String) throws -> ReviewFile {
-        let bytes = try FileSystem.read(path, limit: largestFile)
+    /// - Throws: `BatchError` that names the file and what is wrong with it.
+    package static func read(_ path: String) throws(BatchError) -> ReviewFile {
+        func refusal(_ detail: String) -> BatchError { BatchError(.inputMissing, path: path, detail: detail) }
         let file: ReviewFile
         do {
-            file = try JSONDecoder().decode(ReviewFile.self, from: Data(bytes))
-        } catch {
-            throw ReviewFileError(
-                path: path,
-                detail: "this is not a file that the review page saves: \(reason(of: error))"
+            file = try JSONDecoder().decode(
+                ReviewFile.self,
+                from: Data(try FileSystem.read(path, limit: largestFile))
             )
+        } catch let error as FileSystemError {
+            throw refusal("cannot be read: \(errnoText(error.code))")
+        } catch {
+            throw refusal("this is not a file that the review page saves: \(reason(of: error))")
         }
         guard file.schemaVersion == 1 else {
-            throw ReviewFileError(
-                path: path,
-                detail: "its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1"
-            )
+            throw refusal("its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1")
         }
         for mark in file.marks {
             let texts = [mark.item, mark.rater, mark.comment, mark.fingerprint, mark.time, mark.object ?? ""]
             guard !mark.rater.isEmpty, texts.allSatisfy({ $0.utf8.count <= longestText && !$0.utf8.contains(0) }) else {
-                throw ReviewFileError(
-                    path: path,
-                    detail: "a mark of \(mark.item.prefix(80)) has no rater, or a text too long"
-                )
+                throw refusal("a mark of \(mark.item.prefix(80)) has no rater, or a text too long")
             }
         }
         return file
@@ -58,51 +55,46 @@ package struct ReviewFile: Sendable, Codable {
     }
 }
 
-/// Why marks were not imported.
-package struct ReviewFileError: Error, Sendable, CustomStringConvertible {
-    /// The file of marks.
-    package let path: String
-    /// What is wrong with it, and the next step.
-    package let detail: String
-    package var description: String { "\(path): \(detail)" }
-}
+extension ReviewFile {
+    /// What importing a file of marks means for a batch: a pure decision.
+    package struct Import: Sendable {
+        /// To be recorded in the journal.
+        package private(set) var marks: [ReviewMark] = []
+        /// Marks of results that have changed since; they are kept and do not count.
+        package private(set) var staleCount = 0
+        /// Names that the batch does not have.
+        package private(set) var unknownItems: [String] = []
 
-/// What importing a file of marks means for a batch: a pure decision.
-package struct ReviewImport: Sendable {
-    /// To be recorded in the journal.
-    package private(set) var marks: [ReviewMark] = []
-    /// Marks of results that have changed since; they are kept and do not count.
-    package private(set) var staleCount = 0
-    /// Names that the batch does not have.
-    package private(set) var unknownItems: [String] = []
-
-    /// Compares marks with the results of a batch: a mark counts only for the fingerprint that was marked. One pass
-    /// over the items, and memory for the marked ones only.
-    package init(_ files: [ReviewFile], items: some Sequence<JournalItem>) {
-        let all = files.flatMap(\.marks)
-        let items = items.named(Set(all.map(\.item)))
-        var unknown: Set<String> = []
-        for mark in all {
-            guard let fingerprint = items[mark.item]?.fingerprint else {
-                if unknown.insert(mark.item).inserted { unknownItems.append(mark.item) }
-                continue
+        /// Compares marks with the results of a batch: a mark counts only for the fingerprint that was marked. One pass
+        /// over the items, and memory for the marked ones only.
+        package init(_ files: [ReviewFile], items: some Sequence<JournalItem>) {
+            let all = files.flatMap(\.marks)
+            let items = items.named(Set(all.map(\.item)))
+            var unknown: Set<String> = []
+            for mark in all {
+                guard let fingerprint = items[mark.item]?.fingerprint else {
+                    if unknown.insert(mark.item).inserted { unknownItems.append(mark.item) }
+                    continue
+                }
+                if fingerprint != mark.fingerprint { staleCount += 1 }
+                marks.append(mark)
             }
-            if fingerprint != mark.fingerprint { staleCount += 1 }
-            marks.append(mark)
         }
-    }
 
-    /// One line for the terminal.
-    package var summary: String {
-        let counts = ReviewVerdict.allCases.map { verdict in
-            "\(marks.filter { $0.verdict == verdict }.count) \(verdict.rawValue)"
+        /// One line for the terminal.
+        package var summary: String {
+            let counts = ReviewVerdict.allCases.map { verdict in
+                "\(marks.filter { $0.verdict == verdict }.count) \(verdict.rawValue)"
+            }
+            let raters = Set(marks.map(\.rater)).sorted().joined(separator: ", ")
+            var text =
+                "\(marks.count) marks" + (marks.isEmpty ? "." : " by \(raters): \(counts.joined(separator: ", ")).")
+            if staleCount > 0 { text += " \(staleCount) are of results that have changed since, and do not count." }
+            if !unknownItems.isEmpty {
+                text +=
+                    " Left out: \(unknownItems.count) items that this batch does not have, such as \(unknownItems[0])."
+            }
+            return text
         }
-        let raters = Set(marks.map(\.rater)).sorted().joined(separator: ", ")
-        var text = "\(marks.count) marks" + (marks.isEmpty ? "." : " by \(raters): \(counts.joined(separator: ", ")).")
-        if staleCount > 0 { text += " \(staleCount) are of results that have changed since, and do not count." }
-        if !unknownItems.isEmpty {
-            text += " Left out: \(unknownItems.count) items that this batch does not have, such as \(unknownItems[0])."
-        }
-        return text
     }
 }

@@ -23,13 +23,13 @@ package struct ReviewPage: BatchPage {
         let folder = batch.output.reviewFolder
         try FileSystem.makeFolder(folder)
         try FileSystem.makeFolder(folder + "/data")
-        for (name, bytes) in PageFiles.scripts { try Self.replace(folder + "/" + name, with: bytes) }
+        for (name, bytes) in Self.scripts { try Self.replace(folder + "/" + name, with: bytes) }
         // 5 MB, which only volumes need.
         let showsVolumes = batch.report.description.options["review"] == "volumes"
-        for (name, path) in showsVolumes ? ViewerFiles.installed : [] {
+        for (name, path) in showsVolumes ? Self.viewer : [] {
             try Self.replace(folder + "/" + name, with: try FileSystem.read(path))
         }
-        return ReviewPageParts(batch, reader: reader, flag: flag)
+        return Parts(batch, reader: reader, flag: flag)
     }
 
     static func fileName(_ number: Int) -> String {

@@ -3,19 +3,19 @@ import NocturneSystem
 
 /// NiiVue, which shows volumes in the page. `Tools/install-niivue` installs it into a folder that is searched; without it the
 /// page shows pictures only.
-enum ViewerFiles {
-    static let names = ["niivue.js", "niivue-LICENSE.txt"]
+extension ReviewPage {
+    private static let viewerNames = ["niivue.js", "niivue-LICENSE.txt"]
 
-    /// Names in `review/` with the paths of the installed files.
-    static var installed: [(name: String, path: String)] {
-        for folder in folders {
-            let found = names.map { (name: $0, path: folder + "/" + $0) }
+    /// Names in `review/` with the paths of the installed files; none where it is not installed.
+    static var viewer: [(name: String, path: String)] {
+        for folder in viewerFolders {
+            let found = viewerNames.map { (name: $0, path: folder + "/" + $0) }
             if found.allSatisfy({ FileSystem.kind($0.path) == .file }) { return found }
         }
         return []
     }
 
-    private static var folders: [String] {
+    private static var viewerFolders: [String] {
         let environment = ProcessInfo.processInfo.environment
         let home =
             environment["XDG_DATA_HOME"].flatMap { $0.isEmpty ? nil : $0 }

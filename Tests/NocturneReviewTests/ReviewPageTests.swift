@@ -218,7 +218,7 @@ struct ReviewPageTests {
         }
         let text = #"{"schemaVersion":1,"batch":"b","raters":["r"],"marks":["# + marks.joined(separator: ",") + "]}"
         try folder.write(text, to: "review.json")
-        let taken = ReviewImport([try ReviewFile.read(folder("review.json").path)], items: [item(1)])
+        let taken = ReviewFile.Import([try ReviewFile.read(folder("review.json").path)], items: [item(1)])
         #expect(taken.marks.isEmpty && taken.unknownItems.count == count / 2 && taken.unknownItems[0] == "other-0")
     }
 }

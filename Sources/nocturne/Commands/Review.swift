@@ -50,7 +50,7 @@ struct Review: AsyncParsableCommand {
             for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
             return
         }
-        let files = try imports.map { try read(absolutePath($0)) }
+        let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
         let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
         let results = RecipeResults()
         let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
@@ -58,23 +58,11 @@ struct Review: AsyncParsableCommand {
             let items = try await journal.items()
             if let ranges { try await journal.expect(ranges) }
             guard !files.isEmpty else { return }
-            let taken = ReviewImport(files, items: items)
+            let taken = ReviewFile.Import(files, items: items)
             try await journal.keep(taken.marks)
             Terminal.printResult(taken.summary)
         }
         Terminal.printResult("The page is \(folder.page).")
-    }
-
-    private func read(_ path: String) throws(BatchError) -> ReviewFile {
-        do {
-            return try ReviewFile.read(path)
-        } catch let error as ReviewFileError {
-            throw BatchError(.inputMissing, path: path, detail: error.detail)
-        } catch let error as FileSystemError {
-            throw BatchError(.inputMissing, path: path, detail: "cannot be read: \(errnoText(error.code))")
-        } catch {
-            throw BatchError(.inputMissing, path: path, detail: "\(error)")
-        }
     }
 }
 

@@ -6,23 +6,12 @@ import NocturneReport
 import NocturneSystem
 
 /// The data of the page: functions of the report and of the results.
-enum ReviewData {
+extension ReviewPage {
     struct Summary: Encodable {
         struct Model: Encodable {
             let id: String
             let name: String
             let version: String
-        }
-
-        struct Spread: Encodable {
-            let model: String
-            let label: String
-            let measure: String
-            let unit: String
-            let scale: String
-            let count: Int
-            let median: Double
-            let spread: Double
         }
 
         struct Outlier: Encodable {
@@ -63,7 +52,7 @@ enum ReviewData {
         let pages: Int
         let review: String
         let failures: [FailureGroup]
-        let spreads: [Spread]
+        let spreads: [UnusualValues.Distribution]
         let outliers: [Outlier]
         /// Over all compared items.
         let comparison: [Agreement]
@@ -118,8 +107,14 @@ enum ReviewData {
     }
 }
 
-extension ReviewData.Summary {
-    init(_ report: BatchReport, _ head: ReportText.Head, pages: Int, failures: [FailureGroup], marks: [ReviewMark]) {
+extension ReviewPage.Summary {
+    init(
+        _ report: BatchReport,
+        _ head: ReportText.Head,
+        pages: Int,
+        failures: [ReviewPage.FailureGroup],
+        marks: [ReviewMark]
+    ) {
         self.init(
             schemaVersion: 1,
             batch: Self.identifier(report.description, head),
@@ -132,18 +127,7 @@ extension ReviewData.Summary {
             pages: pages,
             review: head.options["review"] ?? "pictures",
             failures: failures,
-            spreads: report.unusual.distributions.map {
-                Spread(
-                    model: $0.model,
-                    label: $0.label,
-                    measure: $0.measure,
-                    unit: $0.unit,
-                    scale: $0.scale.rawValue,
-                    count: $0.count,
-                    median: $0.median,
-                    spread: $0.spread
-                )
-            },
+            spreads: report.unusual.distributions,
             outliers: report.unusual.values.map {
                 Outlier(
                     item: $0.item,
@@ -181,7 +165,7 @@ extension ReviewData.Summary {
     }
 }
 
-extension ReviewData.Entry {
+extension ReviewPage.Entry {
     private static let shownMeasures = Set(BatchMeasure.all.map(\.name)).union(ComparisonSummary.measureNames)
 
     /// - Throws: `FileSystemError` for a result that is there and cannot be read now.

@@ -7,7 +7,7 @@ import NocturneSystem
 
 /// How long items took, for the page. Times differ between runs, while the page's files are the same for every run, so
 /// times are in the hidden folder, and the page shows none where the results were copied without it.
-enum ReviewTimes {
+extension ReviewPage.Parts {
     private struct Record: Decodable {
         /// Of every stage.
         let seconds: [String: Double]
@@ -15,17 +15,18 @@ enum ReviewTimes {
 
     /// Writes the times of the items of the data file with that number, unless they exist. Errors are ignored: the page then
     /// has no times.
-    static func write(_ items: [ReportedItem], _ number: Int, of output: OutputFolder) {
+    func writeTimes(of items: [ReportedItem]) {
+        let (output, number) = (batch.output, fileCount)
         let folder = output.times
         let path = folder + "/" + ReviewPage.fileName(number)
         let known = items.map { "\($0.item.name) \($0.item.changed ?? "")" }.joined(separator: "\n")
         let signature = "// \(ContentDigest.of(known).hex)\n"
         if (try? FileSystem.read(path).starts(with: signature.utf8)) == true { return }
-        let seconds = items.map { $0.item.state == .completed ? time(of: output.item($0.item.name)) : nil }
+        let seconds = items.map { $0.item.state == .completed ? Self.time(of: output.item($0.item.name)) : nil }
         guard seconds.contains(where: { $0 != nil }),
             let script = try? ReviewPage.script("nocturneTimes", seconds.map(Nullable.init), prefix: "\(number), ")
         else { return }
-        try? write(Array(signature.utf8) + script, to: path, in: folder)
+        try? Self.write(Array(signature.utf8) + script, to: path, in: folder)
     }
 
     /// Only the owner may read files in the hidden folder.

@@ -1,0 +1,70 @@
+import NocturneBatch
+import NocturneJournal
+import NocturneOutput
+import NocturneReport
+import NocturneSystem
+
+extension ReviewPage {
+    /// The page of a batch that is being written: one file of items after the other, then the file about the batch.
+    struct Parts: BatchPageParts {
+        let batch: ReportedBatch
+        private let reader: ReviewPage.Reader
+        private let flag: CancellationFlag
+        private let head: ReportText.Head
+        private(set) var fileCount = 0
+        private var failures = FailureGroup.Collector()
+        private var marks: [ReviewMark] = []
+
+        init(_ batch: ReportedBatch, reader: @escaping ReviewPage.Reader, flag: CancellationFlag) {
+            self.batch = batch
+            self.reader = reader
+            self.flag = flag
+            head = ReportText.Head(batch.report)
+        }
+
+        private var folder: String { batch.output.reviewFolder + "/data" }
+
+        mutating func add(_ items: [ReportedItem]) throws {
+            guard !items.isEmpty else { return }
+            try flag.check()
+            let entries = items.map(\.entry)
+            for (item, entry) in zip(items, entries) {
+                failures.add(entry, at: item.place)
+                marks += item.marks
+            }
+            let path = folder + "/" + ReviewPage.fileName(fileCount)
+            let signature = "// \(ReviewPage.signature(of: items, entries, head))\n"
+            if (try? FileSystem.read(path).starts(with: signature.utf8)) != true {
+                let data = try zip(items, entries).map { try ReviewPage.Entry($0, $1, in: batch.output, reader) }
+                let body = try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
+                try FileSystem.replace(path, with: Array(signature.utf8) + body, flush: false)
+            }
+            writeTimes(of: items)
+            fileCount += 1
+        }
+
+        mutating func finish() throws {
+            removeFiles()
+            let summary = ReviewPage.Summary(
+                batch.report,
+                head,
+                pages: fileCount,
+                failures: failures.groups(),
+                marks: marks
+            )
+            try ReviewPage.replace(folder + "/batch.js", with: try ReviewPage.script("nocturneBatch", summary))
+            // Last: what it refers to is there.
+            try ReviewPage.replace(batch.output.page, with: ReviewPage.index)
+        }
+
+        /// Files of a batch that had more items.
+        private func removeFiles() {
+            var number = fileCount
+            while FileSystem.exists(folder + "/" + ReviewPage.fileName(number)) {
+                FileSystem.remove(folder + "/" + ReviewPage.fileName(number))
+                FileSystem.remove(batch.output.times + "/" + ReviewPage.fileName(number))
+                number += 1
+            }
+        }
+    }
+}
