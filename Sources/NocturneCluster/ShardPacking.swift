@@ -47,30 +47,32 @@ public enum ShardPacking {
     }
 }
 
-/// The loads of shards, the smallest first; of equal ones the one with the lowest number.
-private struct LoadHeap {
-    private var entries: [(load: Double, shard: Int)]
+extension ShardPacking {
+    /// The loads of shards, the smallest first; of equal ones the one with the lowest number.
+    private struct LoadHeap {
+        private var entries: [(load: Double, shard: Int)]
 
-    init(count: Int) { entries = (0..<count).map { (0, $0) } }
+        init(count: Int) { entries = (0..<count).map { (0, $0) } }
 
-    var first: Int { entries[0].shard }
+        var first: Int { entries[0].shard }
 
-    mutating func addToFirst(_ seconds: Double) {
-        entries[0].load += seconds
-        var place = 0
-        while true {
-            var smallest = place
-            for child in [2 * place + 1, 2 * place + 2]
-            where child < entries.count && isBefore(entries[child], entries[smallest]) {
-                smallest = child
+        mutating func addToFirst(_ seconds: Double) {
+            entries[0].load += seconds
+            var place = 0
+            while true {
+                var smallest = place
+                for child in [2 * place + 1, 2 * place + 2]
+                where child < entries.count && isBefore(entries[child], entries[smallest]) {
+                    smallest = child
+                }
+                guard smallest != place else { return }
+                entries.swapAt(place, smallest)
+                place = smallest
             }
-            guard smallest != place else { return }
-            entries.swapAt(place, smallest)
-            place = smallest
         }
-    }
 
-    private func isBefore(_ one: (load: Double, shard: Int), _ other: (load: Double, shard: Int)) -> Bool {
-        (one.load, one.shard) < (other.load, other.shard)
+        private func isBefore(_ one: (load: Double, shard: Int), _ other: (load: Double, shard: Int)) -> Bool {
+            (one.load, one.shard) < (other.load, other.shard)
+        }
     }
 }

@@ -86,111 +86,115 @@ public struct Slurm: Sendable {
     }
 }
 
-/// The task of Slurm that this process is.
-public struct SlurmTask: Sendable, Equatable {
-    /// The name of this task or job, which `scontrol` takes, such as 12_3.
-    public let job: String
-    /// How often it was started before.
-    public let restarts: Int
-    /// When it will be ended, in seconds since 1970; nil where that is not known.
-    public let end: Int?
+extension Slurm {
+    /// The task of Slurm that this process is.
+    public struct Task: Sendable, Equatable {
+        /// The name of this task or job, which `scontrol` takes, such as 12_3.
+        public let job: String
+        /// How often it was started before.
+        public let restarts: Int
+        /// When it will be ended, in seconds since 1970; nil where that is not known.
+        public let end: Int?
 
-    /// A task is no longer put back into the queue after this many starts; after far fewer where it ends at once, as with a
-    /// time limit in which no item can be finished.
-    static let (mostRestarts, mostShortRestarts) = (50, 5)
-    static let shortSeconds = 60
+        /// A task is no longer put back into the queue after this many starts; after far fewer where it ends at once, as with a
+        /// time limit in which no item can be finished.
+        static let (mostRestarts, mostShortRestarts) = (50, 5)
+        static let shortSeconds = 60
 
-    /// - Parameters:
-    ///   - job: array and task, such as `417_3`.
-    ///   - restarts: as Slurm counts them.
-    ///   - end: the end of the time limit in seconds since 1970; nil where it is not known.
-    package init(job: String, restarts: Int, end: Int?) {
-        self.job = job
-        self.restarts = restarts
-        self.end = end
-    }
-
-    /// From the environment; where it has no end (Slurm before 23.02), `scontrol` is asked.
-    /// - Returns: nil outside of Slurm.
-    public init?(environment: [String: String]) {
-        guard let number = environment["SLURM_JOB_ID"] else { return nil }
-        let job = Self.name(number, environment)
-        let end = environment["SLURM_JOB_END_TIME"].flatMap { Int($0) } ?? Self.currentEnd(of: job)
-        self.init(job: job, restarts: environment["SLURM_RESTART_COUNT"].flatMap { Int($0) } ?? 0, end: end)
-    }
-
-    private static func currentEnd(of job: String) -> Int? {
-        guard let answer = try? Slurm.call("scontrol", ["show", "job", "-o", job]), answer.succeeded else { return nil }
-        return end(inJob: answer.output)
-    }
-
-    /// One task of an array has the number of the whole array, so that the number alone may mean all of them.
-    package static func name(_ number: String, _ environment: [String: String]) -> String {
-        guard let array = environment["SLURM_ARRAY_JOB_ID"], let task = environment["SLURM_ARRAY_TASK_ID"] else {
-            return number
+        /// - Parameters:
+        ///   - job: array and task, such as `417_3`.
+        ///   - restarts: as Slurm counts them.
+        ///   - end: the end of the time limit in seconds since 1970; nil where it is not known.
+        package init(job: String, restarts: Int, end: Int?) {
+            self.job = job
+            self.restarts = restarts
+            self.end = end
         }
-        return "\(array)_\(task)"
-    }
 
-    /// Reads `EndTime=2026-11-23T12:00:00`, which is in local time.
-    package static func end(inJob text: String) -> Int? {
-        guard let field = text.split(separator: " ").first(where: { $0.hasPrefix("EndTime=") }) else { return nil }
-        let parts = field.dropFirst("EndTime=".count).split { "-T:".contains($0) }.compactMap { Int32($0) }
-        guard parts.count == 6 else { return nil }
-        var local = tm()
-        (local.tm_year, local.tm_mon, local.tm_mday) = (parts[0] - 1900, parts[1] - 1, parts[2])
-        (local.tm_hour, local.tm_min, local.tm_sec) = (parts[3], parts[4], parts[5])
-        local.tm_isdst = -1
-        let seconds = mktime(&local)
-        return seconds > 0 ? Int(seconds) : nil
-    }
-
-    /// Reads `ExcNodeList=node1,node2`.
-    package static func excludedNodes(inJob text: String) -> [String] {
-        let field = text.split(separator: " ").first { $0.hasPrefix("ExcNodeList=") }
-        let list = field.map { String($0.dropFirst("ExcNodeList=".count)) } ?? ""
-        return list.isEmpty || list == "(null)" ? [] : [list]
-    }
-
-    /// Whether the time is so near the end of the task that no more items are started.
-    /// - Parameter currentEnd: the end of the task by Slurm now; a time limit may be changed while the task is active.
-    package func isNearEnd(at now: Int, currentEnd: Int?) -> Bool {
-        [end, currentEnd].compactMap(\.self).contains { now >= $0 - SlurmJob.warningSeconds - 60 }
-    }
-
-    /// The same. Asks Slurm.
-    public func isNearEnd(at now: Int) -> Bool { isNearEnd(at: now, currentEnd: Self.currentEnd(of: job)) }
-
-    /// Whether a task that ended with an exit code puts itself back into the queue: items wait, and nobody has asked for the
-    /// end. A task that is preempted or whose machine fails is put back by Slurm.
-    /// - Parameters:
-    ///   - seconds: that the task took.
-    ///   - isElsewhere: whether another machine is to process it.
-    public func requeues(after code: Int32, seconds: Int, at now: Int, isElsewhere: Bool = false) -> Bool {
-        let isShort = seconds < Self.shortSeconds && !isElsewhere
-        guard restarts < (isShort ? Self.mostShortRestarts : Self.mostRestarts) else { return false }
-        switch code {
-        case 75: return true
-        // Ended by a signal at its time limit.
-        case 143: return end.map { now >= $0 - 5 } ?? false
-        default: return false
+        /// From the environment; where it has no end (Slurm before 23.02), `scontrol` is asked.
+        /// - Returns: nil outside of Slurm.
+        public init?(environment: [String: String]) {
+            guard let number = environment["SLURM_JOB_ID"] else { return nil }
+            let job = Self.name(number, environment)
+            let end = environment["SLURM_JOB_END_TIME"].flatMap { Int($0) } ?? Self.currentEnd(of: job)
+            self.init(job: job, restarts: environment["SLURM_RESTART_COUNT"].flatMap { Int($0) } ?? 0, end: end)
         }
-    }
 
-    /// Puts the task back into the queue. Slurm ends this process then.
-    /// - Parameter node: a machine that cannot process it, and is not to get it again; nil for none.
-    /// - Throws: ``BatchError`` with Slurm's message.
-    public func requeue(excluding node: String? = nil) throws {
-        var commands = "requeue \(job)\n"
-        if let node {
-            let details = try Slurm.call("scontrol", ["show", "job", "-o", job]).output
-            let nodes = (Self.excludedNodes(inJob: details) + [node]).joined(separator: ",")
-            // Slurm takes it only once the task waits, which is when this process is being ended: `scontrol` has it by then.
-            commands += "update JobId=\(job) ExcNodeList=\(nodes)\n"
+        private static func currentEnd(of job: String) -> Int? {
+            guard let answer = try? Slurm.call("scontrol", ["show", "job", "-o", job]), answer.succeeded else {
+                return nil
+            }
+            return end(inJob: answer.output)
         }
-        let answer = try Slurm.call("scontrol", [], input: commands)
-        guard answer.succeeded else {
-            throw BatchError(.unknownItem, path: "", detail: "scontrol requeue: \(answer.errors)")
+
+        /// One task of an array has the number of the whole array, so that the number alone may mean all of them.
+        package static func name(_ number: String, _ environment: [String: String]) -> String {
+            guard let array = environment["SLURM_ARRAY_JOB_ID"], let task = environment["SLURM_ARRAY_TASK_ID"] else {
+                return number
+            }
+            return "\(array)_\(task)"
+        }
+
+        /// Reads `EndTime=2026-11-23T12:00:00`, which is in local time.
+        package static func end(inJob text: String) -> Int? {
+            guard let field = text.split(separator: " ").first(where: { $0.hasPrefix("EndTime=") }) else { return nil }
+            let parts = field.dropFirst("EndTime=".count).split { "-T:".contains($0) }.compactMap { Int32($0) }
+            guard parts.count == 6 else { return nil }
+            var local = tm()
+            (local.tm_year, local.tm_mon, local.tm_mday) = (parts[0] - 1900, parts[1] - 1, parts[2])
+            (local.tm_hour, local.tm_min, local.tm_sec) = (parts[3], parts[4], parts[5])
+            local.tm_isdst = -1
+            let seconds = mktime(&local)
+            return seconds > 0 ? Int(seconds) : nil
+        }
+
+        /// Reads `ExcNodeList=node1,node2`.
+        package static func excludedNodes(inJob text: String) -> [String] {
+            let field = text.split(separator: " ").first { $0.hasPrefix("ExcNodeList=") }
+            let list = field.map { String($0.dropFirst("ExcNodeList=".count)) } ?? ""
+            return list.isEmpty || list == "(null)" ? [] : [list]
+        }
+
+        /// Whether the time is so near the end of the task that no more items are started.
+        /// - Parameter currentEnd: the end of the task by Slurm now; a time limit may be changed while the task is active.
+        package func isNearEnd(at now: Int, currentEnd: Int?) -> Bool {
+            [end, currentEnd].compactMap(\.self).contains { now >= $0 - Job.warningSeconds - 60 }
+        }
+
+        /// The same. Asks Slurm.
+        public func isNearEnd(at now: Int) -> Bool { isNearEnd(at: now, currentEnd: Self.currentEnd(of: job)) }
+
+        /// Whether a task that ended with an exit code puts itself back into the queue: items wait, and nobody has asked for the
+        /// end. A task that is preempted or whose machine fails is put back by Slurm.
+        /// - Parameters:
+        ///   - seconds: that the task took.
+        ///   - isElsewhere: whether another machine is to process it.
+        public func requeues(after code: Int32, seconds: Int, at now: Int, isElsewhere: Bool = false) -> Bool {
+            let isShort = seconds < Self.shortSeconds && !isElsewhere
+            guard restarts < (isShort ? Self.mostShortRestarts : Self.mostRestarts) else { return false }
+            switch code {
+            case 75: return true
+            // Ended by a signal at its time limit.
+            case 143: return end.map { now >= $0 - 5 } ?? false
+            default: return false
+            }
+        }
+
+        /// Puts the task back into the queue. Slurm ends this process then.
+        /// - Parameter node: a machine that cannot process it, and is not to get it again; nil for none.
+        /// - Throws: ``BatchError`` with Slurm's message.
+        public func requeue(excluding node: String? = nil) throws {
+            var commands = "requeue \(job)\n"
+            if let node {
+                let details = try Slurm.call("scontrol", ["show", "job", "-o", job]).output
+                let nodes = (Self.excludedNodes(inJob: details) + [node]).joined(separator: ",")
+                // Slurm takes it only once the task waits, which is when this process is being ended: `scontrol` has it by then.
+                commands += "update JobId=\(job) ExcNodeList=\(nodes)\n"
+            }
+            let answer = try Slurm.call("scontrol", [], input: commands)
+            guard answer.succeeded else {
+                throw BatchError(.unknownItem, path: "", detail: "scontrol requeue: \(answer.errors)")
+            }
         }
     }
 }

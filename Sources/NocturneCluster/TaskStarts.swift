@@ -36,7 +36,7 @@ public struct TaskStarts: Codable, Sendable, Equatable {
     public init() {}
 
     /// The task begins, for the first time or again. A job that was submitted again counts from the beginning.
-    public mutating func begin(_ task: SlurmTask) {
+    public mutating func begin(_ task: Slurm.Task) {
         let array = String(task.job.prefix { $0 != "_" })
         starts += 1
         if job == array {

@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Scripts and answers of Slurm")
 struct SlurmTests {
-    private func job(_ path: String = "/share/out put") -> SlurmJob {
+    private func job(_ path: String = "/share/out put") -> Slurm.Job {
         let plan = ShardPlan(
             shards: (1...4).map { .init(number: $0, items: 10, seconds: 1200 * Double($0), bytes: $0 << 30) },
             version: "1",
             instructionSet: "avx2",
             threads: 8
         )
-        return SlurmJob(
+        return Slurm.Job(
             program: "/opt/nocturne",
             output: OutputFolder(path),
             plan: plan,
@@ -57,7 +57,8 @@ struct SlurmTests {
         #expect(broken.script.contains("run '/a\n#SBATCH --uid=0\nrm -rf /\nb c%j' --shard"))
         #expect(broken.options.first == "--chdir=/a\n#SBATCH --uid=0\nrm -rf /\nb c%j/.nocturne/tasks")
         #expect(
-            SlurmJob.quoted("") == "''" && SlurmJob.quoted("$HOME") == "'$HOME'" && SlurmJob.quoted("a-b_c") == "a-b_c"
+            Slurm.Job.quoted("") == "''" && Slurm.Job.quoted("$HOME") == "'$HOME'"
+                && Slurm.Job.quoted("a-b_c") == "a-b_c"
         )
     }
 
@@ -67,13 +68,13 @@ struct SlurmTests {
         job.work = "$TMPDIR/results"
         #expect(job.script.contains("--work \"$TMPDIR/results\"\n"))
         let words = ["/scratch", "$(rm x)", "$A`x`", "a$B", "$A/ b"]
-        #expect(words.map(SlurmJob.expanded) == ["/scratch", "'$(rm x)'", "'$A`x`'", "'a$B'", "'$A/ b'"])
+        #expect(words.map(Slurm.Job.expanded) == ["/scratch", "'$(rm x)'", "'$A`x`'", "'a$B'", "'$A/ b'"])
     }
 
     @Test("starts again are counted by reason: those that the task asked for, and those of Slurm")
     func starts() throws {
-        func task(_ restarts: Int, _ job: String = "7_2") -> SlurmTask {
-            SlurmTask(job: job, restarts: restarts, end: 1000)
+        func task(_ restarts: Int, _ job: String = "7_2") -> Slurm.Task {
+            Slurm.Task(job: job, restarts: restarts, end: 1000)
         }
         var starts = TaskStarts()
         starts.begin(task(0))
@@ -109,15 +110,15 @@ struct SlurmTests {
         try FileSystem.makeFolder(folder.path + "/.nocturne")
         try FileSystem.makeFolder(shard.shards)
         try FileSystem.makeFolder(shard.hidden)
-        TaskStarts.record(for: shard) { $0.begin(SlurmTask(job: "7_3", restarts: 0, end: nil)) }
+        TaskStarts.record(for: shard) { $0.begin(Slurm.Task(job: "7_3", restarts: 0, end: nil)) }
         TaskStarts.record(for: shard) { $0.putBack(.other) }
         #expect(TaskStarts.recorded(for: shard).otherEnds == 1 && TaskStarts.recorded(for: shard).starts == 1)
     }
 
     @Test("arrays are written as ranges")
     func ranges() {
-        #expect(SlurmJob.indexes([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10")
-        #expect(SlurmJob.indexes([5]) == "5" && SlurmJob.indexes([]).isEmpty)
+        #expect(Slurm.Job.indexes([1, 2, 3, 7, 9, 10]) == "1-3,7,9-10")
+        #expect(Slurm.Job.indexes([5]) == "5" && Slurm.Job.indexes([]).isEmpty)
     }
 
     @Test("limits and ends are read from what scontrol prints")
@@ -126,34 +127,34 @@ struct SlurmTests {
         #expect(Slurm.mostTasks(inConfiguration: configuration) == 1000)
         #expect(Slurm.mostTasks(inConfiguration: "") == nil)
         let end = try #require(
-            SlurmTask.end(
+            Slurm.Task.end(
                 inJob: "JobId=7 JobName=x StartTime=2026-11-23T11:00:00 EndTime=2026-11-23T12:30:05 Deadline=N/A"
             )
         )
-        let start = try #require(SlurmTask.end(inJob: "EndTime=2026-11-23T11:00:00"))
+        let start = try #require(Slurm.Task.end(inJob: "EndTime=2026-11-23T11:00:00"))
         #expect(end - start == 5405)
-        #expect(SlurmTask.excludedNodes(inJob: "NodeList=a ExcNodeList=night[1-2] NumNodes=1") == ["night[1-2]"])
-        #expect(SlurmTask.excludedNodes(inJob: "ExcNodeList=(null) ExcNodeList").isEmpty)
-        #expect(SlurmTask.end(inJob: "EndTime=Unknown") == nil && SlurmTask.end(inJob: "") == nil)
+        #expect(Slurm.Task.excludedNodes(inJob: "NodeList=a ExcNodeList=night[1-2] NumNodes=1") == ["night[1-2]"])
+        #expect(Slurm.Task.excludedNodes(inJob: "ExcNodeList=(null) ExcNodeList").isEmpty)
+        #expect(Slurm.Task.end(inJob: "EndTime=Unknown") == nil && Slurm.Task.end(inJob: "") == nil)
     }
 
     @Test("a task is never taken for its whole array")
     func name() {
         let array = ["SLURM_ARRAY_JOB_ID": "2", "SLURM_ARRAY_TASK_ID": "12"]
-        #expect(SlurmTask.name("2", array) == "2_12")
-        #expect(SlurmTask.name("7", [:]) == "7")
+        #expect(Slurm.Task.name("2", array) == "2_12")
+        #expect(Slurm.Task.name("7", [:]) == "7")
     }
 
     @Test("a task goes back into the queue when items wait, and not when a person has ended it")
     func requeue() {
-        let task = SlurmTask(job: "7", restarts: 0, end: 1000)
+        let task = Slurm.Task(job: "7", restarts: 0, end: 1000)
         #expect(task.requeues(after: 75, seconds: 90, at: 500))
         #expect(task.requeues(after: 143, seconds: 90, at: 999) && !task.requeues(after: 143, seconds: 90, at: 500))
         for code: Int32 in [0, 1, 2, 3, 4, 130] { #expect(!task.requeues(after: code, seconds: 90, at: 999)) }
-        #expect(!SlurmTask(job: "7", restarts: 50, end: nil).requeues(after: 75, seconds: 90, at: 0))
-        #expect(!SlurmTask(job: "7", restarts: 0, end: nil).requeues(after: 143, seconds: 90, at: 0))
+        #expect(!Slurm.Task(job: "7", restarts: 50, end: nil).requeues(after: 75, seconds: 90, at: 0))
+        #expect(!Slurm.Task(job: "7", restarts: 0, end: nil).requeues(after: 143, seconds: 90, at: 0))
         // A time limit in which nothing can be done.
-        let again = SlurmTask(job: "7", restarts: 5, end: nil)
+        let again = Slurm.Task(job: "7", restarts: 5, end: nil)
         #expect(!again.requeues(after: 75, seconds: 2, at: 0) && again.requeues(after: 75, seconds: 90, at: 0))
         #expect(again.requeues(after: 75, seconds: 2, at: 0, isElsewhere: true))
     }

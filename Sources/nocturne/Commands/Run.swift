@@ -105,7 +105,7 @@ struct Run: EngineCommand {
 
     /// The task of Slurm that this process is, and when it began.
     private static let slurm = (
-        task: SlurmTask(environment: ProcessInfo.processInfo.environment), start: Program.time.wallClock.seconds
+        task: Slurm.Task(environment: ProcessInfo.processInfo.environment), start: Program.time.wallClock.seconds
     )
 
     func exitCode(after code: NocturneExit) -> NocturneExit {
@@ -164,7 +164,7 @@ struct Run: EngineCommand {
             try task.check(plan, folder.whole)
             try await DividedBatch.Shard(plan.shards[task.shard - 1], of: folder.whole).checkIsThere(folder.whole)
         }
-        let slurmTask = SlurmTask(environment: environment)
+        let slurmTask = Slurm.Task(environment: environment)
         // Not for an engine that was started again after a crash.
         if let slurmTask, ProcessHandover.toEngine?.previousEnd == nil {
             TaskStarts.record(for: folder) { $0.begin(slurmTask) }

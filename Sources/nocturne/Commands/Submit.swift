@@ -60,7 +60,7 @@ struct Submit: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         guard let batch = try await DividedBatch.read(folder) else { throw BatchError.notDivided(folder) }
-        var job = SlurmJob(
+        var job = Slurm.Job(
             program: program ?? Self.ownPath,
             output: folder,
             plan: batch.plan,
@@ -78,9 +78,9 @@ struct Submit: AsyncParsableCommand {
         if dryRun { try show(job) } else { try await submit(job) }
     }
 
-    private func show(_ job: SlurmJob) throws {
+    private func show(_ job: Slurm.Job) throws {
         for (options, script) in [(job.options, job.script), (job.mergeOptions, job.mergeScript)] {
-            Terminal.printResult("sbatch " + options.map(SlurmJob.quoted).joined(separator: " ") + "\n" + script)
+            Terminal.printResult("sbatch " + options.map(Slurm.Job.quoted).joined(separator: " ") + "\n" + script)
         }
         do {
             Terminal.printResult(try Slurm().test(job.script, job.options + sbatch))
@@ -90,7 +90,7 @@ struct Submit: AsyncParsableCommand {
         }
     }
 
-    private func submit(_ job: SlurmJob) async throws {
+    private func submit(_ job: Slurm.Job) async throws {
         let slurm = Slurm(time: Program.time)
         let array = try await slurm.submit(job.script, job.options + sbatch)
         let shards = job.shards.count == 1 ? "1 shard" : "\(job.shards.count) shards"
