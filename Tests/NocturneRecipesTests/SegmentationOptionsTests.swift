@@ -26,7 +26,7 @@ struct SegmentationOptionsTests {
         // Without a source, there is no series whose tilt was corrected.
         #expect(options.inResults == Self.values.filter { $0.key != "fix-tilt" })
         #expect(try SegmentationOptions(recorded: options.recorded) == options)
-        let names = SegmentationOptions.sections.flatMap { $0.arguments.names }
+        let names = SegmentationOptions.sections.flatMap { $0.section.optionNames }
         #expect(Set(names).subtracting(Self.values.keys) == ["rois", "compare", "measure", "radiomics"])
         #expect(Set(names).count == names.count)
     }
@@ -84,7 +84,9 @@ struct SegmentationOptionsTests {
         ]
     )
     func unknownValue(_ option: String, _ value: String) throws {
-        let error = #expect(throws: OptionValueError.self) { try SegmentationOptions(recorded: [option: value]) }
+        let error = #expect(throws: OptionArgument.ValueError.self) {
+            try SegmentationOptions(recorded: [option: value])
+        }
         #expect(error?.option == option && error?.value == value)
     }
 

@@ -90,13 +90,13 @@ extension RecipeKind {
     package static var enablingOption: String? { nil }
 
     /// The sections of its options.
-    package static var sections: [any OptionArguments.Type] { Options.sections.map { $0.arguments } }
+    package static var sections: [any OptionSection.Type] { Options.sections.map { $0.section } }
 
     /// Whether options enable a kind that needs no model.
     /// - Parameter given: texts by name.
     /// - Returns: nil where they do not state it.
     package static func isEnabled(by given: [String: String]) -> Bool? {
-        enablingOption.flatMap { given[$0] }.map { $0 != FlagText.no.rawValue }
+        enablingOption.flatMap { given[$0] }.map { $0 != OptionArgument.FlagText.no.rawValue }
     }
 
     /// The kind's own task.

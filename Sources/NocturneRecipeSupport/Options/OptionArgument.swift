@@ -8,9 +8,9 @@ package struct OptionArgument: Sendable {
     var completion: CompletionKind?
     private let help: ArgumentHelp
     private let wrapper: @Sendable (Definition) -> Any
-    private let read: @Sendable (Arguments, OptionKey) throws -> String?
+    private let read: @Sendable (Arguments, Key) throws -> String?
 
-    typealias Arguments = KeyedDecodingContainer<OptionKey>
+    typealias Arguments = KeyedDecodingContainer<Key>
 
     /// What a property wrapper is made of.
     struct Definition {
@@ -27,7 +27,7 @@ package struct OptionArgument: Sendable {
     }
 
     /// The text on the command line; nil where the option is not given.
-    func text(in arguments: Arguments) throws -> String? { try read(arguments, OptionKey(name)) }
+    func text(in arguments: Arguments) throws -> String? { try read(arguments, Key(name)) }
 
     /// The same argument with another completion.
     package func completed(_ completion: CompletionKind) -> Self {
@@ -40,7 +40,7 @@ package struct OptionArgument: Sendable {
         _ name: String,
         _ help: ArgumentHelp,
         wrapper: @escaping @Sendable (Definition) -> Any,
-        read: @escaping @Sendable (Arguments, OptionKey) throws -> String?
+        read: @escaping @Sendable (Arguments, Key) throws -> String?
     ) {
         self.name = name
         self.help = help
@@ -116,34 +116,6 @@ package struct OptionArgument: Sendable {
     }
 }
 
-/// A value on the command line with its text, which a default does not have.
-private struct GivenText<Value: ExpressibleByArgument & Sendable>: ExpressibleByArgument, Sendable {
-    let text: String?
-    private let value: Value
-
-    init(default value: Value) { (self.value, text) = (value, nil) }
-
-    init?(argument: String) {
-        guard let value = Value(argument: argument) else { return nil }
-        (self.value, text) = (value, argument)
-    }
-
-    var defaultValueDescription: String { value.defaultValueDescription }
-    static var allValueStrings: [String] { Value.allValueStrings }
-    static var allValueDescriptions: [String: String] { Value.allValueDescriptions }
-    static var defaultCompletionKind: CompletionKind { Value.defaultCompletionKind }
-}
-
-/// An option's name as the key of its value.
-struct OptionKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(_ name: String) { stringValue = name }
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-}
-
 extension ArgumentVisibility {
     /// Of options that the short help leaves out.
     package static var more: ArgumentVisibility { ShortHelp.isShown ? .hidden : .default }
@@ -155,4 +127,80 @@ package enum ShortHelp {
 
     /// The heading of the options with which a command begins.
     package static let title = "Main options"
+}
+
+extension OptionArgument {
+    /// A flag as a text.
+    enum FlagText: String, CaseIterable, ExpressibleByArgument { case yes, no }
+}
+
+extension OptionArgument {
+    /// The text of an option's value.
+    package struct Text: Sendable {
+        /// As on the command line, or in a description.
+        package let text: String
+        /// What results state of it, where it is recorded.
+        package let result: String?
+        /// Whether it comes from the command line: files that it names are read and checked.
+        package let isGiven: Bool
+
+        /// The value.
+        /// - Throws: ``OptionArgument/ValueError``.
+        func value<Value: ExpressibleByArgument>(
+            of name: String,
+            as type: Value.Type = Value.self
+        ) throws(ValueError) -> Value {
+            guard let value = Value(argument: text) else {
+                throw ValueError(option: name, value: text, allowed: Value.allValueStrings)
+            }
+            return value
+        }
+    }
+
+    /// A recorded option has a value that this version does not know.
+    package struct ValueError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The name, without hyphens.
+        package let option: String
+        /// The text that was recorded.
+        package let value: String
+        /// Empty where they cannot be listed.
+        package let allowed: [String]
+
+        package var description: String {
+            let expected = allowed.isEmpty ? "" : "; expected one of \(allowed.joined(separator: ", "))"
+            return "the option \(option) has the value \"\(value)\"" + expected
+        }
+    }
+}
+
+extension OptionArgument {
+    /// An option's name as the key of its value.
+    struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension OptionArgument {
+    /// A value on the command line with its text, which a default does not have.
+    private struct GivenText<Value: ExpressibleByArgument & Sendable>: ExpressibleByArgument, Sendable {
+        let text: String?
+        private let value: Value
+
+        init(default value: Value) { (self.value, text) = (value, nil) }
+
+        init?(argument: String) {
+            guard let value = Value(argument: argument) else { return nil }
+            (self.value, text) = (value, argument)
+        }
+
+        var defaultValueDescription: String { value.defaultValueDescription }
+        static var allValueStrings: [String] { Value.allValueStrings }
+        static var allValueDescriptions: [String: String] { Value.allValueDescriptions }
+        static var defaultCompletionKind: CompletionKind { Value.defaultCompletionKind }
+    }
 }

@@ -21,28 +21,20 @@ extension OptionSection {
     package typealias Entry = ResultOption<Self>
 
     package func check() throws {}
-}
 
-/// A section on the command line.
-package protocol OptionArguments: ParsableArguments {
-    /// The heading.
-    static var title: String { get }
     /// The names of its options, without hyphens.
-    static var names: [String] { get }
-    /// The texts of the options that are given, by name.
-    var given: [String: String] { get }
+    package static var optionNames: [String] { options.map(\.name) }
 }
 
 /// The options of a section as the argument parser takes them.
-package struct SectionArguments<Section: OptionSection>: OptionArguments, CustomReflectable {
-    package static var title: String { Section.title }
-    package static var names: [String] { Section.options.map(\.name) }
+package struct SectionArguments<Section: OptionSection>: ParsableArguments, CustomReflectable {
+    /// The texts of the options that are given, by name.
     package private(set) var given: [String: String] = [:]
 
     package init() {}
 
     package init(from decoder: any Decoder) throws {
-        let arguments = try decoder.container(keyedBy: OptionKey.self)
+        let arguments = try decoder.container(keyedBy: OptionArgument.Key.self)
         for option in Section.options { given[option.name] = try option.argument.text(in: arguments) }
     }
 
@@ -63,13 +55,12 @@ package protocol RecipeOptions: Hashable, Sendable {
 
 /// A section among others.
 package struct RecipeSection<Options: Sendable>: Sendable {
-    /// The arguments of the section.
-    package let arguments: any OptionArguments.Type
+    package let section: any OptionSection.Type
     let options: [ResultOption<Options>]
     let check: @Sendable (Options) throws -> Void
 
     package init<Section: OptionSection>(_ path: any WritableKeyPath<Options, Section> & Sendable) {
-        arguments = SectionArguments<Section>.self
+        section = Section.self
         options = Section.options.map { ResultOption($0, at: path) }
         check = { try $0[keyPath: path].check() }
     }
@@ -84,7 +75,7 @@ extension RecipeOptions {
     /// - Parameters:
     ///   - recorded: as ``recorded``.
     ///   - given: texts by name, from the command line.
-    /// - Throws: ``OptionValueError``; `ValidationError`; `BatchError` for files that cannot be used.
+    /// - Throws: ``OptionArgument/ValueError``; `ValidationError`; `BatchError` for files that cannot be used.
     package init(recorded: [String: String] = [:], given: [String: String] = [:]) throws {
         self.init()
         for section in Self.sections {

@@ -49,7 +49,7 @@ extension ResultOption where Options: OptionSection {
             },
             take: { options, text in
                 options[keyPath: path] = try text.text.split(separator: ",").map {
-                    try OptionText(text: String($0), result: nil, isGiven: text.isGiven).value(of: name)
+                    try OptionArgument.Text(text: String($0), result: nil, isGiven: text.isGiven).value(of: name)
                 }
             }
         )
@@ -60,7 +60,7 @@ extension ResultOption where Options: OptionSection {
         self.init(
             .flag(flag, help),
             text: { $0[keyPath: path] ? "yes" : nil },
-            take: { $0[keyPath: path] = try $1.value(of: flag, as: FlagText.self) == .yes }
+            take: { $0[keyPath: path] = try $1.value(of: flag, as: OptionArgument.FlagText.self) == .yes }
         )
     }
 
@@ -86,9 +86,6 @@ extension ResultOption where Options: OptionSection {
         ).stated { $0[keyPath: path] == nil ? nil : result }
     }
 }
-
-/// A flag as a text.
-enum FlagText: String, CaseIterable, ExpressibleByArgument { case yes, no }
 
 // Enumerations as option values: the parser rejects other values and lists the allowed ones; help lists them too.
 

@@ -18,7 +18,7 @@ package struct ResultOption<Options: Sendable>: Sendable {
     private let fullText: @Sendable (Options) -> String?
     /// The text in results and fingerprints, which contain no path; nil for none.
     private var resultText: @Sendable (Options) -> String?
-    private let take: @Sendable (inout Options, OptionText) throws -> Void
+    private let take: @Sendable (inout Options, OptionArgument.Text) throws -> Void
     private var concerns: @Sendable (Any?) -> Bool = { _ in true }
 
     // MARK: Reading and writing
@@ -38,12 +38,12 @@ package struct ResultOption<Options: Sendable>: Sendable {
     }
 
     /// Sets the value that is given by name, or else the one that is recorded.
-    /// - Throws: ``OptionValueError``; `BatchError` for a given file that cannot be used.
+    /// - Throws: ``OptionArgument/ValueError``; `BatchError` for a given file that cannot be used.
     package func set(_ options: inout Options, recorded: [String: String], given: [String: String]) throws {
         if let text = given[name] {
-            try take(&options, OptionText(text: text, result: nil, isGiven: true))
+            try take(&options, OptionArgument.Text(text: text, result: nil, isGiven: true))
         } else if let text = recorded[key] {
-            try take(&options, OptionText(text: text, result: recorded[name], isGiven: false))
+            try take(&options, OptionArgument.Text(text: text, result: recorded[name], isGiven: false))
         }
     }
 
@@ -85,7 +85,7 @@ package struct ResultOption<Options: Sendable>: Sendable {
         isPath: Bool = false,
         text: @escaping @Sendable (Options) -> String?,
         fullText: (@Sendable (Options) -> String?)? = nil,
-        take: @escaping @Sendable (inout Options, OptionText) throws -> Void
+        take: @escaping @Sendable (inout Options, OptionArgument.Text) throws -> Void
     ) {
         name = argument.name
         key = isPath ? name + "-path" : name
@@ -111,42 +111,5 @@ package struct ResultOption<Options: Sendable>: Sendable {
     /// With another text in results than in the record.
     package func stated(_ resultText: @escaping @Sendable (Options) -> String?) -> Self {
         with { $0.resultText = resultText }
-    }
-}
-
-/// The text of an option's value.
-package struct OptionText: Sendable {
-    /// As on the command line, or in a description.
-    package let text: String
-    /// What results state of it, where it is recorded.
-    package let result: String?
-    /// Whether it comes from the command line: files that it names are read and checked.
-    package let isGiven: Bool
-
-    /// The value.
-    /// - Throws: ``OptionValueError``.
-    func value<Value: ExpressibleByArgument>(
-        of name: String,
-        as type: Value.Type = Value.self
-    ) throws(OptionValueError) -> Value {
-        guard let value = Value(argument: text) else {
-            throw OptionValueError(option: name, value: text, allowed: Value.allValueStrings)
-        }
-        return value
-    }
-}
-
-/// A recorded option has a value that this version does not know.
-package struct OptionValueError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The name, without hyphens.
-    package let option: String
-    /// The text that was recorded.
-    package let value: String
-    /// Empty where they cannot be listed.
-    package let allowed: [String]
-
-    package var description: String {
-        let expected = allowed.isEmpty ? "" : "; expected one of \(allowed.joined(separator: ", "))"
-        return "the option \(option) has the value \"\(value)\"" + expected
     }
 }

@@ -13,12 +13,12 @@ package struct BatchArguments: ParsableArguments {
     package var inputs: [String] = []
 
     /// The option `--model`.
-    @OptionGroup(title: ShortHelp.title) package var models: ModelArguments
+    @OptionGroup(title: ShortHelp.title) package var models: Models
     /// Which files are inputs.
-    @OptionGroup(title: "Inputs") package var selection: InputArguments
+    @OptionGroup(title: "Inputs") package var selection: Selection
     @OptionGroup(title: InferenceOptions.title) var inference: SectionArguments<InferenceOptions>
     /// How results name inputs.
-    @OptionGroup(title: "Names in results") package var names: NameArguments
+    @OptionGroup(title: "Names in results") package var names: Names
     /// The options of all kinds of recipes.
     @OptionGroup package var recipes: RecipeArgumentGroups
 
@@ -35,89 +35,13 @@ package struct BatchArguments: ParsableArguments {
 
     /// The names of the options that a batch records, and of those about its inputs.
     static var recordedOptions: Set<String> {
-        Set(RecipeRegistry.current.sections.flatMap { $0.names } + SectionArguments<InferenceOptions>.names)
+        Set(RecipeRegistry.current.sections.flatMap { $0.optionNames } + InferenceOptions.optionNames)
             .union(["model", "list", "include", "exclude", "only", "identifiers"])
     }
 
     /// The precision of the networks.
     package var precision: InferencePrecision {
         get throws { try InferenceOptions(given: texts).precision }
-    }
-}
-
-/// The models of a batch.
-package struct ModelArguments: ParsableArguments {
-    @Option(
-        name: [.customShort("m"), .long],
-        parsing: .singleValue,
-        help: "A model package: a folder or a name. Repeatable. Default: the only one on the search path.",
-        completion: .model
-    )
-    package var model: [String] = []
-
-    package init() {}
-
-    var given: [String] { model.isEmpty ? [] : ["--model"] }
-}
-
-/// Which files are inputs, and of which model.
-package struct InputArguments: ParsableArguments {
-    @Option(help: "Read inputs from this file, one per line; - for standard input.", completion: .file())
-    package var list: String?
-
-    @Option(
-        parsing: .singleValue,
-        help: "Process only files whose name or relative path matches this pattern. Repeatable."
-    )
-    package var include: [String] = []
-
-    @Option(parsing: .singleValue, help: "Leave out files that match this pattern. Repeatable.")
-    package var exclude: [String] = []
-
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "Restrict a model to inputs whose file name or relative path matches the pattern. Repeatable.",
-            valueName: "model=pattern",
-            visibility: .more
-        )
-    )
-    package var only: [ModelPattern] = []
-
-    package init() {}
-
-    var given: [String] {
-        (list == nil ? [] : ["--list"]) + (include.isEmpty ? [] : ["--include"])
-            + (exclude.isEmpty ? [] : ["--exclude"]) + (only.isEmpty ? [] : ["--only"])
-    }
-}
-
-/// How results name inputs.
-package struct NameArguments: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "How input names appear in results: as they are (keep), with digests in place of UIDs and of the patient's "
-                + "name, number and birth date (hash), or not (none). "
-                + "DICOM objects name the patient like their source in any case. Default: hash.",
-            visibility: .more
-        )
-    )
-    package var identifiers: IdentifierPolicy?
-
-    package init() {}
-
-    var given: [String] { identifiers == nil ? [] : ["--identifiers"] }
-}
-
-/// A model with a pattern for the names of its inputs.
-package struct ModelPattern: ExpressibleByArgument, Sendable {
-    let model: String
-    let pattern: String
-
-    package init?(argument: String) {
-        let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-        guard parts.count == 2 else { return nil }
-        (model, pattern) = (parts[0], parts[1])
     }
 }
 
@@ -290,6 +214,84 @@ package struct ChangedOptions: ParsableArguments {
                 "The batch \(isUsed ? "is started" : "does not") \(isUsed ? "to " : "")\(kind.purpose): start a batch in "
                     + "another folder for that."
             )
+        }
+    }
+}
+
+extension BatchArguments {
+    /// The models of a batch.
+    package struct Models: ParsableArguments {
+        @Option(
+            name: [.customShort("m"), .long],
+            parsing: .singleValue,
+            help: "A model package: a folder or a name. Repeatable. Default: the only one on the search path.",
+            completion: .model
+        )
+        package var model: [String] = []
+
+        package init() {}
+
+        var given: [String] { model.isEmpty ? [] : ["--model"] }
+    }
+
+    /// Which files are inputs, and of which model.
+    package struct Selection: ParsableArguments {
+        @Option(help: "Read inputs from this file, one per line; - for standard input.", completion: .file())
+        package var list: String?
+
+        @Option(
+            parsing: .singleValue,
+            help: "Process only files whose name or relative path matches this pattern. Repeatable."
+        )
+        package var include: [String] = []
+
+        @Option(parsing: .singleValue, help: "Leave out files that match this pattern. Repeatable.")
+        package var exclude: [String] = []
+
+        @Option(
+            parsing: .singleValue,
+            help: ArgumentHelp(
+                "Restrict a model to inputs whose file name or relative path matches the pattern. Repeatable.",
+                valueName: "model=pattern",
+                visibility: .more
+            )
+        )
+        package var only: [Pattern] = []
+
+        package init() {}
+
+        var given: [String] {
+            (list == nil ? [] : ["--list"]) + (include.isEmpty ? [] : ["--include"])
+                + (exclude.isEmpty ? [] : ["--exclude"]) + (only.isEmpty ? [] : ["--only"])
+        }
+    }
+
+    /// How results name inputs.
+    package struct Names: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "How input names appear in results: as they are (keep), with digests in place of UIDs and of the patient's "
+                    + "name, number and birth date (hash), or not (none). "
+                    + "DICOM objects name the patient like their source in any case. Default: hash.",
+                visibility: .more
+            )
+        )
+        package var identifiers: IdentifierPolicy?
+
+        package init() {}
+
+        var given: [String] { identifiers == nil ? [] : ["--identifiers"] }
+    }
+
+    /// A model with a pattern for the names of its inputs.
+    package struct Pattern: ExpressibleByArgument, Sendable {
+        let model: String
+        let pattern: String
+
+        package init?(argument: String) {
+            let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { return nil }
+            (model, pattern) = (parts[0], parts[1])
         }
     }
 }

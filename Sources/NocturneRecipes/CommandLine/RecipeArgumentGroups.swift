@@ -16,12 +16,13 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
         for section in RecipeRegistry.current.sections { try add(section, from: container) }
     }
 
-    private mutating func add<Section: OptionArguments>(
+    private mutating func add<Section: OptionSection>(
         _ section: Section.Type,
         from container: KeyedDecodingContainer<Key>
     ) throws {
         let key = Key(stringValue: Self.name(of: section))
-        given.merge(try container.decode(OptionGroup<Section>.self, forKey: key).wrappedValue.given) { $1 }
+        let group = try container.decode(OptionGroup<SectionArguments<Section>>.self, forKey: key)
+        given.merge(group.wrappedValue.given) { $1 }
     }
 
     /// The argument parser finds options by reflection.
@@ -37,7 +38,7 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
     func checkTaken(by used: [any RecipeKind.Type]) throws {
         let registry = RecipeRegistry.current
         for section in registry.sections {
-            let given = section.names.filter { self.given[$0] != nil }
+            let given = section.optionNames.filter { self.given[$0] != nil }
             func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.sections.contains { $0 == section } }
             guard !given.isEmpty, !used.contains(where: accepts) else { continue }
             let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
@@ -48,10 +49,10 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
         }
     }
 
-    private static func name(of section: any OptionArguments.Type) -> String { String(describing: section) }
+    private static func name(of section: any OptionSection.Type) -> String { String(describing: section) }
 
-    private static func definition<Section: OptionArguments>(of section: Section.Type) -> Any {
-        OptionGroup<Section>(title: Section.title)
+    private static func definition<Section: OptionSection>(of section: Section.Type) -> Any {
+        OptionGroup<SectionArguments<Section>>(title: Section.title)
     }
 
     private struct Key: CodingKey {

@@ -53,43 +53,25 @@ package struct InferenceOptions: OptionSection, RecipeOptions {
     }
 }
 
-/// A kind of recipe with its options in a batch.
-package struct ChosenRecipe: Sendable {
-    /// Its entry in the registry.
-    package let kind: any RecipeKind.Type
-    /// Creates the recipe with its models loaded.
-    package let make: @Sendable ([ChosenModel]) throws -> any Recipe
-    /// Writes what is about the whole batch.
-    package let summary: BatchSummary
-    fileprivate let recorded: [String: String]
-
-    fileprivate init<Kind: RecipeKind>(_ kind: Kind.Type, _ options: Kind.Options) {
-        self.kind = kind
-        recorded = options.recorded
-        make = { try kind.make($0, options: options) }
-        summary = { try kind.summarize(options, folders: $0, into: $1, flag: $2) }
-    }
-}
-
 /// The options of a batch, from the command line or from the journal's description.
 package struct BatchChoices: Sendable {
     /// Engine, device and precision.
     package let inference: InferenceOptions
     /// In the order of the registry.
-    package let recipes: [ChosenRecipe]
+    package let recipes: [Choice]
 
     /// - Parameters:
     ///   - kinds: those that the batch uses.
     ///   - recorded: texts as in a description.
     ///   - given: texts by name, from the command line; they rank before what is recorded.
-    /// - Throws: `OptionValueError`; `ValidationError`; `BatchError` for files that cannot be used.
+    /// - Throws: `OptionArgument.ValueError`; `ValidationError`; `BatchError` for files that cannot be used.
     package init(
         of kinds: [any RecipeKind.Type],
         recorded: [String: String] = [:],
         given: [String: String] = [:]
     ) throws {
-        func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> ChosenRecipe {
-            ChosenRecipe(kind, try Kind.Options(recorded: recorded, given: given))
+        func chosen<Kind: RecipeKind>(_ kind: Kind.Type) throws -> Choice {
+            Choice(kind, try Kind.Options(recorded: recorded, given: given))
         }
         inference = try InferenceOptions(recorded: recorded, given: given)
         recipes = try kinds.map { try chosen($0) }
@@ -111,5 +93,25 @@ package struct BatchChoices: Sendable {
     /// What a description records: texts by name.
     package var recorded: [String: String] {
         recipes.reduce(into: inference.recorded) { $0.merge($1.recorded) { $1 } }
+    }
+}
+
+extension BatchChoices {
+    /// A kind of recipe with its options in a batch.
+    package struct Choice: Sendable {
+        /// Its entry in the registry.
+        package let kind: any RecipeKind.Type
+        /// Creates the recipe with its models loaded.
+        package let make: @Sendable ([ChosenModel]) throws -> any Recipe
+        /// Writes what is about the whole batch.
+        package let summary: BatchSummary
+        fileprivate let recorded: [String: String]
+
+        fileprivate init<Kind: RecipeKind>(_ kind: Kind.Type, _ options: Kind.Options) {
+            self.kind = kind
+            recorded = options.recorded
+            make = { try kind.make($0, options: options) }
+            summary = { try kind.summarize(options, folders: $0, into: $1, flag: $2) }
+        }
     }
 }

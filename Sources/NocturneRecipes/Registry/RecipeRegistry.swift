@@ -53,7 +53,7 @@ package struct RecipeRegistry: Sendable {
     // MARK: Command line
 
     /// The sections of options of all kinds, each once.
-    package var sections: [any OptionArguments.Type] {
+    package var sections: [any OptionSection.Type] {
         var seen: Set<ObjectIdentifier> = []
         return kinds.flatMap { $0.sections }.filter { seen.insert(ObjectIdentifier($0)).inserted }
     }

@@ -61,7 +61,7 @@ package struct PlanReport: Encodable, Sendable {
     /// Of all items together, one after the other.
     package let seconds: Double
     /// In the order of discovery.
-    package let items: PlannedItems
+    package let items: Items
     /// Remarks of the search.
     package let notes: [String]
     /// The threads that the seconds are for. Not part of the JSON.
@@ -122,7 +122,7 @@ package struct PlanReport: Encodable, Sendable {
         let search = search ?? Self.searchingInputs(of: description, existing?.batch, cores: cores)
         var found = try await search(recipes, journal.found)
         try existing?.batch.leaveOutRemoved()
-        let planning = ItemPlanning(
+        let planning = Planning(
             recipes: recipes,
             journal: journal,
             existing: existing,
@@ -135,7 +135,7 @@ package struct PlanReport: Encodable, Sendable {
         let perStep = try await Self.withPool(of: threads) { scope in
             try recipes.enumerated().map { needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
         }
-        items = try PlannedItems(journal, secondsPerStep: perStep, available: budget - shared)
+        items = try Items(journal, secondsPerStep: perStep, available: budget - shared)
         (budgetBytes, engineBytes, seconds) = (budget, shared, items.seconds)
         var held: Batch?
         if let existing, let earlier = existing.batch.description {
@@ -179,84 +179,86 @@ package struct PlanReport: Encodable, Sendable {
     }
 }
 
-/// Plans each item that was found.
-private struct ItemPlanning {
-    let recipes: [any Recipe]
-    let journal: Journal
-    let existing: PlanReport.Existing?
-    let threads: Int
-    /// Bytes left for items by the engine.
-    let available: Int
-    /// Whether files of results are memory.
-    let filesInMemory: Bool
+extension PlanReport {
+    /// Plans each item that was found.
+    private struct Planning {
+        let recipes: [any Recipe]
+        let journal: Journal
+        let existing: PlanReport.Existing?
+        let threads: Int
+        /// Bytes left for items by the engine.
+        let available: Int
+        /// Whether files of results are memory.
+        let filesInMemory: Bool
 
-    /// - Returns: how many items are in each state, the indices of the recipes that have items with inference left, and remarks.
-    func run(
-        _ identifiers: IdentifierPolicy
-    ) async throws -> (states: [String: Int], needsInference: Set<Int>, notes: [String]) {
-        let mean = try await existing?.batch.meanSecondsWithoutInference()
-        let planner = WorkPlanner(retries: existing?.retries ?? .none, identifiers: identifiers)
-        let reconciler = Reconciler(journal, existing?.batch.output, recipes, planner)
-        var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
-        var needsInference: Set<Int> = []
-        var notes: [String] = []
-        try await reconciler.forEachPortion { decided in
-            var rows: [PlannedRow] = []
-            let actions = decided.map { candidate, decision in
-                let state =
-                    existing?.batch.remainingWork(candidate.before, decision, recipes[decision.item.recipe])
-                    ?? RemainingWork(new: decision)
-                states[state.rawValue, default: 0] += 1
-                if state.needsInference { needsInference.insert(decision.item.recipe) }
-                if let note = decision.note, tells(note, candidate, state) { notes.append(note) }
-                rows.append(row(candidate, decision, state, mean))
-                var action = CandidateAction(place: candidate.place)
-                if decision.changes(candidate.before) { action.entry = decision.entry }
-                return action
+        /// - Returns: how many items are in each state, the indices of the recipes that have items with inference left, and remarks.
+        func run(
+            _ identifiers: IdentifierPolicy
+        ) async throws -> (states: [String: Int], needsInference: Set<Int>, notes: [String]) {
+            let mean = try await existing?.batch.meanSecondsWithoutInference()
+            let planner = WorkPlanner(retries: existing?.retries ?? .none, identifiers: identifiers)
+            let reconciler = Reconciler(journal, existing?.batch.output, recipes, planner)
+            var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
+            var needsInference: Set<Int> = []
+            var notes: [String] = []
+            try await reconciler.forEachPortion { decided in
+                var rows: [PlannedRow] = []
+                let actions = decided.map { candidate, decision in
+                    let state =
+                        existing?.batch.remainingWork(candidate.before, decision, recipes[decision.item.recipe])
+                        ?? RemainingWork(new: decision)
+                    states[state.rawValue, default: 0] += 1
+                    if state.needsInference { needsInference.insert(decision.item.recipe) }
+                    if let note = decision.note, tells(note, candidate, state) { notes.append(note) }
+                    rows.append(row(candidate, decision, state, mean))
+                    var action = CandidateAction(place: candidate.place)
+                    if decision.changes(candidate.before) { action.entry = decision.entry }
+                    return action
+                }
+                try journal.found.add(rows)
+                return actions
             }
-            try journal.found.add(rows)
-            return actions
+            for (index, recipe) in recipes.enumerated() {
+                notes += try recipe.remarks(journal.found, recipe: index)
+            }
+            return (states, needsInference, notes)
         }
-        for (index, recipe) in recipes.enumerated() {
-            notes += try recipe.remarks(journal.found, recipe: index)
+
+        /// That an item is processed again is its state.
+        private func tells(_ note: String, _ candidate: Candidate, _ state: RemainingWork) -> Bool {
+            existing == nil || ![.repeat, .remake].contains(state) || candidate.edit != nil
         }
-        return (states, needsInference, notes)
-    }
 
-    /// That an item is processed again is its state.
-    private func tells(_ note: String, _ candidate: Candidate, _ state: RemainingWork) -> Bool {
-        existing == nil || ![.repeat, .remake].contains(state) || candidate.edit != nil
-    }
-
-    private func row(
-        _ candidate: Candidate,
-        _ decision: WorkPlanner.Decision,
-        _ state: RemainingWork,
-        _ mean: Double?
-    ) -> PlannedRow {
-        let isGood = decision.item.problem == nil
-        var row = PlannedRow(candidate, name: decision.name, state: state.rawValue, isGood: isGood)
-        row.problem = Self.problem(decision, state)
-        guard state.isWork else { return row }
-        let recipe = recipes[decision.item.recipe]
-        let plan = try? recipe.plan(
-            source: decision.item.source,
-            threads: threads,
-            within: available,
-            filesInMemory: filesInMemory
-        )
-        (row.peakBytes, row.steps, row.isLean) = (plan?.peak(), plan?.steps, plan?.isLean ?? false)
-        row.otherSeconds = existing?.batch.secondsWithoutInference(of: decision.name) ?? mean
-        return row
-    }
-
-    private static func problem(_ decision: WorkPlanner.Decision, _ state: RemainingWork) -> String? {
-        switch decision.item.problem {
-        case .refused(let reason): return "refused: \(reason.text)"
-        case .setAside(let reason): return "set aside: \(reason.text)"
-        case nil: break
+        private func row(
+            _ candidate: Candidate,
+            _ decision: WorkPlanner.Decision,
+            _ state: RemainingWork,
+            _ mean: Double?
+        ) -> PlannedRow {
+            let isGood = decision.item.problem == nil
+            var row = PlannedRow(candidate, name: decision.name, state: state.rawValue, isGood: isGood)
+            row.problem = Self.problem(decision, state)
+            guard state.isWork else { return row }
+            let recipe = recipes[decision.item.recipe]
+            let plan = try? recipe.plan(
+                source: decision.item.source,
+                threads: threads,
+                within: available,
+                filesInMemory: filesInMemory
+            )
+            (row.peakBytes, row.steps, row.isLean) = (plan?.peak(), plan?.steps, plan?.isLean ?? false)
+            row.otherSeconds = existing?.batch.secondsWithoutInference(of: decision.name) ?? mean
+            return row
         }
-        guard !state.isWork, state != .completed else { return nil }
-        return "\(state.rawValue) before" + (decision.reason.map { ": \($0.text)" } ?? "")
+
+        private static func problem(_ decision: WorkPlanner.Decision, _ state: RemainingWork) -> String? {
+            switch decision.item.problem {
+            case .refused(let reason): return "refused: \(reason.text)"
+            case .setAside(let reason): return "set aside: \(reason.text)"
+            case nil: break
+            }
+            guard !state.isWork, state != .completed else { return nil }
+            return "\(state.rawValue) before" + (decision.reason.map { ": \($0.text)" } ?? "")
+        }
     }
 }

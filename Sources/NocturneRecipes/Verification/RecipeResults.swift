@@ -41,7 +41,7 @@ package struct RecipeResults: ResultInspection {
 
     /// What a page for reviewers shows of a result; nil for one of an unknown kind, or that cannot be read.
     package func reviewParts(of result: [UInt8]) -> ReviewParts? {
-        guard let head = try? JSONDecoder().decode(ResultTask.self, from: Data(result)) else { return nil }
+        guard let head = try? JSONDecoder().decode(Head.self, from: Data(result)) else { return nil }
         return try? registry.kinds.first { $0.resultTask == head.task }?.reviewParts(of: result)
     }
 
@@ -76,7 +76,7 @@ package struct RecipeResults: ResultInspection {
     /// The kind of the result in a folder.
     private func kind(of folder: String) throws -> any RecipeKind.Type {
         let result = try FileSystem.read(folder + "/result.json")
-        let task = try JSONDecoder().decode(ResultTask.self, from: Data(result)).task
+        let task = try JSONDecoder().decode(Head.self, from: Data(result)).task
         guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
             throw LabelMapError(detail: "the item is of a kind that this version does not know")
         }
@@ -92,7 +92,9 @@ package struct RecipeResults: ResultInspection {
     }
 }
 
-/// The key of a result that names its kind.
-private struct ResultTask: Decodable {
-    let task: String?
+extension RecipeResults {
+    /// The key of a result that names its kind.
+    private struct Head: Decodable {
+        let task: String?
+    }
 }

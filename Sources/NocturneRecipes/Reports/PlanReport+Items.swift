@@ -1,0 +1,70 @@
+import NocturneBatch
+package import NocturneJournal
+import NocturneSystem
+
+extension PlanReport {
+    /// The items of a plan, which are read from its journal: there may be a million.
+    package struct Items: Encodable, Sendable {
+        /// The journal that was planned in: a copy, or a temporary one.
+        package let journal: Journal
+        /// Of inference, by recipe.
+        private let secondsPerStep: [Double]
+        /// Bytes left for items by the engine.
+        private let available: Int
+        /// Of all items.
+        package private(set) var count = 0
+        /// How many can be processed.
+        package private(set) var goodCount = 0
+        /// Of all items together.
+        package private(set) var seconds = 0.0
+
+        init(_ journal: Journal, secondsPerStep: [Double], available: Int) throws {
+            (self.journal, self.secondsPerStep, self.available) = (journal, secondsPerStep, available)
+            var (count, goodCount, seconds) = (0, 0, 0.0)
+            try journal.found.forEachPlanned { row in
+                count += 1
+                if row.isGood { goodCount += 1 }
+                seconds += item(row).seconds ?? 0
+            }
+            (self.count, self.goodCount, self.seconds) = (count, goodCount, seconds)
+        }
+
+        /// Calls `body` with each item, in the order of discovery.
+        package func forEach(_ body: (PlanReport.Item) throws -> Void) throws {
+            try journal.found.forEachPlanned { try body(item($0)) }
+        }
+
+        /// Calls `body` with each item that can be processed.
+        package func forEachGood(_ body: (PlanReport.Item) throws -> Void) throws {
+            try journal.found.forEachPlanned { row in if row.isGood { try body(item(row)) } }
+        }
+
+        /// As a list of ``PlanReport/Item``.
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            try forEach { try container.encode($0) }
+        }
+
+        private func item(_ row: PlannedRow) -> PlanReport.Item {
+            let state = RemainingWork(rawValue: row.state) ?? .pending
+            let inference = row.steps.map { Double($0) * secondsPerStep[row.recipe] }
+            var seconds = inference
+            if state.isWork, let others = row.otherSeconds {
+                seconds = (state == .remake ? 0 : inference ?? 0) + others
+            }
+            return PlanReport.Item(
+                item: row.name,
+                source: row.path,
+                state: state,
+                peakBytes: row.peakBytes,
+                tiles: state == .remake ? 0 : row.steps,
+                seconds: seconds,
+                fits: row.peakBytes.map { $0 <= available } ?? (state == .completed),
+                lean: row.isLean,
+                problem: row.problem,
+                place: row.place,
+                key: row.key
+            )
+        }
+    }
+}
