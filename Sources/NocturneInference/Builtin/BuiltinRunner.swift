@@ -10,7 +10,7 @@ final class BuiltinRunner: NetworkRunner {
     /// If set to a list, receives the time of every step of the next run.
     var stepSeconds: [Double]?
 
-    var stepTitles: [String] { plan.steps.map(\.title) }
+    var stepTitles: [String] { plan.titles }
     var stepWorks: [StepWork] { plan.steps.map(\.work) }
     /// Operations of the direct method for convolutions and linear layers.
     var convolutionOperations: Double {
@@ -55,14 +55,14 @@ final class BuiltinRunner: NetworkRunner {
                     case .output(let number): UnsafeMutableRawPointer(outputs[number].baseAddress) ?? none
                     }
                 }
-                let slots = ScratchSlots(base: scratchBase, stride: max(plan.scratchBytes, 1), count: slotCount)
+                let slots = PlanRun.ScratchSlots(base: scratchBase, stride: max(plan.scratchBytes, 1), count: slotCount)
                 let run = PlanRun(buffers: pointers, scratch: slots, scope: scope)
-                for step in plan.steps {
+                for (step, title) in zip(plan.steps, plan.titles) {
                     try scope.check()
                     let begin = scope.time.monotonic
                     try step.run(run)
                     if let reason = run.failure.reason {
-                        throw ModelFormatError.shapeMismatch(network: path, reason: reason)
+                        throw ModelFormatError.shapeMismatch(network: path, reason: "\(title): \(reason)")
                     }
                     stepSeconds?.append((scope.time.monotonic - begin).inSeconds)
                 }

@@ -7,7 +7,7 @@ struct ConvolutionArithmetic: Sendable {
     /// One of NK_CONV_FLOAT32 and the other precisions.
     let precision: Int32
 
-    init(_ precision: InferencePrecision, limit: InstructionSetLimit) {
+    init(_ precision: InferencePrecision, limit: InstructionSets.Limit) {
         switch precision {
         case .exact:
             instructions = limit.instructions | Int32(NK_CONV_DIRECT)
@@ -27,16 +27,6 @@ struct ConvolutionArithmetic: Sendable {
     }
 }
 
-/// The highest instruction set that the builtin engine may use.
-struct InstructionSetLimit: Sendable {
-    /// One of NK_CONV_ISA_*.
-    let instructions: Int32
-
-    /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`. Without it, or
-    /// with another value, there is no limit.
-    init(environment: [String: String]) { instructions = nk_conv_isa_limited(environment["NOCTURNE_ISA"] ?? "") }
-}
-
 /// The instruction sets of the builtin engine. Each gives the same bits on every machine that has it.
 public enum InstructionSets {
     /// The environment variable that limits the instruction set.
@@ -51,7 +41,7 @@ public enum InstructionSets {
     /// The best one of this machine, within the limit that the environment states.
     public static func best(environment: [String: String]) -> String {
         let limit = environment[variable] ?? ""
-        let instructions = InstructionSetLimit(environment: environment).instructions
+        let instructions = Limit(environment: environment).instructions
         if names.contains(limit), isAvailable(limit) { return limit }
         // Limits above what the machine has give the same.
         return names.first { nk_conv_isa_limited($0) == instructions } ?? names[0]
@@ -63,5 +53,17 @@ public enum InstructionSets {
         if let limit = environment[variable].flatMap(names.firstIndex), limit < place { return false }
         // A limit that the machine does not reach gives the next lower set.
         return place == 0 || nk_conv_isa_limited(name) != nk_conv_isa_limited(names[place - 1])
+    }
+}
+
+extension InstructionSets {
+    /// The highest instruction set that the builtin engine may use.
+    struct Limit: Sendable {
+        /// One of NK_CONV_ISA_*.
+        let instructions: Int32
+
+        /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`. Without it, or
+        /// with another value, there is no limit.
+        init(environment: [String: String]) { instructions = nk_conv_isa_limited(environment["NOCTURNE_ISA"] ?? "") }
     }
 }

@@ -2,106 +2,6 @@ internal import CNocturneKernels
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// A layer's packed weights, freed with the last step that uses them.
-final class ConvolutionPlan: @unchecked Sendable {
-    // Unchecked: the kernels guarantee that a plan does not change after its creation.
-    let handle: OpaquePointer
-    let kind: StepKind
-    let chunkCount: Int
-    let scratchBytes: Int
-    let packedBytes: Int
-    /// Whether the output may be bfloat16, where there is no residual.
-    let storesBfloat16: Bool
-
-    /// Whether a layer can read bfloat16, with the instructions and the precision that store it.
-    static func readsBfloat16(_ parameters: ConvolutionParameters) -> Bool {
-        nk_conv_reads_bfloat16(Int32(clamping: parameters.inputChannels), Int32(clamping: parameters.groups)) != 0
-    }
-
-    /// Nil for a layer that the kernels cannot run.
-    /// - Parameter kind: what the layer is called; nil for the kind of convolution that the parameters describe.
-    init?(
-        _ parameters: ConvolutionParameters,
-        kind: StepKind?,
-        input: [Int],
-        output: [Int],
-        arithmetic: ConvolutionArithmetic
-    ) {
-        let i = Lowering.three(input, filler: 1)
-        let o = Lowering.three(output, filler: 1)
-        let kernel = Lowering.three(parameters.kernel, filler: 1)
-        let stride = Lowering.three(parameters.stride, filler: 1)
-        let pad = Lowering.three(parameters.padBefore, filler: 0)
-        let dilation = Lowering.three(parameters.dilation, filler: 1)
-        var desc = nk_conv_desc(
-            in_z: i[0],
-            in_y: i[1],
-            in_x: i[2],
-            out_z: o[0],
-            out_y: o[1],
-            out_x: o[2],
-            cin: Int32(clamping: parameters.inputChannels),
-            cout: Int32(clamping: parameters.outputChannels),
-            kz: kernel[0],
-            ky: kernel[1],
-            kx: kernel[2],
-            stride_z: stride[0],
-            stride_y: stride[1],
-            stride_x: stride[2],
-            pad_z: pad[0],
-            pad_y: pad[1],
-            pad_x: pad[2],
-            dilation_z: dilation[0],
-            dilation_y: dilation[1],
-            dilation_x: dilation[2],
-            groups: Int32(clamping: parameters.groups),
-            transposed: parameters.transposed ? 1 : 0,
-            isa: arithmetic.instructions,
-            precision: arithmetic.precision
-        )
-        let handle: OpaquePointer? =
-            if let bias = parameters.bias {
-                nk_conv_plan_create(&desc, parameters.weights, bias)
-            } else {
-                nk_conv_plan_create(&desc, parameters.weights, nil)
-            }
-        guard let handle else { return nil }
-        self.handle = handle
-        self.kind = kind ?? Self.kind(of: parameters)
-        chunkCount = Int(nk_conv_chunk_count(handle))
-        scratchBytes = nk_conv_scratch_bytes(handle)
-        packedBytes = nk_conv_plan_bytes(handle)
-        storesBfloat16 = nk_conv_plan_stores_bfloat16(handle) != 0
-    }
-
-    deinit { nk_conv_plan_destroy(handle) }
-
-    private static func kind(of parameters: ConvolutionParameters) -> StepKind {
-        if parameters.transposed { return .transposedConvolution }
-        let groups = parameters.groups
-        let isDepthwise = groups > 1 && groups == parameters.inputChannels && groups == parameters.outputChannels
-        return isDepthwise ? .depthwiseConvolution : .convolution
-    }
-
-    /// The operations of `batch` runs.
-    func work(batch: Int) -> StepWork {
-        let counts = nk_conv_plan_work(handle)
-        var work = StepWork(kind, method: String(cString: nk_conv_plan_method(handle)))
-        work.operations = Double(batch) * nk_conv_plan_operations(handle)
-        work.products = Double(batch) * counts.products
-        work.transforms = Double(batch) * counts.transforms
-        // One element of the batch after the other.
-        work.parts = chunkCount
-        work.operands =
-            switch counts.operands {
-            case Int32(NK_CONV_PRODUCTS_BFLOAT16): .bfloat16
-            case Int32(NK_CONV_PRODUCTS_TILES): .tiles
-            default: .float32
-            }
-        return work
-    }
-}
-
 /// A convolution with its fused operations: reading several sources with their scale, shift and slope; adding a
 /// residual; the activation; sums for a following normalisation.
 struct ConvolutionStep: Step {
@@ -112,7 +12,7 @@ struct ConvolutionStep: Step {
         var merged: Int
     }
 
-    let plan: ConvolutionPlan
+    let plan: Plan
     let sources: [Lowering.Piece]
     let residual: Int?
     let output: Lowering.Stored
@@ -120,7 +20,6 @@ struct ConvolutionStep: Step {
     let statistics: Statistics?
     let inputShape: [Int]
     let outputShape: [Int]
-    let title: String
 
     var reads: [Int] {
         sources.flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } + (residual.map { [$0] } ?? [])
@@ -187,6 +86,108 @@ struct ConvolutionStep: Step {
             if let statistics, let rows {
                 nk_conv_merge_stats(plan.handle, rows, run.doubles(statistics.merged) + item * 2 * outputShape[1])
             }
+        }
+    }
+}
+
+extension ConvolutionStep {
+    /// A layer's packed weights, freed with the last step that uses them.
+    final class Plan: @unchecked Sendable {
+        // Unchecked: the kernels guarantee that a plan does not change after its creation.
+        let handle: OpaquePointer
+        let kind: StepKind
+        let chunkCount: Int
+        let scratchBytes: Int
+        let packedBytes: Int
+        /// Whether the output may be bfloat16, where there is no residual.
+        let storesBfloat16: Bool
+
+        /// Whether a layer can read bfloat16, with the instructions and the precision that store it.
+        static func readsBfloat16(_ parameters: Operation.Convolution) -> Bool {
+            nk_conv_reads_bfloat16(Int32(clamping: parameters.inputChannels), Int32(clamping: parameters.groups)) != 0
+        }
+
+        /// Nil for a layer that the kernels cannot run.
+        /// - Parameter kind: what the layer is called; nil for the kind of convolution that the parameters describe.
+        init?(
+            _ parameters: Operation.Convolution,
+            kind: StepKind?,
+            input: [Int],
+            output: [Int],
+            arithmetic: ConvolutionArithmetic
+        ) {
+            let i = Lowering.three(input, filler: 1)
+            let o = Lowering.three(output, filler: 1)
+            let kernel = Lowering.three(parameters.kernel, filler: 1)
+            let stride = Lowering.three(parameters.stride, filler: 1)
+            let pad = Lowering.three(parameters.padBefore, filler: 0)
+            let dilation = Lowering.three(parameters.dilation, filler: 1)
+            var desc = nk_conv_desc(
+                in_z: i[0],
+                in_y: i[1],
+                in_x: i[2],
+                out_z: o[0],
+                out_y: o[1],
+                out_x: o[2],
+                cin: Int32(clamping: parameters.inputChannels),
+                cout: Int32(clamping: parameters.outputChannels),
+                kz: kernel[0],
+                ky: kernel[1],
+                kx: kernel[2],
+                stride_z: stride[0],
+                stride_y: stride[1],
+                stride_x: stride[2],
+                pad_z: pad[0],
+                pad_y: pad[1],
+                pad_x: pad[2],
+                dilation_z: dilation[0],
+                dilation_y: dilation[1],
+                dilation_x: dilation[2],
+                groups: Int32(clamping: parameters.groups),
+                transposed: parameters.transposed ? 1 : 0,
+                isa: arithmetic.instructions,
+                precision: arithmetic.precision
+            )
+            let handle: OpaquePointer? =
+                if let bias = parameters.bias {
+                    nk_conv_plan_create(&desc, parameters.weights, bias)
+                } else {
+                    nk_conv_plan_create(&desc, parameters.weights, nil)
+                }
+            guard let handle else { return nil }
+            self.handle = handle
+            self.kind = kind ?? Self.kind(of: parameters)
+            chunkCount = Int(nk_conv_chunk_count(handle))
+            scratchBytes = nk_conv_scratch_bytes(handle)
+            packedBytes = nk_conv_plan_bytes(handle)
+            storesBfloat16 = nk_conv_plan_stores_bfloat16(handle) != 0
+        }
+
+        deinit { nk_conv_plan_destroy(handle) }
+
+        private static func kind(of parameters: Operation.Convolution) -> StepKind {
+            if parameters.transposed { return .transposedConvolution }
+            let groups = parameters.groups
+            let isDepthwise = groups > 1 && groups == parameters.inputChannels && groups == parameters.outputChannels
+            return isDepthwise ? .depthwiseConvolution : .convolution
+        }
+
+        /// The operations of `batch` runs.
+        func work(batch: Int) -> StepWork {
+            let counts = nk_conv_plan_work(handle)
+            var work = StepWork(kind, method: String(cString: nk_conv_plan_method(handle)))
+            work.operations = Double(batch) * nk_conv_plan_operations(handle)
+            work.products = Double(batch) * counts.products
+            work.transforms = Double(batch) * counts.transforms
+            // One element of the batch after the other.
+            work.parts = chunkCount
+            work.operands =
+                switch counts.operands {
+                case Int32(NK_CONV_PRODUCTS_BFLOAT16): .bfloat16
+                case Int32(NK_CONV_PRODUCTS_TILES): .tiles
+                default: .float32
+                }
+            return work
         }
     }
 }

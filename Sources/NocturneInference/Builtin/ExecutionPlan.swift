@@ -5,7 +5,9 @@ final class ExecutionPlan: Sendable {
     let inputs: [(name: String, shape: [Int])]
     let outputs: [(name: String, shape: [Int])]
     let steps: [any Step]
-    let places: [BufferPlace]
+    /// Of the steps, for messages and measurements.
+    let titles: [String]
+    let places: [Place]
     let layout: WorkspacePlanner.Layout
     /// Scratch bytes per thread.
     let scratchBytes: Int
@@ -18,7 +20,7 @@ final class ExecutionPlan: Sendable {
         try lowering.lower()
         inputs = bound.inputs.map { ($0.name, bound.shapes[$0.value]) }
         outputs = bound.outputs.map { ($0.name, bound.shapes[$0.value]) }
-        steps = lowering.steps
+        (steps, titles) = (lowering.steps, lowering.titles)
         places = lowering.buffers.map(\.place)
 
         var spans = lowering.buffers.map { buffer in

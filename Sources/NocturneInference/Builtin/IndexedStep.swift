@@ -3,21 +3,11 @@ import NocturneSystem
 
 /// Reading or writing at indices that are computed at run time. An index that is out of range fails the run.
 struct IndexedStep: Step {
-    let kind: IndexedKind
+    let kind: Operation.Indexed
     let sources: [Int]
     let shapes: [[Int]]
     let target: Int
     let shape: [Int]
-    let title: String
-
-    init(_ kind: IndexedKind, sources: [Int], shapes: [[Int]], target: Int, shape: [Int], title: String) {
-        self.kind = kind
-        self.sources = sources
-        self.shapes = shapes
-        self.target = target
-        self.shape = shape
-        self.title = title
-    }
 
     var reads: [Int] { sources }
     var writes: [Int] { [target] }
@@ -90,7 +80,7 @@ struct IndexedStep: Step {
     private func place(_ run: PlanRun, _ value: Float, _ extent: Int) -> Int? {
         // Every number in the range of a 32-bit float index is exact; NaN compares as false.
         guard value >= -Float(extent), value < Float(extent) else {
-            run.failure.record("\(title): index \(value) is out of range for an axis of \(extent)")
+            run.failure.record("index \(value) is out of range for an axis of \(extent)")
             return nil
         }
         let index = Int(value)
@@ -137,7 +127,7 @@ struct IndexedStep: Step {
     }
 }
 
-extension IndexedKind.Reduction {
+extension Operation.Indexed.Reduction {
     func apply(_ update: Float, to element: inout Float) {
         switch self {
         case .none: element = update

@@ -1,11 +1,11 @@
 /// Matrix products, linear layers and attention.
 extension Lowering {
     /// The last two axes of a tensor as matrices that the products can read where they are.
-    private mutating func matrix(_ value: Int, transposed: Bool) throws -> MatrixOperand {
+    private mutating func matrix(_ value: Int, transposed: Bool) throws -> ProductStep.Operand {
         let shape = graph.shapes[value]
         var stored = try stored(value)
-        if MatrixOperand(stored, shape) == nil { stored = try plain(value) }
-        guard var operand = MatrixOperand(stored, shape) else {
+        if ProductStep.Operand(stored, shape) == nil { stored = try plain(value) }
+        guard var operand = ProductStep.Operand(stored, shape) else {
             throw ModelFormatError.malformed(path: path, reason: "a matrix of shape \(shape)")
         }
         if transposed { operand.isTransposed.toggle() }
@@ -30,7 +30,7 @@ extension Lowering {
         return strides
     }
 
-    mutating func lowerProduct(_ operation: Operation, _ parameters: MatrixProductParameters) throws {
+    mutating func lowerProduct(_ operation: Operation, _ parameters: Operation.MatrixProduct) throws {
         let shape = graph.shapes[operation.output]
         let left = try matrix(operation.inputs[0], transposed: parameters.transposeA)
         let right = try matrix(operation.inputs[1], transposed: parameters.transposeB)
@@ -40,22 +40,22 @@ extension Lowering {
             ProductStep(
                 left,
                 right,
-                result: MatrixResult(stored: target, shape: shape),
+                result: ProductStep.Result(stored: target, shape: shape),
                 depth: operand[operand.count - (parameters.transposeA ? 2 : 1)],
-                alpha: parameters.alpha,
-                title: operation.title
-            )
+                alpha: parameters.alpha
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 
     /// A linear layer is a convolution without a window: its tokens are the voxels.
-    mutating func lowerLinear(_ operation: Operation, _ parameters: LinearParameters) throws {
+    mutating func lowerLinear(_ operation: Operation, _ parameters: Operation.Linear) throws {
         let shape = graph.shapes[operation.output]
         let source = try plain(operation.inputs[0])
         let residual = operation.inputs.count > 1 ? try plain(operation.inputs[1]).buffer : nil
         let tokens = Self.rectangle(shape.dropLast().reduce(1, *))
-        let convolution = ConvolutionParameters(
+        let convolution = Operation.Convolution(
             weights: parameters.weights,
             bias: parameters.bias,
             kernel: [1, 1],
@@ -79,11 +79,11 @@ extension Lowering {
                 slope: parameters.slope,
                 statistics: nil,
                 inputShape: [1, parameters.inputCount] + tokens,
-                outputShape: [1, parameters.outputCount] + tokens,
-                title: operation.title
-            )
+                outputShape: [1, parameters.outputCount] + tokens
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 
     /// Rows of a number of tokens, of lengths that the kernels divide well.
@@ -92,7 +92,7 @@ extension Lowering {
         return [count / width, width]
     }
 
-    mutating func lowerAttention(_ operation: Operation, _ parameters: AttentionParameters) throws {
+    mutating func lowerAttention(_ operation: Operation, _ parameters: Operation.Attention) throws {
         let shape = graph.shapes[operation.output]
         let (query, key) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.inputs[1]])
         let operands = [
@@ -109,15 +109,15 @@ extension Lowering {
             AttentionStep(
                 operands: operands,
                 addends: addends,
-                result: MatrixResult(stored: target, shape: shape),
+                result: ProductStep.Result(stored: target, shape: shape),
                 scores: AttentionStep.Scores(
                     depth: query[query.count - (parameters.transposeQuery ? 2 : 1)],
                     keys: key[key.count - (parameters.transposeKey ? 2 : 1)],
                     scale: parameters.scale
-                ),
-                title: operation.title
-            )
+                )
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 }

@@ -48,7 +48,7 @@ extension Lowering {
 
     /// A value as rows along ascending axes; moved where no layout has them next to each other. With `innermost`, the
     /// axes are the fastest ones.
-    mutating func rows(_ value: Int, along axes: [Int], innermost: Bool = false, title: String) throws -> Rows {
+    mutating func rows(_ value: Int, along axes: [Int], innermost: Bool = false) throws -> Rows {
         let shape = graph.shapes[value]
         for candidate in [try stored(value), try plain(value)] {
             if let rows = Self.rows(shape, candidate, along: axes), !innermost || rows.inner == 1 || rows.n == 1 {
@@ -57,7 +57,7 @@ extension Lowering {
         }
         let order = shape.indices.filter { !axes.contains($0) } + axes
         let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.strides(shape, ordered: order))
-        append(copyStep(from: try stored(value), to: target, shape: shape, title: title))
+        append(copyStep(from: try stored(value), to: target, shape: shape))
         let n = axes.reduce(1) { $0 * shape[$1] }
         return Rows(stored: target, outer: shape.reduce(1, *) / n, n: n, inner: 1)
     }
@@ -68,38 +68,37 @@ extension Lowering {
         let shape = graph.shapes[operation.output]
         let order = Self.memoryOrder(input, rows.stored.strides)
         let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.strides(shape, ordered: order))
-        append(RowsStep(function, rows: rows, target: target.buffer, title: operation.title))
-        recordStorage(operation.output, .stored(target))
+        append(RowsStep(function: function, rows: rows, target: target.buffer), resultOf: operation, in: target)
     }
 
     mutating func lowerReduction(_ operation: Operation, kind: Int32, axes: [Int]) throws {
-        let rows = try rows(operation.inputs[0], along: axes, title: operation.title)
+        let rows = try rows(operation.inputs[0], along: axes)
         appendRows(operation, .reduce(kind), rows)
     }
 
-    mutating func lowerArgument(_ operation: Operation, _ parameters: ExtremeParameters) throws {
-        let rows = try rows(operation.inputs[0], along: [parameters.axis], title: operation.title)
+    mutating func lowerArgument(_ operation: Operation, _ parameters: Operation.Extreme) throws {
+        let rows = try rows(operation.inputs[0], along: [parameters.axis])
         appendRows(operation, .argument(parameters), rows)
     }
 
-    mutating func lowerTopK(_ operation: Operation, _ parameters: TopKParameters) throws {
-        let rows = try rows(operation.inputs[0], along: [parameters.axis], title: operation.title)
+    mutating func lowerTopK(_ operation: Operation, _ parameters: Operation.TopK) throws {
+        let rows = try rows(operation.inputs[0], along: [parameters.axis])
         appendRows(operation, .topK(parameters), rows)
     }
 
-    mutating func lowerRunningSum(_ operation: Operation, _ parameters: RunningSumParameters) throws {
-        let rows = try rows(operation.inputs[0], along: [parameters.axis], title: operation.title)
+    mutating func lowerRunningSum(_ operation: Operation, _ parameters: Operation.RunningSum) throws {
+        let rows = try rows(operation.inputs[0], along: [parameters.axis])
         appendRows(operation, .runningSum(parameters), rows)
     }
 
     mutating func lowerSoftmax(_ operation: Operation, axis: Int, logarithm: Bool) throws {
-        let rows = try rows(operation.inputs[0], along: [axis], title: operation.title)
+        let rows = try rows(operation.inputs[0], along: [axis])
         appendInPlace(operation, .softmax(logarithm: logarithm), rows)
     }
 
-    mutating func lowerLayerNormalisation(_ operation: Operation, _ parameters: LayerNormalisationParameters) throws {
+    mutating func lowerLayerNormalisation(_ operation: Operation, _ parameters: Operation.LayerNormalisation) throws {
         let axes = Array(parameters.axis..<graph.shapes[operation.output].count)
-        let rows = try rows(operation.inputs[0], along: axes, innermost: true, title: operation.title)
+        let rows = try rows(operation.inputs[0], along: axes, innermost: true)
         appendInPlace(operation, .normalise(parameters), rows)
     }
 
@@ -107,7 +106,7 @@ extension Lowering {
     private mutating func appendInPlace(_ operation: Operation, _ function: RowsStep.Function, _ rows: Rows) {
         let inPlace = canOverwrite(rows.stored.buffer, by: operation)
         let buffer = inPlace ? rows.stored.buffer : workspace(floatsOf: graph.shapes[operation.output])
-        append(RowsStep(function, rows: rows, target: buffer, title: operation.title))
+        append(RowsStep(function: function, rows: rows, target: buffer))
         recordStorage(operation.output, .stored(Stored(buffer: buffer, strides: rows.stored.strides)))
     }
 }

@@ -1,23 +1,23 @@
 /// Operations on tensors in any layout.
 extension Lowering {
-    mutating func lowerUnary(_ operation: Operation, _ function: UnaryFunction) throws {
+    mutating func lowerUnary(_ operation: Operation, _ function: Operation.Unary) throws {
         let shape = graph.shapes[operation.output]
         let source = try stored(operation.inputs[0])
         let inPlace = canOverwrite(source.buffer, by: operation)
         let target = Stored(buffer: inPlace ? source.buffer : workspace(floatsOf: shape), strides: source.strides)
         append(
             UnaryStep(
-                function,
+                function: function,
                 source: source.buffer,
                 target: target.buffer,
-                count: shape.reduce(1, *),
-                title: operation.title
-            )
+                count: shape.reduce(1, *)
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 
-    mutating func lowerBinary(_ operation: Operation, _ function: BinaryFunction) throws {
+    mutating func lowerBinary(_ operation: Operation, _ kind: Int32) throws {
         let shape = graph.shapes[operation.output]
         let sources = try operation.inputs.map { ($0, try stored($0)) }
         let strides = resultStrides(shape, of: sources.filter { graph.shapes[$0.0] == shape }.map(\.1))
@@ -33,14 +33,14 @@ extension Lowering {
         let target = Stored(buffer: free?.1.buffer ?? workspace(floatsOf: shape), strides: strides)
         append(
             BinaryStep(
-                function,
+                kind,
                 operands: sources.map { ($0.1, graph.shapes[$0.0]) },
                 target: target,
-                shape: shape,
-                title: operation.title
-            )
+                shape: shape
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 
     /// The layout of operands of the result's shape: their common one; else channels-last if one of them is.
@@ -57,7 +57,7 @@ extension Lowering {
         return isChannelsLast ? channelsLast : plain
     }
 
-    mutating func lowerMove(_ operation: Operation, _ parameters: MoveParameters) throws {
+    mutating func lowerMove(_ operation: Operation, _ parameters: Operation.Move) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let source = try stored(operation.inputs[0])
         if let order = parameters.transposition(from: input, to: output) {
@@ -78,10 +78,10 @@ extension Lowering {
                 source: source,
                 target: target,
                 targetOffset: 0,
-                shape: output,
-                title: operation.title
-            )
+                shape: output
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 }

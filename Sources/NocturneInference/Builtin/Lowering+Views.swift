@@ -43,25 +43,25 @@ extension Lowering {
         return result
     }
 
-    mutating func lowerIndexed(_ operation: Operation, _ kind: IndexedKind) throws {
+    mutating func lowerIndexed(_ operation: Operation, _ kind: Operation.Indexed) throws {
         let shape = graph.shapes[operation.output]
         let sources = try operation.inputs.map { try plain($0).buffer }
         let target = Stored(buffer: workspace(floatsOf: shape), strides: Extents.strides(shape))
         append(
             IndexedStep(
-                kind,
+                kind: kind,
                 sources: sources,
                 shapes: operation.inputs.map { graph.shapes[$0] },
                 target: target.buffer,
-                shape: shape,
-                title: operation.title
-            )
+                shape: shape
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 }
 
-extension MoveParameters {
+extension Operation.Move {
     /// The order of the axes, if the operation from one shape to another only exchanges them.
     func transposition(from input: [Int], to output: [Int]) -> [Int]? {
         guard axes.count == input.count, fixed.isEmpty else { return nil }

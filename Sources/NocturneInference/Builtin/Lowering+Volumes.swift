@@ -7,15 +7,15 @@ extension Lowering {
         ([Number](repeating: filler, count: 3 - list.count) + list).map { Int32(clamping: $0) }
     }
 
-    /// - Parameter kind: see ``ConvolutionPlan``.
+    /// - Parameter kind: see ``ConvolutionStep/Plan``.
     func plan(
-        _ parameters: ConvolutionParameters,
+        _ parameters: Operation.Convolution,
         kind: StepKind? = nil,
         of operation: Operation,
         input: [Int],
         output: [Int]
-    ) throws(ModelFormatError) -> ConvolutionPlan {
-        let made = ConvolutionPlan(parameters, kind: kind, input: input, output: output, arithmetic: arithmetic)
+    ) throws(ModelFormatError) -> ConvolutionStep.Plan {
+        let made = ConvolutionStep.Plan(parameters, kind: kind, input: input, output: output, arithmetic: arithmetic)
         guard let made else {
             throw .shapeMismatch(
                 network: path,
@@ -25,7 +25,7 @@ extension Lowering {
         return made
     }
 
-    mutating func lowerConvolution(_ operation: Operation, _ parameters: ConvolutionParameters) throws {
+    mutating func lowerConvolution(_ operation: Operation, _ parameters: Operation.Convolution) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let sources = try pieces(operation.inputs[0])
         let residual = operation.inputs.count > 1 ? try channelsLast(operation.inputs[1]).buffer : nil
@@ -56,14 +56,14 @@ extension Lowering {
                 slope: parameters.slope,
                 statistics: statistics,
                 inputShape: input,
-                outputShape: output,
-                title: operation.title
-            )
+                outputShape: output
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 
-    mutating func lowerNormalisation(_ operation: Operation, _ parameters: NormalisationParameters) throws {
+    mutating func lowerNormalisation(_ operation: Operation, _ parameters: Operation.Normalisation) throws {
         let value = operation.inputs[0]
         let shape = graph.shapes[value]
         let source = try channelsLast(value)
@@ -80,8 +80,7 @@ extension Lowering {
                 statistics: statistics,
                 affine: affine,
                 parameters: parameters,
-                shape: shape,
-                title: operation.title
+                shape: shape
             )
         )
         finish(operation, Piece(stored: source, channels: shape[1], affine: affine, slope: parameters.slope))
@@ -94,7 +93,7 @@ extension Lowering {
             case .stored? = storages[operation.inputs[0]]
         {
             // The same function of every element needs no layout.
-            let function = UnaryFunction(kind: Int32(NK_UNARY_LINEAR), first: a, second: b)
+            let function = Operation.Unary(kind: Int32(NK_UNARY_LINEAR), first: a, second: b)
             return try lowerUnary(operation, function)
         }
         let source = try channelsLast(operation.inputs[0])
@@ -112,7 +111,7 @@ extension Lowering {
         let shape = graph.shapes[operation.output]
         let inPlace = canOverwrite(piece.stored.buffer, by: operation)
         let target = inPlace ? piece.stored.buffer : workspace(floatsOf: shape)
-        append(AffineStep(piece, output: target, shape: shape))
+        append(AffineStep(piece: piece, output: target, shape: shape), title: "normalise")
         recordStorage(operation.output, .stored(Stored(buffer: target, strides: Self.channelsLastStrides(shape))))
     }
 
@@ -120,7 +119,7 @@ extension Lowering {
         let merged = workspace(bytes: shape[0] * 2 * shape[1] * 8)
         let voxels = shape[2...].reduce(1, *)
         let chunks = workspace(bytes: ChannelSumsStep.chunkCount(voxels: voxels, channels: shape[1]) * 2 * shape[1] * 8)
-        append(ChannelSumsStep(source: buffer, chunks: chunks, merged: merged, shape: shape))
+        append(ChannelSumsStep(source: buffer, chunks: chunks, merged: merged, shape: shape), title: "channel sums")
         return merged
     }
 
@@ -148,7 +147,7 @@ extension Lowering {
         }
         let free = operands.first { canOverwrite($0.stored.buffer, by: operation) }
         let target = free?.stored.buffer ?? workspace(floatsOf: shape)
-        append(SumStep(operands[0], operands[1], slope: slope, output: target, shape: shape, title: operation.title))
+        append(SumStep(a: operands[0], b: operands[1], slope: slope, output: target, shape: shape))
         recordStorage(operation.output, .stored(Stored(buffer: target, strides: operands[0].stored.strides)))
     }
 
@@ -191,12 +190,11 @@ extension Lowering {
             let part = graph.shapes[value]
             append(
                 MoveStep(
-                    MoveParameters.identity(part.count),
+                    Operation.Move.identity(part.count),
                     source: source,
                     target: target,
                     targetOffset: first * strides[axis],
-                    shape: part,
-                    title: operation.title
+                    shape: part
                 )
             )
             first += part[axis]
@@ -204,7 +202,7 @@ extension Lowering {
         recordStorage(operation.output, .stored(target))
     }
 
-    mutating func lowerPool(_ operation: Operation, _ parameters: PoolParameters) throws {
+    mutating func lowerPool(_ operation: Operation, _ parameters: Operation.Pool) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let source = try channelsLast(operation.inputs[0])
         let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
@@ -214,14 +212,14 @@ extension Lowering {
                 source: source.buffer,
                 target: target.buffer,
                 input: input,
-                output: output,
-                title: operation.title
-            )
+                output: output
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 
-    mutating func lowerInterpolation(_ operation: Operation, _ axes: [InterpolationAxis]) throws {
+    mutating func lowerInterpolation(_ operation: Operation, _ axes: [Operation.InterpolationAxis]) throws {
         let (input, output) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
         let source = try channelsLast(operation.inputs[0])
         let target = Stored(buffer: workspace(floatsOf: output), strides: Self.channelsLastStrides(output))
@@ -231,11 +229,11 @@ extension Lowering {
                 source: source.buffer,
                 target: target.buffer,
                 input: input,
-                output: output,
-                title: operation.title
-            )
+                output: output
+            ),
+            resultOf: operation,
+            in: target
         )
-        recordStorage(operation.output, .stored(target))
     }
 
     mutating func lowerChannelMeans(_ operation: Operation) throws {
@@ -245,7 +243,7 @@ extension Lowering {
         let sums = statistics[value] ?? channelSums(source.buffer, shape)
         statistics[value] = sums
         let target = workspace(floatsOf: graph.shapes[operation.output])
-        append(MeanStep(statistics: sums, target: target, shape: shape, title: operation.title))
+        append(MeanStep(statistics: sums, target: target, shape: shape))
         let strides = Extents.strides(graph.shapes[operation.output])
         recordStorage(operation.output, .stored(Stored(buffer: target, strides: strides)))
     }

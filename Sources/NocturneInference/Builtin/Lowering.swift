@@ -12,7 +12,7 @@ internal import NocturneCore
 /// read.
 struct Lowering {
     struct Buffer {
-        var place: BufferPlace
+        var place: ExecutionPlan.Place
         var bytes: Int
     }
 
@@ -42,7 +42,11 @@ struct Lowering {
     let graph: BoundGraph
     let path: String
     let arithmetic: ConvolutionArithmetic
-    var steps: [any Step] = []
+    private(set) var steps: [any Step] = []
+    /// Of the steps.
+    private(set) var titles: [String] = []
+    /// Of the operation that is being converted.
+    private var title = ""
     var buffers: [Buffer] = []
     var storages: [ValueStorage?]
     /// The value in the other layout, where that was needed too.
@@ -79,6 +83,7 @@ struct Lowering {
             recordStorage(value, .stored(Stored(buffer: buffer, strides: Extents.strides(tensor.shape))))
         }
         for operation in graph.operations {
+            title = operation.title
             try lower(operation)
             for input in operation.inputs { remainingReaders[input] -= 1 }
         }
@@ -86,7 +91,7 @@ struct Lowering {
             buffers.append(Buffer(place: .output(index), bytes: 0))
             let shape = graph.shapes[output.value]
             let target = Stored(buffer: buffers.count - 1, strides: Extents.strides(shape))
-            append(copyStep(from: try stored(output.value), to: target, shape: shape, title: "output \(output.name)"))
+            append(copyStep(from: try stored(output.value), to: target, shape: shape), title: "output \(output.name)")
         }
     }
 
@@ -98,7 +103,7 @@ struct Lowering {
             try lowerAffine(operation, scale: scale, shift: shift, slope: slope)
         case .sum(let slope): try lowerSum(operation, slope: slope)
         case .unary(let function): try lowerUnary(operation, function)
-        case .binary(let function): try lowerBinary(operation, function)
+        case .binary(let kind): try lowerBinary(operation, kind)
         case .concatenate(let axis): try lowerConcatenation(operation, axis: axis)
         case .pool(let parameters): try lowerPool(operation, parameters)
         case .channelMeans: try lowerChannelMeans(operation)
@@ -132,7 +137,17 @@ struct Lowering {
         return buffers.count - 1
     }
 
-    mutating func append(_ step: any Step) { steps.append(step) }
+    /// - Parameter title: for messages and measurements; nil for that of the operation.
+    mutating func append(_ step: any Step, title: String? = nil) {
+        steps.append(step)
+        titles.append(title ?? self.title)
+    }
+
+    /// Adds the step that computes the result of an operation.
+    mutating func append(_ step: any Step, resultOf operation: Operation, in target: Stored) {
+        append(step)
+        recordStorage(operation.output, .stored(target))
+    }
 
     /// Records where a value is stored from now on.
     mutating func recordStorage(_ value: Int, _ storage: ValueStorage) {
@@ -199,107 +214,9 @@ struct Lowering {
         }
         if let copy = copies[value], Self.same(copy.strides, strides, shape) { return copy }
         let copy = Stored(buffer: workspace(floatsOf: shape), strides: strides)
-        append(copyStep(from: stored, to: copy, shape: shape, title: "layout"))
+        append(copyStep(from: stored, to: copy, shape: shape), title: "layout")
         copies[value] = copy
         occupants[copy.buffer, default: []].insert(value)
         return copy
-    }
-
-    // MARK: Values that need not be stored
-
-    /// Whether all readers of a value accept it in pieces: convolutions and, for a single piece, sums and
-    /// concatenations that are themselves not stored.
-    func canStayLazy(_ value: Int, single: Bool) -> Bool {
-        guard !graph.outputs.contains(where: { $0.value == value }), !readers[value].isEmpty else { return false }
-        return readers[value].allSatisfy { reader in
-            let operation = graph.operations[reader.operation]
-            switch operation.kind {
-            case .convolution: return reader.input == 0
-            case .sum: return single
-            case .concatenate(let axis):
-                return single && axis == 1 && graph.shapes[operation.output].count <= 5
-                    && canStayLazy(operation.output, single: false)
-            default: return false
-            }
-        }
-    }
-
-    /// Whether only convolutions read a value, directly or in pieces of what they read, and can read it as bfloat16.
-    func canBeBfloat16(_ value: Int) -> Bool {
-        guard !graph.outputs.contains(where: { $0.value == value }), !readers[value].isEmpty else { return false }
-        return readers[value].allSatisfy { reader in
-            let operation = graph.operations[reader.operation]
-            switch operation.kind {
-            case .convolution(let parameters): return reader.input == 0 && ConvolutionPlan.readsBfloat16(parameters)
-            case .normalise, .channelAffine:
-                return canStayLazy(operation.output, single: true) && canBeBfloat16(operation.output)
-            case .concatenate(let axis):
-                return axis == 1 && (3...5).contains(graph.shapes[operation.output].count)
-                    && canStayLazy(operation.output, single: false) && canBeBfloat16(operation.output)
-            default: return false
-            }
-        }
-    }
-
-    /// Whether a normalisation operation reads a value.
-    func isNormalised(_ value: Int) -> Bool {
-        readers[value].contains { reader in
-            if case .normalise = graph.operations[reader.operation].kind { return true }
-            return false
-        }
-    }
-
-    /// A value as channels-last pieces.
-    mutating func pieces(_ value: Int) throws -> [Piece] {
-        if case .lazy(let pieces)? = storages[value] { return pieces }
-        return [Piece(stored: try channelsLast(value), channels: graph.shapes[value][1])]
-    }
-
-    private mutating func materialised(_ pieces: [Piece], shape: [Int]) throws -> Stored {
-        let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.channelsLastStrides(shape))
-        var first = 0
-        for piece in pieces {
-            var part = shape
-            part[1] = piece.channels
-            var source = piece.stored
-            if piece.affine != nil || piece.slope != 1 {
-                source = Stored(buffer: workspace(floatsOf: part), strides: Self.channelsLastStrides(part))
-                append(AffineStep(piece, output: source.buffer, shape: part))
-            }
-            append(
-                MoveStep(
-                    MoveParameters.identity(part.count),
-                    source: source,
-                    target: target,
-                    targetOffset: first,
-                    shape: part,
-                    title: "concatenation"
-                )
-            )
-            first += piece.channels
-        }
-        return target
-    }
-
-    func copyStep(from source: Stored, to target: Stored, shape: [Int], title: String) -> any Step {
-        let isChannelsLast = shape.count >= 3 && Self.same(source.strides, Self.channelsLastStrides(shape), shape)
-        if isChannelsLast, Self.same(target.strides, Extents.strides(shape), shape), shape[1] > 1 {
-            return TransposeStep(
-                source: source.buffer,
-                target: target.buffer,
-                batch: shape[0],
-                rows: shape[2...].reduce(1, *),
-                columns: shape[1],
-                title: title
-            )
-        }
-        return MoveStep(
-            MoveParameters.identity(shape.count),
-            source: source,
-            target: target,
-            targetOffset: 0,
-            shape: shape,
-            title: title
-        )
     }
 }

@@ -9,7 +9,6 @@ struct ChannelSumsStep: Step {
     let merged: Int
     let shape: [Int]
 
-    var title: String { "channel sums" }
     var reads: [Int] { [source] }
     var writes: [Int] { [chunks, merged] }
     var work: StepWork { .traffic(.normalisation, elements: shape.reduce(1, *)) }
@@ -48,9 +47,8 @@ struct ChannelSumsStep: Step {
 struct NormalisationStep: Step {
     let statistics: Int
     let affine: Int
-    let parameters: NormalisationParameters
+    let parameters: Operation.Normalisation
     let shape: [Int]
-    let title: String
 
     var reads: [Int] { [statistics] }
     var writes: [Int] { [affine] }
@@ -90,7 +88,6 @@ struct MeanStep: Step {
     let statistics: Int
     let target: Int
     let shape: [Int]
-    let title: String
 
     var reads: [Int] { [statistics] }
     var writes: [Int] { [target] }
@@ -116,13 +113,6 @@ struct AffineStep: Step {
     let output: Int
     let shape: [Int]
 
-    init(_ piece: Lowering.Piece, output: Int, shape: [Int]) {
-        self.piece = piece
-        self.output = output
-        self.shape = shape
-    }
-
-    var title: String { "normalise" }
     var reads: [Int] { [piece.stored.buffer] + (piece.affine.map { [$0] } ?? []) }
     var writes: [Int] { [output] }
     var work: StepWork { .traffic(.normalisation, elements: 2 * shape.reduce(1, *)) }
@@ -154,16 +144,6 @@ struct SumStep: Step {
     let slope: Float
     let output: Int
     let shape: [Int]
-    let title: String
-
-    init(_ a: Lowering.Piece, _ b: Lowering.Piece, slope: Float, output: Int, shape: [Int], title: String) {
-        self.a = a
-        self.b = b
-        self.slope = slope
-        self.output = output
-        self.shape = shape
-        self.title = title
-    }
 
     var reads: [Int] { [a, b].flatMap { [$0.stored.buffer] + ($0.affine.map { [$0] } ?? []) } }
     var writes: [Int] { [output] }

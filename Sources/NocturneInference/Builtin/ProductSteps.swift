@@ -2,70 +2,21 @@ internal import CNocturneKernels
 internal import NocturneConcurrency
 import NocturneSystem
 
-/// The matrices of the last two axes of a tensor, with rows or columns that are contiguous.
-struct MatrixOperand: Sendable {
-    let buffer: Int
-    /// From one row to the next; for a transposed matrix, from one column to the next.
-    let stride: Int
-    var isTransposed: Bool
-    let batch: [Int]
-    let batchStrides: [Int]
-
-    /// nil where neither rows nor columns are contiguous.
-    init?(_ stored: Lowering.Stored, _ shape: [Int]) {
-        let rank = shape.count
-        guard rank >= 2 else { return nil }
-        let (rows, columns) = (shape[rank - 2], shape[rank - 1])
-        let (row, column) = (stored.strides[rank - 2], stored.strides[rank - 1])
-        buffer = stored.buffer
-        batch = Array(shape.dropLast(2))
-        batchStrides = Array(stored.strides.dropLast(2))
-        if columns == 1 || column == 1 {
-            (stride, isTransposed) = (rows == 1 ? columns : max(row, columns), false)
-        } else if rows == 1 || row == 1 {
-            (stride, isTransposed) = (max(column, rows), true)
-        } else {
-            return nil
-        }
-        guard stride <= Int(Int32.max) else { return nil }
-    }
-
-    /// Where each matrix of a batch starts.
-    func starts(_ full: [Int]) -> [Int] {
-        Extents.places(full, strides: Extents.broadcastStrides(batch, batchStrides, to: full))
-    }
-
-    /// Where the matrices of the operand's own batch start.
-    var allStarts: [Int] { Extents.places(batch, strides: batchStrides) }
-
-    /// Where a row or column of the matrix as the product sees it starts.
-    func offset(row: Int) -> Int { isTransposed ? row : row * stride }
-    func offset(column: Int) -> Int { isTransposed ? column * stride : column }
-}
-
-/// The tensor that products are written to; its rows are contiguous.
-struct MatrixResult {
-    let stored: Lowering.Stored
-    let shape: [Int]
-}
-
 /// Matrix products over the last two axes, in fixed blocks of the result.
 struct ProductStep: Step {
-    let a: MatrixOperand
-    let b: MatrixOperand
+    let a: Operand
+    let b: Operand
     let target: Int
     let (m, n, k): (Int, Int, Int)
     let alpha: Float
     let resultStride: Int
     /// Where each product of the batch starts, in a, b and the result.
     let starts: [(a: Int, b: Int, result: Int)]
-    let title: String
 
-    init(_ a: MatrixOperand, _ b: MatrixOperand, result: MatrixResult, depth: Int, alpha: Float, title: String) {
+    init(_ a: Operand, _ b: Operand, result: Result, depth: Int, alpha: Float) {
         self.a = a
         self.b = b
         self.alpha = alpha
-        self.title = title
         let (target, shape) = (result.stored, result.shape)
         self.target = target.buffer
         m = shape[shape.count - 2]
@@ -163,7 +114,7 @@ struct AttentionStep: Step {
     }
 
     /// Query, key and value.
-    let operands: [MatrixOperand]
+    let operands: [ProductStep.Operand]
     let addends: [Addend]
     let target: Int
     let resultStride: Int
@@ -171,14 +122,12 @@ struct AttentionStep: Step {
     let scale: Float
     /// Where each operand and the result start, for each attention of the batch.
     let starts: [[Int]]
-    let title: String
 
-    init(operands: [MatrixOperand], addends: [Addend], result: MatrixResult, scores: Scores, title: String) {
+    init(operands: [ProductStep.Operand], addends: [Addend], result: ProductStep.Result, scores: Scores) {
         let (target, shape) = (result.stored, result.shape)
         self.operands = operands
         self.addends = addends
         self.target = target.buffer
-        self.title = title
         scale = scores.scale
         depth = scores.depth
         keys = scores.keys
@@ -247,5 +196,54 @@ struct AttentionStep: Step {
 
     private func matrix(_ operand: Int, _ data: UnsafePointer<Float>) -> nk_matrix {
         nk_matrix(data: data, stride: operands[operand].stride, transposed: operands[operand].isTransposed ? 1 : 0)
+    }
+}
+
+extension ProductStep {
+    /// The matrices of the last two axes of a tensor, with rows or columns that are contiguous.
+    struct Operand: Sendable {
+        let buffer: Int
+        /// From one row to the next; for a transposed matrix, from one column to the next.
+        let stride: Int
+        var isTransposed: Bool
+        let batch: [Int]
+        let batchStrides: [Int]
+
+        /// nil where neither rows nor columns are contiguous.
+        init?(_ stored: Lowering.Stored, _ shape: [Int]) {
+            let rank = shape.count
+            guard rank >= 2 else { return nil }
+            let (rows, columns) = (shape[rank - 2], shape[rank - 1])
+            let (row, column) = (stored.strides[rank - 2], stored.strides[rank - 1])
+            buffer = stored.buffer
+            batch = Array(shape.dropLast(2))
+            batchStrides = Array(stored.strides.dropLast(2))
+            if columns == 1 || column == 1 {
+                (stride, isTransposed) = (rows == 1 ? columns : max(row, columns), false)
+            } else if rows == 1 || row == 1 {
+                (stride, isTransposed) = (max(column, rows), true)
+            } else {
+                return nil
+            }
+            guard stride <= Int(Int32.max) else { return nil }
+        }
+
+        /// Where each matrix of a batch starts.
+        func starts(_ full: [Int]) -> [Int] {
+            Extents.places(full, strides: Extents.broadcastStrides(batch, batchStrides, to: full))
+        }
+
+        /// Where the matrices of the operand's own batch start.
+        var allStarts: [Int] { Extents.places(batch, strides: batchStrides) }
+
+        /// Where a row or column of the matrix as the product sees it starts.
+        func offset(row: Int) -> Int { isTransposed ? row : row * stride }
+        func offset(column: Int) -> Int { isTransposed ? column * stride : column }
+    }
+
+    /// The tensor that products are written to; its rows are contiguous.
+    struct Result {
+        let stored: Lowering.Stored
+        let shape: [Int]
     }
 }

@@ -8,23 +8,15 @@ struct RowsStep: Step {
         case reduce(Int32)
         case softmax(logarithm: Bool)
         /// With n as the innermost axis.
-        case normalise(LayerNormalisationParameters)
-        case argument(ExtremeParameters)
-        case topK(TopKParameters)
-        case runningSum(RunningSumParameters)
+        case normalise(Operation.LayerNormalisation)
+        case argument(Operation.Extreme)
+        case topK(Operation.TopK)
+        case runningSum(Operation.RunningSum)
     }
 
     let function: Function
     let rows: Lowering.Rows
     let target: Int
-    let title: String
-
-    init(_ function: Function, rows: Lowering.Rows, target: Int, title: String) {
-        self.function = function
-        self.rows = rows
-        self.target = target
-        self.title = title
-    }
 
     var reads: [Int] { [rows.stored.buffer] }
     var writes: [Int] { [target] }

@@ -15,7 +15,6 @@ protocol Step: Sendable {
     var packedBytes: Int { get }
     /// The operations and the memory traffic of a run.
     var work: StepWork { get }
-    var title: String { get }
 
     func run(_ run: PlanRun) throws(CancelledError)
 }
@@ -25,23 +24,13 @@ extension Step {
     var packedBytes: Int { 0 }
 }
 
-/// Where the content of a buffer is stored.
-enum BufferPlace: Sendable {
-    /// In the workspace, whose layout the planner computes.
-    case workspace
-    /// Weights and other constants.
-    case constant(FrozenVoxels<Float>)
-    case input(Int)
-    case output(Int)
-}
-
 /// The data that the steps of a run work on. All pointers are valid for the duration of the run.
 struct PlanRun: @unchecked Sendable {
     // Unchecked: steps write disjoint parts from each thread, and one step runs at a time.
     let buffers: [UnsafeMutableRawPointer]
     let scratch: ScratchSlots
     let scope: ComputeScope
-    let failure = RunFailure()
+    let failure = Failure()
 
     func floats(_ buffer: Int) -> UnsafeMutablePointer<Float> { buffers[buffer].assumingMemoryBound(to: Float.self) }
 
@@ -55,34 +44,48 @@ struct PlanRun: @unchecked Sendable {
     }
 }
 
-/// Why the values of a run do not fit the network, such as an index out of range. One reason is kept.
-final class RunFailure: Sendable {
-    private let stored = Mutex<String?>(nil)
+extension PlanRun {
+    /// Why the values of a run do not fit the network, such as an index out of range. One reason is kept.
+    final class Failure: Sendable {
+        private let stored = Mutex<String?>(nil)
 
-    var reason: String? { stored.withLock { $0 } }
+        var reason: String? { stored.withLock { $0 } }
 
-    func record(_ reason: String) { stored.withLock { $0 = $0 ?? reason } }
-}
-
-/// Scratch memory, one slot for each thread that works on a run. A thread takes a slot for a chunk and returns it.
-final class ScratchSlots: @unchecked Sendable {
-    // Unchecked: the slots are disjoint, and each is held by one thread at a time.
-    private let base: UnsafeMutableRawPointer
-    private let stride: Int
-    private let free: Mutex<[Int]>
-
-    /// - Parameter base: `count * stride` bytes that must stay allocated longer than this object.
-    init(base: UnsafeMutableRawPointer, stride: Int, count: Int) {
-        self.base = base
-        self.stride = stride
-        free = Mutex(Array(0..<count))
+        func record(_ reason: String) { stored.withLock { $0 = $0 ?? reason } }
     }
 
-    func withSlot(_ body: (UnsafeMutableRawPointer) -> Void) {
-        let slot = free.withLock { $0.popLast() }
-        // A scope never runs more bodies at once than its width, and the session created that many slots.
-        guard let slot else { preconditionFailure("more threads than the scope's width") }
-        body(base + slot * stride)
-        free.withLock { $0.append(slot) }
+    /// Scratch memory, one slot for each thread that works on a run. A thread takes a slot for a chunk and returns it.
+    final class ScratchSlots: @unchecked Sendable {
+        // Unchecked: the slots are disjoint, and each is held by one thread at a time.
+        private let base: UnsafeMutableRawPointer
+        private let stride: Int
+        private let free: Mutex<[Int]>
+
+        /// - Parameter base: `count * stride` bytes that must stay allocated longer than this object.
+        init(base: UnsafeMutableRawPointer, stride: Int, count: Int) {
+            self.base = base
+            self.stride = stride
+            free = Mutex(Array(0..<count))
+        }
+
+        func withSlot(_ body: (UnsafeMutableRawPointer) -> Void) {
+            let slot = free.withLock { $0.popLast() }
+            // A scope never runs more bodies at once than its width, and the session created that many slots.
+            guard let slot else { preconditionFailure("more threads than the scope's width") }
+            body(base + slot * stride)
+            free.withLock { $0.append(slot) }
+        }
+    }
+}
+
+extension ExecutionPlan {
+    /// Where the content of a buffer is stored.
+    enum Place: Sendable {
+        /// In the workspace, whose layout the planner computes.
+        case workspace
+        /// Weights and other constants.
+        case constant(FrozenVoxels<Float>)
+        case input(Int)
+        case output(Int)
     }
 }

@@ -4,19 +4,10 @@ import NocturneSystem
 
 /// A function of each element.
 struct UnaryStep: Step {
-    let function: UnaryFunction
+    let function: Operation.Unary
     let source: Int
     let target: Int
     let count: Int
-    let title: String
-
-    init(_ function: UnaryFunction, source: Int, target: Int, count: Int, title: String) {
-        self.function = function
-        self.source = source
-        self.target = target
-        self.count = count
-        self.title = title
-    }
 
     var reads: [Int] { [source] }
     var writes: [Int] { [target] }
@@ -38,19 +29,16 @@ struct BinaryStep: Step {
     let target: Int
     let dims: [Int]
     let strides: [[Int]]
-    let title: String
 
     init(
-        _ function: BinaryFunction,
+        _ kind: Int32,
         operands: [(stored: Lowering.Stored, shape: [Int])],
         target: Lowering.Stored,
-        shape: [Int],
-        title: String
+        shape: [Int]
     ) {
-        kind = function.kind
+        self.kind = kind
         buffers = operands.map(\.stored.buffer)
         self.target = target.buffer
-        self.title = title
         let order = StridedLoop.order(shape, target.strides)
         var loop = StridedLoop(dims: order.map { shape[$0] })
         for operand in operands {

@@ -13,21 +13,18 @@ struct MoveStep: Step {
     let targetStrides: [Int]
     let tables: [[Int]?]
     let fill: Float
-    let title: String
 
     init(
-        _ parameters: MoveParameters,
+        _ parameters: Operation.Move,
         source: Lowering.Stored,
         target: Lowering.Stored,
         targetOffset: Int,
-        shape: [Int],
-        title: String
+        shape: [Int]
     ) {
         self.source = source.buffer
         self.target = target.buffer
         self.targetOffset = targetOffset
         fill = parameters.fill
-        self.title = title
         var offset = parameters.fixed.reduce(0) { $0 + source.strides[$1.key] * $1.value }
         var strides: [Int] = []
         var places: [[Int]?] = []
@@ -107,7 +104,6 @@ struct TransposeStep: Step {
     let batch: Int
     let rows: Int
     let columns: Int
-    let title: String
 
     var reads: [Int] { [source] }
     var writes: [Int] { [target] }
@@ -132,12 +128,10 @@ struct PoolStep: Step {
     let batch: Int
     let inputCount: Int
     let outputCount: Int
-    let title: String
 
-    init(_ parameters: PoolParameters, source: Int, target: Int, input: [Int], output: [Int], title: String) {
+    init(_ parameters: Operation.Pool, source: Int, target: Int, input: [Int], output: [Int]) {
         self.source = source
         self.target = target
-        self.title = title
         batch = input[0]
         inputCount = input[1...].reduce(1, *)
         outputCount = output[1...].reduce(1, *)
@@ -181,23 +175,21 @@ struct PoolStep: Step {
 struct InterpolationStep: Step {
     let source: Int
     let target: Int
-    let axes: [InterpolationAxis]
+    let axes: [Operation.InterpolationAxis]
     let input: [Int32]
     let output: [Int32]
     let batch: Int
     let channels: Int
-    let title: String
 
-    init(_ axes: [InterpolationAxis], source: Int, target: Int, input: [Int], output: [Int], title: String) {
+    init(_ axes: [Operation.InterpolationAxis], source: Int, target: Int, input: [Int], output: [Int]) {
         self.source = source
         self.target = target
-        self.title = title
         batch = input[0]
         channels = input[1]
         self.input = Lowering.three(Array(input[2...]), filler: 1)
         self.output = Lowering.three(Array(output[2...]), filler: 1)
-        let missing = InterpolationAxis(low: [0], high: [0], weight: [0])
-        self.axes = [InterpolationAxis](repeating: missing, count: 3 - axes.count) + axes
+        let missing = Operation.InterpolationAxis(low: [0], high: [0], weight: [0])
+        self.axes = [Operation.InterpolationAxis](repeating: missing, count: 3 - axes.count) + axes
     }
 
     var reads: [Int] { [source] }

@@ -22,34 +22,35 @@ struct BoundGraph: Sendable {
 struct Operation: Sendable {
     enum Kind: Sendable {
         /// Inputs: x, and, if there is a second one, the value that is added to the result.
-        case convolution(ConvolutionParameters)
-        case normalise(NormalisationParameters)
+        case convolution(Convolution)
+        case normalise(Normalisation)
         /// y = leaky(x * scale[c] + shift[c]).
         case channelAffine(scale: [Float], shift: [Float], slope: Float)
         /// y = leaky(a + b), both with the shape of the output.
         case sum(slope: Float)
-        case unary(UnaryFunction)
-        case binary(BinaryFunction)
+        case unary(Unary)
+        /// One of NK_BINARY_*.
+        case binary(Int32)
         case concatenate(axis: Int)
-        case pool(PoolParameters)
+        case pool(Pool)
         /// Means over all axes but the first two; the other axes keep extent 1.
         case channelMeans
         case reduce(kind: Int32, axes: [Int])
         case interpolate([InterpolationAxis])
-        case move(MoveParameters)
+        case move(Move)
         /// The same elements in C order with another shape.
         case reshape
         case softmax(axis: Int, logarithm: Bool)
-        case matrixProduct(MatrixProductParameters)
+        case matrixProduct(MatrixProduct)
         /// Inputs: x, and, if there is a second one, the value that is added to the result.
-        case linear(LinearParameters)
+        case linear(Linear)
         /// Inputs: query, key, value, and the addends of the scores.
-        case attention(AttentionParameters)
-        case layerNormalise(LayerNormalisationParameters)
-        case argument(ExtremeParameters)
-        case topK(TopKParameters)
-        case runningSum(RunningSumParameters)
-        case indexed(IndexedKind)
+        case attention(Attention)
+        case layerNormalise(LayerNormalisation)
+        case argument(Extreme)
+        case topK(TopK)
+        case runningSum(RunningSum)
+        case indexed(Indexed)
     }
 
     var kind: Kind
@@ -59,81 +60,79 @@ struct Operation: Sendable {
     var title: String
 }
 
-struct ConvolutionParameters: Sendable {
-    /// In ONNX's layout: [cout][cin / groups][kernel], transposed [cin][cout / groups][kernel].
-    var weights: [Float]
-    var bias: [Float]?
-    /// Per spatial axis.
-    var kernel: [Int]
-    var stride: [Int]
-    var padBefore: [Int]
-    var dilation: [Int]
-    var groups: Int
-    var inputChannels: Int
-    var outputChannels: Int
-    var transposed: Bool
-    var slope: Float = 1
-}
-
-/// Instance and group normalisation: mean and variance over space and the channels of a group.
-struct NormalisationParameters: Sendable {
-    var groups: Int
-    /// Per channel.
-    var scale: [Float]
-    var shift: [Float]
-    var epsilon: Float
-    var slope: Float = 1
-}
-
-struct UnaryFunction: Sendable {
-    var kind: Int32
-    var first: Float = 0
-    var second: Float = 0
-}
-
-struct BinaryFunction: Sendable {
-    var kind: Int32
-}
-
-struct PoolParameters: Sendable {
-    var kernel: [Int]
-    var stride: [Int]
-    var padBefore: [Int]
-    /// Input extent including padding on both sides.
-    var padded: [Int]
-    var dilation: [Int]
-    /// 0 maximum, 1 average over the elements inside the input, 2 average over the padding too.
-    var mode: Int32
-}
-
-/// For each output index of an axis, the two input indices between which it is interpolated.
-struct InterpolationAxis: Sendable {
-    var low: [Int32]
-    var high: [Int32]
-    /// The weight of `high`.
-    var weight: [Float]
-}
-
-/// Output element o is input element i with i[axes[d].input] = axes[d].map(o[d]), or the fill value.
-struct MoveParameters: Sendable {
-    enum Map: Sendable {
-        case line(start: Int, step: Int)
-        /// Input index for each output index; -1 is the fill value.
-        case table([Int])
+extension Operation {
+    struct Convolution: Sendable {
+        /// In ONNX's layout: [cout][cin / groups][kernel], transposed [cin][cout / groups][kernel].
+        var weights: [Float]
+        var bias: [Float]?
+        /// Per spatial axis.
+        var kernel: [Int]
+        var stride: [Int]
+        var padBefore: [Int]
+        var dilation: [Int]
+        var groups: Int
+        var inputChannels: Int
+        var outputChannels: Int
+        var transposed: Bool
+        var slope: Float = 1
     }
 
-    struct Axis: Sendable {
-        /// The input axis that this output axis traverses; nil for repetition.
-        var input: Int?
-        var map: Map
+    /// Instance and group normalisation: mean and variance over space and the channels of a group.
+    struct Normalisation: Sendable {
+        var groups: Int
+        /// Per channel.
+        var scale: [Float]
+        var shift: [Float]
+        var epsilon: Float
+        var slope: Float = 1
     }
 
-    var axes: [Axis]
-    /// Indices of input axes that no output axis traverses.
-    var fixed: [Int: Int] = [:]
-    var fill: Float = 0
+    struct Unary: Sendable {
+        var kind: Int32
+        var first: Float = 0
+        var second: Float = 0
+    }
 
-    static func identity(_ rank: Int) -> MoveParameters {
-        MoveParameters(axes: (0..<rank).map { Axis(input: $0, map: .line(start: 0, step: 1)) })
+    struct Pool: Sendable {
+        var kernel: [Int]
+        var stride: [Int]
+        var padBefore: [Int]
+        /// Input extent including padding on both sides.
+        var padded: [Int]
+        var dilation: [Int]
+        /// 0 maximum, 1 average over the elements inside the input, 2 average over the padding too.
+        var mode: Int32
+    }
+
+    /// For each output index of an axis, the two input indices between which it is interpolated.
+    struct InterpolationAxis: Sendable {
+        var low: [Int32]
+        var high: [Int32]
+        /// The weight of `high`.
+        var weight: [Float]
+    }
+
+    /// Output element o is input element i with i[axes[d].input] = axes[d].map(o[d]), or the fill value.
+    struct Move: Sendable {
+        enum Map: Sendable {
+            case line(start: Int, step: Int)
+            /// Input index for each output index; -1 is the fill value.
+            case table([Int])
+        }
+
+        struct Axis: Sendable {
+            /// The input axis that this output axis traverses; nil for repetition.
+            var input: Int?
+            var map: Map
+        }
+
+        var axes: [Axis]
+        /// Indices of input axes that no output axis traverses.
+        var fixed: [Int: Int] = [:]
+        var fill: Float = 0
+
+        static func identity(_ rank: Int) -> Move {
+            Move(axes: (0..<rank).map { Axis(input: $0, map: .line(start: 0, step: 1)) })
+        }
     }
 }

@@ -98,7 +98,7 @@ struct ConstantEvaluator {
 
     /// Element types are float32 and int64 here, whatever width the file specifies.
     private func cast(_ tensor: ConstantTensor, to type: Int) -> ConstantTensor {
-        let type = ONNXElementType(attribute: type)
+        let type = ONNXReader.ElementType(attribute: type)
         let toFloat = type?.isFloat == true
         switch tensor.elements {
         case .floats(let values) where !toFloat:

@@ -13,7 +13,7 @@ extension GraphBinder {
         "Xor": { binder, node throws(ModelFormatError) in
             let same = try binder.emitPair(NK_BINARY_EQUAL, try binder.operands(node), node, last: false)
             try binder.emit(
-                .unary(UnaryFunction(kind: Int32(NK_UNARY_NOT))),
+                .unary(Operation.Unary(kind: Int32(NK_UNARY_NOT))),
                 [same],
                 shape: binder.bound.shapes[same],
                 node: node
@@ -45,14 +45,14 @@ extension GraphBinder {
 
     /// Values computed at run time are float32; integers among them are whole numbers.
     private mutating func cast(_ node: NetworkGraph.Node) throws(ModelFormatError) {
-        let type = ONNXElementType(attribute: node.integer("to", 1))
+        let type = ONNXReader.ElementType(attribute: node.integer("to", 1))
         if type?.isFloat == true {
             try pass(node)
             if let output = node.outputs.first, case .runtime(let index)? = values[output],
                 integerValues.contains(index)
             {
                 // A separate value, because divisions of integers differ from those of floats.
-                let function = UnaryFunction(kind: Int32(NK_UNARY_LEAKY), first: 1)
+                let function = Operation.Unary(kind: Int32(NK_UNARY_LEAKY), first: 1)
                 let copy = try append(.unary(function), [index], shape: bound.shapes[index], node: node)
                 integerValues.remove(copy)
                 values[output] = .runtime(copy)
@@ -62,12 +62,12 @@ extension GraphBinder {
         let x = try operand(node, 0)
         switch type {
         case .boolean?:
-            let isZero = UnaryFunction(kind: Int32(NK_UNARY_NOT))
+            let isZero = Operation.Unary(kind: Int32(NK_UNARY_NOT))
             let negated = try append(.unary(isZero), [x], shape: bound.shapes[x], node: node)
             try emit(.unary(isZero), [negated], shape: bound.shapes[x], node: node)
         case .int32?, .int64?:
             if integerValues.contains(x) { return try pass(node) }
-            let truncate = UnaryFunction(kind: Int32(NK_UNARY_TRUNCATE))
+            let truncate = Operation.Unary(kind: Int32(NK_UNARY_TRUNCATE))
             try emit(.unary(truncate), [x], shape: bound.shapes[x], node: node)
             if let output = node.outputs.first, case .runtime(let index)? = values[output] {
                 integerValues.insert(index)

@@ -92,7 +92,7 @@ extension GraphBinder {
         let right = try transposed(b.value, order(b, batch + summed + columns), node)
         let (m, k, n) = (count(rows), count(summed), count(columns))
         let product = try append(
-            .matrixProduct(MatrixProductParameters()),
+            .matrixProduct(Operation.MatrixProduct()),
             [try reshaped(left, shape(batch) + [m, k], node), try reshaped(right, shape(batch) + [k, n], node)],
             shape: shape(batch) + [m, n],
             node: node

@@ -79,7 +79,7 @@ extension GraphBinder {
         _ second: Float = 0
     ) throws(ModelFormatError) {
         let x = try operand(node, 0)
-        let function = UnaryFunction(kind: Int32(kind), first: first, second: second)
+        let function = Operation.Unary(kind: Int32(kind), first: first, second: second)
         try emit(.unary(function), [x], shape: bound.shapes[x], node: node)
     }
 
@@ -87,7 +87,7 @@ extension GraphBinder {
         if kind == NK_BINARY_DIV, try isInteger(node, 0), try isInteger(node, 1) {
             let operands = (try operand(node, 0), try operand(node, 1))
             let quotient = try emitPair(kind, operands, node, last: false)
-            let truncate = UnaryFunction(kind: Int32(NK_UNARY_TRUNCATE))
+            let truncate = Operation.Unary(kind: Int32(NK_UNARY_TRUNCATE))
             try emit(.unary(truncate), [quotient], shape: bound.shapes[quotient], node: node)
             return
         }
@@ -115,7 +115,7 @@ extension GraphBinder {
             throw failure(node, "operands of shapes \(bound.shapes[a]) and \(bound.shapes[b])")
         }
         let isSum = kind == NK_BINARY_ADD && bound.shapes[a] == bound.shapes[b] && (3...5).contains(shape.count)
-        let operation: Operation.Kind = isSum ? .sum(slope: 1) : .binary(BinaryFunction(kind: Int32(kind)))
+        let operation: Operation.Kind = isSum ? .sum(slope: 1) : .binary(Int32(kind))
         let value = try append(operation, [a, b], shape: shape, node: node)
         if last, let output = node.outputs.first { values[output] = .runtime(value) }
         return value

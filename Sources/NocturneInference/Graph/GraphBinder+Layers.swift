@@ -31,7 +31,7 @@ extension GraphBinder {
         guard let scale = try perElement(node, 1, of: Array(shape[axis...])) else {
             throw failure(node, "scale is missing")
         }
-        let parameters = LayerNormalisationParameters(
+        let parameters = Operation.LayerNormalisation(
             axis: axis,
             scale: scale,
             shift: try perElement(node, 2, of: Array(shape[axis...])),
@@ -100,9 +100,9 @@ extension GraphBinder {
     /// A value with its axes in another order; itself when the order is the same.
     mutating func transposed(_ x: Int, _ order: [Int], _ node: NetworkGraph.Node) throws(ModelFormatError) -> Int {
         if order == Array(order.indices) { return x }
-        let axes = order.map { MoveParameters.Axis(input: $0, map: .line(start: 0, step: 1)) }
+        let axes = order.map { Operation.Move.Axis(input: $0, map: .line(start: 0, step: 1)) }
         let shape = bound.shapes[x]
-        return try append(.move(MoveParameters(axes: axes)), [x], shape: order.map { shape[$0] }, node: node)
+        return try append(.move(Operation.Move(axes: axes)), [x], shape: order.map { shape[$0] }, node: node)
     }
 
     /// A value with another shape; itself when the shape is the same.

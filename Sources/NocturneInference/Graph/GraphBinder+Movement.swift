@@ -5,9 +5,9 @@ extension GraphBinder {
             let rank = binder.shape(try binder.value(node, 0)).count
             let order = try binder.axes(node.integers("perm") ?? Array((0..<rank).reversed()), rank: rank, node)
             guard order.count == rank else { throw binder.failure(node, "perm is not of rank \(rank)") }
-            let axes = order.map { MoveParameters.Axis(input: $0, map: .line(start: 0, step: 1)) }
+            let axes = order.map { Operation.Move.Axis(input: $0, map: .line(start: 0, step: 1)) }
             let shape = binder.shape(try binder.value(node, 0))
-            try binder.move(node, MoveParameters(axes: axes), shape: order.map { shape[$0] })
+            try binder.move(node, Operation.Move(axes: axes), shape: order.map { shape[$0] })
         },
         "Slice": { binder, node throws(ModelFormatError) in try binder.slice(node) },
         "Split": { binder, node throws(ModelFormatError) in try binder.split(node) },
@@ -18,11 +18,11 @@ extension GraphBinder {
                 let result = Extents.broadcast(shape, wanted), Extents.count(result) != nil
             else { throw binder.failure(node, "a shape that \(shape) does not repeat to") }
             let missing = result.count - shape.count
-            let axes = result.indices.map { axis -> MoveParameters.Axis in
+            let axes = result.indices.map { axis -> Operation.Move.Axis in
                 let repeats = axis < missing || shape[axis - missing] == 1
                 return .init(input: repeats ? nil : axis - missing, map: .line(start: 0, step: 1))
             }
-            try binder.move(node, MoveParameters(axes: axes), shape: result)
+            try binder.move(node, Operation.Move(axes: axes), shape: result)
         },
         "Pad": { binder, node throws(ModelFormatError) in try binder.pad(node) },
         "Resize": { binder, node throws(ModelFormatError) in try binder.resize(node) },
@@ -36,7 +36,7 @@ extension GraphBinder {
     /// Moves a constant at once, other values at run time.
     mutating func move(
         _ node: NetworkGraph.Node,
-        _ parameters: MoveParameters,
+        _ parameters: Operation.Move,
         shape: [Int],
         output: Int = 0
     ) throws(ModelFormatError) {
@@ -99,7 +99,7 @@ extension GraphBinder {
         guard axes.count == starts.count, steps.count == starts.count else {
             throw failure(node, "axes or steps that do not match")
         }
-        var parameters = MoveParameters.identity(shape.count)
+        var parameters = Operation.Move.identity(shape.count)
         for (index, axis) in axes.enumerated() {
             let extent = shape[axis]
             let step = steps[index]
@@ -135,7 +135,7 @@ extension GraphBinder {
         else { throw failure(node, "parts that do not add up to \(shape[axis])") }
         var start = 0
         for (index, size) in sizes.enumerated() {
-            var parameters = MoveParameters.identity(shape.count)
+            var parameters = Operation.Move.identity(shape.count)
             parameters.axes[axis].map = .line(start: start, step: 1)
             var part = shape
             part[axis] = size
@@ -156,7 +156,7 @@ extension GraphBinder {
         guard places.allSatisfy({ $0 >= 0 && $0 < shape[axis] }) else {
             throw failure(node, "an index is out of range")
         }
-        var parameters = MoveParameters.identity(shape.count)
+        var parameters = Operation.Move.identity(shape.count)
         let result = Array(shape[..<axis]) + indices.shape + Array(shape[(axis + 1)...])
         if indices.shape.isEmpty {
             parameters.axes.remove(at: axis)
@@ -187,7 +187,7 @@ extension GraphBinder {
             throw failure(node, "pads are \(pads.prefix(8))")
         }
         let mode = node.string("mode", "constant")
-        var parameters = MoveParameters.identity(rank)
+        var parameters = Operation.Move.identity(rank)
         parameters.fill = try constant(node, 2)?.floats.first ?? node.float("value", 0)
         for (index, axis) in axes.enumerated() where pads[index] != 0 || pads[index + axes.count] != 0 {
             let extent = shape[axis]

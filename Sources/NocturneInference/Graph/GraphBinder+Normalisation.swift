@@ -50,7 +50,7 @@ extension GraphBinder {
         guard scale.count == channels, shift.count == channels else {
             throw failure(node, "\(scale.count) scales for \(channels) channels")
         }
-        let parameters = NormalisationParameters(
+        let parameters = Operation.Normalisation(
             groups: groups,
             scale: scale,
             shift: shift,

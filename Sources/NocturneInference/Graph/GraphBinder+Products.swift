@@ -7,7 +7,7 @@ extension GraphBinder {
 
     private mutating func gemm(_ node: NetworkGraph.Node) throws(ModelFormatError) {
         let (a, b) = (try operand(node, 0), try operand(node, 1))
-        let parameters = MatrixProductParameters(
+        let parameters = Operation.MatrixProduct(
             transposeA: node.integer("transA", 0) != 0,
             transposeB: node.integer("transB", 0) != 0,
             alpha: node.float("alpha", 1)
@@ -33,7 +33,7 @@ extension GraphBinder {
         }
         let product = try append(.matrixProduct(parameters), [a, b], shape: shape, node: node)
         let added = try materialised(addend, title: node.title)
-        try emit(.binary(BinaryFunction(kind: 0)), [product, added], shape: shape, node: node)
+        try emit(.binary(0), [product, added], shape: shape, node: node)
     }
 
     private mutating func matrixProduct(_ node: NetworkGraph.Node) throws(ModelFormatError) {
@@ -50,10 +50,10 @@ extension GraphBinder {
         let wideB = second.count == 1 ? try append(.reshape, [b], shape: right, node: node) : b
         let full = batch + [left[left.count - 2], right[right.count - 1]]
         if first.count > 1, second.count > 1 {
-            try emit(.matrixProduct(MatrixProductParameters()), [wideA, wideB], shape: full, node: node)
+            try emit(.matrixProduct(Operation.MatrixProduct()), [wideA, wideB], shape: full, node: node)
             return
         }
-        let product = try append(.matrixProduct(MatrixProductParameters()), [wideA, wideB], shape: full, node: node)
+        let product = try append(.matrixProduct(Operation.MatrixProduct()), [wideA, wideB], shape: full, node: node)
         var shape = batch
         if first.count > 1 { shape.append(full[full.count - 2]) }
         if second.count > 1 { shape.append(full[full.count - 1]) }

@@ -22,7 +22,7 @@ extension GraphBinder {
         }
         try reserveElements(output.reduce(0, +), title: node.title)
         if mode == "nearest" {
-            var parameters = MoveParameters.identity(shape.count)
+            var parameters = Operation.Move.identity(shape.count)
             for axis in shape.indices where !grid.isKept(axis) {
                 guard let table = grid.nearest(axis) else { throw unsupported(node, grid.names) }
                 parameters.axes[axis].map = .table(table)
@@ -34,7 +34,7 @@ extension GraphBinder {
             throw unsupported(node, "linear over channels")
         }
         guard node.integer("antialias", 0) == 0 else { throw unsupported(node, "antialias") }
-        let axes = try (2..<shape.count).map { axis throws(ModelFormatError) -> InterpolationAxis in
+        let axes = try (2..<shape.count).map { axis throws(ModelFormatError) -> Operation.InterpolationAxis in
             guard let axis = grid.linear(axis) else { throw unsupported(node, "coordinates \(grid.coordinates)") }
             return axis
         }
@@ -79,67 +79,69 @@ extension GraphBinder {
     }
 }
 
-/// How the positions of an output map to its input.
-private struct ResizeGrid {
-    let input: [Int]
-    let output: [Int]
-    let scales: [Double]
-    /// ONNX's `coordinate_transformation_mode`.
-    let coordinates: String
-    /// ONNX's `nearest_mode`.
-    let rounding: String
+extension GraphBinder {
+    /// How the positions of an output map to its input.
+    private struct ResizeGrid {
+        let input: [Int]
+        let output: [Int]
+        let scales: [Double]
+        /// ONNX's `coordinate_transformation_mode`.
+        let coordinates: String
+        /// ONNX's `nearest_mode`.
+        let rounding: String
 
-    /// For messages about unknown modes.
-    var names: String { place(0, 0) == nil ? "coordinates \(coordinates)" : "nearest_mode \(rounding)" }
+        /// For messages about unknown modes.
+        var names: String { place(0, 0) == nil ? "coordinates \(coordinates)" : "nearest_mode \(rounding)" }
 
-    func isKept(_ axis: Int) -> Bool { output[axis] == input[axis] && scales[axis] == 1 }
+        func isKept(_ axis: Int) -> Bool { output[axis] == input[axis] && scales[axis] == 1 }
 
-    /// The position on the input; nil for unknown coordinates.
-    private func place(_ index: Int, _ axis: Int) -> Double? {
-        let (to, from, scale) = (Double(output[axis]), Double(input[axis]), scales[axis])
-        switch coordinates {
-        case "half_pixel": return (Double(index) + 0.5) / scale - 0.5
-        case "pytorch_half_pixel": return to > 1 ? (Double(index) + 0.5) / scale - 0.5 : 0
-        case "half_pixel_symmetric":
-            let adjustment = to / (scale * from)
-            return from / 2 * (1 - adjustment) + (Double(index) + 0.5) / scale - 0.5
-        case "align_corners": return to > 1 ? Double(index) * (from - 1) / (to - 1) : 0
-        case "asymmetric": return Double(index) / scale
-        default: return nil
+        /// The position on the input; nil for unknown coordinates.
+        private func place(_ index: Int, _ axis: Int) -> Double? {
+            let (to, from, scale) = (Double(output[axis]), Double(input[axis]), scales[axis])
+            switch coordinates {
+            case "half_pixel": return (Double(index) + 0.5) / scale - 0.5
+            case "pytorch_half_pixel": return to > 1 ? (Double(index) + 0.5) / scale - 0.5 : 0
+            case "half_pixel_symmetric":
+                let adjustment = to / (scale * from)
+                return from / 2 * (1 - adjustment) + (Double(index) + 0.5) / scale - 0.5
+            case "align_corners": return to > 1 ? Double(index) * (from - 1) / (to - 1) : 0
+            case "asymmetric": return Double(index) / scale
+            default: return nil
+            }
         }
-    }
 
-    /// The input position for each output position; nil for unknown modes.
-    func nearest(_ axis: Int) -> [Int]? {
-        var table: [Int] = []
-        for index in 0..<output[axis] {
-            guard let exact = place(index, axis), let rounded = rounded(exact) else { return nil }
-            table.append(Int(min(max(rounded, 0), Double(input[axis] - 1))))
+        /// The input position for each output position; nil for unknown modes.
+        func nearest(_ axis: Int) -> [Int]? {
+            var table: [Int] = []
+            for index in 0..<output[axis] {
+                guard let exact = place(index, axis), let rounded = rounded(exact) else { return nil }
+                table.append(Int(min(max(rounded, 0), Double(input[axis] - 1))))
+            }
+            return table
         }
-        return table
-    }
 
-    private func rounded(_ exact: Double) -> Double? {
-        switch rounding {
-        case "round_prefer_floor": (exact - 0.5).rounded(.up)
-        case "round_prefer_ceil": (exact + 0.5).rounded(.down)
-        case "floor": exact.rounded(.down)
-        case "ceil": exact.rounded(.up)
-        default: nil
+        private func rounded(_ exact: Double) -> Double? {
+            switch rounding {
+            case "round_prefer_floor": (exact - 0.5).rounded(.up)
+            case "round_prefer_ceil": (exact + 0.5).rounded(.down)
+            case "floor": exact.rounded(.down)
+            case "ceil": exact.rounded(.up)
+            default: nil
+            }
         }
-    }
 
-    /// The two neighbours of each position and the weight of the upper one; nil for unknown coordinates.
-    func linear(_ axis: Int) -> InterpolationAxis? {
-        var result = InterpolationAxis(low: [], high: [], weight: [])
-        for index in 0..<output[axis] {
-            guard let exact = isKept(axis) ? Double(index) : place(index, axis) else { return nil }
-            let bounded = min(max(exact, 0), Double(input[axis] - 1))
-            let low = Int(bounded)
-            result.low.append(Int32(low))
-            result.high.append(Int32(min(low + 1, input[axis] - 1)))
-            result.weight.append(Float(bounded - Double(low)))
+        /// The two neighbours of each position and the weight of the upper one; nil for unknown coordinates.
+        func linear(_ axis: Int) -> Operation.InterpolationAxis? {
+            var result = Operation.InterpolationAxis(low: [], high: [], weight: [])
+            for index in 0..<output[axis] {
+                guard let exact = isKept(axis) ? Double(index) : place(index, axis) else { return nil }
+                let bounded = min(max(exact, 0), Double(input[axis] - 1))
+                let low = Int(bounded)
+                result.low.append(Int32(low))
+                result.high.append(Int32(min(low + 1, input[axis] - 1)))
+                result.weight.append(Float(bounded - Double(low)))
+            }
+            return result
         }
-        return result
     }
 }

@@ -11,7 +11,7 @@ extension GraphBinder {
             guard let given = try binder.integers(node, 1)?.first else {
                 throw binder.failure(node, "there is no axis")
             }
-            let parameters = RunningSumParameters(
+            let parameters = Operation.RunningSum(
                 axis: try binder.axis(given, rank: binder.bound.shapes[x].count, node),
                 exclusive: node.integer("exclusive", 0) != 0,
                 reversed: node.integer("reverse", 0) != 0
@@ -40,7 +40,7 @@ extension GraphBinder {
         let shape = bound.shapes[x]
         let axis = try axis(node.integer("axis", 0), rank: shape.count, node)
         try checkExtent(shape[axis], node)
-        let parameters = ExtremeParameters(
+        let parameters = Operation.Extreme(
             axis: axis,
             smallest: smallest,
             last: node.integer("select_last_index", 0) != 0
@@ -68,7 +68,7 @@ extension GraphBinder {
         var result = shape
         result[axis] = count
         for (output, name) in node.outputs.enumerated() where output < 2 && !name.isEmpty {
-            let parameters = TopKParameters(
+            let parameters = Operation.TopK(
                 axis: axis,
                 count: count,
                 smallest: node.integer("largest", 1) == 0,
@@ -115,13 +115,13 @@ extension GraphBinder {
         else { throw failure(node, "indices of shape \(indices) for data of shape \(data)") }
         try check(try value(node, 1), extents: [data[axis]], node)
         let inputs = [try operand(node, 0), try operand(node, 1), try operand(node, 2)]
-        let kind = IndexedKind.scatterElements(axis: axis, try reduction(node))
+        let kind = Operation.Indexed.scatterElements(axis: axis, try reduction(node))
         try emit(.indexed(kind), inputs, shape: data, node: node)
     }
 
-    private func reduction(_ node: NetworkGraph.Node) throws(ModelFormatError) -> IndexedKind.Reduction {
+    private func reduction(_ node: NetworkGraph.Node) throws(ModelFormatError) -> Operation.Indexed.Reduction {
         let name = node.string("reduction", "none")
-        guard let reduction = IndexedKind.Reduction(rawValue: name) else {
+        guard let reduction = Operation.Indexed.Reduction(rawValue: name) else {
             throw unsupported(node, "reduction \(name)")
         }
         return reduction
@@ -159,7 +159,7 @@ extension GraphBinder {
         }
         try check(try value(node, 1), extents: extents, node)
         let inputs = [try operand(node, 0), try operand(node, 1), try operand(node, 2)]
-        let kind = IndexedKind.scatterSlices(extents: extents, try reduction(node))
+        let kind = Operation.Indexed.scatterSlices(extents: extents, try reduction(node))
         try emit(.indexed(kind), inputs, shape: data, node: node)
     }
 
@@ -168,7 +168,7 @@ extension GraphBinder {
         guard let repeats = try integers(node, 1), repeats.count == shape.count,
             repeats.allSatisfy({ (1...Self.maximumTableCount).contains($0) })
         else { throw failure(node, "there is not one number of repeats, from 1, for each axis of \(shape)") }
-        var parameters = MoveParameters.identity(shape.count)
+        var parameters = Operation.Move.identity(shape.count)
         for axis in shape.indices where repeats[axis] > 1 {
             let (extent, overflow) = shape[axis].multipliedReportingOverflow(by: repeats[axis])
             guard !overflow, extent <= Self.maximumTableCount else {

@@ -1,8 +1,8 @@
 /// Convolution, its transpose, and pooling.
 extension GraphBinder {
     static let windowHandlers: [String: Handler] = [
-        "Conv": { binder, node throws(ModelFormatError) in try binder.convolution(node) },
-        "ConvTranspose": { binder, node throws(ModelFormatError) in try binder.transposedConvolution(node) },
+        "Conv": { binder, node throws(ModelFormatError) in try binder.convolution(node, transposed: false) },
+        "ConvTranspose": { binder, node throws(ModelFormatError) in try binder.convolution(node, transposed: true) },
         "MaxPool": { binder, node throws(ModelFormatError) in try binder.pool(node, maximum: true) },
         "AveragePool": { binder, node throws(ModelFormatError) in try binder.pool(node, maximum: false) },
         "GlobalAveragePool": { binder, node throws(ModelFormatError) in
@@ -19,6 +19,7 @@ extension GraphBinder {
         var stride: [Int]
         var dilation: [Int]
         var before: [Int]
+        /// Not of a transposed convolution.
         var after: [Int]
     }
 
@@ -86,50 +87,60 @@ extension GraphBinder {
         return (weights, try constant(node, 2)?.floats, groups)
     }
 
-    private mutating func convolution(_ node: NetworkGraph.Node) throws(ModelFormatError) {
+    private mutating func convolution(_ node: NetworkGraph.Node, transposed: Bool) throws(ModelFormatError) {
         let x = try operand(node, 0)
         let shape = bound.shapes[x]
         guard (3...5).contains(shape.count) else { throw unsupported(node, "rank \(shape.count)") }
         let (weights, bias, groups) = try weights(node, rank: shape.count)
-        let cout = weights.shape[0]
-        guard weights.shape[1] * groups == shape[1], cout % groups == 0, bias == nil || bias?.count == cout else {
+        let (rows, columns) = (weights.shape[0], weights.shape[1] * groups)
+        let (cin, cout) = transposed ? (rows, columns) : (columns, rows)
+        guard cin == shape[1], rows % groups == 0, bias == nil || bias?.count == cout else {
             throw failure(node, "weights of shape \(weights.shape) in \(groups) groups for an input of shape \(shape)")
         }
-        let space = Array(shape.dropFirst(2))
-        let window = try window(node, kernel: Array(weights.shape.dropFirst(2)), input: space)
-        let extents = try space.indices.map { axis throws(ModelFormatError) -> Int in
-            let reach = window.dilation[axis] * (window.kernel[axis] - 1) + 1
-            let free = space[axis] + window.before[axis] + window.after[axis] - reach
-            guard free >= 0 else { throw failure(node, "the kernel is larger than the input \(shape)") }
-            return free / window.stride[axis] + 1
-        }
-        let parameters = ConvolutionParameters(
+        let (space, kernel) = (Array(shape.dropFirst(2)), Array(weights.shape.dropFirst(2)))
+        let (window, extents) =
+            transposed
+            ? try transposedWindow(node, kernel: kernel, input: space, shape)
+            : try forwardWindow(node, kernel: kernel, input: space, shape)
+        let parameters = Operation.Convolution(
             weights: weights.floats,
             bias: bias,
-            kernel: window.kernel,
+            kernel: kernel,
             stride: window.stride,
             padBefore: window.before,
             dilation: window.dilation,
             groups: groups,
             inputChannels: shape[1],
             outputChannels: cout,
-            transposed: false
+            transposed: transposed
         )
         try emit(.convolution(parameters), [x], shape: [shape[0], cout] + extents, node: node)
     }
 
-    private mutating func transposedConvolution(_ node: NetworkGraph.Node) throws(ModelFormatError) {
-        let x = try operand(node, 0)
-        let shape = bound.shapes[x]
-        guard (3...5).contains(shape.count) else { throw unsupported(node, "rank \(shape.count)") }
-        let (weights, bias, groups) = try weights(node, rank: shape.count)
-        let cout = weights.shape[1] * groups
-        guard weights.shape[0] == shape[1], shape[1] % groups == 0, bias == nil || bias?.count == cout else {
-            throw failure(node, "weights of shape \(weights.shape) in \(groups) groups for an input of shape \(shape)")
+    private func forwardWindow(
+        _ node: NetworkGraph.Node,
+        kernel: [Int],
+        input space: [Int],
+        _ shape: [Int]
+    ) throws(ModelFormatError) -> (Window, extents: [Int]) {
+        let window = try window(node, kernel: kernel, input: space)
+        let extents = try space.indices.map { axis throws(ModelFormatError) -> Int in
+            let reach = window.dilation[axis] * (window.kernel[axis] - 1) + 1
+            let free = space[axis] + window.before[axis] + window.after[axis] - reach
+            guard free >= 0 else { throw failure(node, "the kernel is larger than the input \(shape)") }
+            return free / window.stride[axis] + 1
         }
-        let space = Array(shape.dropFirst(2))
+        return (window, extents)
+    }
+
+    /// Padding is taken away from the result here, and may be asked for by the result's shape.
+    private func transposedWindow(
+        _ node: NetworkGraph.Node,
+        kernel: [Int],
+        input space: [Int],
+        _ shape: [Int]
+    ) throws(ModelFormatError) -> (Window, extents: [Int]) {
         let rank = space.count
-        let kernel = Array(weights.shape.dropFirst(2))
         let stride = try list(node, "strides", count: rank, fallback: 1, in: 1...65_536)
         let dilation = try list(node, "dilations", count: rank, fallback: 1, in: 1...65_536)
         let extra = try list(node, "output_padding", count: rank, fallback: 0, in: 0...65_536)
@@ -159,19 +170,7 @@ extension GraphBinder {
         guard extents.allSatisfy({ $0 > 0 }) else {
             throw failure(node, "nothing is left of an input of shape \(shape)")
         }
-        let parameters = ConvolutionParameters(
-            weights: weights.floats,
-            bias: bias,
-            kernel: kernel,
-            stride: stride,
-            padBefore: before,
-            dilation: dilation,
-            groups: groups,
-            inputChannels: shape[1],
-            outputChannels: cout,
-            transposed: true
-        )
-        try emit(.convolution(parameters), [x], shape: [shape[0], cout] + extents, node: node)
+        return (Window(kernel: kernel, stride: stride, dilation: dilation, before: before, after: []), extents)
     }
 
     private mutating func pool(_ node: NetworkGraph.Node, maximum: Bool) throws(ModelFormatError) {
@@ -198,7 +197,7 @@ extension GraphBinder {
             if up, (extent - 1) * window.stride[axis] >= space[axis] + window.before[axis] { extent -= 1 }
             extents.append(extent)
         }
-        let parameters = PoolParameters(
+        let parameters = Operation.Pool(
             kernel: kernel,
             stride: window.stride,
             padBefore: window.before,

@@ -11,13 +11,13 @@ extension GraphFusion {
                 shift.allSatisfy({ $0 == b })
             else { return nil }
             return (operation.inputs[0], a, b)
-        case .binary(let function):
+        case .binary(let kind):
             for side in 0..<2 {
                 guard let tensor = graph.constants[operation.inputs[side]], tensor.count == 1,
                     graph.shapes[operation.inputs[1 - side]] == graph.shapes[operation.output]
                 else { continue }
                 let (x, number) = (operation.inputs[1 - side], tensor.floats[0])
-                switch Int(function.kind) {
+                switch Int(kind) {
                 case NK_BINARY_ADD: return (x, 1, number)
                 case NK_BINARY_MUL: return (x, number, 0)
                 case NK_BINARY_DIV where side == 1 && number != 0: return (x, 1 / number, 0)
@@ -52,7 +52,7 @@ extension GraphFusion {
         }
         guard let factors else { return }
         for (x, bell) in [factors, (factors.1, factors.0)] where isErrorFunction(bell, of: x) {
-            let kind = Operation.Kind.unary(UnaryFunction(kind: Int32(NK_UNARY_GELU)))
+            let kind = Operation.Kind.unary(Operation.Unary(kind: Int32(NK_UNARY_GELU)))
             replace(index, with: kind, inputs: [x], title: last.title)
             removeUnread()
             return
@@ -60,9 +60,7 @@ extension GraphFusion {
     }
 
     private func multiplied(_ index: Int) -> (Int, Int)? {
-        guard case .binary(let function) = graph.operations[index].kind, function.kind == Int32(NK_BINARY_MUL) else {
-            return nil
-        }
+        guard case .binary(Int32(NK_BINARY_MUL)) = graph.operations[index].kind else { return nil }
         return (graph.operations[index].inputs[0], graph.operations[index].inputs[1])
     }
 
@@ -95,7 +93,7 @@ extension GraphFusion {
             }
         }
         if parameters.alpha != 1 { weights = weights.map { $0 * parameters.alpha } }
-        let linear = LinearParameters(
+        let linear = Operation.Linear(
             weights: weights,
             inputCount: parameters.transposeB ? columns : rows,
             outputCount: parameters.transposeB ? rows : columns
@@ -114,8 +112,8 @@ extension GraphFusion {
             replace(index, with: .linear(parameters), inputs: graph.operations[producer].inputs, title: operation.title)
             remove(producer)
         case .sum(slope: 1): add(index, operation)
-        case .binary(let function) where function.kind == Int32(NK_BINARY_ADD): add(index, operation)
-        case .binary(let function) where function.kind == Int32(NK_BINARY_MUL): multiply(index, operation)
+        case .binary(Int32(NK_BINARY_ADD)): add(index, operation)
+        case .binary(Int32(NK_BINARY_MUL)): multiply(index, operation)
         default: return
         }
     }
@@ -167,7 +165,7 @@ extension GraphFusion {
         }
     }
 
-    private func linear(_ value: Int) -> (Int, LinearParameters)? {
+    private func linear(_ value: Int) -> (Int, Operation.Linear)? {
         guard let producer = soleProducer(value), case .linear(let parameters) = graph.operations[producer].kind,
             parameters.slope == 1
         else { return nil }
@@ -179,7 +177,7 @@ extension GraphFusion {
     private struct Scores {
         var query: Int
         var key: Int
-        var product: MatrixProductParameters
+        var product: Operation.MatrixProduct
         var scale: Float
         var addends: [(value: Int, shape: [Int])] = []
     }
@@ -198,7 +196,7 @@ extension GraphFusion {
             Self.sameBatch(graph.shapes[scores.query], graph.shapes[scores.key]),
             Self.sameBatch(graph.shapes[operation.inputs[0]], graph.shapes[operation.inputs[1]])
         else { return }
-        let parameters = AttentionParameters(
+        let parameters = Operation.Attention(
             transposeQuery: scores.product.transposeA,
             transposeKey: scores.product.transposeB,
             transposeValue: outer.transposeB,
@@ -231,7 +229,7 @@ extension GraphFusion {
             guard graph.shapes[operation.inputs[0]].suffix(2) == shape.suffix(2), shape.count >= 2 else { return nil }
             return scores(operation.inputs[0], depth: depth + 1)
         case .sum(slope: 1): return addend(operation, shape, depth)
-        case .binary(let function) where function.kind == Int32(NK_BINARY_ADD): return addend(operation, shape, depth)
+        case .binary(Int32(NK_BINARY_ADD)): return addend(operation, shape, depth)
         default: return nil
         }
     }

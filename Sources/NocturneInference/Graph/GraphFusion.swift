@@ -104,7 +104,7 @@ struct GraphFusion {
 
     private mutating func mergeProductWithSigmoid(_ index: Int) {
         let operation = graph.operations[index]
-        guard case .binary(let function) = operation.kind, function.kind == Int32(NK_BINARY_MUL) else { return }
+        guard case .binary(Int32(NK_BINARY_MUL)) = operation.kind else { return }
         for side in 0..<2 {
             let (x, gate) = (operation.inputs[side], operation.inputs[1 - side])
             guard let producer = soleProducer(gate), case .unary(let inner) = graph.operations[producer].kind,
@@ -114,7 +114,7 @@ struct GraphFusion {
                 inner.kind == Int32(NK_UNARY_HARD_SIGMOID) && inner.second == 0.5 && abs(inner.first - 1 / 6) < 1e-7
             guard inner.kind == Int32(NK_UNARY_SIGMOID) || isHard else { continue }
             let kind = Int32(isHard ? NK_UNARY_HARD_SWISH : NK_UNARY_SILU)
-            replace(index, with: .unary(UnaryFunction(kind: kind)), inputs: [x], title: operation.title)
+            replace(index, with: .unary(Operation.Unary(kind: kind)), inputs: [x], title: operation.title)
             removeUnread()
             return
         }
@@ -198,7 +198,7 @@ struct GraphFusion {
     }
 }
 
-extension ConvolutionParameters {
+extension Operation.Convolution {
     /// Multiplies each output channel's weights.
     fileprivate mutating func multiply(by scale: [Float]) {
         let taps = kernel.reduce(1, *)

@@ -1,92 +1,94 @@
 internal import CNocturneKernels
 
-/// C = alpha * A B + beta * D over the last two axes; the preceding axes are broadcast.
-struct MatrixProductParameters: Sendable {
-    var transposeA = false
-    var transposeB = false
-    var alpha: Float = 1
-}
-
-/// y = leaky(x W + bias), over the last axis of x.
-struct LinearParameters: Sendable {
-    /// [outputs][inputs].
-    var weights: [Float]
-    var bias: [Float]?
-    var inputCount: Int
-    var outputCount: Int
-    var slope: Float = 1
-}
-
-/// softmax(scale * query key + addends) value over the last two axes.
-struct AttentionParameters: Sendable {
-    /// Whether the last two axes of an operand are exchanged.
-    var transposeQuery = false
-    var transposeKey = false
-    var transposeValue = false
-    var scale: Float
-    /// The shape to which the score of each addend is broadcast: other batch axes than those of the operands, with the
-    /// same product.
-    var addendShapes: [[Int]] = []
-}
-
-/// (x - mean) / sqrt(variance + epsilon) * scale + shift, where mean and variance are over all axes from one on.
-struct LayerNormalisationParameters: Sendable {
-    var axis: Int
-    /// Per element of these axes.
-    var scale: [Float]
-    var shift: [Float]?
-    var epsilon: Float
-}
-
-/// The index of the largest or smallest element along an axis.
-struct ExtremeParameters: Sendable {
-    var axis: Int
-    var smallest: Bool
-    /// Which of several equal elements counts.
-    var last: Bool
-}
-
-/// The largest or smallest elements along an axis in order, or their indices.
-struct TopKParameters: Sendable {
-    var axis: Int
-    var count: Int
-    var smallest: Bool
-    var indices: Bool
-}
-
-struct RunningSumParameters: Sendable {
-    var axis: Int
-    var exclusive: Bool
-    var reversed: Bool
-}
-
-/// Reading or writing at indices, which are an operand.
-enum IndexedKind: Sendable {
-    enum Reduction: String, Sendable {
-        case none, add, mul, min, max
-    }
-
-    /// Inputs: data, indices.
-    case gatherElements(axis: Int)
-    /// `extents`: of the axes that an index has a number for.
-    case gatherSlices(batch: Int, extents: [Int])
-    /// Inputs: data, indices, updates.
-    case scatterElements(axis: Int, Reduction)
-    case scatterSlices(extents: [Int], Reduction)
-}
-
 extension Operation.Kind {
     /// Whether the result is of integers when all inputs are.
     var keepsIntegers: Bool {
         switch self {
         case .move, .reshape, .concatenate, .indexed, .channelAffine: true
         case .sum(let slope): slope == 1
-        case .binary(let function): Int(function.kind) != NK_BINARY_DIV && Int(function.kind) != NK_BINARY_POW
+        case .binary(let kind): Int(kind) != NK_BINARY_DIV && Int(kind) != NK_BINARY_POW
         case .unary(let function):
             [NK_UNARY_NEG, NK_UNARY_ABS, NK_UNARY_CLIP, NK_UNARY_NOT, NK_UNARY_TRUNCATE].contains(Int(function.kind))
         case .reduce(let kind, _):
             [NK_REDUCE_SUM, NK_REDUCE_MAX, NK_REDUCE_MIN, NK_REDUCE_PRODUCT].contains(Int(kind))
         default: false
         }
+    }
+}
+
+extension Operation {
+    /// C = alpha * A B + beta * D over the last two axes; the preceding axes are broadcast.
+    struct MatrixProduct: Sendable {
+        var transposeA = false
+        var transposeB = false
+        var alpha: Float = 1
+    }
+
+    /// y = leaky(x W + bias), over the last axis of x.
+    struct Linear: Sendable {
+        /// [outputs][inputs].
+        var weights: [Float]
+        var bias: [Float]?
+        var inputCount: Int
+        var outputCount: Int
+        var slope: Float = 1
+    }
+
+    /// softmax(scale * query key + addends) value over the last two axes.
+    struct Attention: Sendable {
+        /// Whether the last two axes of an operand are exchanged.
+        var transposeQuery = false
+        var transposeKey = false
+        var transposeValue = false
+        var scale: Float
+        /// The shape to which the score of each addend is broadcast: other batch axes than those of the operands, with the
+        /// same product.
+        var addendShapes: [[Int]] = []
+    }
+
+    /// (x - mean) / sqrt(variance + epsilon) * scale + shift, where mean and variance are over all axes from one on.
+    struct LayerNormalisation: Sendable {
+        var axis: Int
+        /// Per element of these axes.
+        var scale: [Float]
+        var shift: [Float]?
+        var epsilon: Float
+    }
+
+    /// The index of the largest or smallest element along an axis.
+    struct Extreme: Sendable {
+        var axis: Int
+        var smallest: Bool
+        /// Which of several equal elements counts.
+        var last: Bool
+    }
+
+    /// The largest or smallest elements along an axis in order, or their indices.
+    struct TopK: Sendable {
+        var axis: Int
+        var count: Int
+        var smallest: Bool
+        var indices: Bool
+    }
+
+    struct RunningSum: Sendable {
+        var axis: Int
+        var exclusive: Bool
+        var reversed: Bool
+    }
+
+    /// Reading or writing at indices, which are an operand.
+    enum Indexed: Sendable {
+        enum Reduction: String, Sendable {
+            case none, add, mul, min, max
+        }
+
+        /// Inputs: data, indices.
+        case gatherElements(axis: Int)
+        /// `extents`: of the axes that an index has a number for.
+        case gatherSlices(batch: Int, extents: [Int])
+        /// Inputs: data, indices, updates.
+        case scatterElements(axis: Int, Reduction)
+        case scatterSlices(extents: [Int], Reduction)
     }
 }

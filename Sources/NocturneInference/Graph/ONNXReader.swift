@@ -83,7 +83,7 @@ enum ONNXReader {
             guard value.hasType, value.type.hasTensorType else {
                 throw .malformed(path: path, reason: "'\(value.name)' is not a tensor")
             }
-            guard value.type.tensorType.elemType == ONNXElementType.float32.rawValue else {
+            guard value.type.tensorType.elemType == ElementType.float32.rawValue else {
                 throw .malformed(
                     path: path,
                     reason: "'\(value.name)' has element type \(value.type.tensorType.elemType); "

@@ -6,8 +6,8 @@ extension ONNXReader {
         guard tensor.dataLocation == 0, tensor.externalData.isEmpty else {
             throw .externalData(path: path, tensor: tensor.name)
         }
-        let elements = try ONNXElements(tensor, path: path)
-        guard let type = ONNXElementType(rawValue: tensor.dataType) else {
+        let elements = try Elements(tensor, path: path)
+        guard let type = ElementType(rawValue: tensor.dataType) else {
             throw .malformed(path: path, reason: "'\(tensor.name)' has the unknown element type \(tensor.dataType)")
         }
         let shape = elements.shape
@@ -43,71 +43,72 @@ extension ONNXReader {
         default: return Float(bitPattern: sign | (exponent + 112) << 23 | fraction << 13)
         }
     }
-}
 
-/// The elements of a tensor, as raw bytes or in the list for their type; exactly as many as its shape requires.
-private struct ONNXElements {
-    let shape: [Int]
-    private let count: Int
-    private let tensor: ONNXTensor
-    private let path: String
+    /// The elements of a tensor, as raw bytes or in the list for their type; exactly as many as its shape requires.
+    private struct Elements {
+        let shape: [Int]
+        private let count: Int
+        private let tensor: ONNXTensor
+        private let path: String
 
-    init(_ tensor: ONNXTensor, path: String) throws(ModelFormatError) {
-        var shape: [Int] = []
-        for dimension in tensor.dims {
-            guard dimension >= 0, dimension < ONNXReader.maximumExtent, shape.count < 8 else {
+        init(_ tensor: ONNXTensor, path: String) throws(ModelFormatError) {
+            var shape: [Int] = []
+            for dimension in tensor.dims {
+                guard dimension >= 0, dimension < ONNXReader.maximumExtent, shape.count < 8 else {
+                    throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
+                }
+                shape.append(Int(dimension))
+            }
+            guard let count = Extents.count(shape) else {
                 throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
             }
-            shape.append(Int(dimension))
+            self.shape = shape
+            self.count = count
+            self.tensor = tensor
+            self.path = path
         }
-        guard let count = Extents.count(shape) else {
-            throw .malformed(path: path, reason: "'\(tensor.name)' has impossible dimensions")
+
+        /// The raw bytes as these elements, or the list where there are no raw bytes.
+        func values<Element: BitwiseCopyable>(or list: [Element]) throws(ModelFormatError) -> [Element] {
+            tensor.rawData.isEmpty ? try checked(list) : try words(Element.self)
         }
-        self.shape = shape
-        self.count = count
-        self.tensor = tensor
-        self.path = path
-    }
 
-    /// The raw bytes as these elements, or the list where there are no raw bytes.
-    func values<Element: BitwiseCopyable>(or list: [Element]) throws(ModelFormatError) -> [Element] {
-        tensor.rawData.isEmpty ? try checked(list) : try words(Element.self)
-    }
-
-    /// 16-bit patterns, which the list stores as int32.
-    func halves() throws(ModelFormatError) -> [UInt16] {
-        tensor.rawData.isEmpty
-            ? try checked(tensor.int32Data).map { UInt16(truncatingIfNeeded: $0) } : try words(UInt16.self)
-    }
-
-    /// Integers of up to 32 bits, which the list stores as int32.
-    func integers<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Int64] {
-        tensor.rawData.isEmpty ? try checked(tensor.int32Data).map(Int64.init) : try words(type).map { Int64($0) }
-    }
-
-    private func words<Word: BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Word] {
-        let width = MemoryLayout<Word>.size
-        let raw = tensor.rawData
-        guard raw.count % width == 0 else {
-            throw .malformed(path: path, reason: "'\(tensor.name)' ends within an element")
+        /// 16-bit patterns, which the list stores as int32.
+        func halves() throws(ModelFormatError) -> [UInt16] {
+            tensor.rawData.isEmpty
+                ? try checked(tensor.int32Data).map { UInt16(truncatingIfNeeded: $0) } : try words(UInt16.self)
         }
-        try check(raw.count / width)
-        return raw.withUnsafeBytes { bytes in
-            (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * width, as: Word.self) }
+
+        /// Integers of up to 32 bits, which the list stores as int32.
+        func integers<Word: FixedWidthInteger & BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Int64]
+        {
+            tensor.rawData.isEmpty ? try checked(tensor.int32Data).map(Int64.init) : try words(type).map { Int64($0) }
         }
-    }
 
-    private func checked<Element>(_ list: [Element]) throws(ModelFormatError) -> [Element] {
-        try check(list.count)
-        return list
-    }
+        private func words<Word: BitwiseCopyable>(_ type: Word.Type) throws(ModelFormatError) -> [Word] {
+            let width = MemoryLayout<Word>.size
+            let raw = tensor.rawData
+            guard raw.count % width == 0 else {
+                throw .malformed(path: path, reason: "'\(tensor.name)' ends within an element")
+            }
+            try check(raw.count / width)
+            return raw.withUnsafeBytes { bytes in
+                (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * width, as: Word.self) }
+            }
+        }
 
-    private func check(_ found: Int) throws(ModelFormatError) {
-        guard found == count else {
-            throw .malformed(
-                path: path,
-                reason: "'\(tensor.name)' of shape \(shape) has \(found) elements instead of \(count)"
-            )
+        private func checked<Element>(_ list: [Element]) throws(ModelFormatError) -> [Element] {
+            try check(list.count)
+            return list
+        }
+
+        private func check(_ found: Int) throws(ModelFormatError) {
+            guard found == count else {
+                throw .malformed(
+                    path: path,
+                    reason: "'\(tensor.name)' of shape \(shape) has \(found) elements instead of \(count)"
+                )
+            }
         }
     }
 }

@@ -132,9 +132,7 @@ package enum ShortHelp {
 extension OptionArgument {
     /// A flag as a text.
     enum FlagText: String, CaseIterable, ExpressibleByArgument { case yes, no }
-}
 
-extension OptionArgument {
     /// The text of an option's value.
     package struct Text: Sendable {
         /// As on the command line, or in a description.
@@ -171,9 +169,7 @@ extension OptionArgument {
             return "the option \(option) has the value \"\(value)\"" + expected
         }
     }
-}
 
-extension OptionArgument {
     /// An option's name as the key of its value.
     struct Key: CodingKey {
         let stringValue: String
@@ -183,9 +179,7 @@ extension OptionArgument {
         init(stringValue: String) { self.stringValue = stringValue }
         init?(intValue: Int) { nil }
     }
-}
 
-extension OptionArgument {
     /// A value on the command line with its text, which a default does not have.
     private struct GivenText<Value: ExpressibleByArgument & Sendable>: ExpressibleByArgument, Sendable {
         let text: String?

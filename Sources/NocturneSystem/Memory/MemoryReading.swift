@@ -140,9 +140,7 @@ extension MemoryReading {
         let digits = line.dropFirst(name.utf8.count).drop { $0 == 32 || $0 == 9 }.prefix { (48...57).contains($0) }
         return digits.prefix(15).reduce(0) { $0 * 10 + Int($1 - 48) } * 1024
     }
-}
 
-extension MemoryReading {
     /// The memory controller of one control group.
     struct ControlGroup {
         let limit: Int
