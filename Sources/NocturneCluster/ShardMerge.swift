@@ -1,7 +1,7 @@
 import Foundation
 import NocturneBatch
 import NocturneJournal
-public import NocturneOutput
+import NocturneOutput
 public import NocturneReport
 import NocturneSystem
 
@@ -22,22 +22,16 @@ public struct ShardMerge: Sendable {
         public let isWhole: Bool
     }
 
-    private let output: OutputFolder
-    private let page: any BatchPage
-    private let summaries: [BatchSummary]
+    private let renewal: ReportRenewal
+    private var output: OutputFolder { renewal.output }
 
-    /// - Parameter summaries: what recipes write about all items.
-    public init(_ output: OutputFolder, page: any BatchPage, summaries: [BatchSummary]) {
-        self.output = output
-        self.page = page
-        self.summaries = summaries
-    }
+    /// - Parameter renewal: writes the report over all items.
+    public init(_ renewal: ReportRenewal) { self.renewal = renewal }
 
     /// - Parameter closes: whether the division ends although items wait in shards; they wait in the batch then.
     /// - Throws: ``BatchError`` with `outputInUse` while another command changes the batch, or a run works on a shard that is to
     ///   be closed; `JournalError`; `FileSystemError`.
     public func run(closes: Bool = false) async throws -> Outcome {
-        let renewal = ReportRenewal(output, page: page, summaries: summaries)
         guard let batch = try await DividedBatch.read(output) else {
             // A merge that was interrupted after the batch was whole again.
             if let left = FileSystem.remove(output.shards) { throw BatchError(notRemoved: left) }

@@ -25,11 +25,11 @@ struct ItemRemovalTests {
     func interrupted() async throws {
         let bench = try TextBatch(["jane": "one", "john": "two", "jack": "three"])
         _ = try await bench.run(TextRecipe())
-        let interrupted = ItemRemoval(from: bench.output, page: Interruption(), summaries: [])
+        let interrupted = ItemRemoval(ReportRenewal(bench.output, page: Interruption()))
         await #expect(throws: Interruption.self) { try await interrupted.remove { $0.name == "jane" } }
         #expect(try await interrupted.unfinished() == ["jane"])
 
-        let removal = ItemRemoval(from: bench.output, page: NoPage(), summaries: [])
+        let removal = ItemRemoval(ReportRenewal(bench.output, page: NoPage()))
         #expect(try await removal.remove { $0.name == "jane" }.items == ["jane"])
         #expect(try naming("jane", in: bench) == [])
         #expect(try await removal.unfinished() == [])
@@ -46,7 +46,7 @@ struct ItemRemovalTests {
     func inputs() async throws {
         let bench = try TextBatch(["jane": "one", "john": "two"])
         _ = try await bench.run(TextRecipe())
-        let removal = ItemRemoval(from: bench.output, page: NoPage(), summaries: [])
+        let removal = ItemRemoval(ReportRenewal(bench.output, page: NoPage()))
         let folder = bench.folder.path + "/in"
         func inputs() async throws -> [String]? {
             try await bench.output.reading { try await $0.value(of: .batchDescription)?.inputs }

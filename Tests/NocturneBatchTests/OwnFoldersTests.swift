@@ -26,7 +26,7 @@ struct OwnFoldersTests {
     private func scans(_ bench: TextBatch) -> FolderContents { FolderContents(of: bench.folder("scans").path) }
 
     private func forget(_ name: String, _ bench: TextBatch) async throws {
-        _ = try await ItemRemoval(from: bench.output, page: NoPage(), summaries: []).remove { $0.name == name }
+        _ = try await ItemRemoval(ReportRenewal(bench.output, page: NoPage())).remove { $0.name == name }
     }
 
     /// Finds nothing wrong.

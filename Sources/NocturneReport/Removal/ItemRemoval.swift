@@ -1,6 +1,6 @@
 import Foundation
 public import NocturneJournal
-public import NocturneOutput
+import NocturneOutput
 import NocturneSystem
 
 extension JournalSetting<[String]> {
@@ -32,14 +32,11 @@ public struct ItemRemoval: Sendable {
         public let bytes: Int
     }
 
-    private let output: OutputFolder
     private let renewal: ReportRenewal
+    private var output: OutputFolder { renewal.output }
 
-    /// - Parameter summaries: what recipes write about all items, which is written again.
-    public init(from output: OutputFolder, page: any BatchPage, summaries: [BatchSummary]) {
-        self.output = output
-        renewal = ReportRenewal(output, page: page, summaries: summaries)
-    }
+    /// - Parameter renewal: writes the report without the items.
+    public init(_ renewal: ReportRenewal) { self.renewal = renewal }
 
     /// The names of items of a removal that was interrupted: the next one completes it, whatever it is for.
     /// - Throws: ``BatchError``; `JournalError`.

@@ -115,41 +115,30 @@ package struct BatchReport: Sendable {
 
         /// - Complexity: O(n log n) for n values.
         package consuming func report() throws(JournalError) -> BatchReport {
-            BatchReport(
-                (description, ShownNames(description.identifiers, words: words)),
-                (counts, numbers),
-                try unusual.values(),
-                (currentMarks, currentTexts),
+            let unusual = try self.unusual.values()
+            let unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
+            return BatchReport(
+                description: description,
+                counts: counts,
+                remarks: ReportRemarks(
+                    noted: numbers.noted,
+                    unusual: unusualOfItem.count,
+                    incomplete: numbers.incomplete,
+                    notCompared: numbers.notCompared.count,
+                    comparedByNumber: numbers.byNumber
+                ),
+                unusual: unusual,
+                marks: currentMarks,
+                texts: currentTexts,
                 comparison: comparison.summaries(),
-                tables: (tables.measurements.table, tables.radiomics.table)
+                notCompared: numbers.notCompared,
+                measurements: tables.measurements.table,
+                radiomics: tables.radiomics.table,
+                hasTime: numbers.hasTime,
+                names: ShownNames(description.identifiers, words: words),
+                unusualOfItem: unusualOfItem
             )
         }
-    }
-
-    private init(
-        _ batch: (description: BatchDescription, names: ShownNames),
-        _ numbers: (counts: BatchCounts, completed: Numbers),
-        _ unusual: UnusualValues,
-        _ additions: (marks: [String: [ReviewMark]], texts: [Int64: [Int: ObjectText]]),
-        comparison: [ComparisonSummary],
-        tables: (measurements: MeasurementTable, radiomics: RadiomicsTable)
-    ) {
-        (description, names) = batch
-        counts = numbers.counts
-        self.unusual = unusual
-        (marks, texts) = additions
-        self.comparison = comparison
-        (measurements, radiomics) = tables
-        unusualOfItem = Dictionary(grouping: unusual.values, by: \.item)
-        notCompared = numbers.completed.notCompared
-        hasTime = numbers.completed.hasTime
-        remarks = ReportRemarks(
-            noted: numbers.completed.noted,
-            unusual: unusualOfItem.count,
-            incomplete: numbers.completed.incomplete,
-            notCompared: notCompared.count,
-            comparedByNumber: numbers.completed.byNumber
-        )
     }
 
     /// How the report shows the items that follow `place` others.

@@ -18,7 +18,8 @@ public struct ReportRenewal: Sendable {
         public let remarks: ReportRemarks
     }
 
-    private let output: OutputFolder
+    /// The folder of the batch.
+    public let output: OutputFolder
     private let page: any BatchPage
     private let summaries: [BatchSummary]
 

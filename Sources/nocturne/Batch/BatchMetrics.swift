@@ -16,7 +16,7 @@ struct BatchMetrics {
     }
 
     var text: String {
-        var text = PrometheusText(common: [("output", report.output)])
+        var text = Text(common: [("output", report.output)])
         addItems(&text)
         addRun(&text)
         if let shards = report.shards {
@@ -31,7 +31,7 @@ struct BatchMetrics {
         return text.text
     }
 
-    private func addItems(_ text: inout PrometheusText) {
+    private func addItems(_ text: inout Text) {
         let counts = report.counts
         text.add(
             "nocturne_items",
@@ -59,7 +59,7 @@ struct BatchMetrics {
         )
     }
 
-    private func addRun(_ text: inout PrometheusText) {
+    private func addRun(_ text: inout Text) {
         text.add("nocturne_run_active", "Whether a run is active: 1 or 0.", isActive ? 1 : 0)
         text.add("nocturne_run_waiting", "Whether the run waits, such as for free space: 1 or 0.", waiting)
         guard let progress = report.progress else { return }
@@ -104,48 +104,46 @@ struct BatchMetrics {
     }
 }
 
-/// Metrics in Prometheus's text format, version 0.0.4.
-struct PrometheusText {
-    struct Sample {
-        let labels: [(name: String, value: String)]
-        let value: Double
-    }
-
-    private(set) var text = ""
-    /// Labels of every sample.
-    private let common: [(name: String, value: String)]
-
-    init(common: [(name: String, value: String)] = []) { self.common = common }
-
-    /// Adds a gauge with its samples; without samples it is left out.
-    /// - Parameter help: one line.
-    mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
-        guard !samples.isEmpty else { return }
-        text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) gauge\n"
-        for sample in samples {
-            let labels = (common + sample.labels).map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }
-            text += name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}")
-            text += " \(Self.number(sample.value))\n"
+extension BatchMetrics {
+    /// Metrics in Prometheus's text format, version 0.0.4.
+    struct Text {
+        struct Sample {
+            let labels: [(name: String, value: String)]
+            let value: Double
         }
-    }
 
-    /// Adds a gauge with one value; nil leaves it out.
-    mutating func add(_ name: String, _ help: String, _ value: Double?) {
-        add(name, help, value.map { [Sample(labels: [], value: $0)] } ?? [])
-    }
+        private(set) var text = ""
+        /// Labels of every sample.
+        private let common: [(name: String, value: String)]
 
-    /// Adds a gauge with one value for each value of a label.
-    mutating func add(_ name: String, _ help: String, by label: String, _ values: [(String, Double)]) {
-        add(name, help, values.map { Sample(labels: [(label, $0.0)], value: $0.1) })
-    }
+        init(common: [(name: String, value: String)] = []) { self.common = common }
 
-    private static func number(_ value: Double) -> String {
-        value == value.rounded() && abs(value) < 1e15 ? "\(Int(value))" : "\(value)"
-    }
+        /// Adds a gauge with its samples; without samples it is left out.
+        /// - Parameter help: one line.
+        mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
+            guard !samples.isEmpty else { return }
+            text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) gauge\n"
+            for sample in samples {
+                let labels = (common + sample.labels).map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }
+                text += name + (labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}")
+                text += " \(CSVField.number(sample.value))\n"
+            }
+        }
 
-    private static func escaped(_ text: String, quotes: Bool) -> String {
-        var result = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-        if quotes { result = result.replacing("\"", with: "\\\"") }
-        return result
+        /// Adds a gauge with one value; nil leaves it out.
+        mutating func add(_ name: String, _ help: String, _ value: Double?) {
+            add(name, help, value.map { [Sample(labels: [], value: $0)] } ?? [])
+        }
+
+        /// Adds a gauge with one value for each value of a label.
+        mutating func add(_ name: String, _ help: String, by label: String, _ values: [(String, Double)]) {
+            add(name, help, values.map { Sample(labels: [(label, $0.0)], value: $0.1) })
+        }
+
+        private static func escaped(_ text: String, quotes: Bool) -> String {
+            var result = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+            if quotes { result = result.replacing("\"", with: "\\\"") }
+            return result
+        }
     }
 }

@@ -4,6 +4,7 @@ import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
 import NocturneReport
+import NocturneReview
 import NocturneSupervisor
 import NocturneSystem
 
@@ -54,6 +55,14 @@ enum ExistingBatch {
             return try await ReviewedItems(in: output, marked: verdict).items(journal).map(\.path)
                 .filter { seen.insert($0).inserted }.map(InputList.line)
         }
+    }
+
+    /// Writes the report and the page again.
+    /// - Parameter description: of a batch whose recipes write again what is about all items; nil to leave that as it is.
+    static func renewal(of output: OutputFolder, _ description: BatchDescription? = nil) throws -> ReportRenewal {
+        let results = RecipeResults()
+        let summaries = try description.map { try LoadedModels.summaries($0) } ?? []
+        return ReportRenewal(output, page: ReviewPage { results.reviewParts(of: $0) }, summaries: summaries)
     }
 
     static func contents(of output: OutputFolder) async throws -> Contents {

@@ -26,7 +26,7 @@ struct StatusReport: Encodable {
     /// What the active run does; null without one, and in its first seconds. Of divided batches see the shards.
     @Nullable var progress: RunProgress?
     /// Of a batch that is divided; null for others.
-    @Nullable var shards: [Shard]?
+    @Nullable var shards: [Shard]? = nil
 
     struct Shard: Codable, Sendable {
         let number: Int
@@ -76,12 +76,12 @@ struct StatusReport: Encodable {
     struct Part: Encodable {
         let item: String
         /// Null for a photo as a whole: its instances are not known yet, it failed, or it has none.
-        @Nullable var id: Int?
-        @Nullable var kind: String?
+        @Nullable var id: Int? = nil
+        @Nullable var kind: String? = nil
         /// processing, enriching, ready or failed.
         let state: String
         /// Path relative to the output folder; null unless it was written.
-        @Nullable var thumbnail: String?
+        @Nullable var thumbnail: String? = nil
         @Nullable var reason: String?
         /// What `nocturne enrich` has taken over, by the name of the field.
         let texts: [String: String]
@@ -108,11 +108,10 @@ struct StatusReport: Encodable {
     ) {
         let items = contents.items
         let isRunning = isActive
-        _shards = Nullable(wrappedValue: nil)
-        _progress = Nullable(wrappedValue: folder.runProgress(of: state.holder))
+        progress = folder.runProgress(of: state.holder)
         output = folder.path
-        _runningProcess = Nullable(wrappedValue: (state.holder?.process.process).map(Int.init))
-        _waitingFor = Nullable(wrappedValue: state.holder?.waitingFor)
+        runningProcess = (state.holder?.process.process).map(Int.init)
+        waitingFor = state.holder?.waitingFor
         counts = contents.counts
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
@@ -147,10 +146,7 @@ struct StatusReport: Encodable {
             return [
                 Part(
                     item: item.name,
-                    id: nil,
-                    kind: nil,
                     state: state.rawValue,
-                    thumbnail: nil,
                     reason: state == .failed ? item.reason?.text : nil,
                     texts: [:],
                     changed: state == .processing ? nil : item.changed

@@ -13,7 +13,7 @@ struct WhyReport: Encodable {
     /// Several where several models process an input.
     let items: [Item]
     /// Why there is no item; null where there is one.
-    @Nullable var absence: String?
+    @Nullable var absence: String? = nil
 
     struct Item: Encodable {
         let item: String
@@ -93,8 +93,7 @@ struct WhyReport: Encodable {
                     result: result(of: item, in: folder),
                     next: next(item.state, isChanged: !changed.isEmpty, isActive: lock.isHeld, in: folder)
                 )
-            },
-            absence: nil
+            }
         )
     }
 

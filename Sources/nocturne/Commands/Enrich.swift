@@ -45,9 +45,7 @@ struct Enrich: AsyncParsableCommand {
             return
         }
         let tables = try imports.map { try ObjectTextTable.read(absolutePath($0), fields: Self.texts) }
-        let results = RecipeResults()
-        let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
-        _ = try await renewal.write { journal in
+        _ = try await ExistingBatch.renewal(of: folder).write { journal in
             let items = try await journal.items()
             let taken = ObjectTextTable.Import(tables, items: items, parts: try await journal.parts())
             try await journal.keep(taken.texts)

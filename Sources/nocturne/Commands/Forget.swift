@@ -62,12 +62,7 @@ struct Forget: AsyncParsableCommand {
         let description = try await ExistingBatch.description(of: folder)
         try await folder.checkIsWhole()
         let known = try await ExistingBatch.contents(of: folder).items
-        let results = RecipeResults()
-        let removal = ItemRemoval(
-            from: folder,
-            page: ReviewPage { results.reviewParts(of: $0) },
-            summaries: try LoadedModels.summaries(description)
-        )
+        let removal = ItemRemoval(try ExistingBatch.renewal(of: folder, description))
         let unfinished = try await removal.unfinished()
         for item in items where !unfinished.contains(item) && !known.contains(where: { $0.name == item }) {
             throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(item); nothing was removed")

@@ -49,11 +49,6 @@ struct Merge: AsyncParsableCommand {
 
     static func merge(_ folder: OutputFolder, closes: Bool = false) async throws -> ShardMerge.Outcome {
         let description = try await ExistingBatch.description(of: folder)
-        let results = RecipeResults()
-        return try await ShardMerge(
-            folder,
-            page: ReviewPage { results.reviewParts(of: $0) },
-            summaries: try LoadedModels.summaries(description)
-        ).run(closes: closes)
+        return try await ShardMerge(try ExistingBatch.renewal(of: folder, description)).run(closes: closes)
     }
 }

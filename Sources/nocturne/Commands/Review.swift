@@ -52,9 +52,7 @@ struct Review: AsyncParsableCommand {
         }
         let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
         let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
-        let results = RecipeResults()
-        let renewal = ReportRenewal(folder, page: ReviewPage { results.reviewParts(of: $0) })
-        _ = try await renewal.write { journal in
+        _ = try await ExistingBatch.renewal(of: folder).write { journal in
             let items = try await journal.items()
             if let ranges { try await journal.expect(ranges) }
             guard !files.isEmpty else { return }

@@ -22,7 +22,7 @@ struct HealthReport: Encodable {
     ///   - model: a package to run one patch with.
     init(version: String, folder: String, model: String?, time: any TimeSource) async throws {
         self.version = version
-        let environment = EnvironmentHealth()
+        let environment = Environment()
         variables = environment.variables
         let machine = MachineHealth(time: time)
         findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
@@ -109,24 +109,26 @@ struct HealthReport: Encodable {
     }
 }
 
-/// What `doctor` finds out about the environment variables of the program.
-struct EnvironmentHealth {
-    let variables: [EnvironmentVariables.Variable]
-    private let environment: [String: String]
+extension HealthReport {
+    /// What `doctor` finds out about the environment variables of the program.
+    struct Environment {
+        let variables: [EnvironmentVariables.Variable]
+        private let environment: [String: String]
 
-    init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
-        self.environment = environment
-        variables = EnvironmentVariables.variables(environment)
-    }
+        init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
+            self.environment = environment
+            variables = EnvironmentVariables.variables(environment)
+        }
 
-    /// One for each variable that is set; none without any.
-    var findings: [HealthFinding] {
-        variables.map { variable in
-            if let meaning = variable.meaning {
-                return HealthFinding("variable", "\(variable.name)=\(environment[variable.name] ?? ""): \(meaning)")
+        /// One for each variable that is set; none without any.
+        var findings: [HealthFinding] {
+            variables.map { variable in
+                if let meaning = variable.meaning {
+                    return HealthFinding("variable", "\(variable.name)=\(environment[variable.name] ?? ""): \(meaning)")
+                }
+                let hint = variable.nearest.map { "; did you mean \($0)?" } ?? ""
+                return HealthFinding("variable", "\(variable.name) is not a known variable\(hint)", .warning)
             }
-            let hint = variable.nearest.map { "; did you mean \($0)?" } ?? ""
-            return HealthFinding("variable", "\(variable.name) is not a known variable\(hint)", .warning)
         }
     }
 }

@@ -8,19 +8,19 @@ struct ModelList: Encodable {
     struct Model: Encodable {
         let folder: String
         /// Null, as are the other members, for a package that cannot be used.
-        @Nullable var id: String?
-        @Nullable var name: String?
-        @Nullable var version: String?
-        @Nullable var task: String?
-        @Nullable var description: String?
+        @Nullable var id: String? = nil
+        @Nullable var name: String? = nil
+        @Nullable var version: String? = nil
+        @Nullable var task: String? = nil
+        @Nullable var description: String? = nil
         /// Of a label map, in the order of the package; empty for models without one.
-        @Nullable var labels: [String]?
-        @Nullable var licence: String?
-        @Nullable var digest: String?
+        @Nullable var labels: [String]? = nil
+        @Nullable var licence: String? = nil
+        @Nullable var digest: String? = nil
         /// The size of its files.
-        @Nullable var bytes: Int?
+        @Nullable var bytes: Int? = nil
         /// Why the package cannot be used; null for one that can.
-        @Nullable var error: String?
+        @Nullable var error: String? = nil
     }
 
     /// The folders in which packages are searched for.
@@ -42,23 +42,10 @@ struct ModelList: Encodable {
                     labels: package.labels.map(\.name),
                     licence: package.licence,
                     digest: package.digest.hex,
-                    bytes: package.totalFileBytes,
-                    error: nil
+                    bytes: package.totalFileBytes
                 )
             case .failure(let error):
-                Model(
-                    folder: entry.folder,
-                    id: nil,
-                    name: nil,
-                    version: nil,
-                    task: nil,
-                    description: nil,
-                    labels: nil,
-                    licence: nil,
-                    digest: nil,
-                    bytes: nil,
-                    error: "\(error)"
-                )
+                Model(folder: entry.folder, error: "\(error)")
             }
         }
     }
