@@ -10,7 +10,7 @@ package struct OptionArgument: Sendable {
     private let wrapper: @Sendable (Definition) -> Any
     private let read: @Sendable (Arguments, Key) throws -> String?
 
-    typealias Arguments = KeyedDecodingContainer<Key>
+    package typealias Arguments = KeyedDecodingContainer<Key>
 
     /// What a property wrapper is made of.
     struct Definition {
@@ -170,14 +170,14 @@ extension OptionArgument {
         }
     }
 
-    /// An option's name as the key of its value.
-    struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
+    /// A name as the key of a value: of an option, or of a section.
+    package struct Key: CodingKey {
+        package let stringValue: String
+        package var intValue: Int? { nil }
 
-        init(_ name: String) { stringValue = name }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
+        package init(_ name: String) { stringValue = name }
+        package init(stringValue: String) { self.stringValue = stringValue }
+        package init?(intValue: Int) { nil }
     }
 
     /// A value on the command line with its text, which a default does not have.

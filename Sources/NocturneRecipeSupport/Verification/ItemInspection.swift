@@ -28,7 +28,7 @@ extension InspectableResult {
         schema: JSONSchema,
         flag: CancellationFlag
     ) throws -> ResultFindings {
-        var inspection = ItemInspection(item, flag)
+        var inspection = ItemInspection(item: item, flag: flag)
         let misfits = schema.faults(in: document)
         guard misfits.isEmpty else {
             inspection.add("result.json", "does not match its schema: \(misfits.prefix(3).joined(separator: "; "))")
@@ -63,12 +63,6 @@ package struct ItemInspection {
     /// Ends the inspection.
     package let flag: CancellationFlag
     package private(set) var findings = ResultFindings()
-
-    /// Begins with no findings.
-    package init(_ item: CommittedItem, _ flag: CancellationFlag) {
-        self.item = item
-        self.flag = flag
-    }
 
     /// Serial: items are inspected in parallel.
     package var scope: ComputeScope { .serial(flag) }

@@ -35,10 +35,8 @@ package enum EnvironmentVariables {
         fileprivate init(_ name: String) {
             let meaning = meanings[name]
             self.name = name
-            _meaning = Nullable(wrappedValue: meaning)
-            _nearest = Nullable(
-                wrappedValue: meaning == nil ? Spelling.nearest(to: name, among: meanings.keys.sorted()) : nil
-            )
+            self.meaning = meaning
+            nearest = meaning == nil ? Spelling.nearest(to: name, among: meanings.keys.sorted()) : nil
         }
     }
 

@@ -12,15 +12,15 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
     package init() {}
 
     package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: Key.self)
+        let container = try decoder.container(keyedBy: OptionArgument.Key.self)
         for section in RecipeRegistry.current.sections { try add(section, from: container) }
     }
 
     private mutating func add<Section: OptionSection>(
         _ section: Section.Type,
-        from container: KeyedDecodingContainer<Key>
+        from container: OptionArgument.Arguments
     ) throws {
-        let key = Key(stringValue: Self.name(of: section))
+        let key = OptionArgument.Key(Self.name(of: section))
         let group = try container.decode(OptionGroup<SectionArguments<Section>>.self, forKey: key)
         given.merge(group.wrappedValue.given) { $1 }
     }
@@ -53,12 +53,5 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
 
     private static func definition<Section: OptionSection>(of section: Section.Type) -> Any {
         OptionGroup<SectionArguments<Section>>(title: Section.title)
-    }
-
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
     }
 }

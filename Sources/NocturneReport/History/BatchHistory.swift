@@ -149,9 +149,7 @@ extension BatchHistory {
     /// How a measure of a subject has gone from its first item to its last, of those that have at least two.
     package struct Course: Sendable, Equatable {
         package let subject: String
-        package let label: String
-        package let measure: String
-        package let unit: String
+        package let measure: MeasureKey
         /// In the order of time.
         package let values: [Double]
         package var change: Double { ComparisonSummary.rounded((values.last ?? 0) - (values.first ?? 0)) }
@@ -172,13 +170,7 @@ extension BatchHistory {
         return order.enumerated().sorted { ($0.element.subject, $0.offset) < ($1.element.subject, $1.offset) }
             .compactMap { _, key in
                 guard let values = values[key], values.count > 1, Set(values).count > 1 else { return nil }
-                return Course(
-                    subject: key.subject,
-                    label: key.measure.label,
-                    measure: key.measure.measure,
-                    unit: key.measure.unit,
-                    values: values
-                )
+                return Course(subject: key.subject, measure: key.measure, values: values)
             }
     }
 }

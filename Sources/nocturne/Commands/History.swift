@@ -74,7 +74,8 @@ extension BatchHistory {
             let head = ["subject", "label", "measure", "values", "change"]
             let rows = courses.map { course in
                 [
-                    course.subject, course.label, MeasureText.title(course.measure, course.unit),
+                    course.subject, course.measure.label,
+                    MeasureText.title(course.measure.measure, course.measure.unit),
                     course.values.map(MeasureText.number).joined(separator: " → "),
                     (course.change > 0 ? "+" : "") + MeasureText.number(course.change),
                 ]
