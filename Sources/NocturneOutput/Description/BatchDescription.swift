@@ -8,6 +8,7 @@ extension JournalSetting<BatchDescription> {
 
 /// What the whole batch has in common: kept in the journal, and compared when a later run continues it.
 public struct BatchDescription: Sendable, Codable, Equatable {
+    /// A model package as results depend on it.
     public struct Model: Sendable, Codable, Equatable {
         public var id: String
         public var name: String

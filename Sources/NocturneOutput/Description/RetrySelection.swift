@@ -8,6 +8,7 @@ public enum RetrySelection: Sendable, Hashable {
     /// Those whose reason has one of these codes, or a code of one of these domains: `dicom.missingSlices`, `dicom`.
     case codes(Set<String>)
 
+    /// Whether an item is among them. Those whose reason was not recorded are tried again only with ``all``.
     package func contains(_ item: JournalItem) -> Bool {
         switch self {
         case .none: false

@@ -27,6 +27,7 @@ extension ShownNames {
             lengths = Set(self.known.map(\.count)).sorted(by: >)
         }
 
+        /// - Parameter shown: gets each name as it stands in the text, with the marks around it.
         package func replaced(in text: String, by shown: (Substring) -> String) -> String {
             var result = ""
             var rest = Substring(text)

@@ -16,6 +16,7 @@ public struct BatchCounts: Sendable, Codable, Hashable {
         for item in items { add(1, item.state) }
     }
 
+    /// - Parameter numbers: of items in each state.
     package init(_ numbers: [ItemState: Int]) {
         for (state, number) in numbers { add(number, state) }
     }

@@ -16,16 +16,19 @@ public struct OutputFolder: Sendable {
     /// The run's folder on another disk, in which results are prepared: see ``makeWorkFolder(in:)``. Nil for the hidden folder.
     package var work: String?
 
+    /// - Parameter path: of a folder that need not exist yet; a slash at its end is left out, so that paths below it have one.
     public init(_ path: String) {
         self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
+    /// What the batch needs to continue, open to its owner only; each shard has a separate one.
     public var hidden: String { shard.map { "\(shards)/\($0)" } ?? batchFolder }
     /// For the page: see ``reviewFolder``. Not part of the results.
     public var times: String { batchFolder + "/times" }
     public var journal: String { hidden + "/journal.sqlite" }
     public var lock: String { hidden + "/lock" }
     public var requests: String { hidden + "/requests" }
+    /// Where results are prepared before they are moved to their places.
     public var staging: String { (work ?? hidden) + "/" + stagingName }
     /// Results that were prepared on another disk, complete, before they are renamed into their places.
     package var arrived: String { hidden + "/arrived" }
@@ -43,6 +46,7 @@ public struct OutputFolder: Sendable {
     public var timeTable: String { path + "/time.csv" }
     public var radiomics: String { path + "/radiomics.csv" }
     public var retryList: String { path + "/retry.txt" }
+    /// Those of a shard are hidden until the shards are merged.
     public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }
     /// The page for reviewers, and its scripts and data.
     public var page: String { path + "/index.html" }

@@ -70,6 +70,7 @@ package struct ResultFolder {
         return tree.entries.map(\.path)
     }
 
+    /// The folders of a relative path, the innermost first.
     package static func parents(of path: String) -> [String] {
         var parents: [String] = []
         var rest = path

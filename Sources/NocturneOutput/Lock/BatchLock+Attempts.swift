@@ -44,6 +44,9 @@ extension BatchLock {
             machine = ClaimStateMachine(output, process: holder.process, run: run)
         }
 
+        /// One attempt. Closes the lock's descriptor unless both lock and claim are taken: a lock without its claim would keep
+        /// others out.
+        /// - Parameter now: by a monotonic clock.
         package mutating func next(at now: Duration) throws(BatchError) -> Result {
             guard let descriptor = try BatchLock.descriptor(output, handedOn, BatchLock.lockFile) else {
                 return .locked

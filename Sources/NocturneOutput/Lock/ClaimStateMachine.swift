@@ -5,6 +5,7 @@ package import NocturneSystem
 /// A process that this machine can see is asked for directly. Of all others only their signs of life are known: the clocks of
 /// two machines are not compared, but the file is observed for a while, by this machine's clock.
 package struct ClaimStateMachine: Sendable {
+    /// What to do about the folder.
     package enum Step: Sendable, Hashable {
         /// Put a claim in place, as the successor of this generation.
         case take(after: Int)

@@ -27,6 +27,7 @@ extension FolderClaim {
             confirmed = Mutex((time.monotonic, false))
         }
 
+        /// Asks nobody: it depends on the time alone.
         package var state: State {
             let now = time.monotonic
             return confirmed.withLock { $0.isLost ? .lost : now - $0.at < Lease.duration ? .valid : .stale }

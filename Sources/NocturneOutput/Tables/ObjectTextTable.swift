@@ -3,6 +3,7 @@ import NocturneSystem
 
 /// A table of what is written on objects, as another tool or a person has filled it.
 public struct ObjectTextTable: Sendable {
+    /// What one row has for an object.
     package struct Row: Hashable, Sendable {
         package let item: String
         package let object: Int

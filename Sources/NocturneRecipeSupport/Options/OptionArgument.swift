@@ -123,6 +123,7 @@ extension ArgumentVisibility {
 
 /// The help of a command with the options that most people need; all else that is made from options has all of them.
 package enum ShortHelp {
+    /// Set while a help is made. A task local, since the parser asks for the definitions of options without a context.
     @TaskLocal package static var isShown = false
 
     /// The heading of the options with which a command begins.

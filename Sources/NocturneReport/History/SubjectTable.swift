@@ -26,6 +26,7 @@ package struct SubjectTable: Sendable {
         }
     }
 
+    /// - Throws: `NamedTable.Fault` for missing columns, and for a date that is not one: a wrong order would not be noticed.
     package init(_ bytes: [UInt8]) throws(NamedTable.Fault) {
         let table = try NamedTable(bytes, required: [])
         func first(_ names: [String]) -> String? { names.first(where: table.columns.contains) }

@@ -16,6 +16,7 @@ package struct BatchMeasure: Sendable {
             }
         }
 
+        /// The value at a place: the inverse of ``place(_:)``.
         package func value(at place: Double) -> Double { self == .log ? exp(place) : place }
     }
 

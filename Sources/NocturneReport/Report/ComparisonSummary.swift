@@ -44,6 +44,7 @@ package struct ComparisonSummary: Sendable, Equatable, Encodable {
     ]
     private static let worstCount = 5
 
+    /// The measures of agreement with a reference.
     package static var measureNames: Set<String> { Set(measures.keys) }
 
     /// Takes the items of a batch one after the other.

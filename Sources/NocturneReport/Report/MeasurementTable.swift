@@ -11,6 +11,7 @@ package struct MeasureKey: Hashable, Sendable {
     /// Intensities of PET are standardised uptake values in some items and values of the image in others.
     package let unit: String
 
+    /// - Parameter model: empty to put the values of all models together.
     package init(_ row: Statistic, of model: String = "") {
         (self.model, label, measure, unit) = (model, row.label, row.measure, row.unit)
     }
@@ -37,6 +38,7 @@ package struct MeasurementTable: Sendable {
 
         package init() {}
 
+        /// Adds the columns that an item has and no item before it. Histograms have too many values for columns.
         package mutating func add(_ rows: [Statistic]) {
             for row in rows where columns.count < mostColumns && !row.measure.hasPrefix("histogram") {
                 let column = MeasureKey(row)
@@ -51,6 +53,7 @@ package struct MeasurementTable: Sendable {
         ([Self.firstColumns] + columns.map { CSVField.text($0.title) } + ["disclaimer\n"]).joined(separator: ",")
     }
 
+    /// The row of an item; empty fields for measures that it does not have.
     package func line(_ item: ReportedItem) -> String {
         let values = Dictionary(item.rows.map { (MeasureKey($0), $0.value) }) { first, _ in first }
         let entry = item.entry

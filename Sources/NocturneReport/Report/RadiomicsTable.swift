@@ -49,6 +49,7 @@ package struct RadiomicsTable: Sendable {
 
         package init() {}
 
+        /// - Parameter rows: the features of an item alone, as `withoutFeatures` separates them.
         package mutating func add(_ rows: [Statistic]) {
             for row in rows {
                 let code = RadiomicsTable.code(row)
@@ -67,6 +68,7 @@ package struct RadiomicsTable: Sendable {
             .joined(separator: ",")
     }
 
+    /// The rows of an item; none where it has no features.
     package func lines(_ item: ReportedItem) -> String {
         Image.allCases.map { image in
             let own = item.features.filter { $0.measure.hasPrefix(image.rawValue) }

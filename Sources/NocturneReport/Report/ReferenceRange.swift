@@ -28,6 +28,7 @@ public struct ReferenceRange: Codable, Hashable, Sendable {
         return min(max(abs(value - (low + high) / 2) / deviation, UnusualValues.threshold), 99)
     }
 
+    /// For a message: "5 to 9", "at least 5" or "at most 9".
     package var text: String {
         switch (low, high) {
         case (let low?, let high?): "\(CSVField.number(low)) to \(CSVField.number(high))"
@@ -50,6 +51,7 @@ extension ReferenceRange {
         return try NamedTable.read(path, limit: limit, called: "the reference table", expected: expected, parse)
     }
 
+    /// - Throws: `NamedTable.Fault` that names the line. In files separated by semicolons or tabs, numbers may have decimal commas.
     package static func parse(_ bytes: [UInt8]) throws(NamedTable.Fault) -> [ReferenceRange] {
         let table = try NamedTable(bytes, required: ["label", "measure", "low", "high"])
         return try table.rows.map { row throws(NamedTable.Fault) in

@@ -11,6 +11,7 @@ package struct ReportText {
 
         fileprivate init(_ texts: [File: [UInt8]]) { self.texts = texts }
 
+        /// The bytes that follow in a file; none for a file that has nothing here.
         package subscript(_ file: File) -> [UInt8] { texts[file] ?? [] }
     }
 
@@ -55,6 +56,7 @@ package struct ReportText {
     /// What is after the last item.
     package var end: Part { Part([.batch: list.end, .comparison: Array(comparisonTable.utf8)]) }
 
+    /// The text of the next items. To be called in the order of discovery: `retry.txt` names each input once.
     package mutating func part(_ items: [ReportedItem]) throws -> Part {
         Part([
             .batch: try list.part(items.map(\.entry)),
@@ -164,6 +166,7 @@ extension ReportText {
             }
         }
 
+        /// Where the file is.
         package func path(in output: OutputFolder) -> String {
             switch self {
             case .batch: output.report

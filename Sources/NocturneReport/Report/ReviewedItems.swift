@@ -7,6 +7,7 @@ public struct ReviewedItems: Sendable {
     private let output: OutputFolder
     private let verdict: ReviewVerdict
 
+    /// - Parameter verdict: that somebody has given to the result as a whole, or to one of its objects.
     public init(in output: OutputFolder, marked verdict: ReviewVerdict) {
         self.output = output
         self.verdict = verdict

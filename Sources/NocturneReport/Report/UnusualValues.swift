@@ -42,6 +42,7 @@ package struct UnusualValues: Sendable {
     /// The most unusual first; equal ones in the order of the items.
     package let values: [Value]
 
+    /// As recommended by Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993).
     package static let threshold = 3.5
     /// With fewer values nothing is known about what is usual.
     package static let leastCount = 8
@@ -197,6 +198,7 @@ extension UnusualValues.Column {
         }
     }
 
+    /// In the machine's byte order, since the rows are temporary.
     package var bytes: [UInt8] { items.withUnsafeBytes { Array($0) } + values.withUnsafeBytes { Array($0) } }
 }
 

@@ -36,5 +36,6 @@ public struct ResultFindings: Sendable {
 
     public init() {}
 
+    /// Adds a fault of a file, by its path below the item's folder.
     public mutating func add(_ file: String, _ detail: String) { faults.append((file, detail)) }
 }

@@ -18,10 +18,12 @@ public struct VerificationReport: Codable, Sendable {
 
     package init() {}
 
+    /// Adds a fault of a file or folder.
     package mutating func add(_ path: String, _ detail: String) {
         faults.append(Finding(path: path, detail: detail))
     }
 
+    /// Adds what another part of the verification found.
     package mutating func add(_ other: VerificationReport) {
         itemsChecked += other.itemsChecked
         filesChecked += other.filesChecked

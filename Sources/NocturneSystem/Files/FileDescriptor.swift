@@ -119,6 +119,7 @@ public struct FileDescriptor: ~Copyable {
         try body(number)
     }
 
+    /// Of the open file, whatever lies at its path now.
     public func status() throws(FileSystemError) -> Status {
         var status = stat()
         guard fstat(number, &status) == 0 else { throw FileSystemError(.examine, path: path, code: errno) }

@@ -75,6 +75,7 @@ public enum FileSystem {
         return Int(status.st_size)
     }
 
+    /// Whether something is there; links are followed.
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// Makes a folder, where there is none. A link to one is none.
@@ -188,6 +189,7 @@ public enum FileSystem {
         case other
     }
 
+    /// `nothing` also where the system does not let this user look.
     public static func kind(_ path: String) -> Kind {
         var status = stat()
         return lstat(path, &status) == 0 ? Kind(status) : .nothing
@@ -203,6 +205,7 @@ public final class ReplacementFile {
 
     private var temporary: String { path + ".part" }
 
+    /// Begins the file under its temporary name. A link that lies there is removed, so that nothing is written elsewhere.
     public init(for path: String) throws(FileSystemError) {
         self.path = path
         let temporary = path + ".part"

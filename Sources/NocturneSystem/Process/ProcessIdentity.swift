@@ -103,6 +103,7 @@ extension ProcessIdentity {
             self.init(text: String(decoding: text, as: UTF8.self))
         }
 
+        /// - Parameter text: the content of `/proc/PID/status`.
         package init(text: String) {
             var fields: [Substring: Substring] = [:]
             for line in text.split(separator: "\n") {
