@@ -5,6 +5,8 @@
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case nifti
     case niftiGzip = "nifti-gzip"
+    case nrrd
+    case metaImage = "metaimage"
     case stl
     case mesh
     case onnx
@@ -28,8 +30,10 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     @discardableResult
     public func run(_ bytes: UnsafeRawBufferPointer) -> Bool {
         switch self {
-        case .nifti: FuzzVolumes.nifti(bytes, name: "input.nii")
-        case .niftiGzip: FuzzVolumes.nifti(bytes, name: "input.nii.gz")
+        case .nifti: FuzzVolumes.volume(bytes, name: "input.nii")
+        case .niftiGzip: FuzzVolumes.volume(bytes, name: "input.nii.gz")
+        case .nrrd: FuzzVolumes.nrrd(bytes)
+        case .metaImage: FuzzVolumes.volume(bytes, name: "input.mha")
         case .stl: FuzzVolumes.stl(bytes)
         case .mesh: FuzzVolumes.mesh(bytes)
         case .onnx: FuzzModels.network(bytes)

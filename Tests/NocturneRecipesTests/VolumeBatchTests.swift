@@ -497,11 +497,11 @@ struct VolumeBatchTests {
         let bench = try BatchBench()
         try bench.addBox("good.nii")
         try bench.folder.write([0x50, 0x4B, 3, 4] + [UInt8](repeating: 0, count: 100), to: "in/pacs.zip")
-        try bench.folder.write("NRRD0004\ntype: short\n", to: "in/scan.nrrd")
+        try bench.folder.write("NRRD0004\ntype: short\n", to: "in/scan.volume")
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.skipped == 2)
         #expect(try await bench.reason("pacs.zip")?.contains("a ZIP archive, which has to be unpacked first") == true)
-        #expect(try await bench.reason("scan.nrrd")?.contains("convert it to NIfTI") == true)
+        #expect(try await bench.reason("scan.volume")?.contains("let its name end with .nrrd") == true)
         // A volume with notes is counted for the summary.
         #expect(outcome.remarks == ReportRemarks(noted: 0, unusual: 0, incomplete: 0))
     }

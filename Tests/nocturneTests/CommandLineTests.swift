@@ -54,7 +54,7 @@ struct CommandLineTests {
             ("a.npz", [0x50, 0x4B, 0x03, 0x04], "a NumPy archive"),
             ("b.zip", [0x50, 0x4B, 0x03, 0x04], "a ZIP archive"),
             ("c.mgz", [0x1F, 0x8B], "mri_convert"), ("d.tar.gz", [0x1F, 0x8B], "a tar archive"),
-            ("e.heic", [0, 0, 0, 24], "export it as JPEG"), ("f.jpg", [0xFF, 0xD8, 0xFF, 0xE0], "a photo (JPEG)"),
+            ("e.heic", [0, 0, 0, 24], "a photo (HEIC)"), ("f.jpg", [0xFF, 0xD8, 0xFF, 0xE0], "a photo (JPEG)"),
             ("g.dcm.gz", [0x1F, 0x8B], "gunzip"), ("h.png", [0x89, 0x50, 0x4E, 0x47], "a picture (PNG)"),
         ]
         for file in files { try bench.folder.write(file.start, to: "in/" + file.name) }
@@ -217,7 +217,7 @@ struct CommandLineTests {
         let tool = try Tool(["inspect", bench.input, "--summary"])
         #expect(tool.status == 0)
         #expect(
-            tool.output == "1 volume, 1 photo, 3 not usable\n  3 × neither DICOM nor NIfTI nor a photo\n",
+            tool.output == "1 volume, 1 photo, 3 not usable\n  3 × neither DICOM, NIfTI, NRRD, MetaImage nor a photo\n",
             "\(tool.output)"
         )
         let photo = try Tool(["inspect", bench.input + "/photo.png"])

@@ -66,6 +66,8 @@ def is_table(head: bytes) -> bool:
 KINDS = {
     "nifti": Kind(8192, lambda head: head[:4] in (b"\x5c\x01\0\0", b"\0\0\x01\x5c", b"\x1c\x02\0\0", b"\0\0\x02\x1c")),
     "nifti-gzip": Kind(8192, lambda head: head[:2] == b"\x1f\x8b"),
+    "nrrd": Kind(8192, lambda head: head[:7] == b"NRRD000", "nrrd"),
+    "metaimage": Kind(8192, lambda head: head[:10] == b"ObjectType", "metaimage"),
     "stl": Kind(4096, lambda head: head[:5] == b"solid"),
     "mesh": Kind(4096, lambda head: head[:4] in (b"glTF", b"ply\n") or head[:8] == b"# SPACE="),
     "onnx": Kind(8192, lambda head: head[:1] == b"\x08" and not is_dicom(head), "onnx"),

@@ -6,7 +6,7 @@ import NocturneSystem
     internal import Glibc
 #endif
 
-/// A file read sequentially: directly, or through gzip when it starts with gzip's two magic bytes, whatever its name.
+/// A file read sequentially: directly, or decompressed.
 ///
 /// Consecutive gzip members form one stream. Holds 128 KiB of input and zlib's 40 KiB.
 final class NIfTIByteSource {
@@ -24,21 +24,41 @@ final class NIfTIByteSource {
     /// Whether the file ended inside a gzip member.
     private(set) var endsInsideMember = false
 
+    /// Where the content begins in the file.
+    private let start: Int
+    /// What a compressed stream is called in errors.
+    private let streamName: String
+
+    /// How the content is stored.
+    enum Compression {
+        /// By gzip when the file starts with its two magic bytes, whatever its name; else not at all.
+        case recognised
+        case none
+        /// By gzip or zlib.
+        case deflate
+    }
+
     private static let inputCapacity = 128 << 10
     /// The largest compression ratio of deflate: 1,032 to 1.
     private static let maximumRatio = 1032
 
-    init(path: String) throws(NIfTIError) {
+    /// - Parameter start: the offset of compressed content.
+    init(path: String, _ compression: Compression = .recognised, from start: Int = 0) throws(NIfTIError) {
         let file = try Self.open(path)
         fileSize = try Self.byteCount(of: file)
         self.path = path
+        self.start = start
+        streamName = compression == .deflate ? "compressed" : "gzip"
+        do { try file.advance(by: start) } catch { throw NIfTIError(.unreadable, reading: error) }
         self.file = file
         input = .allocate(capacity: Self.inputCapacity)
         try refill()
-        if inputEnd >= 2, input[0] == 0x1f, input[1] == 0x8b {
+        let isGzip = inputEnd >= 2 && input[0] == 0x1f && input[1] == 0x8b
+        if compression == .deflate || compression == .recognised && isGzip {
             let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
             stream.initialize(to: z_stream())
-            guard czlib_inflateInit2(stream, 15 + 16) == Z_OK else {
+            // 32: gzip or zlib, by the first bytes.
+            guard czlib_inflateInit2(stream, 15 + (compression == .deflate ? 32 : 16)) == Z_OK else {
                 stream.deallocate()
                 throw NIfTIError(.outOfMemory, path: path, "no memory to decompress")
             }
@@ -59,7 +79,7 @@ final class NIfTIByteSource {
     /// The maximum number of bytes the file can contain after decompression.
     var maximumContent: Int {
         guard isCompressed else { return fileSize }
-        let (product, overflow) = fileSize.multipliedReportingOverflow(by: NIfTIByteSource.maximumRatio)
+        let (product, overflow) = max(0, fileSize - start).multipliedReportingOverflow(by: NIfTIByteSource.maximumRatio)
         return overflow ? Int.max : product
     }
 
@@ -132,7 +152,7 @@ final class NIfTIByteSource {
             if got == 0, !atMemberEnd { break }
         }
         if endsInsideMember {
-            throw NIfTIError(.truncated, path: path, "the gzip stream ends before its checksum")
+            throw NIfTIError(.truncated, path: path, "the \(streamName) stream ends before its checksum")
         }
     }
 
@@ -206,7 +226,7 @@ final class NIfTIByteSource {
                 throw NIfTIError(
                     .corruptCompression,
                     path: path,
-                    "the gzip stream is damaged after \(position + produced) bytes of content: \(reason)"
+                    "the \(streamName) stream is damaged after \(position + produced) bytes of content: \(reason)"
                 )
             }
             if produced > 0 || (atMemberEnd && !crossingMembers) { return produced }

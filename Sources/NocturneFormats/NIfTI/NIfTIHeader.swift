@@ -67,16 +67,36 @@ public struct NIfTIExtension: Hashable, Sendable {
     }
 }
 
-/// The checked header of a NIfTI file with one volume or a time series: its shape, spacing, affine and type are usable.
+/// The format of a file that is a volume.
+public enum VolumeFileFormat: String, Hashable, Sendable, CaseIterable {
+    case nifti
+    case nrrd
+    case metaImage = "metaimage"
+
+    /// The name for people.
+    public var title: String {
+        switch self {
+        case .nifti: "NIfTI"
+        case .nrrd: "NRRD"
+        case .metaImage: "MetaImage"
+        }
+    }
+}
+
+/// The checked header of a file with one volume or a time series: its shape, spacing, affine and type are usable.
 ///
 /// **Geometry** is determined as in nibabel: from the s-form when its code is above 0, else from the q-form when its
 /// code is above 0 (where one of them is singular or not finite, from the other one, as ITK does), else from the spacing alone: i towards the left of the patient, j forwards, k upwards, with the origin
 /// in the middle of the volume (``hasAssumedOrientation``). ITK prefers the q-form in some files that have both;
 /// ``formsDisagree`` is true when that matters. Metres and micrometres are converted to millimetres, also in ``qform``
 /// and ``sform``.
+///
+/// The header of an NRRD or MetaImage file is that of the NIfTI file with the same content, whose forms agree.
 public struct NIfTIHeader: Hashable, Sendable {
-    /// The version of the header.
-    public let version: NIfTIVersion
+    /// The format of the file.
+    public let format: VolumeFileFormat
+    /// The version of a NIfTI header; nil for other formats.
+    public let version: NIfTIVersion?
     /// The byte order of header and voxels.
     public let byteOrder: NIfTIByteOrder
     /// The type of the stored voxels.
@@ -114,6 +134,8 @@ public struct NIfTIHeader: Hashable, Sendable {
     public let summary: String
     /// Blocks after the header, in the order of the file.
     public let extensions: [NIfTIExtension]
+    /// The names of labels that the header gives, by value; empty where it gives none.
+    public let labelNames: [UInt16: String]
     /// The offset of the voxels in ``dataPath``, counted after decompression.
     public let dataOffset: Int
     /// The file that holds the voxels: the file itself, or the image of a pair.
@@ -152,6 +174,11 @@ public struct NIfTIHeader: Hashable, Sendable {
 
     /// Remarks about the header for the result.
     public var notes: [Note] {
+        if hasAssumedOrientation, format != .nifti {
+            let text: Sentence =
+                "the header does not state the patient orientation: it is assumed as in ITK (axes to the left, back and up)"
+            return [Note("nifti.orientationAssumed", text)]
+        }
         if hasAssumedOrientation {
             return [
                 Note(
@@ -194,20 +221,26 @@ public struct NIfTIForms: Hashable, Sendable {
     static let scanner = NIfTIForms(qformCode: 1, sformCode: 1)
 }
 
-/// Why a NIfTI file could not be read or written.
+/// Why a NIfTI, NRRD or MetaImage file could not be read or written.
 public typealias NIfTIError = FileFormatError<NIfTIErrorCode>
 
 /// The kind of a ``NIfTIError``, with a description.
 public enum NIfTIErrorCode: String, FormatErrorCode, CaseIterable {
     public static let domain = "nifti"
 
-    /// The content is not NIfTI.
+    /// The content is not NIfTI; or not NRRD or MetaImage, as the file's name states.
     case notNIfTI
     /// The file ends before its header, its voxels or its checksum do.
     case truncated
+    /// A field of an NRRD or MetaImage header is missing, occurs twice, or has no valid value.
+    case invalidHeader
+    /// The voxels of an NRRD or MetaImage file are stored as text, with another compression than zlib's, in several files, or in
+    /// another folder than their header.
+    case unsupportedStorage
     /// Complex, RGB, 128-bit and unknown voxel types are not supported.
     case unsupportedDataType
-    /// A single axis, more than four dimensions, vectors or spectra; or a time series where one volume is expected.
+    /// A single axis, more than four dimensions (three in NRRD and MetaImage), vectors or spectra; or a time series where one volume is
+    /// expected.
     case notThreeDimensional
     /// A spacing that is zero or not finite.
     case invalidSpacing
@@ -215,7 +248,8 @@ public enum NIfTIErrorCode: String, FormatErrorCode, CaseIterable {
     case invalidDimensions
     /// A voxel-to-patient map that is singular or not finite.
     case invalidAffine
-    /// Neither a q-form nor an s-form: the patient orientation is not stated.
+    /// The patient orientation is not stated: neither a q-form nor an s-form in NIfTI, no anatomical space or directions in NRRD, no
+    /// matrix in MetaImage.
     case missingOrientation
     /// A scaling is stated whose intercept is not finite.
     case invalidScaling

@@ -105,6 +105,7 @@ struct NIfTIHeaderParser {
         let (slope, intercept) = try scaling()
         let forms = try forms(shape)
         return NIfTIHeader(
+            format: .nifti,
             version: layout.version,
             byteOrder: fields.byteOrder,
             dataType: type,
@@ -124,6 +125,7 @@ struct NIfTIHeaderParser {
             unitsCode: fields.units,
             summary: fields.text(at: layout.summary, length: NIfTILayout.summaryLength),
             extensions: extensions,
+            labelNames: NIfTILabelTable.names(in: extensions),
             dataOffset: dataOffset,
             dataPath: dataPath
         )
@@ -258,7 +260,7 @@ struct NIfTIHeaderParser {
     }
 
     /// Why a form cannot be used; nil if it can. Tools that know one form leave zeros in the other, with its code.
-    private static func fault(_ form: Affine, _ name: String) -> String? {
+    static func fault(_ form: Affine, _ name: String) -> String? {
         guard form.isFinite else { return "the \(name) affine holds numbers that are not finite" }
         let product = length(form.columnI) * length(form.columnJ) * length(form.columnK)
         guard form.inverse != nil, product.isFinite, abs(form.determinant) > 1e-6 * product else {

@@ -50,11 +50,11 @@ extension NIfTILabelTable {
     }
 }
 
-extension NIfTIHeader {
-    /// The names of labels that the header's table gives, by value; empty without a table.
-    public var labelNames: [UInt16: String] {
+extension NIfTILabelTable {
+    /// The names of labels in a header's tables, by value; empty without a table.
+    static func names(in extensions: [NIfTIExtension]) -> [UInt16: String] {
         extensions.filter(\.mayHoldLabels)
-            .reduce(into: [:]) { $0.merge(NIfTILabelTable.names(in: $1.bytes)) { first, _ in first } }
+            .reduce(into: [:]) { $0.merge(names(in: $1.bytes)) { first, _ in first } }
     }
 }
 

@@ -4,8 +4,10 @@ import NocturneSystem
     internal import Glibc
 #endif
 
-/// A NIfTI file whose header has been read and checked; the read position is before its voxels.
+/// A file whose header has been read and checked; the read position is before its voxels.
 struct NIfTIOpenFile {
+    /// The file with the header, for errors.
+    let path: String
     let header: NIfTIHeader
     /// The file that holds the voxels.
     let source: NIfTIByteSource
@@ -20,6 +22,7 @@ struct NIfTIOpenFile {
         assumesOrientation: Bool = false,
         acceptsTimeSeries: Bool = false
     ) throws(NIfTIError) {
+        self.path = path
         let headerPath = try NIfTIOpenFile.headerPath(of: path)
         let first = try NIfTIByteSource(path: headerPath)
         let parser = try NIfTIHeaderParser(reading: first)
@@ -39,11 +42,29 @@ struct NIfTIOpenFile {
                 "4-D image (\(header.shape)×\(time.count)): more than one volume in the file"
             )
         }
+        try check(assumesOrientation: assumesOrientation)
+    }
+
+    /// A volume in another format, whose header has been read.
+    /// - Parameter source: the file of the voxels.
+    /// - Throws: ``NIfTIError`` when it states no orientation, or is too short for its voxels.
+    init(
+        path: String,
+        header: NIfTIHeader,
+        source: NIfTIByteSource,
+        assumesOrientation: Bool
+    ) throws(NIfTIError) {
+        (self.path, self.header, self.source) = (path, header, source)
+        try check(assumesOrientation: assumesOrientation)
+    }
+
+    private func check(assumesOrientation: Bool) throws(NIfTIError) {
         if header.hasAssumedOrientation, !assumesOrientation {
+            let fact = header.format == .nifti ? "neither a q-form nor an s-form: " : ""
             throw NIfTIError(
                 .missingOrientation,
                 path: path,
-                "neither a q-form nor an s-form: the header does not state the patient orientation"
+                fact + "the header does not state the patient orientation"
             )
         }
         try checkLength()

@@ -60,10 +60,18 @@ public enum NIfTIReader {
             assumesOrientation: assumesOrientation,
             acceptsTimeSeries: timePoint != nil
         )
+        return try readVolume(file, timePoint: timePoint, scope: scope)
+    }
+
+    static func readVolume(_ file: NIfTIOpenFile, timePoint: Int?, scope: ComputeScope) throws -> NIfTIVolume {
         let header = file.header
         let count = header.time?.count ?? 1
         if let timePoint, !(0..<count).contains(timePoint) {
-            throw NIfTIError(.invalidDimensions, path: path, "has \(count) volumes, and none of number \(timePoint)")
+            throw NIfTIError(
+                .invalidDimensions,
+                path: file.path,
+                "has \(count) volumes, and none of number \(timePoint)"
+            )
         }
         let convert = NIfTIVoxelConversion.toFloats(header)
         var nonFinite = 0
@@ -89,14 +97,21 @@ public enum NIfTIReader {
         scope: ComputeScope,
         note: (Note) -> Void = { _ in }
     ) throws -> (header: NIfTIHeader, labels: LabelVolume) {
-        let file = try NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation)
+        try readLabels(NIfTIOpenFile(path: path, assumesOrientation: assumesOrientation), scope: scope, note: note)
+    }
+
+    static func readLabels(
+        _ file: NIfTIOpenFile,
+        scope: ComputeScope,
+        note: (Note) -> Void
+    ) throws -> (header: NIfTIHeader, labels: LabelVolume) {
         let header = file.header
         let convert = NIfTIVoxelConversion.toLabels(header)
         var isRounded = false
         let voxels: FrozenVoxels<UInt16> = try fill(file, scope) { (chunk, range, target) throws(NIfTIError) in
             let run = convert(chunk, range.count, target + range.lowerBound)
             if let (index, value) = run.fault {
-                throw noLabel(value, at: range.lowerBound + index, header.shape, path)
+                throw noLabel(value, at: range.lowerBound + index, header.shape, file.path)
             }
             isRounded = isRounded || run.isRounded
         }
@@ -122,7 +137,14 @@ public enum NIfTIReader {
         scope: ComputeScope,
         _ body: (_ header: NIfTIHeader, _ place: Int, _ labels: UnsafeBufferPointer<UInt16>) -> Void
     ) throws -> NIfTIHeader {
-        let file = try NIfTIOpenFile(path: path)
+        try scanLabels(NIfTIOpenFile(path: path), scope: scope, body)
+    }
+
+    static func scanLabels(
+        _ file: NIfTIOpenFile,
+        scope: ComputeScope,
+        _ body: (_ header: NIfTIHeader, _ place: Int, _ labels: UnsafeBufferPointer<UInt16>) -> Void
+    ) throws -> NIfTIHeader {
         let header = file.header
         let convert = NIfTIVoxelConversion.toLabels(header)
         let labels = UnsafeMutableBufferPointer<UInt16>.allocate(capacity: chunkBytes)
@@ -130,7 +152,7 @@ public enum NIfTIReader {
         try stream(file, scope) { (chunk, range) throws(NIfTIError) in
             guard let base = labels.baseAddress else { return }
             if let (index, value) = convert(chunk, range.count, base).fault {
-                throw noLabel(value, at: range.lowerBound + index, header.shape, path)
+                throw noLabel(value, at: range.lowerBound + index, header.shape, file.path)
             }
             body(header, range.lowerBound, UnsafeBufferPointer(rebasing: labels[..<range.count]))
         }

@@ -24,7 +24,7 @@ struct ExistingDiscovery: InputClaims {
     /// Labels refer to images anywhere in the inputs: all are one family.
     func claim(_ file: FoundFile) -> FileClaim {
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
-        if FoundVolume.isNIfTIName(file.fileName) { return .member(family: "labels and images") }
+        if FoundVolume.isVolumeFile(file.fileName) { return .member(family: "labels and images") }
         switch dicom.header(of: file) {
         case .object: return .member(family: "labels and images")
         case .fault(let error) where error.code == .mediaDirectory: return .directory(of: dicom.listed(by: file))
@@ -36,9 +36,9 @@ struct ExistingDiscovery: InputClaims {
 
     func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to found: FoundItems) throws {
         let all = families.flatMap(\.self).sorted()
-        let named = all.filter { FoundVolume.isNIfTIName($0.fileName) }
+        let named = all.filter { FoundVolume.isVolumeFile($0.fileName) }
         let scan = try dicom.series(
-            of: all.filter { !FoundVolume.isNIfTIName($0.fileName) },
+            of: all.filter { !FoundVolume.isVolumeFile($0.fileName) },
             rules: DICOMSeriesRules()
         )
         let files = Dictionary(all.map { ($0.path, $0) }) { first, _ in first }

@@ -10,7 +10,7 @@ package import NocturneRecipeSupport
 package import NocturneReport
 package import NocturneSystem
 
-/// Measures existing labels: reads DICOM segmentations, structure sets and NIfTI label maps, and writes label maps, surfaces and
+/// Measures existing labels: reads DICOM segmentations, structure sets and label maps, and writes label maps, surfaces and
 /// measurements.
 ///
 /// Runs no network. Reading and rasterizing are here, measuring in ``ExistingLabels/finish(_:_:_:)``.
@@ -97,7 +97,7 @@ public struct ExistingLabels: Recipe {
 
     /// The source images, or a note why they cannot be read. The labels do not depend on them.
     private func image(of source: ExistingSource, _ scope: ComputeScope) throws -> (Volume?, [Note]) {
-        if let image = source.image, image.format == .nifti { return try niftiImage(image, scope) }
+        if let image = source.image, image.format.isVolumeFile { return try niftiImage(image, scope) }
         guard let names = source.image?.sliceNames else { return (nil, []) }
         do {
             let series = try DICOMScanner.series(of: names, scope: scope)

@@ -24,14 +24,14 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
         Entry(
             enabling,
             \.isEnabled,
-            "Also process the DICOM segmentations, structure sets and NIfTI label maps in the inputs. Needs no model."
+            "Also process the DICOM segmentations, structure sets and label maps (NIfTI, NRRD, MetaImage) in the inputs. Needs no model."
         ).main,
         Entry(
             path: "label-images",
             \.imageFolder,
             ArgumentHelp(
-                "With --existing-labels, the folder with the images of NIfTI label maps, by the same names; then every other "
-                    + "NIfTI file is a label map. Default: found as in nnU-Net's labelsTr and imagesTr, and by endings such as "
+                "With --existing-labels, the folder with the images of label maps, by the same names; then every other "
+                    + "NIfTI, NRRD or MetaImage file is a label map. Default: found as in nnU-Net's labelsTr and imagesTr, and by endings such as "
                     + "_seg.",
                 valueName: "folder"
             ),
@@ -41,7 +41,7 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
             path: "label-names",
             \.namesFile,
             ArgumentHelp(
-                "With --existing-labels, the names of labels in NIfTI label maps: a JSON file such as nnU-Net's dataset.json.",
+                "With --existing-labels, the names of labels in label maps: a JSON file such as nnU-Net's dataset.json.",
                 valueName: "file"
             ),
             check: { _ = try LabelNameFile($0) }

@@ -10,7 +10,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 
-/// Finds the NIfTI label maps in the inputs, and the images they belong to.
+/// Finds the label maps in the inputs, and the images they belong to.
 struct LabelMapDiscovery {
     let options: ExistingLabelsOptions
     let request: DiscoveryRequest
@@ -41,7 +41,9 @@ struct LabelMapDiscovery {
             let header: Header
             do throws(NIfTIError) {
                 header = .success(
-                    try retryingTransientErrors(scope) { () throws(NIfTIError) in try NIfTIReader.readHeader(at: path) }
+                    try retryingTransientErrors(scope) { () throws(NIfTIError) in
+                        try VolumeFileReader.readHeader(at: path)
+                    }
                 )
             } catch {
                 header = .failure(error)
@@ -57,7 +59,7 @@ struct LabelMapDiscovery {
         guard let folder = options.imageFolder else { return nil }
         var request = request
         request.inputs = [folder]
-        let files = try InputSearch.files(request, flag: scope.flag).filter { FoundVolume.isNIfTIName($0.fileName) }
+        let files = try InputSearch.files(request, flag: scope.flag).filter { FoundVolume.isVolumeFile($0.fileName) }
         return (folder, Dictionary(files.map { ($0.name, $0) }) { first, _ in first })
     }
 
@@ -104,7 +106,8 @@ struct LabelMapDiscovery {
         source.namesFile = labelNames?.path
         source.identifiers = request.identifiers
         source.words = words.isEmpty ? nil : words
-        let used = [file] + (image == nil ? [] : [pair.image].compactMap(\.self)) + [labelNames].compactMap(\.self)
+        let volumes = ([file] + (image == nil ? [] : [pair.image].compactMap(\.self))).flatMap(\.withVoxels)
+        let used = volumes + [labelNames].compactMap(\.self)
         let optionTexts = options.fingerprintTexts()
         let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + used.map(\.stamp)
         item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
@@ -130,7 +133,7 @@ struct LabelMapDiscovery {
             }
             let facts = VolumeFacts(image)
             var source = VolumeSource(
-                format: .nifti,
+                format: facts.format,
                 model: ExistingLabels.model,
                 files: [file.path],
                 name: "",

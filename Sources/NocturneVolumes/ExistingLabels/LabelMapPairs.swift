@@ -1,6 +1,6 @@
 package import NocturneJournal
 
-/// Which NIfTI files among the inputs are label maps, and the images that they belong to: a decision by names and headers.
+/// Which volume files among the inputs are label maps, and the images that they belong to: a decision by names and headers.
 ///
 /// A file is a label map when
 /// - the images have their own folder (`--label-images`): every file outside that folder;
@@ -51,14 +51,12 @@ package struct LabelMapPairs {
         others = rest.filter { !images.contains($0.path) }
     }
 
-    static let endings = [".nii.gz", ".nii", ".hdr"]
-
     /// The image with the label map's relative path or name, with or without the number of nnU-Net's first channel.
     private static func image(of labels: FoundFile, among images: [String: FoundFile]) -> FoundFile? {
         let stem = FoundVolume.stem(labels.name)
         let stems = [stem, FoundVolume.stem(labels.fileName)]
         for stem in stems.flatMap({ [$0 + "_0000", $0] }) {
-            for ending in endings { if let image = images[stem + ending] { return image } }
+            for ending in FoundVolume.endings { if let image = images[stem + ending] { return image } }
         }
         return nil
     }
@@ -72,7 +70,7 @@ package struct LabelMapPairs {
 
         func firstMatch(in files: [String: FoundFile]) -> FoundFile? {
             for stem in stems {
-                for ending in endings { if let file = files[folder + "/" + stem + ending] { return file } }
+                for ending in FoundVolume.endings { if let file = files[folder + "/" + stem + ending] { return file } }
             }
             guard let prefix else { return nil }
             let found = files.values.filter {

@@ -6,7 +6,7 @@ import NocturneFormats
 import NocturneOutput
 import NocturneSystem
 
-/// A NIfTI label map as it was read.
+/// A label map as it was read.
 struct NamedLabelMap: Sendable {
     let labels: LabelVolume
     /// By value: the labels that the map has or that a file names.
@@ -21,7 +21,7 @@ struct NamedLabelMap: Sendable {
     /// - Throws: `NIfTIError`, ``BatchError``, ``VolumeError``, `CancelledError`.
     init(_ source: ExistingSource, scope: ComputeScope) throws {
         var notes: [Note] = []
-        let read = try NIfTIReader.readLabels(at: source.path, scope: scope) { notes.append($0) }
+        let read = try VolumeFileReader.readLabels(at: source.path, scope: scope) { notes.append($0) }
         self.notes = notes
         labels = try read.labels.arranged(on: source.geometry, nil, scope)
         guard labels.geometry.shape == source.geometry.shape else {
@@ -57,7 +57,7 @@ extension ExistingLabels {
     /// The image of a label map, or a note why it cannot be used. The labels do not depend on it.
     func niftiImage(_ image: VolumeSource, _ scope: ComputeScope) throws -> (Volume?, [Note]) {
         do {
-            let read = try NIfTIReader.readVolume(at: image.files[0], scope: scope)
+            let read = try VolumeFileReader.readVolume(at: image.files[0], scope: scope)
             guard read.volume.geometry == image.geometry else {
                 throw VolumeError(
                     code: .sourceChanged,

@@ -48,7 +48,7 @@ struct ChannelCases {
 
     /// The path of the case and the number of the channel.
     private static func split(_ volume: FoundVolume) -> (path: String, index: Int)? {
-        guard let (name, index) = split(volume.name), volume.key.hasPrefix("nifti:") || volume.isTIFF else {
+        guard let (name, index) = split(volume.name), volume.isVolumeFile || volume.isTIFF else {
             return nil
         }
         let files = volume.files

@@ -81,9 +81,10 @@ extension FoundVolume {
         return "; --fix-tilt resamples it to \(shape.x)×\(shape.y)×\(shape.z) voxels"
     }
 
-    /// What the user can do about a refused NIfTI file.
+    /// What the user can do about a refused volume file.
     static func hint(_ error: NIfTIError) -> String {
-        error.code == .missingOrientation ? "; --assume-orientation reads it as nibabel does" : ""
+        let reader = [.nrrd, .metaImage].contains(VolumeFileFormat(ofName: error.path)) ? "ITK" : "nibabel"
+        return error.code == .missingOrientation ? "; --assume-orientation reads it as \(reader) does" : ""
     }
 
     /// A file that is not a volume.

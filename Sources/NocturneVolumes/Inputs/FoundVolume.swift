@@ -10,7 +10,7 @@ struct FoundVolume: Sendable {
     var name: String
     let path: String
     let files: [FoundFile]
-    /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
+    /// The voxel files of NIfTI pairs and other detached headers, which are ``files``; the file with the spacing of TIFFs.
     var images: [FoundFile] = []
     var volume: Result<VolumeFacts, Refusal>
     /// What volumes are ordered by.
@@ -37,7 +37,7 @@ struct VolumeFacts: Sendable {
     var window: HeaderWindow?
     /// For DICOM series only.
     var series: SeriesFacts?
-    /// Notes from a NIfTI header, for the result.
+    /// Notes from the header of a volume file, for the result.
     var notes: [Note] = []
     /// Of a NIfTI file with several volumes.
     var timePoint: VolumeSource.TimePoint?
@@ -56,7 +56,7 @@ struct SeriesFacts: Codable, Sendable {
 
 extension VolumeFacts {
     init(_ header: NIfTIHeader) {
-        self.init(format: .nifti, geometry: header.geometry, spacing: header.pixelSpacing)
+        self.init(format: VolumeSource.Format(header.format), geometry: header.geometry, spacing: header.pixelSpacing)
         notes = header.notes
         window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }
     }
@@ -68,18 +68,35 @@ struct Refusal: Error {
 
 /// Names of files by which volumes are known.
 extension FoundVolume {
-    /// Whether a file is NIfTI by its name.
-    static func isNIfTIName(_ name: String) -> Bool {
-        let lower = name.lowercased()
-        return [".nii", ".nii.gz", ".hdr", ".hdr.gz"].contains { lower.hasSuffix($0) }
-    }
+    /// The endings of all formats in which a file is a volume.
+    static let endings = VolumeFileFormat.allCases.flatMap(\.endings)
+
+    /// Whether a file is a volume by its name; not a TIFF.
+    static func isVolumeFile(_ name: String) -> Bool { VolumeFileFormat(ofName: name) != nil }
+
+    /// Whether it is one in such a file.
+    var isVolumeFile: Bool { VolumeFileFormat.allCases.contains { key.hasPrefix($0.rawValue + ":") } }
 
     /// The name of a file of a volume without its ending.
     static func stem(_ name: String) -> String {
         let lower = name.lowercased()
-        for ending in [".nii.gz", ".hdr.gz", ".nii", ".hdr", ".tif", ".tiff"] where lower.hasSuffix(ending) {
+        for ending in endings + [".tif", ".tiff"] where lower.hasSuffix(ending) {
             return String(name.dropLast(ending.count))
         }
         return name
+    }
+}
+
+extension FoundFile {
+    /// The file, and that of its voxels where it is only a header.
+    var withVoxels: [FoundFile] {
+        guard VolumeFileFormat.mayBeDetached(fileName),
+            let header = try? VolumeFileReader.readHeader(
+                at: path,
+                assumesOrientation: true,
+                acceptsTimeSeries: true
+            ), header.dataPath != path
+        else { return [self] }
+        return [self, neighbour(at: header.dataPath)]
     }
 }

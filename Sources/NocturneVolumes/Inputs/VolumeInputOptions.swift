@@ -11,7 +11,7 @@ package struct VolumeInputOptions: OptionSection, RecipeOptions {
     package var fixesTilt = false
     /// Whether DICOM images computed from others are processed.
     package var includesDerived = false
-    /// Whether a NIfTI file that states no orientation is read as nibabel does instead of refused.
+    /// Whether a file that states no orientation is read instead of refused: NIfTI as nibabel does, NRRD and MetaImage as ITK does.
     package var assumesOrientation = false
 
     /// Each option with its help.
@@ -33,10 +33,10 @@ package struct VolumeInputOptions: OptionSection, RecipeOptions {
             "assume-orientation",
             \.assumesOrientation,
             ArgumentHelp(
-                "Read NIfTI files without q-form and s-form as nibabel does (first axis to the left, origin in the middle) "
-                    + "instead of refusing them."
+                "Read files that state no orientation instead of refusing them: NIfTI without q-form and s-form as nibabel does "
+                    + "(first axis to the left, origin in the middle), NRRD and MetaImage as ITK does."
             )
-        ).concerning { (source: VolumeSource?) in source.map { $0.format == .nifti } ?? true },
+        ).concerning { (source: VolumeSource?) in source.map { $0.format.isVolumeFile } ?? true },
     ]
 
     package init() {}

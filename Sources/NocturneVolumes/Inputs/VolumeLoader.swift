@@ -66,7 +66,7 @@ struct VolumeLoader {
 
     private func channel(at path: String) throws -> (volume: Volume, nonFiniteCount: Int) {
         // Discovery has refused a file without orientation unless it is to be assumed.
-        let read = try NIfTIReader.readVolume(
+        let read = try VolumeFileReader.readVolume(
             at: path,
             assumesOrientation: true,
             timePoint: source.timePoint?.index,

@@ -13,7 +13,20 @@ struct HeaderWindow: Codable, Sendable, Hashable {
 
 /// What the recipe stores in the journal to locate a volume again and to plan for it without reading pixels.
 public struct VolumeSource: ItemSource {
-    enum Format: String, Codable, Sendable { case nifti, dicom, tiff }
+    enum Format: String, Codable, Sendable {
+        case nifti, nrrd, metaimage, dicom, tiff
+
+        init(_ format: VolumeFileFormat) {
+            switch format {
+            case .nifti: self = .nifti
+            case .nrrd: self = .nrrd
+            case .metaImage: self = .metaimage
+            }
+        }
+
+        /// Whether ``VolumeFileReader`` reads it.
+        var isVolumeFile: Bool { VolumeFileFormat(rawValue: rawValue) != nil }
+    }
 
     var format: Format
     /// The id of the model package.
@@ -43,7 +56,7 @@ public struct VolumeSource: ItemSource {
     var valueType: String?
     /// Notes from discovery: how a series was split, what a header contradicts.
     var notes: [Note]?
-    /// The voxel files of NIfTI pairs, whose headers are ``files``; the file with the spacing of TIFFs.
+    /// The voxel files of NIfTI pairs and other detached headers, which are ``files``; the file with the spacing of TIFFs.
     var images: [String]?
     package var identifiers: IdentifierPolicy?
     package var words: [String]?

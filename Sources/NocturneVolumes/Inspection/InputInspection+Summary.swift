@@ -11,7 +11,7 @@ extension InputInspection {
             public let text: String
         }
 
-        /// DICOM series and their parts, and NIfTI files.
+        /// DICOM series and their parts, and NIfTI, NRRD and MetaImage files.
         public let volumes: Int
         public let photos: Int
         /// Segmentations and structure sets.
@@ -64,7 +64,7 @@ extension InputInspection {
         }
     }
 
-    /// A file that is neither DICOM nor NIfTI: a photo, or nothing that is known.
+    /// A file that is not a volume: a photo, or nothing that is known.
     func photo(_ path: String) -> Entry {
         do {
             let facts = try PhotoReader.readHeader(at: path)
@@ -81,7 +81,7 @@ extension InputInspection {
             entry.pixels = [facts.uprightWidth, facts.uprightHeight]
             return entry
         } catch  where error.code == .notAPicture {
-            return refused(path, format: nil, "neither DICOM nor NIfTI nor a photo")
+            return refused(path, format: nil, "neither DICOM, NIfTI, NRRD, MetaImage nor a photo")
         } catch {
             return refused(path, format: "photo", error.detail)
         }

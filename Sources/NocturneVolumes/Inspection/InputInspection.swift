@@ -122,8 +122,8 @@ public struct InputInspection: Sendable {
     }
 
     private func entries(_ files: [FoundFile], _ dicom: DICOMInputs) throws -> [Entry] {
-        var entries = files.filter { FoundVolume.isNIfTIName($0.fileName) }.map(entry)
-        let others = files.filter { !FoundVolume.isNIfTIName($0.fileName) }
+        var entries = files.filter { FoundVolume.isVolumeFile($0.fileName) }.map(entry)
+        let others = files.filter { !FoundVolume.isVolumeFile($0.fileName) }
         let scan = try dicom.series(of: others, rules: options.seriesRules)
         for series in scan.series {
             let objects = LabelObject.objects(of: series)
@@ -149,14 +149,14 @@ public struct InputInspection: Sendable {
 
     private func entry(_ file: FoundFile) -> Entry {
         do {
-            let header = try NIfTIReader.readHeader(
+            let header = try VolumeFileReader.readHeader(
                 at: file.path,
                 assumesOrientation: options.assumesOrientation,
                 acceptsTimeSeries: true
             )
+            let forms = ", q-form code \(header.qformCode), s-form code \(header.sformCode)"
             var details = [
-                "\(header.dataType), \(header.byteOrder.rawValue)-endian, q-form code \(header.qformCode), "
-                    + "s-form code \(header.sformCode)"
+                "\(header.dataType), \(header.byteOrder.rawValue)-endian" + (header.version == nil ? "" : forms)
             ]
             if header.hasScaling {
                 details.append("values are stored × \(header.scalingSlope) + \(header.scalingIntercept)")
@@ -165,11 +165,20 @@ public struct InputInspection: Sendable {
                 let step = time.step.map { ", \(Float($0)) s apart" } ?? ", at times that the header does not state"
                 details.append("\(time.count) volumes\(step): each is an item")
             }
-            var entry = described(file.path, "NIfTI-\(header.version.rawValue)", header.geometry, details)
+            var entry = described(
+                file.path,
+                header.format.title + (header.version.map { "-\($0.rawValue)" } ?? ""),
+                header.geometry,
+                details
+            )
             entry.notes = header.notes.texts
             return entry
         } catch {
-            return refused(file.path, format: "NIfTI", error.detail + FoundVolume.hint(error))
+            return refused(
+                file.path,
+                format: VolumeFileFormat(ofName: file.fileName)?.title,
+                error.detail + FoundVolume.hint(error)
+            )
         }
     }
 
@@ -249,7 +258,7 @@ private struct InspectedInputs: InputClaims {
 
     func claim(_ file: FoundFile) -> FileClaim {
         defer { done?() }
-        guard !FoundVolume.isNIfTIName(file.fileName), case .fault(let error) = dicom.header(of: file),
+        guard !FoundVolume.isVolumeFile(file.fileName), case .fault(let error) = dicom.header(of: file),
             error.code == .mediaDirectory
         else { return .member(family: "inputs") }
         return .directory(of: dicom.listed(by: file))

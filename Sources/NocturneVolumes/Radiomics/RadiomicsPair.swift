@@ -16,8 +16,8 @@ package struct RadiomicsPair: Sendable {
 
     /// Reads both.
     /// - Parameters:
-    ///   - imagePath: a NIfTI file, or a folder with the files of one DICOM series.
-    ///   - labelsPath: a NIfTI label map in any order of the image's axes, or a DICOM segmentation or structure set.
+    ///   - imagePath: a NIfTI, NRRD or MetaImage file, or a folder with the files of one DICOM series.
+    ///   - labelsPath: a label map in such a file in any order of the image's axes, or a DICOM segmentation or structure set.
     /// - Throws: ``BatchError`` that names what cannot be used; `CancelledError`; `AllocationError`.
     package init(image imagePath: String, labels labelsPath: String, scope: ComputeScope) throws {
         var notes: [String] = []
@@ -25,7 +25,7 @@ package struct RadiomicsPair: Sendable {
             if try Self.isFolder(imagePath) {
                 (image, modality) = try Self.series(in: imagePath, scope: scope) { notes.append("\($0)") }
             } else {
-                let read = try NIfTIReader.readVolume(at: imagePath, assumesOrientation: true, scope: scope)
+                let read = try VolumeFileReader.readVolume(at: imagePath, assumesOrientation: true, scope: scope)
                 (image, modality) = (read.volume, nil)
                 if read.nonFiniteCount > 0 {
                     notes.append("\(read.nonFiniteCount) voxels of the image are NaN or infinite")
@@ -140,7 +140,7 @@ private struct RadiomicsLabels: Sendable {
             guard header == nil else {
                 throw BatchError(.inputMissing, path: path, detail: "a DICOM file that has no labels")
             }
-            let read = try NIfTIReader.readLabels(at: path, assumesOrientation: true, scope: scope, note: note)
+            let read = try VolumeFileReader.readLabels(at: path, assumesOrientation: true, scope: scope, note: note)
             guard GridMapping(of: read.labels.geometry, in: grid) != nil else { throw otherGrid(path) }
             let arranged = try read.labels.arranged(on: grid, nil, scope)
             return RadiomicsLabels(volumes: [arranged], names: read.header.labelNames, places: nil)

@@ -55,13 +55,13 @@ struct ReferenceComparison {
     }
 
     /// The reference of an item: the file given, or the first existing one of `folder/path/item.nii.gz` (the input's
-    /// relative path), `folder/item.nii.gz`, and both with `.nii` and `.dcm`.
+    /// relative path), `folder/item.nii.gz`, and both with the endings of other volume files and `.dcm`.
     /// - Parameters:
     ///   - name: the input's path relative to the input as given.
     ///   - item: its name, without path and extension.
     static func file(for name: String, item: String, _ options: SegmentationOptions) -> FoundFile? {
         options.comparePath.flatMap {
-            FilePerItem(root: $0, endings: [".nii.gz", ".nii", ".dcm"]).file(for: name, item: item)
+            FilePerItem(root: $0, endings: FoundVolume.endings + [".dcm"]).file(for: name, item: item)
         }
     }
 
@@ -81,7 +81,7 @@ struct ReferenceComparison {
         guard options.comparePath != nil, let path = source.reference else { return 0 }
         let shape = source.geometry.shape
         // A label map may have to be put into the order of the item's voxels.
-        let masks = FoundVolume.isNIfTIName(path) ? 1 : SegmentationReference.maximumVolumeCount
+        let masks = FoundVolume.isVolumeFile(path) ? 1 : SegmentationReference.maximumVolumeCount
         return shape.count * 2 * (1 + masks) + (1 << 20)
             + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
@@ -99,7 +99,7 @@ struct ReferenceComparison {
         let name =
             path.hasPrefix(root + "/") ? String(path.dropFirst(root.count + 1)) : (path as NSString).lastPathComponent
         func note(_ detail: String) -> [Note] { [.notCompared(with: name, because: "\(detail)")] }
-        if !FoundVolume.isNIfTIName(path), DICOMScanner.looksLikeDICOM(path) {
+        if !FoundVolume.isVolumeFile(path), DICOMScanner.looksLikeDICOM(path) {
             switch try SegmentationReference.read(path, on: labels.geometry, named: wanted, scope: scope) {
             case .failure(let fault): return (nil, note(fault.detail))
             case .success(let found):
@@ -120,11 +120,13 @@ struct ReferenceComparison {
         let read: (header: NIfTIHeader, labels: LabelVolume)
         var readNotes: [Note] = []
         do {
-            let geometry = try NIfTIReader.readHeader(at: path, assumesOrientation: true).geometry
+            let geometry = try VolumeFileReader.readHeader(at: path, assumesOrientation: true).geometry
             guard GridMapping(of: geometry, in: labels.geometry) != nil else {
                 return (nil, note(LabelVolume.difference(geometry, labels.geometry)))
             }
-            read = try NIfTIReader.readLabels(at: path, assumesOrientation: true, scope: scope) { readNotes.append($0) }
+            read = try VolumeFileReader.readLabels(at: path, assumesOrientation: true, scope: scope) {
+                readNotes.append($0)
+            }
         } catch let error as NIfTIError where error.code != .outOfMemory {
             return (nil, note(error.detail))
         }

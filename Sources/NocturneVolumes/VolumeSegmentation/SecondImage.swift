@@ -26,8 +26,8 @@ struct SecondImageFinder {
         self.scope = scope
     }
 
-    /// The endings of second images: NIfTI files, DICOM files, and folders with a DICOM series.
-    private static let endings = [".nii.gz", ".nii", ".dcm", ""]
+    /// The endings of second images: volume files, DICOM files, and folders with a DICOM series.
+    private static let endings = FoundVolume.endings + [".dcm", ""]
 
     /// - Parameters:
     ///   - name: the input's path relative to the input as given.
@@ -52,7 +52,7 @@ struct SecondImageFinder {
 
     private mutating func found(_ file: FoundFile) throws -> Found {
         if let found = known[file.path] { return found }
-        let found = FoundVolume.isNIfTIName(file.fileName) ? try nifti(file) : try dicom(file)
+        let found = FoundVolume.isVolumeFile(file.fileName) ? try volume(file) : try dicom(file)
         known[file.path] = found
         return found
     }
@@ -63,15 +63,15 @@ struct SecondImageFinder {
         return Found(image: image, files: files, stamp: texts.joined(separator: "\n"))
     }
 
-    private func nifti(_ file: FoundFile) throws -> Found {
+    private func volume(_ file: FoundFile) throws -> Found {
         do {
-            let header = try NIfTIReader.readHeader(
+            let header = try VolumeFileReader.readHeader(
                 at: file.path,
                 assumesOrientation: options.inputs.assumesOrientation
             )
             let images = header.dataPath == file.path ? [] : [header.dataPath]
             var image = VolumeSource(
-                format: .nifti,
+                format: VolumeSource.Format(header.format),
                 model: "",
                 files: [file.path],
                 name: file.name,
@@ -132,7 +132,9 @@ struct SecondImageFinder {
         }
         guard let series = scan.series.first, let problem = series.problem else {
             let reason = scan.rejectedFiles.first.map { IdentifierPolicy.marking([$0.path], in: $0.reason.detail) }
-            return .failure(Fault(detail: reason ?? "it is neither a NIfTI file nor a DICOM series"))
+            return .failure(
+                Fault(detail: reason ?? "it is neither a volume in NIfTI, NRRD or MetaImage nor a DICOM series")
+            )
         }
         let detail = IdentifierPolicy.marking(series.files, in: problem.detail) + FoundVolume.hint(series)
         return .failure(Fault(detail: detail))

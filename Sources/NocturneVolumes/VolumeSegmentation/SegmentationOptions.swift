@@ -121,7 +121,7 @@ extension SegmentationOptions {
             path: "compare",
             \.comparePath,
             ArgumentHelp(
-                "Compare with reference labels: a NIfTI file or DICOM segmentation, or a folder with one per item.",
+                "Compare with reference labels: a NIfTI, NRRD or MetaImage file or DICOM segmentation, or a folder with one per item.",
                 valueName: "path"
             ),
             result: "yes"
@@ -139,7 +139,7 @@ extension SegmentationOptions {
             path: "measure",
             \.measurePath,
             ArgumentHelp(
-                "Also measure a second image, such as a PET, on the labels: a NIfTI file or a DICOM series, or a folder with one "
+                "Also measure a second image, such as a PET, on the labels: a NIfTI, NRRD or MetaImage file or a DICOM series, or a folder with one "
                     + "per item.",
                 valueName: "path"
             ),

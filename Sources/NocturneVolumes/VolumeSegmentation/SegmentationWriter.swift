@@ -143,11 +143,11 @@ struct SegmentationWriter {
         return [Self.tiffFile, Self.tiffSpacingFile]
     }
 
-    /// Those of a NIfTI source.
+    /// Those of a volume file.
     private func forms() throws -> NIfTIForms? {
-        guard finished.source.format == .nifti else { return nil }
+        guard finished.source.format.isVolumeFile else { return nil }
         return NIfTIForms(
-            of: try NIfTIReader.readHeader(
+            of: try VolumeFileReader.readHeader(
                 at: finished.source.files[0],
                 assumesOrientation: true,
                 acceptsTimeSeries: true

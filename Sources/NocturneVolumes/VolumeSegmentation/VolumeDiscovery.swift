@@ -77,7 +77,8 @@ struct VolumeFinder: Sendable {
 
     /// Whether the file is a volume by its name.
     private func isNamed(_ file: FoundFile) -> Bool {
-        FoundVolume.isNIfTIName(file.fileName) || readsTIFF && !file.isUnresponsive && TIFFVolumes.isName(file.fileName)
+        FoundVolume.isVolumeFile(file.fileName)
+            || readsTIFF && !file.isUnresponsive && TIFFVolumes.isName(file.fileName)
     }
 
     /// Every volume of some families, and every file that was expected to be one, in any order.
@@ -111,22 +112,22 @@ struct VolumeFinder: Sendable {
         let tiffs = TIFFVolumes(scope: scope)
         let found = Mutex([[FoundVolume]](repeating: [], count: files.count))
         try scope.forEach(files.count) { index in
-            let isNIfTI = FoundVolume.isNIfTIName(files[index].fileName)
-            let volumes = isNIfTI ? niftiVolumes(files[index]) : [tiffs.volume(files[index], request)]
+            let isVolumeFile = FoundVolume.isVolumeFile(files[index].fileName)
+            let volumes = isVolumeFile ? fileVolumes(files[index]) : [tiffs.volume(files[index], request)]
             found.withLock { $0[index] = volumes }
         }
         request.trace.end()
         return found.withLock { $0.flatMap(\.self) }
     }
 
-    // MARK: NIfTI
+    // MARK: Volume files
 
     /// The volume in a file, or each of several, or the reason why it cannot be read.
-    private func niftiVolumes(_ file: FoundFile) -> [FoundVolume] {
+    private func fileVolumes(_ file: FoundFile) -> [FoundVolume] {
         let path = file.path
         func whole(_ volume: Result<VolumeFacts, Refusal>) -> FoundVolume {
             FoundVolume(
-                key: "nifti:" + path,
+                key: (VolumeFileFormat(ofName: path) ?? .nifti).rawValue + ":" + path,
                 name: FoundVolume.stem(file.fileName),
                 path: path,
                 files: [file],
@@ -141,7 +142,7 @@ struct VolumeFinder: Sendable {
         do throws(NIfTIError) {
             // The rest of a header may be large: it is not kept.
             let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
-                try NIfTIReader.readHeader(
+                try VolumeFileReader.readHeader(
                     at: path,
                     assumesOrientation: options.inputs.assumesOrientation,
                     acceptsTimeSeries: true
@@ -165,16 +166,16 @@ struct VolumeFinder: Sendable {
         }
         guard FileSystem.size(path) != 0 else { return .setAside(.discovered(.emptyFile, "the file is empty")) }
         let known = OtherFormat(ofFileAt: path).map { ": \($0.rawValue)" } ?? ""
-        return .setAside(.discovered(.unknownFormat, "neither DICOM nor NIfTI\(own: known)"))
+        return .setAside(.discovered(.unknownFormat, "neither DICOM, NIfTI, NRRD nor MetaImage\(own: known)"))
     }
 
-    /// Whether the file holds the voxels of a NIfTI pair whose header is an item.
+    /// Whether the file holds the voxels of a detached header that is an item, by its name.
     private func isImageOfPair(_ file: FoundFile) -> Bool {
-        for (image, header) in [(".img.gz", ".hdr"), (".img", ".hdr")] where file.path.hasSuffix(image) {
-            let stem = String(file.path.dropLast(image.count))
-            return [header, header + ".gz"].contains { files.contains(stem + $0) && !isExcluded(stem + $0) }
+        VolumeFileFormat.detachedEndings.contains { ending in
+            guard file.path.hasSuffix(ending.voxels) else { return false }
+            let stem = String(file.path.dropLast(ending.voxels.count))
+            return ending.headers.contains { files.contains(stem + $0) && !isExcluded(stem + $0) }
         }
-        return false
     }
 }
 
@@ -224,12 +225,13 @@ final class VolumeDiscovery: InputClaims {
         let options = finder.options
         let (name, names) = (found.inputName, found.names(identifiers))
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
+        let references = reference?.withVoxels ?? []
         var source = (try? found.volume.get()).map { found.source($0, model: id, identifiers) }
         let optionText = options.fingerprintTexts(of: source).joined(separator: "\n")
         let text = [
             "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineIdentity, model.precision.rawValue,
             optionText,
-            stamp + (reference.map { "\nreference \($0.stamp)" } ?? "")
+            stamp + references.map { "\nreference \($0.stamp)" }.joined()
                 + (second.map { "\nsecond image \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
@@ -238,7 +240,7 @@ final class VolumeDiscovery: InputClaims {
             model: id,
             path: found.path,
             fingerprint: ContentDigest.of(text),
-            inputs: (found.allFiles + (reference.map { [$0] } ?? []) + (second?.files ?? []))
+            inputs: (found.allFiles + references + (second?.files ?? []))
                 .map { InputStamp($0.path) }
         )
         (item.words, item.suffix) = (found.words, found.suffix)
@@ -269,7 +271,7 @@ extension FoundVolume {
         switch format {
         case .medical:
             guard isTIFF else { return self }
-            let reason = ItemReason.discovered(.unknownFormat, "neither DICOM nor NIfTI")
+            let reason = ItemReason.discovered(.unknownFormat, "neither DICOM, NIfTI, NRRD nor MetaImage")
             (other.key, other.name) = (DiscoveredItem.fileKeyPrefix + path, files[0].fileName)
             other.volume = .failure(Refusal(problem: .setAside(reason)))
         case .tiff:

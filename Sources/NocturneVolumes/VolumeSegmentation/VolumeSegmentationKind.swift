@@ -37,7 +37,8 @@ package enum VolumeSegmentationKind: RecipeKind {
     package static func details(of package: ModelPackage) throws -> [String] {
         let settings = try VolumeModelSettings(package)
         let inputs =
-            settings.inputFormat == .tiff ? "TIFFs whose pages are slices" : "DICOM series and NIfTI files"
+            settings.inputFormat == .tiff
+            ? "TIFFs whose pages are slices" : "DICOM series, NIfTI, NRRD and MetaImage files"
         return ["Inputs: \(inputs)"] + settings.programDetails(package)
             + settings.members.flatMap { member in
                 member.settings.levels.enumerated().map { index, level in

@@ -16,11 +16,14 @@ struct RadiomicsCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The image: a NIfTI file, or a folder with one DICOM series.", completion: .file())
+    @Argument(
+        help: "The image: a NIfTI, NRRD or MetaImage file, or a folder with one DICOM series.",
+        completion: .file()
+    )
     var image: String
 
     @Argument(
-        help: "Labels on the image's grid: a NIfTI label map or mask, a DICOM segmentation or structure set.",
+        help: "Labels on the image's grid: a label map or mask in such a file, a DICOM segmentation or structure set.",
         completion: .file()
     )
     var mask: String

@@ -16,7 +16,7 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
 
     /// The files that a model takes.
     public enum InputFormat: String, Hashable, Sendable {
-        /// DICOM series and NIfTI files.
+        /// DICOM series, NIfTI, NRRD and MetaImage files.
         case medical
         /// TIFFs whose pages are slices, as read by nnU-Net's `Tiff3DIO`.
         case tiff
