@@ -87,8 +87,14 @@ let package = Package(
         .target(name: "CNocturneDeflate"),
         // ONNX Runtime's C interface and that of NVIDIA's driver, likewise.
         .target(name: "CONNXRuntime"),
-        // JPEG and PNG: libjpeg-turbo and libpng behind calls that cannot jump through Swift.
-        .target(name: "CPhoto", linkerSettings: [.linkedLibrary("jpeg"), .linkedLibrary("png16")]),
+        // JPEG and PNG: libjpeg-turbo and libpng behind calls that cannot jump through Swift. WebP: libwebp. HEIC: libheif, which is
+        // loaded at run time, since it is linked with encoders under the GPL.
+        .target(
+            name: "CPhoto",
+            linkerSettings: [
+                .linkedLibrary("jpeg"), .linkedLibrary("png16"), .linkedLibrary("webp"), .linkedLibrary("webpdemux"),
+            ]
+        ),
         // TIFF photos, likewise; lossless JPEG in them by DCMTK, since libjpeg decodes it only from version 3 of libjpeg-turbo on.
         .target(name: "CTIFF", dependencies: ["CPhoto", "CDCMTK"], linkerSettings: [.linkedLibrary("tiff")]),
         // Loops over eight-bit pixels.

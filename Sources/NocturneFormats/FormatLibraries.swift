@@ -14,6 +14,8 @@ public enum FormatLibraries {
             ("libjpeg-turbo", String(cString: cphoto_jpeg_version())),
             ("libpng", String(cString: cphoto_png_version())),
             ("libtiff", tiff),
+            ("libwebp", String(cString: cphoto_webp_version())),
+            ("libheif", cphoto_heif_version().map { String(cString: $0) } ?? "not installed"),
             ("zlib", String(cString: zlibVersion())),
             ("cairo", String(cString: cairo_version_string())),
         ]

@@ -17,6 +17,14 @@ enum FuzzPhotos {
         return read(path)
     }
 
+    static func heic(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.dropFirst(4).starts(with: Array("ftyp".utf8)) && read(InputFile.write(bytes, "input.heic"))
+    }
+
+    static func webp(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.starts(with: Array("RIFF".utf8)) && read(InputFile.write(bytes, "input.webp"))
+    }
+
     static func dicom(_ bytes: UnsafeRawBufferPointer) -> Bool { read(InputFile.write(bytes, "input.dcm")) }
 
     /// Checksums are put right, so that changes get past them.

@@ -14,6 +14,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case jpeg
     case png
     case tiff
+    case heic
+    case webp
     case dicom
     case dicomPhoto = "dicom-photo"
     case segmentation
@@ -41,6 +43,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .jpeg: FuzzPhotos.jpeg(bytes)
         case .png: FuzzPhotos.png(bytes)
         case .tiff: FuzzPhotos.tiff(bytes)
+        case .heic: FuzzPhotos.heic(bytes)
+        case .webp: FuzzPhotos.webp(bytes)
         case .dicom: FuzzDICOM.series(bytes)
         case .dicomPhoto: FuzzPhotos.dicom(bytes)
         case .segmentation: FuzzDICOM.segmentation(bytes)

@@ -75,6 +75,8 @@ KINDS = {
     "jpeg": Kind(8192, lambda head: head[:3] == b"\xff\xd8\xff", "jpeg"),
     "png": Kind(8192, lambda head: head[:8] == b"\x89PNG\r\n\x1a\n", "png"),
     "tiff": Kind(8192, lambda head: head[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), "tiff"),
+    "heic": Kind(8192, lambda head: head[4:8] == b"ftyp", "heic"),
+    "webp": Kind(8192, lambda head: head[:4] == b"RIFF" and head[8:12] == b"WEBP", "webp"),
     "dicom": Kind(16384, is_dicom, "dicom"),
     "dicom-photo": Kind(16384, lambda head: has_class(b"1.2.840.10008.5.1.4.1.1.7")(head), "dicom"),
     "segmentation": Kind(16384, has_class(b"1.2.840.10008.5.1.4.1.1.66."), "dicom"),

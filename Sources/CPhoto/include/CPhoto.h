@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * A small C interface to libjpeg-turbo and libpng: rows of 8-bit RGB, whatever the format of the file.
+ * A small C interface to libjpeg-turbo, libpng, libheif and libwebp: rows of 8-bit RGB, whatever the format of the file.
  *
  * Every function returns a code and, unless that is CPHOTO_OK, fills the decoder's message. The libraries report errors
  * by longjmp; every jump ends inside this library. There are no globals; a decoder belongs to one thread at a time.
@@ -45,6 +45,8 @@ enum { CPHOTO_NO_END_MARKER = 1, CPHOTO_STRAY_BYTES = 2 };
 typedef int (*cphoto_stop)(const void *context);
 
 typedef struct cphoto_jpeg cphoto_jpeg;
+/* HEIC and WebP, which their libraries decode as a whole. */
+typedef struct cphoto_frame cphoto_frame;
 typedef struct cphoto_png cphoto_png;
 
 /* Opens a file and reads its header. The decoder is created (for its message) unless memory runs out; close it. */
@@ -99,6 +101,29 @@ cphoto_code cphoto_jpeg_encode(
     const uint8_t *rgb, size_t width, size_t height, int quality, cphoto_jpeg_bytes *result);
 void cphoto_jpeg_release(cphoto_jpeg_bytes *result);
 
+/* The values of a file of whole pictures in addition to the common header, whose layered_bytes are all that decoding needs. */
+typedef struct {
+    int32_t picture_count;      /* at most 10,000 are counted in WebP */
+} cphoto_frame_facts;
+
+/*
+ * Opens HEIC: the primary picture of a file, turned as the container states. `pixels` limits the pictures that the library accepts.
+ * CPHOTO_UNSUPPORTED where libheif is not installed.
+ */
+cphoto_code cphoto_heif_open(
+    const char *path, int64_t pixels, cphoto_frame **decoder, cphoto_header *header, cphoto_frame_facts *facts);
+/* Opens WebP: the picture, or the canvas of an animation with its first frame. */
+cphoto_code cphoto_webp_open(
+    const char *path, cphoto_frame **decoder, cphoto_header *header, cphoto_frame_facts *facts);
+void cphoto_frame_close(cphoto_frame *decoder);
+const char *cphoto_frame_message(const cphoto_frame *decoder);
+int cphoto_frame_system_code(const cphoto_frame *decoder);
+/* The Exif block of WebP, or 0. Owned by the decoder. */
+const uint8_t *cphoto_frame_exif(const cphoto_frame *decoder, size_t *count);
+/* Decodes the whole picture. `stop` is called while the file is read. */
+cphoto_code cphoto_frame_start(cphoto_frame *decoder, cphoto_stop stop, const void *context);
+cphoto_code cphoto_frame_rows(cphoto_frame *decoder, uint8_t *rgb, size_t count);
+
 /* Converts CMYK (0 means no ink) to RGB, as Pillow's convert does. */
 void cphoto_cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t count);
 /* Blends colours with white by their alpha, rounded as in Pillow's alpha_composite. */
@@ -121,5 +146,8 @@ void cphoto_mean_row(uint64_t *sums, size_t width, size_t factor, size_t rows, u
 /* The versions of the underlying libraries. */
 const char *cphoto_jpeg_version(void);
 const char *cphoto_png_version(void);
+const char *cphoto_webp_version(void);
+/* 0 where libheif is not installed. */
+const char *cphoto_heif_version(void);
 
 #endif

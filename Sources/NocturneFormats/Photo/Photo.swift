@@ -14,6 +14,8 @@ public enum PhotoFormat: String, Hashable, Sendable, CaseIterable {
     case jpeg
     case png
     case tiff
+    case heic
+    case webp
     case dicom
 }
 
@@ -39,7 +41,8 @@ public struct PhotoFacts: Hashable, Sendable {
     public let storedWidth: Int
     /// In pixels, as stored in the file.
     public let storedHeight: Int
-    /// From the orientation tag of Exif or TIFF, 1 to 8; 1 if there is no valid value. It has been applied.
+    /// From the orientation tag of Exif or TIFF, 1 to 8; 1 if there is no valid value, and for HEIC, which states it otherwise. It has
+    /// been applied.
     public let orientation: Int
     /// In pixels, of the picture that ``PhotoReader/read(at:limits:flag:)`` returns.
     public let uprightWidth: Int
@@ -53,7 +56,7 @@ public struct PhotoFacts: Hashable, Sendable {
     public let hasAlpha: Bool
     /// 1, or n where each pixel of the result stands for n × n stored ones.
     public let scaleDenominator: Int
-    /// More than one in some TIFFs and DICOM objects; only the first is read.
+    /// More than one in some TIFFs, DICOM objects, HEIC files and animations; only the first is read, of HEIC the primary one.
     public let pageCount: Int
     /// The peak memory in bytes while decoding, including the result.
     public let predictedBytes: Int
@@ -81,6 +84,10 @@ extension Note {
 
     public static func firstOfPages(_ count: Int) -> Note {
         Note("photo.firstOfPages", "the first of \(count) pages was read")
+    }
+
+    public static func primaryOfPictures(_ count: Int) -> Note {
+        Note("photo.primaryOfPictures", "the primary one of \(count) pictures was read")
     }
 
     /// The end marker is missing; all pixels are present.
@@ -119,7 +126,7 @@ public enum PhotoErrorCode: String, FormatErrorCode, CaseIterable {
     case cannotOpen
     /// A read error occurred in the middle of the file.
     case cannotRead
-    /// The content is neither JPEG nor PNG nor TIFF, whatever the file name.
+    /// The content is neither JPEG nor PNG, TIFF, HEIC, WebP or DICOM, whatever the file name.
     case notAPicture
     /// Refused before anything was allocated: more pixels or bytes than the limits allow.
     case tooLarge

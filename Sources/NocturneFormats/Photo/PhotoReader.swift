@@ -3,12 +3,14 @@ import NocturneConcurrency
 internal import NocturneCore
 public import NocturneSystem
 
-/// Reads photos: JPEG, PNG, TIFF and DICOM, whatever their names, upright and in 8-bit RGB.
+/// Reads photos: JPEG, PNG, TIFF, HEIC, WebP and DICOM, whatever their names, upright and in 8-bit RGB.
 ///
 /// - JPEG (libjpeg-turbo): baseline, progressive, arithmetic; grey, RGB, YCbCr, CMYK and YCCK of 8 bits.
 /// - PNG (libpng): all colour types and depths, interlaced too.
 /// - TIFF (libtiff): the first picture; strips or tiles, planes or pixels, whole numbers of 1 to 32 bits, grey, RGB,
 ///   palette, CMYK, and what the library converts; every compression it was built with.
+/// - HEIC (libheif, if it is installed): the primary picture of a file, turned as the container states, whatever Exif states.
+/// - WebP (libwebp): with and without loss; of an animation the first frame.
 /// - DICOM (DCMTK, OpenJPEG): the first frame; RGB, YBR, palette and grey, the last through the header's window.
 ///
 /// Transparent pixels are placed on white, and grey is copied to all three channels. Of samples with more than 8 bits
@@ -55,6 +57,8 @@ public enum PhotoReader {
         case .jpeg: try JPEGSource(path: path)
         case .png: try PNGSource(path: path)
         case .tiff: try TIFFSource(path: path, limits: limits)
+        case .heic: try FrameSource(heicAt: path, limits: limits)
+        case .webp: try FrameSource(webpAt: path)
         case .dicom: try DICOMPhotoSource(photoAt: path)
         }
     }
@@ -63,20 +67,27 @@ public enum PhotoReader {
     private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
         let head: [UInt8]
         do throws(FileSystemError) {
-            head = try FileDescriptor(reading: path, points: .init(open: .inputOpen)).read(count: 8, at: 0)
+            head = try FileDescriptor(reading: path, points: .init(open: .inputOpen)).read(count: 16, at: 0)
         } catch {
             throw PhotoError(.cannotOpen, reading: error)
         }
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
-        if head.elementsEqual([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
+        if head.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
         // Both byte orders, the classic form and the form with offsets of eight bytes.
         let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
         if heads.contains(where: head.starts(with:)) { return .tiff }
+        if head.starts(with: Array("RIFF".utf8)), head.dropFirst(8).starts(with: Array("WEBP".utf8)) { return .webp }
+        let brands = ["heic", "heix", "heim", "heis", "mif1"]
+        if head.dropFirst(4).starts(with: Array("ftyp".utf8)),
+            brands.contains(where: { head.dropFirst(8).starts(with: Array($0.utf8)) })
+        {
+            return .heic
+        }
         if DICOMScanner.looksLikeDICOM(path) { return .dicom }
         throw PhotoError(
             .notAPicture,
             path: path,
-            head.isEmpty ? "is empty" : "is neither JPEG nor PNG nor TIFF nor DICOM"
+            head.isEmpty ? "is empty" : "is neither JPEG nor PNG, TIFF, HEIC, WebP or DICOM"
         )
     }
 
@@ -131,7 +142,10 @@ extension PhotoFacts {
         var notes: [Note] = []
         if min(width, height) < 100 { notes.append(.small(width: width, height: height)) }
         if denominator > 1 { notes.append(.reduced(denominator: denominator)) }
-        if source.pageCount > 1 { notes.append(.firstOfPages(source.pageCount)) }
+        if source.pageCount > 1 {
+            let count = source.pageCount
+            notes.append(source.format == .heic ? .primaryOfPictures(count) : .firstOfPages(count))
+        }
         self.init(
             format: source.format,
             storedWidth: width,

@@ -175,3 +175,50 @@ final class TIFFSource: PhotoSource {
         ctiff_rows(decoder, rows, count)
     }
 }
+
+/// A picture that its library decodes as a whole: HEIC and WebP.
+final class FrameSource: PhotoSource {
+    let format: PhotoFormat
+    private let decoder: OpaquePointer?
+    private(set) var header = cphoto_header()
+    private(set) var orientation = 1
+    private var facts = cphoto_frame_facts()
+    private var flag: CancellationFlag?
+
+    init(heicAt path: String, limits: PhotoLimits) throws(PhotoError) {
+        var decoder: OpaquePointer?
+        format = .heic
+        let code = cphoto_heif_open(path, Int64(limits.storedPixels), &decoder, &header, &facts)
+        self.decoder = decoder
+        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
+    }
+
+    init(webpAt path: String) throws(PhotoError) {
+        var decoder: OpaquePointer?
+        format = .webp
+        let code = cphoto_webp_open(path, &decoder, &header, &facts)
+        self.decoder = decoder
+        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
+        var count = 0
+        if let exif = cphoto_frame_exif(decoder, &count) {
+            orientation = ExifOrientation.find(in: Array(UnsafeBufferPointer(start: exif, count: count))) ?? 1
+        }
+    }
+
+    deinit { cphoto_frame_close(decoder) }
+
+    var pageCount: Int { Int(facts.picture_count) }
+    var message: String { String(cString: cphoto_frame_message(decoder)) }
+    var systemCode: Int32 { cphoto_frame_system_code(decoder) }
+
+    func workingBytes(denominator: Int) -> Int { Int(header.layered_bytes) + 1 << 20 }
+
+    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
+        self.flag = flag
+        return cphoto_frame_start(decoder, photoStop, photoStopContext(flag))
+    }
+
+    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
+        cphoto_frame_rows(decoder, rows, count)
+    }
+}

@@ -63,6 +63,7 @@ Architecture: amd64
 Maintainer: {maintainer()}
 Installed-Size: {kilobytes}
 Depends: {depends}
+Recommends: libheif1
 Section: science
 Priority: optional
 Description: {SUMMARY}
