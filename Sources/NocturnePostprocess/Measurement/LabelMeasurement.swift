@@ -33,7 +33,7 @@ extension IntensitySummary {
             standardDeviation: (tally.squares / Double(tally.count)).squareRoot(),
             minimum: tally.minimum,
             maximum: tally.maximum,
-            median: found.median,
+            median: found.quantiles[0],
             histogram: found.histogram
         )
     }
