@@ -13,7 +13,7 @@ public struct ReducedVolume: Sendable {
     public let geometry: VolumeGeometry
     /// 0 stands for ``lower``, 255 for ``upper``.
     public let greys: FrozenVoxels<UInt8>
-    /// On the same grid as ``greys``.
+    /// On the same grid as ``greys``; 0 without labels.
     public let labels: FrozenVoxels<UInt16>
     /// The intensity of grey value 0.
     public let lower: Double
@@ -26,28 +26,27 @@ public struct ReducedVolume: Sendable {
     /// - Parameter window: the range of intensities to keep.
     /// - Throws: ``CancelledError``; the flag is checked for every slice of the result. `AllocationError`.
     /// - Complexity: every voxel is read once.
-    public init(_ volume: Volume, labels: LabelVolume, window: PictureWindow, scope: ComputeScope) throws {
-        precondition(volume.geometry.shape == labels.geometry.shape, "labels and image lie on one grid")
+    public init(_ volume: Volume, labels: LabelVolume?, window: PictureWindow, scope: ComputeScope) throws {
         let shape = volume.geometry.shape
+        precondition(labels.map { $0.geometry.shape == shape } ?? true, "labels and image lie on one grid")
         let blocks = Self.blocks(of: shape)
         let size = Self.reduced(shape, blocks)
         let scale = GreyScale(window, over: window == .percentiles ? Self.sampled(volume) : [])
         var greys = try VoxelBuffer<UInt8>(count: size.count)
-        var values = try VoxelBuffer<UInt16>(count: size.count)
         try volume.voxels.withParallelReader { voxels in
-            try labels.voxels.withParallelReader { stored in
-                try greys.withParallelBuffer { greys in
-                    try values.withParallelBuffer { values in
-                        try scope.forEach(size.z) { k in
-                            for j in 0..<size.y {
-                                for i in 0..<size.x {
-                                    let block = Block(SIMD3(i, j, k), blocks, shape)
-                                    greys[size.offset(i, j, k)] = scale.grey(block.mean(voxels, shape))
-                                    values[size.offset(i, j, k)] = stored[block.middle(shape)]
-                                }
-                            }
-                        }
+            try greys.withParallelBuffer { greys in
+                try scope.forEach(size.z) { k in
+                    Self.forEachBlock(ofPlane: k, size, blocks, shape) {
+                        greys[$0] = scale.grey($1.mean(voxels, shape))
                     }
+                }
+            }
+        }
+        var values = try VoxelBuffer<UInt16>(count: size.count)
+        try labels?.voxels.withParallelReader { stored in
+            try values.withParallelBuffer { values in
+                try scope.forEach(size.z) { k in
+                    Self.forEachBlock(ofPlane: k, size, blocks, shape) { values[$0] = stored[$1.middle(shape)] }
                 }
             }
         }
@@ -56,6 +55,19 @@ public struct ReducedVolume: Sendable {
         self.labels = values.frozen()
         lower = scale.lower
         upper = max(scale.upper, scale.lower + 1e-3)
+    }
+
+    /// Calls `body` with the place of every voxel of a plane of the result, and the stored voxels it stands for.
+    private static func forEachBlock(
+        ofPlane k: Int,
+        _ size: VolumeShape,
+        _ blocks: SIMD3<Int>,
+        _ shape: VolumeShape,
+        _ body: (Int, Block) -> Void
+    ) {
+        for j in 0..<size.y {
+            for i in 0..<size.x { body(size.offset(i, j, k), Block(SIMD3(i, j, k), blocks, shape)) }
+        }
     }
 
     /// The stored voxels along each axis that become one.

@@ -148,9 +148,10 @@ struct SlicePanel {
         }
     }
 
-    /// The labels at the pixels' centres, row by row.
-    func labels(of labels: LabelVolume) -> [UInt16] {
-        labels.voxels.withUnsafeBufferPointer { voxels in
+    /// The labels at the pixels' centres, row by row; 0 without labels.
+    func labels(of labels: LabelVolume?) -> [UInt16] {
+        guard let labels else { return [UInt16](repeating: 0, count: columns.count * rows.count) }
+        return labels.voxels.withUnsafeBufferPointer { voxels in
             rows.flatMap { row in columns.map { voxels[base + row.nearest + $0.nearest] } }
         }
     }

@@ -21,15 +21,15 @@ public import NocturneSystem
 public struct Preview: Sendable {
     /// The image whose grey values are drawn.
     public let volume: Volume
-    /// On the volume's own grid.
-    public let labels: LabelVolume
+    /// On the volume's own grid; nil for a volume without labels.
+    public let labels: LabelVolume?
     /// Red, green and blue. A label without a colour gets no outline, and a grey surface.
     public let colors: [UInt16: SIMD3<UInt8>]
     /// The window of the slices. Projections start at the same black; their white is at least that of the window, and
     /// so high that one pixel in two hundred is white, because along a line through a body some voxel always exceeds a
     /// soft tissue window.
     public let window: PictureWindow
-    /// The box of all labels in stored indices; nil when there are none.
+    /// The box of all labels in stored indices; nil where no voxel has a label.
     public let labelled: VoxelBox?
     /// Whether the labels' surfaces are drawn, which takes most of the time of a small volume.
     public let drawsSurface: Bool
@@ -39,13 +39,16 @@ public struct Preview: Sendable {
     /// Traps unless labels and image have one grid.
     public init(
         volume: Volume,
-        labels: LabelVolume,
+        labels: LabelVolume?,
         colors: [UInt16: SIMD3<UInt8>],
         window: PictureWindow,
         labelled: VoxelBox?,
         drawsSurface: Bool = true
     ) {
-        precondition(volume.geometry.shape == labels.geometry.shape, "labels and image lie on one grid")
+        precondition(
+            labels.map { $0.geometry.shape == volume.geometry.shape } ?? true,
+            "labels and image lie on one grid"
+        )
         self.volume = volume
         self.labels = labels
         self.colors = colors
@@ -115,7 +118,7 @@ public struct Preview: Sendable {
         let bright = brightScale(scale, values)
         for ((view, panel), values) in zip(zip(views, panels), values) {
             var silhouettes = [UInt16](repeating: 0, count: values.count)
-            if labelled != nil {
+            if let labels, labelled != nil {
                 let axis = 3 - view.across - view.down
                 let first = try FirstLabels(of: labels, grid, along: axis, fromEnd: view.fromEnd, scope: scope)
                 silhouettes = panel.labels(of: labels, first)
@@ -132,7 +135,7 @@ public struct Preview: Sendable {
 
     /// The slices that show most of the labels.
     private func slices(of grid: SlicedGrid, _ scope: ComputeScope) throws(CancelledError) -> SlicedGrid {
-        guard let labelled else { return grid }
+        guard let labels, let labelled else { return grid }
         var takesHigher = [true, true, true]
         for axis in 0..<3 { takesHigher[grid.orientation.source[axis]] = !grid.orientation.reversed[axis] }
         let slices = LabelledSlices(colors.keys, in: labelled)
@@ -190,6 +193,12 @@ public struct Preview: Sendable {
     }
 
     // MARK: Windows
+
+    /// The intensities that the slices show as black and as white.
+    public var shownRange: (lower: Double, upper: Double) {
+        let scale = greyScale(of: SlicedGrid(volume.geometry, through: labelled))
+        return (scale.lower, scale.upper)
+    }
 
     func greyScale(of grid: SlicedGrid) -> GreyScale { GreyScale(window, over: sampledVoxels(of: grid)) }
 

@@ -18,7 +18,7 @@ public struct SliceStrip: Sendable {
     public var frameCount: Int { slices.count }
 
     private let volume: Volume
-    private let labels: LabelVolume
+    private let labels: LabelVolume?
     private let grid: SlicedGrid
     private let across: Int
     private let down: Int
