@@ -15,10 +15,10 @@ class ViewerTests(PageTest):
             raise unittest.SkipTest("NiiVue is not installed: run Tools/install-niivue")
         super().setUp()
 
-    def show(self, count=1):
+    def show(self, count=1, entries=None):
         # Small, because the processor draws the volumes.
         self.browser.size(700, 600)
-        self.open(folder.items(count), "#item=case-00000", pictures=range(count), volumes=range(count),
+        self.open(entries or folder.items(count), "#item=case-00000", pictures=range(count), volumes=range(count),
             viewer=folder.viewer_path())
         self.browser.click("#open-viewer")
         self.browser.wait("document.querySelector('#viewer').dataset.ready === 'case-00000'", 60)
@@ -78,6 +78,17 @@ class ViewerTests(PageTest):
         self.assertFalse(self.browser.evaluate("document.querySelector('#label-0').checked"))
         self.browser.press("1", "Digit1")
         self.assertGreater(redness(), 40)
+
+    def test_a_volume_without_labels_has_no_controls_for_them(self):
+        entries = folder.items(1)
+        entries[0]["labels"] = []
+        self.show(entries=entries)
+        self.layout("axial")
+        self.place(phantom.KIDNEYS[0]["centre"])
+        self.assertTrue(self.text("#readout").endswith("value 130 HU"), self.text("#readout"))
+        for selector in ("#viewer-overlay", "fieldset.labels"):
+            self.assertTrue(self.browser.evaluate(f"document.querySelector('{selector}').hidden"), selector)
+        self.assertTrue(self.browser.evaluate("document.querySelector('#viewer-opacity') === null"))
 
     def test_meshes_in_lps_are_on_the_patients_side(self):
         self.show()

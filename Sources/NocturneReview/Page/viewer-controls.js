@@ -35,8 +35,8 @@
         `Slices and surfaces of ${entry.item}. Arrow keys, page up and page down move the crosshair; the values there are below.`);
       parts.place = dom.el("output", { id: "readout", "aria-live": "polite" });
       delete host.dataset.ready;
-      dom.replace(host, toolbar(data), dom.el("div", { class: "stage" }, canvas), parts.place, precision(data),
-        transferControls(data), labelControls(entry));
+      dom.replace(host, toolbar(data, entry.labels.length > 0), dom.el("div", { class: "stage" }, canvas), parts.place,
+        precision(data), transferControls(data), labelControls(entry));
       controls.update();
     },
 
@@ -71,12 +71,14 @@
       const value = location.values[0] ? location.values[0].value : null;
       const number = location.values[1] ? Math.round(location.values[1].value) : 0;
       const label = entry.labels.find((each) => each.value === number);
+      const name = label ? format.label(label.name) : number === 0 ? "no label" : `label ${number}`;
       parts.place.textContent = `RAS ${millimetres([x, y, z])} mm · LPS ${millimetres([-x, -y, z])} mm · value ${storedValue(value)}`
-        + `${parts.unit ? " " + parts.unit : ""} · ${label ? format.label(label.name) : number === 0 ? "no label" : `label ${number}`}`;
+        + `${parts.unit ? " " + parts.unit : ""}${entry.labels.length > 0 ? ` · ${name}` : ""}`;
     },
   });
 
-  function toolbar(data) {
+  /* A volume without labels has no controls for them. */
+  function toolbar(data, hasLabels) {
     const { settings } = viewer;
     parts.layout = dom.el("select", { id: "viewer-layout", on: { change: () => {
       settings.layout = parts.layout.value;
@@ -91,7 +93,7 @@
         text: `${each.name} (${format.number(each.lower)} to ${format.number(each.upper)}${data.window.unit ? " " + data.window.unit : ""})`,
     })));
     parts.overlay = dom.button("Labels", viewer.toggleOverlay,
-      { id: "viewer-overlay", "aria-keyshortcuts": "o Space" });
+      { id: "viewer-overlay", "aria-keyshortcuts": "o Space", hidden: !hasLabels });
     parts.opacity = dom.el("input", { type: "range", id: "viewer-opacity", min: "0", max: "1", step: "0.05",
       on: { input: () => {
       settings.opacity = Number(parts.opacity.value);
@@ -104,7 +106,7 @@
     return dom.el("div", { class: "row", role: "group", "aria-label": "Viewer" },
       dom.el("label", { for: "viewer-layout", text: "View" }), parts.layout,
       dom.el("label", { for: "viewer-window", text: "Window" }), parts.window,
-      parts.overlay, dom.el("label", { for: "viewer-opacity", text: "Opacity" }), parts.opacity,
+      parts.overlay, hasLabels && [dom.el("label", { for: "viewer-opacity", text: "Opacity" }), parts.opacity],
       dom.el("label", { class: "check" }, parts.side, "Patient's right on the left"));
   }
 
@@ -194,7 +196,7 @@
         `${position < 9 ? `${position + 1}  ` : ""}${format.label(label.name)}`), weight);
       return { label, box, row };
     });
-    return dom.el("fieldset", { class: "labels" }, dom.el("legend", { text: "Labels" }),
+    return dom.el("fieldset", { class: "labels", hidden: entry.labels.length === 0 }, dom.el("legend", { text: "Labels" }),
       dom.el("div", { class: "row" }, dom.button("Show all", showAll(true)), dom.button("Hide all", showAll(false))),
       dom.el("ul", {}, parts.labels.map((each) => each.row)));
   }
