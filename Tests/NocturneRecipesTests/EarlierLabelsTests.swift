@@ -58,7 +58,7 @@ struct EarlierLabelsTests {
         var options = try SegmentationOptions(given: [
             "meshes": "ply", "frame": "ras", "review": "volumes", "preview": "slices", "pictures": "yes",
         ])
-        options.planes = .all
+        options.pictures.planes = .all
         let outcome = try await bench.run(options, overwrite: true)
         #expect(outcome.counts.completed == 1)
         let fresh = try BatchBench()

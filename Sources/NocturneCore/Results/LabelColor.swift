@@ -20,6 +20,9 @@ public struct LabelColor: Hashable, Sendable, CustomStringConvertible {
         self.init(red: UInt8(value >> 16), green: UInt8(value >> 8 & 255), blue: UInt8(value & 255))
     }
 
+    /// Red, green and blue.
+    public var components: SIMD3<UInt8> { SIMD3(red, green, blue) }
+
     /// "#rrggbb" in lower case.
     public var description: String {
         let digits = String(UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue), radix: 16)

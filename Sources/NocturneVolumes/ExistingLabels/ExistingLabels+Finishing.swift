@@ -4,7 +4,6 @@ import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneMesh
-import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -21,8 +20,9 @@ extension ExistingLabels {
         let unit: MeasuredUnit
         /// Nil if it was not requested, or there are no intensities.
         let radiomics: RadiomicsMeasures?
-        /// Drawn while the source images are still in memory; nil if it was not requested.
-        let preview: RGBImage?
+        let regions: [RegionMeasurement]
+        /// Drawn while the source images are still in memory.
+        let pictures: StagedPictures
     }
 
     func finish(
@@ -54,7 +54,8 @@ extension ExistingLabels {
                 detail: "a label belongs to no label volume"
             )
         }
-        let preview = options.surfaces.preview == .none ? nil : try preview(of: inferred, measurements, scope)
+        let regions = try measuredRegions(inferred, unit, item, scope)
+        let pictures = try draw(inferred, measurements, regions, unit, context)
         return MeasuredLabels(
             maps: LabelMaps(
                 source: inferred.source,
@@ -62,19 +63,34 @@ extension ExistingLabels {
                 volumes: inferred.volumes,
                 image: nil,
                 contours: inferred.contours,
-                notes: inferred.notes + unit.notes + notMeasured(inferred)
+                notes: inferred.notes + unit.notes + regions.notes + notMeasured(inferred) + pictures.notes
             ),
             measurements: measurements,
             hasIntensities: inferred.image != nil,
             unit: unit,
             radiomics: try radiomics(of: inferred, unit, scope),
-            preview: preview
+            regions: regions.measurements,
+            pictures: pictures
         )
     }
 
     private func notMeasured(_ maps: LabelMaps) -> [Note] {
-        guard options.radiomics.choice != nil, maps.image == nil else { return [] }
-        return [Note("radiomics.noImage", "no radiomic features: there is no image on the grid of the labels")]
+        guard maps.image == nil else { return [] }
+        let reason: Sentence = "there is no image on the grid of the labels"
+        return [
+            options.radiomics.choice.map { _ in Note("radiomics.noImage", "no radiomic features: " + reason) },
+            regions.map { _ in Note("region.noImage", "no regions of interest: " + reason) },
+        ].compactMap(\.self)
+    }
+
+    private func measuredRegions(
+        _ maps: LabelMaps,
+        _ unit: MeasuredUnit,
+        _ item: RecipeItem,
+        _ scope: ComputeScope
+    ) throws -> MeasuredRegions {
+        guard let regions, let image = maps.image else { return MeasuredRegions() }
+        return unit.applied(to: try regions.measure(on: image, of: item.name, maps.source.paths, scope: scope))
     }
 
     private func radiomics(
@@ -99,36 +115,20 @@ extension ExistingLabels {
     }
 
     /// Draws on the source images, or on black.
-    private func preview(
-        of maps: LabelMaps,
+    private func draw(
+        _ maps: LabelMaps,
         _ measurements: [LabelMeasurement],
-        _ scope: ComputeScope
-    ) throws -> RGBImage {
-        let geometry = maps.source.geometry
-        let isBlack = maps.image == nil
-        let image: Volume
-        if let volume = maps.image {
-            image = volume
-        } else {
-            image = Volume(
-                geometry: geometry,
-                voxels: try VoxelBuffer<Float>(count: geometry.shape.count).frozen()
-            )
-        }
-        let headerWindow = maps.source.image?.window.flatMap(PictureWindow.init)
-        var preview = Preview(
-            volume: image,
-            labels: try drawn(maps.volumes, scope),
-            colors: Dictionary(
-                maps.labels.map { ($0.value, SIMD3($0.displayColor.red, $0.displayColor.green, $0.displayColor.blue)) }
-            ) { first, _ in first },
-            window: isBlack
-                ? .fixed(lower: 0, upper: 1) : options.surfaces.window?.pictureWindow ?? headerWindow ?? .percentiles,
-            labelled: VoxelBox(around: measurements.compactMap(\.boundingBox)),
-            drawsSurface: options.surfaces.preview == .full
-        )
-        preview.labelOpacity = options.surfaces.labelOpacity
-        return try preview.image(scope: scope)
+        _ regions: MeasuredRegions,
+        _ unit: MeasuredUnit,
+        _ context: StageContext
+    ) throws -> StagedPictures {
+        let image = maps.image.flatMap { volume in maps.source.image.map { (source: $0, volume: volume) } }
+        var content = PictureContent(image: image, labels: try drawn(maps.volumes, context.scope))
+        content.colors = Dictionary(maps.labels.map { ($0.value, $0.displayColor) }) { first, _ in first }
+        content.labelled = VoxelBox(around: measurements.compactMap(\.boundingBox))
+        content.labelOpacity = options.surfaces.labelOpacity
+        (content.regions, content.unit) = (regions, unit.shown)
+        return try options.pictures.draw(content, into: context)
     }
 
     /// All volumes merged into one: where labels overlap, later volumes take precedence.
@@ -165,16 +165,13 @@ extension ExistingLabels {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeshedLabels {
-        let folder = context.staging + "/meshes"
-        guard let format = options.surfaces.meshes.format else {
+        let folder = SurfaceWriter.folder(in: context)
+        guard let writer = try SurfaceWriter(options.surfaces, context) else {
             return MeshedLabels(measured: finished, folder: folder, meshes: [:], notes: [])
         }
-        try FileSystem.makeFolder(context.staging)
-        try FileSystem.makeEmptyFolder(folder)
-        let writer = SurfaceWriter(format, frame: options.surfaces.frame, folder: folder, scope: context.scope)
         let (meshes, notes) =
             finished.maps.source.kind == .structureSet
-            ? try extruded(finished, writer, context.scope) : try extracted(finished, writer, context.scope)
+            ? try extruded(finished, writer, context.scope) : try extracted(finished, writer)
         try writer.finish()
         return MeshedLabels(measured: finished, folder: folder, meshes: meshes, notes: notes)
     }
@@ -182,38 +179,27 @@ extension ExistingLabels {
     private typealias Surfaces = (meshes: [Int: SegmentationResult.Mesh], notes: [Note])
 
     /// Surfaces around the voxels of a segmentation.
-    private func extracted(
-        _ finished: MeasuredLabels,
-        _ writer: SurfaceWriter,
-        _ scope: ComputeScope
-    ) throws -> Surfaces {
+    private func extracted(_ finished: MeasuredLabels, _ writer: SurfaceWriter) throws -> Surfaces {
         var surfaces: Surfaces = ([:], [])
         let maps = finished.maps
-        let bytes = VolumeMemory.surfaceBytes(maps.source.geometry.shape)
         for (place, volume) in maps.volumes.enumerated() {
             let own = maps.labels.indices.filter {
                 maps.labels[$0].volume == place && finished.measurements[$0].voxelCount > 0
             }
-            let forecast = try SurfaceForecast(of: volume, scope: scope)
-            let isSmall = { index in forecast.workingBytes(of: maps.labels[index].value) <= bytes }
-            let places = Dictionary(own.map { (maps.labels[$0].value, $0) }) { first, _ in first }
-            try forecast.forEachSurface(
-                of: own.filter(isSmall).map { maps.labels[$0].value },
-                in: volume,
-                within: bytes,
-                scope: scope
-            ) { value, surface in
-                guard !surface.isEmpty, let index = places[value] else { return }
-                surfaces.meshes[index] = try writer.write(surface, of: maps.labels[index])
-            }
-            for index in own where !isSmall(index) {
-                surfaces.notes.append(
-                    Note(
-                        "surface.tooLarge",
-                        "no surface for \(maps.labels[index].name): it needs more memory than planned for surfaces"
+            let written = try writer.write(
+                own.map { index in
+                    let label = maps.labels[index]
+                    return .init(
+                        value: label.value,
+                        name: "\(label.name)",
+                        fileName: label.fileName,
+                        color: label.displayColor
                     )
-                )
-            }
+                },
+                in: volume
+            )
+            for index in own { surfaces.meshes[index] = written.meshes[maps.labels[index].value] }
+            surfaces.notes += written.notes
         }
         return surfaces
     }
@@ -247,7 +233,11 @@ extension ExistingLabels {
                 )
             }
             guard !made.mesh.isEmpty else { continue }
-            surfaces.meshes[index] = try writer.write(made.mesh, of: label)
+            surfaces.meshes[index] = try writer.write(
+                made.mesh,
+                name: label.fileName,
+                color: label.displayColor.components
+            )
         }
         return surfaces
     }
@@ -259,12 +249,5 @@ extension ExistingLabels {
         _ context: StageContext
     ) throws -> ItemProduct {
         try ExistingLabelsWriter(options: options, meshed: meshed, item: item).write(into: folder, scope: context.scope)
-    }
-}
-
-extension SurfaceWriter {
-    fileprivate func write(_ surface: SurfaceMesh, of label: ExistingLabel) throws -> SegmentationResult.Mesh {
-        let color = label.displayColor
-        return try write(surface, name: label.fileName, color: SIMD3(color.red, color.green, color.blue))
     }
 }

@@ -19,8 +19,13 @@ public struct ExistingLabels: Recipe {
     public static let model = "existing-labels"
 
     let options: ExistingLabelsOptions
+    let regions: RegionMeasures?
 
-    public init(options: ExistingLabelsOptions = ExistingLabelsOptions()) { self.options = options }
+    /// - Throws: `BatchError` for a regions file that cannot be used or has changed since the options were read.
+    public init(options: ExistingLabelsOptions = ExistingLabelsOptions()) throws {
+        self.options = options
+        regions = try options.regions.file.map(RegionMeasures.init)
+    }
 
     // MARK: Discovery and planning
 
@@ -32,10 +37,16 @@ public struct ExistingLabels: Recipe {
         ExistingDiscovery(options, request, files, scope: scope)
     }
 
+    public func remarks(
+        on items: (_ body: (_ name: String, _ source: ExistingSource) throws -> Bool) throws -> Void
+    ) throws -> [String] {
+        try regions?.unmatchedPatterns(items, \.paths) ?? []
+    }
+
     public func sharedBytes(threads: Int) throws -> Int { 0 }
 
     public func plan(_ source: ExistingSource, threads: Int, lean: Bool) throws -> ItemPlan {
-        ExistingMemory(source: source, options: options).plan(threads: threads, lean: lean)
+        ExistingMemory(source: source, options: options, regions: regions).plan(threads: threads, lean: lean)
     }
 
     /// No inference: the labels already exist.
@@ -216,12 +227,16 @@ package enum ExistingLabelsKind: RecipeKind {
     package static let resultSchema = JSONSchema(own: PackageResources.existing_result_schema_json)
 
     package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {
-        ExistingLabels(options: options)
+        try ExistingLabels(options: options)
     }
 
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(ExistingLabelsResult.self, from: Data(result))
-        var parts = ReviewParts(.volume, files: result.files, titles: SegmentationResult.pictureTitles)
+        var parts = ReviewParts(
+            volumeWith: result.files,
+            options: result.options,
+            titles: SegmentationResult.pictureTitles
+        )
         parts.labels = result.labels.map {
             ReviewParts.Label(
                 value: $0.value,

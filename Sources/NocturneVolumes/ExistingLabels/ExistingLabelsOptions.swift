@@ -7,7 +7,12 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
     /// The option that enables this recipe.
     package static let enabling = "existing-labels"
 
+    /// Of labels and their surfaces.
     package var surfaces = SurfaceOptions()
+    /// Which pictures are written.
+    package var pictures = PictureOptions()
+    /// The regions of interest.
+    package var regions = RegionOptions()
     /// The features of labels.
     package var radiomics = RadiomicsOptions()
     package var isEnabled = false
@@ -17,7 +22,8 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
     package var namesFile: String?
 
     package static let sections = [
-        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.self),
+        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures), RecipeSection<Self>(\.regions),
+        RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.self),
     ]
 
     package static let options: [Entry] = [

@@ -68,6 +68,8 @@ struct ExistingLabelsResult: ItemResult {
     let options: [String: String]
     /// In the order of the object.
     let labels: [Label]
+    /// The regions that apply to this item; absent where none were asked for.
+    let regions: [SegmentationResult.Region]?
     /// Absent where none was asked for, or there are no intensities.
     let radiomics: RadiomicsMeasures?
     let files: [ItemFile]
@@ -78,6 +80,7 @@ struct ExistingLabelsResult: ItemResult {
     var statistics: [Statistic] {
         let unit = source.intensityUnit
         return ImageUnit.spacingRows(source.spacingMm)
-            + labels.flatMap { $0.statistics(intensityUnit: unit) } + (radiomics?.statistics(.item) ?? [])
+            + labels.flatMap { $0.statistics(intensityUnit: unit) }
+            + (regions ?? []).flatMap { $0.statistics(intensityUnit: unit) } + (radiomics?.statistics(.item) ?? [])
     }
 }

@@ -30,14 +30,12 @@ struct ExistingLabelsWriter {
             try NIfTIWriter.writeLabels(volume, names: names, forms: nil, to: folder + "/" + file(place), scope: scope)
             written.append(file(place))
         }
-        if let preview = meshed.measured.preview {
-            try PNGWriter.write(preview, to: folder + "/preview.png")
-            written.append("preview.png")
-        }
+        written += try meshed.measured.pictures.move(into: folder)
         if !meshed.meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshed.meshes.values.fileNames
         }
+        written += try meshed.measured.pictures.writeReview(into: folder, item: item.name, labels: reviewLabels)
         let geometry = maps.source.geometry
         let spacing = geometry.spacing
         let image = meshed.measured.hasIntensities ? maps.source.image : nil
@@ -63,12 +61,24 @@ struct ExistingLabelsWriter {
             },
             options: options.inResults,
             labels: maps.labels.indices.map(entry),
+            regions: options.regions.file.map { _ in meshed.measured.regions.map(SegmentationResult.Region.init) },
             radiomics: meshed.measured.radiomics,
             files: try written.map { try ItemFile($0, in: folder) },
             notes: notes.texts,
             noteCodes: notes.codes
         )
         return try result.write(into: folder, notes)
+    }
+
+    private var reviewLabels: [ReviewParts.Label] {
+        maps.labels.enumerated().map { index, label in
+            ReviewParts.Label(
+                value: Int(label.value),
+                name: label.name,
+                color: label.displayColor.description,
+                mesh: meshed.meshes[index]?.reviewFile
+            )
+        }
     }
 
     private func file(_ place: Int) -> String {

@@ -2,7 +2,6 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 package import NocturneOutput
-import NocturnePictures
 import NocturnePostprocess
 public import NocturneRecipeSupport
 import NocturneSystem
@@ -34,6 +33,9 @@ public struct ExistingSource: ItemSource {
 
     package var namedFiles: [String] { [path] + (image?.files ?? []) + (namesFile.map { [$0] } ?? []) }
 
+    /// The paths of the object and of the images, relative to the input as given: by these, regions of interest name it.
+    var paths: [String] { [name] + (image.map { [$0.name] } ?? []) }
+
     /// Limits for reading an object.
     static let limits = DICOMObjectLimits(segments: 4096, contours: 1 << 18, points: 1 << 24, voxels: 1 << 29)
 
@@ -54,6 +56,7 @@ public struct ExistingSource: ItemSource {
 struct ExistingMemory {
     let source: ExistingSource
     let options: ExistingLabelsOptions
+    let regions: RegionMeasures?
 
     private var shape: VolumeShape { source.geometry.shape }
     private var voxels: Int { shape.count }
@@ -67,7 +70,7 @@ struct ExistingMemory {
             buffers: reading(threads) + finishing(threads),
             steps: 1,
             isLean: lean,
-            diskBytes: voxels * source.volumes / 4 + (1 << 20) + contours
+            diskBytes: voxels * source.volumes / 4 + (1 << 20) + contours + options.pictures.diskBytes(shape)
         )
     }
 
@@ -102,6 +105,7 @@ struct ExistingMemory {
         let measuring = max(
             LabelMeasurer.predictedBytes(threads: threads),
             ComponentCounter.predictedBytes(shape),
+            regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
             source.image == nil
                 ? 0
                 : RadiomicsMeasurement.predictedBytes(
@@ -111,15 +115,13 @@ struct ExistingMemory {
                     threads: threads
                 )
         )
-        let pictures = options.surfaces.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads)
         let surfaces = isStructureSet ? bytesPerPoint * source.mostPoints + coarseBytes : surfaceBytes
         return [
             PlannedBuffer("labels as drawn", bytes: drawn, from: .finish, through: .finish),
             PlannedBuffer("measuring", bytes: measuring, from: .finish, through: .finish),
-            PlannedBuffer("pictures", bytes: pictures, from: .finish, through: .finish),
             PlannedBuffer("surfaces", bytes: surfaces, from: .render, through: .render),
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
-        ]
+        ] + options.pictures.buffers(shape, hasRegions: regions != nil, threads: threads)
     }
 
     /// About two vertices and four triangles: while they are smoothed, in the surface and during measurement.

@@ -65,6 +65,9 @@ public struct VolumeSource: ItemSource {
         files + (images ?? []) + (reference.map { [$0] } ?? []) + (secondImage?.image?.namedFiles ?? [])
     }
 
+    /// ``name`` as a list: by it, regions of interest name the item.
+    var paths: [String] { [name] }
+
     /// One of several volumes in a file.
     struct TimePoint: Codable, Sendable, Equatable {
         /// From 0.

@@ -2,7 +2,6 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneMesh
-import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 
@@ -42,21 +41,15 @@ struct IsosurfaceMemory {
                     through: .finish
                 ),
                 PlannedBuffer(
-                    "pictures",
-                    bytes: options.surfaces.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads),
-                    from: .finish,
-                    through: .finish
-                ),
-                PlannedBuffer(
                     "surface",
                     bytes: IsosurfaceExtractor.predictedBytes(shape, triangles: limit),
                     from: .render,
                     through: .render
                 ),
-            ],
+            ] + options.pictures.buffers(shape, hasRegions: false, threads: threads),
             steps: 1,
             isLean: lean,
-            diskBytes: (1 << 20) + diskBytes(limit)
+            diskBytes: (1 << 20) + diskBytes(limit) + options.pictures.diskBytes(shape)
         )
     }
 

@@ -10,8 +10,10 @@ public struct IsosurfaceOptions: OptionSection, RecipeOptions {
     /// The most values of a batch.
     package static let maximumCount = 8
 
-    /// Of surfaces and previews.
+    /// Of surfaces, and of the voxels inside them as labels.
     package var surfaces = SurfaceOptions()
+    /// Which pictures are written.
+    package var pictures = PictureOptions()
     /// Which inputs are volumes.
     package var inputs = VolumeInputOptions()
     /// In ascending order, without repetitions in single precision, which voxels have.
@@ -24,7 +26,8 @@ public struct IsosurfaceOptions: OptionSection, RecipeOptions {
 
     /// In the order of help.
     package static let sections = [
-        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.inputs), RecipeSection<Self>(\.self),
+        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures), RecipeSection<Self>(\.inputs),
+        RecipeSection<Self>(\.self),
     ]
 
     /// Each option with its help.

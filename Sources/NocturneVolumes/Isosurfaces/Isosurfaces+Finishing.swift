@@ -4,7 +4,6 @@ import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneMesh
-import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
@@ -17,8 +16,8 @@ extension Isosurfaces {
         let volume: Volume
         /// In the order of the values.
         let levels: [IsosurfaceLevel]
-        /// Drawn while the label map is in memory; nil if it was not requested.
-        let preview: RGBImage?
+        /// Drawn while the label map is in memory.
+        let pictures: StagedPictures
         let notes: [Note]
     }
 
@@ -30,29 +29,25 @@ extension Isosurfaces {
         let (source, volume, notes) = (loaded.source, loaded.volume, loaded.notes)
         let labels = try IsosurfaceLevel.map(of: volume, at: options.values, scope: context.scope)
         let levels = try IsosurfaceLevel.levels(of: options.values, in: labels, scope: context.scope)
-        var pictures = Preview(
+        var content = PictureContent(image: (source, volume), labels: labels)
+        content.colors = Dictionary(uniqueKeysWithValues: levels.map { (UInt16($0.index + 1), $0.color) })
+        content.labelled = levels.first?.box
+        content.labelOpacity = options.surfaces.labelOpacity
+        let pictures = try options.pictures.draw(content, into: context)
+        return MeasuredIntensities(
+            source: source,
             volume: volume,
-            labels: labels,
-            colors: Dictionary(
-                uniqueKeysWithValues: levels.map {
-                    (UInt16($0.index + 1), SIMD3($0.color.red, $0.color.green, $0.color.blue))
-                }
-            ),
-            window: options.surfaces.window?.pictureWindow ?? source.window.flatMap(PictureWindow.init)
-                ?? .percentiles,
-            labelled: levels.first?.box,
-            drawsSurface: options.surfaces.preview == .full
+            levels: levels,
+            pictures: pictures,
+            notes: notes + pictures.notes
         )
-        pictures.labelOpacity = options.surfaces.labelOpacity
-        let preview = options.surfaces.preview == .none ? nil : try pictures.image(scope: context.scope)
-        return MeasuredIntensities(source: source, volume: volume, levels: levels, preview: preview, notes: notes)
     }
 
     /// Values whose surfaces have been measured and written; surfaces are released one by one.
     public struct MeshedIntensities: Sendable {
         let source: VolumeSource
         let levels: [IsosurfaceLevel]
-        let preview: RGBImage?
+        let pictures: StagedPictures
         /// The staging folder with the files of ``surfaces``.
         let folder: String
         /// By index of the value; none for a value that no voxel has.
@@ -66,13 +61,7 @@ extension Isosurfaces {
         _ context: StageContext
     ) throws -> MeshedIntensities {
         let (source, volume, levels) = (finished.source, finished.volume, finished.levels)
-        let folder = context.staging + "/meshes"
-        var writer: SurfaceWriter?
-        if let format = options.surfaces.meshes.format {
-            try FileSystem.makeFolder(context.staging)
-            try FileSystem.makeEmptyFolder(folder)
-            writer = SurfaceWriter(format, frame: options.surfaces.frame, folder: folder, scope: context.scope)
-        }
+        let writer = try SurfaceWriter(options.surfaces, context)
         var surfaces: [Int: IsosurfacesResult.Measures] = [:]
         for level in levels where level.voxelCount > 0 {
             let surface = try surface(of: level, in: volume, source, item, context.scope)
@@ -82,8 +71,8 @@ extension Isosurfaces {
         return MeshedIntensities(
             source: source,
             levels: levels,
-            preview: finished.preview,
-            folder: folder,
+            pictures: finished.pictures,
+            folder: SurfaceWriter.folder(in: context),
             surfaces: surfaces,
             notes: finished.notes
         )

@@ -27,7 +27,17 @@ public struct Isosurfaces: Recipe {
         _ files: InputFiles,
         scope: ComputeScope
     ) throws -> any InputClaims {
-        IsosurfaceDiscovery(options, request, files, scope: scope)
+        PlainVolumeDiscovery(
+            .init(
+                model: Self.model,
+                version: "nocturne isosurfaces 1",
+                options: options,
+                inputs: options.inputs
+            ),
+            request,
+            files,
+            scope: scope
+        )
     }
 
     public func sharedBytes(threads: Int) throws -> Int { 0 }
@@ -86,15 +96,12 @@ package enum IsosurfacesKind: RecipeKind {
 
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(IsosurfacesResult.self, from: Data(result))
-        var parts = ReviewParts(.volume, files: result.files, titles: IsosurfacesResult.pictureTitles)
-        parts.labels = result.surfaces.enumerated().map { index, surface in
-            ReviewParts.Label(
-                value: index + 1,
-                name: surface.name,
-                color: surface.color,
-                mesh: surface.mesh?.reviewFile
-            )
-        }
+        var parts = ReviewParts(
+            volumeWith: result.files,
+            options: result.options,
+            titles: IsosurfacesResult.pictureTitles
+        )
+        parts.labels = IsosurfacesResult.reviewLabels(result.surfaces)
         return parts
     }
 

@@ -59,10 +59,22 @@ struct IsosurfacesResult: ItemResult {
 
     /// Alternative texts of the pictures.
     static var pictureTitles: KeyValuePairs<String, String> {
-        [
-            "preview.png":
-                "Three slices with the outlines of the voxels at or above each value, projections, and surfaces"
-        ]
+        PictureFiles.titles(
+            preview: "Three slices with the outlines of the voxels at or above each value, projections, and surfaces",
+            labels: true
+        )
+    }
+
+    /// The values as the page shows them.
+    static func reviewLabels(_ surfaces: [Surface]) -> [ReviewParts.Label] {
+        surfaces.enumerated().map { index, surface in
+            ReviewParts.Label(
+                value: index + 1,
+                name: surface.name,
+                color: surface.color,
+                mesh: surface.mesh?.reviewFile
+            )
+        }
     }
 }
 
@@ -132,6 +144,6 @@ extension IsosurfacesResult: InspectableResult {
                 margin: 1.01
             )
         }
-        try inspection.inspectPicture("preview.png")
+        try inspection.inspectPictures()
     }
 }

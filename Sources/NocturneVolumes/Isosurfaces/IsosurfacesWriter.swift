@@ -13,16 +13,18 @@ struct IsosurfacesWriter {
     let item: RecipeItem
 
     func write(into folder: String) throws -> ItemProduct {
-        var written: [String] = []
-        if let preview = meshed.preview {
-            try PNGWriter.write(preview, to: folder + "/preview.png")
-            written.append("preview.png")
-        }
+        var written = try meshed.pictures.move(into: folder)
         let meshes = meshed.surfaces.values.compactMap(\.mesh)
         if !meshes.isEmpty {
             try FileSystem.move(meshed.folder, to: folder + "/meshes")
             written += meshes.fileNames
         }
+        let surfaces = meshed.levels.map(entry)
+        written += try meshed.pictures.writeReview(
+            into: folder,
+            item: item.name,
+            labels: IsosurfacesResult.reviewLabels(surfaces)
+        )
         let notes = meshed.source.shown(meshed.notes + levelNotes)
         let result = IsosurfacesResult(
             schemaVersion: 1,
@@ -33,7 +35,7 @@ struct IsosurfacesWriter {
             source: SegmentationResult.Source(meshed.source),
             unit: meshed.source.intensityUnit,
             options: options.inResults(of: meshed.source),
-            surfaces: meshed.levels.map(entry),
+            surfaces: surfaces,
             files: try written.map { try ItemFile($0, in: folder) },
             notes: notes.texts,
             noteCodes: notes.codes

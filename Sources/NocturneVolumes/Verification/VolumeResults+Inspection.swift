@@ -1,5 +1,4 @@
 import NocturneCore
-import NocturnePictures
 import NocturneRecipeSupport
 
 extension SegmentationResult: InspectableResult {
@@ -32,13 +31,7 @@ extension SegmentationResult: InspectableResult {
         }
         try inspection.inspectSegmentationObject(recorded.labels, on: recorded.geometry)
         try inspection.inspectStructureSet(recorded.labels, on: recorded.geometry)
-        try inspection.inspectPicture("preview.png")
-        for plane in [nil] + SliceStrip.Plane.allCases.map(Optional.some) {
-            try inspection.inspectPicture(SliceWriter.file(plane))
-        }
-        try inspection.inspectPicture(RegionPicture.file)
-        try inspection.inspectPicture(RenderingWriter.stillFile)
-        try inspection.inspectPicture(RenderingWriter.turnFile)
+        try inspection.inspectPictures()
     }
 }
 
@@ -75,6 +68,6 @@ extension ExistingLabelsResult: InspectableResult {
             // Contours keep the object's positions, between voxels too, and their slabs extend half a plane further.
             try inspection.inspect(mesh, of: label.name, color: label.color, within: nil, geometry, margin: 2)
         }
-        try inspection.inspectPicture("preview.png")
+        try inspection.inspectPictures()
     }
 }

@@ -70,6 +70,17 @@ struct MeasuredUnit: Sendable {
         return summary
     }
 
+    func applied(to intensities: VolumeIntensities) -> VolumeIntensities {
+        guard suv != nil else { return intensities }
+        var intensities = intensities
+        intensities.summary = applied(to: intensities.summary)
+        for place in intensities.percentiles.indices {
+            let value = intensities.percentiles[place].value * scale
+            intensities.percentiles[place].value = SegmentationResult.rounded(value)
+        }
+        return intensities
+    }
+
     func applied(to measurement: LabelMeasurement) -> LabelMeasurement {
         var measurement = measurement
         measurement.intensity = measurement.intensity.map { applied(to: $0) }

@@ -49,7 +49,7 @@ struct ReferenceComparison {
     /// Whether a file lies among the inputs but is not an input: the regions file, the references and the second images,
     /// unless an input given is their folder or lies in it.
     static func excludedFromInputs(_ options: SegmentationOptions, _ inputs: [String]) -> @Sendable (String) -> Bool {
-        let regions = options.regions?.path
+        let regions = options.regions.file?.path
         let isExcluded = FilePerItem.excluded([options.comparePath, options.measurePath].compactMap { $0 }, inputs)
         return { path in path == regions || isExcluded(path) }
     }

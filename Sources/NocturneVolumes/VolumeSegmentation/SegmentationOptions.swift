@@ -1,5 +1,4 @@
-public import ArgumentParser
-public import NocturnePictures
+import ArgumentParser
 public import NocturneRecipeSupport
 
 /// The options of a batch that change the results of volumes.
@@ -7,10 +6,14 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
     /// The heading of the section in help.
     package static let title = "Segmentation of volumes"
 
-    /// Of surfaces and previews.
+    /// Of labels and their surfaces.
     package var surfaces = SurfaceOptions()
+    /// Which pictures are written.
+    package var pictures = PictureOptions()
     /// Which inputs are volumes.
     package var inputs = VolumeInputOptions()
+    /// The regions of interest.
+    package var regions = RegionOptions()
     /// The features of labels.
     package var radiomics = RadiomicsOptions()
     /// How networks are applied to tiles.
@@ -18,18 +21,8 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
 
     /// The labels to keep; nil for all.
     package var labels: LabelNames?
-    /// Whether the slices are written as an animation, `slices.png`.
-    package var drawsSlices = false
-    /// The planes of these slices.
-    package var planes = SlicePlanes.acquired
-    /// What a rendering of the volume shows.
-    package var rendering = RenderingContent.none
-    /// What the page for reviewers gets of each item.
-    package var review = ReviewContent.pictures
     /// Whether a map of each label's probability is written.
     package var writesProbabilities = false
-    /// The regions to measure.
-    package var regions: RegionInstruction?
     /// Reference labels to compare with: a file, or a folder with one file per item.
     package var comparePath: String?
     /// mm. Within it, surfaces count as the same in comparisons; nil for ``LabelComparer/standardTolerance``.
@@ -43,8 +36,9 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
 
     /// In the order of help.
     package static let sections = [
-        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.inputs), RecipeSection<Self>(\.self),
-        RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.tiles),
+        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures), RecipeSection<Self>(\.inputs),
+        RecipeSection<Self>(\.self), RecipeSection<Self>(\.regions), RecipeSection<Self>(\.radiomics),
+        RecipeSection<Self>(\.tiles),
     ]
 
     /// Each option with its help.
@@ -53,9 +47,6 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
     public init() {}
 
     package func check() throws {
-        guard drawsSlices || planes == .acquired else {
-            throw ValidationError("--planes is about the slices of --pictures; add --pictures.")
-        }
         if let surfaceTolerance, !(0...1000).contains(surfaceTolerance) {
             throw ValidationError("--surface-tolerance takes 0 to 1000 mm, not \(surfaceTolerance).")
         }
@@ -69,32 +60,6 @@ extension SegmentationOptions {
             \.labels,
             ArgumentHelp("Write only these labels, separated by commas.", valueName: "labels")
         ).main,
-        Entry(
-            "pictures",
-            \.drawsSlices,
-            "Also write the slices with the outlines of the labels as an animation, slices.png."
-        ).main,
-        Entry(
-            "planes",
-            \.planes,
-            "With --pictures, the planes of the slices: as acquired, or all for one animation of each of the three planes."
-        ),
-        Entry(
-            "rendering",
-            \.rendering,
-            ArgumentHelp(
-                "Also write a 3D rendering and a turntable animation (rendering.png, rendering-turn.png): the bones or the soft "
-                    + "tissue of a CT, or an MR image. May show a face."
-            )
-        ),
-        Entry(
-            "review",
-            \.review,
-            ArgumentHelp(
-                "What index.html shows of a volume: none, its pictures, or volumes for a reduced volume with labels and surfaces "
-                    + "as well, which holds pixels of the input and may show a face."
-            )
-        ),
         Entry(
             "probabilities",
             \.writesProbabilities,
@@ -116,7 +81,6 @@ extension SegmentationOptions {
     ]
 
     private static let measurements: [Entry] = [
-        regionsOption,
         Entry(
             path: "compare",
             \.comparePath,
@@ -146,23 +110,6 @@ extension SegmentationOptions {
             result: "yes"
         ) { try ReferenceInstruction.check($0, "second images") },
     ]
-
-    /// Results state a digest of the file.
-    private static let regionsOption = Entry(
-        OptionArgument.optional(
-            "rois",
-            String.self,
-            ArgumentHelp("Measure the regions of interest in this JSON file.", valueName: "file")
-        ).completed(.file()),
-        isPath: true,
-        text: { $0.regions?.path },
-        take: { options, text in
-            options.regions =
-                try text.isGiven
-                ? RegionInstruction(path: absolutePath(text.text))
-                : RegionInstruction(path: text.text, digest: text.result ?? "")
-        }
-    ).stated { $0.regions?.digest }
 }
 
 /// Names of labels, comma-separated. Their order has no meaning.
@@ -179,25 +126,6 @@ package struct LabelNames: ExpressibleByArgument, Hashable, Sendable {
 
     /// The names as they are written.
     package var defaultValueDescription: String { names.joined(separator: ",") }
-}
-
-/// Perpendicular to which axes the animated slices are cut.
-public enum SlicePlanes: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
-    /// Along the axis with the longest voxels, as such volumes are acquired: one animation, `slices.png`.
-    case acquired
-    /// One animation for each of the three planes: `slices-axial.png`, `slices-coronal.png` and `slices-sagittal.png`.
-    case all
-}
-
-/// Which renderings of a volume are written: `rendering.png` and `rendering-turn.png`.
-public enum RenderingContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
-    case none
-    case ctBone = "ct-bone"
-    case ctSoftTissue = "ct-soft-tissue"
-    case mr
-
-    /// Nil for none.
-    public var preset: RenderingPreset? { RenderingPreset(rawValue: rawValue) }
 }
 
 /// Options for networks that are applied tile by tile, to volumes or photos.
@@ -247,14 +175,4 @@ package struct TileStep: ExpressibleByArgument, Hashable, Sendable {
 
     /// The share as it is written.
     package var defaultValueDescription: String { "\(share)" }
-}
-
-/// How much the page for reviewers gets of each item.
-public enum ReviewContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
-    /// The page shows no pictures of volumes.
-    case none
-    /// The pictures of the results.
-    case pictures
-    /// Pictures, and a reduced volume with labels and surfaces: the pixels of the input, which may show a face.
-    case volumes
 }

@@ -3,7 +3,6 @@ import NocturneCore
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
-import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneReport
@@ -212,18 +211,10 @@ extension SegmentationResult.Box {
 extension SegmentationResult {
     /// Alternative texts of the pictures of a volume.
     static var pictureTitles: KeyValuePairs<String, String> {
-        [
-            "preview.png":
-                "Three slices with the labels, projections of the volume, and the labels' surfaces",
-            SliceWriter.file(nil): "All slices with the outlines of the labels, one after another",
-            SliceWriter.file(.axial): "All axial slices with the outlines of the labels, one after another",
-            SliceWriter.file(.coronal): "All coronal slices with the outlines of the labels, one after another",
-            SliceWriter.file(.sagittal): "All sagittal slices with the outlines of the labels, one after another",
-            RegionPicture.file: "The measured regions of interest with their figures, each in the plane that shows it",
-            RenderingWriter.stillFile:
-                "The volume as if one looked into it, from the front and from the patient's left side",
-            RenderingWriter.turnFile: "The volume as if one looked into it, turning round the patient's long axis",
-        ]
+        PictureFiles.titles(
+            preview: "Three slices with the labels, projections of the volume, and the labels' surfaces",
+            labels: true
+        )
     }
 }
 

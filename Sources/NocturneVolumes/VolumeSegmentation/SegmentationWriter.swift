@@ -44,19 +44,7 @@ struct SegmentationWriter {
             item: item
         ).write(into: folder, scope: scope)
         written += clinical.files
-        if let preview = finished.preview {
-            try PNGWriter.write(preview, to: folder + "/preview.png")
-            written.append("preview.png")
-        }
-        for picture in finished.pictures {
-            let file = (picture as NSString).lastPathComponent
-            try FileSystem.move(picture, to: folder + "/" + file)
-            written.append(file)
-        }
-        for (file, path) in finished.renderings {
-            try FileSystem.move(path, to: folder + "/" + file)
-            written.append(file)
-        }
+        written += try finished.pictures.move(into: folder)
         return (written, clinical.notes)
     }
 
@@ -69,10 +57,7 @@ struct SegmentationWriter {
         }
         let probabilities = try writeProbabilities(into: folder, scope: scope)
         written += probabilities.values.sorted()
-        if let review = finished.review {
-            try review.write(into: folder, item: item.name, surfaces: reviewSurfaces)
-            written.append(ReviewParts.volumeFile)
-        }
+        written += try finished.pictures.writeReview(into: folder, item: item.name, labels: reviewLabels)
         let files = try written.map { try ItemFile($0, in: folder) }
         let notes = finished.source.shown(ownNotes + first.notes)
         let result = SegmentationResult(
@@ -110,17 +95,14 @@ struct SegmentationWriter {
         }
     }
 
-    /// The surfaces that the page can show.
-    private var reviewSurfaces: [(label: ReviewParts.Label, file: String)] {
-        labels.compactMap { label in
-            guard let file = meshed.meshes[label.value]?.reviewFile else { return nil }
-            let entry = ReviewParts.Label(
+    private var reviewLabels: [ReviewParts.Label] {
+        labels.map { label in
+            ReviewParts.Label(
                 value: Int(label.value),
                 name: label.name,
                 color: label.color.description,
-                mesh: file
+                mesh: meshed.meshes[label.value]?.reviewFile
             )
-            return (entry, file)
         }
     }
 

@@ -1,6 +1,8 @@
+import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
 import NocturneMesh
 import NocturneRecipeSupport
 import NocturneSystem
@@ -10,12 +12,63 @@ final class SurfaceWriter {
     private let format: any MeshFormat
     private let frame: PatientFrame
     private let writer: any MeshWriter
+    private let scope: ComputeScope
 
-    /// - Parameter folder: an existing folder.
-    init(_ format: any MeshFormat, frame: PatientFrame, folder: String, scope: ComputeScope) {
+    /// Makes the folder for surfaces in an item's staging folder.
+    /// - Returns: nil if no surfaces are asked for.
+    /// - Throws: `FileSystemError`.
+    init?(_ options: SurfaceOptions, _ context: StageContext) throws {
+        guard let format = options.meshes.format else { return nil }
+        let folder = Self.folder(in: context)
+        try FileSystem.makeFolder(context.staging)
+        try FileSystem.makeEmptyFolder(folder)
         self.format = format
-        self.frame = frame
-        writer = format.makeWriter(in: folder, frame: frame, scope: scope)
+        frame = options.frame
+        scope = context.scope
+        writer = format.makeWriter(in: folder, frame: frame, scope: context.scope)
+    }
+
+    /// The folder of the surfaces in an item's staging folder.
+    static func folder(in context: StageContext) -> String { context.staging + "/meshes" }
+
+    /// A label whose surface is written.
+    struct Label {
+        let value: UInt16
+        /// For people.
+        let name: Sentence
+        /// The file's base name, or the node's name in a scene.
+        let fileName: String
+        let color: LabelColor
+    }
+
+    /// Writes the surfaces around the voxels of labels, which are released one by one.
+    /// - Parameter labels: those with voxels in the map.
+    /// - Returns: what was written by value, and a note for each surface that would be too large.
+    func write(_ labels: [Label], in map: LabelVolume) throws -> (
+        meshes: [UInt16: SegmentationResult.Mesh], notes: [Note]
+    ) {
+        let bytes = VolumeMemory.surfaceBytes(map.geometry.shape)
+        let forecast = try SurfaceForecast(of: map, scope: scope)
+        let byValue = Dictionary(labels.map { ($0.value, $0) }) { first, _ in first }
+        let isSmall = { (label: Label) in forecast.workingBytes(of: label.value) <= bytes }
+        var meshes: [UInt16: SegmentationResult.Mesh] = [:]
+        try forecast.forEachSurface(
+            of: labels.filter(isSmall).map(\.value),
+            in: map,
+            within: bytes,
+            scope: scope
+        ) { value, surface in
+            guard !surface.isEmpty, let label = byValue[value] else { return }
+            meshes[value] = try write(surface, name: label.fileName, color: label.color.components)
+        }
+        let notes = labels.filter { !isSmall($0) }.map { label in
+            Note(
+                "surface.tooLarge",
+                "no surface for " + label.name + ": it would have about "
+                    + "\(forecast.vertexCount(of: label.value)) vertices, more than the memory planned for surfaces can hold"
+            )
+        }
+        return (meshes, notes)
     }
 
     /// - Parameter name: the label's: the file's base name, or the node's name in a scene.

@@ -4,7 +4,6 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneNumerics
-import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 
@@ -122,12 +121,10 @@ struct VolumeMemory {
         let shape = source.geometry.shape
         let surfaces = options.surfaces.meshes == .none ? 0 : Self.surfaceBytes(shape) / 4
         let objects = options.writesSegmentationObject ? voxels / 4 : 0
-        let pictures = options.drawsSlices ? voxels / 4 * (options.planes == .all ? 3 : 1) : 0
-        let review = options.review == .volumes ? ReviewVolume.workingBytes(shape) : 0
-        let rendering = options.rendering == .none ? 0 : RenderingWriter.diskBytes
+        let pictures = options.pictures.diskBytes(shape)
         let probabilities = mappedLabels.count * (voxelsOfNetworks + voxels / 4)
         let stack = source.format == .tiff ? voxels / 4 : 0
-        return voxels / 4 + (1 << 20) + review + surfaces + objects + pictures + rendering + probabilities + stack
+        return voxels / 4 + (1 << 20) + surfaces + objects + pictures + probabilities + stack
     }
 
     /// The grid on which labels are made: the program's or the volume's own.
@@ -177,24 +174,9 @@ struct VolumeMemory {
                 from: .finish,
                 through: .finish
             ),
-            PlannedBuffer(
-                "pictures",
-                bytes: (options.surfaces.preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads))
-                    + (options.drawsSlices ? SliceWriter.workingBytes : 0)
-                    + (regions == nil || options.surfaces.preview == .none ? 0 : RegionPicture.workingBytes),
-                from: .finish,
-                through: .finish
-            ),
             PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
         ]
-        if options.rendering != .none {
-            let bytes = RenderingWriter.workingBytes(shape, threads: threads)
-            buffers.append(PlannedBuffer("rendering", bytes: bytes, from: .finish, through: .finish))
-        }
-        if options.review == .volumes {
-            let bytes = ReviewVolume.workingBytes(shape)
-            buffers.append(PlannedBuffer("review volume", bytes: bytes, from: .finish, through: .write))
-        }
+        buffers += options.pictures.buffers(shape, hasRegions: regions != nil, threads: threads)
         if options.surfaces.meshes != .none {
             buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .render, through: .render))
         }

@@ -31,14 +31,8 @@ extension VolumeSegmentation {
         let secondImage: SecondImageMeasurement.Outcome?
         /// Nil if it was not requested.
         let radiomics: RadiomicsMeasures?
-        /// Drawn while the source image is still in memory; nil if it was not requested.
-        let preview: RGBImage?
-        /// The files of animated slices and of measured regions in staging, drawn then too.
-        let pictures: [String]
-        /// The files of the rendering in staging, drawn then too.
-        let renderings: [RenderingWriter.Written]
-        /// In staging; nil if it was not requested.
-        let review: StagedReviewVolume?
+        /// Drawn while the source image is still in memory.
+        let pictures: StagedPictures
         let notes: [Note]
     }
 
@@ -53,29 +47,14 @@ extension VolumeSegmentation {
         let rules = isFinal ? PostprocessRules() : model.postprocessRules
         let (labels, cleaning) = try cleaned(inferred.labels, rules, of: model, scope: context.scope)
         let found = try measures(inferred, labels, item, context)
-        var pictures = Preview(
-            volume: inferred.volume,
-            labels: labels,
-            colors: Dictionary(
-                uniqueKeysWithValues: wantedLabels(of: model).map {
-                    ($0.value, SIMD3($0.color.red, $0.color.green, $0.color.blue))
-                }
-            ),
-            window: options.surfaces.window?.pictureWindow ?? inferred.source.window.flatMap(PictureWindow.init)
-                ?? model.pictureWindow,
-            labelled: VoxelBox(around: found.labels.compactMap(\.boundingBox)),
-            drawsSurface: options.surfaces.preview == .full
-        )
-        pictures.labelOpacity = options.surfaces.labelOpacity
-        let preview = options.surfaces.preview == .none ? nil : try pictures.image(scope: context.scope)
-        var files = options.drawsSlices ? try SliceWriter.write(pictures, options.planes, into: context) : []
-        if options.surfaces.preview != .none {
-            files += try [found.regions.writePicture(pictures, unit: found.unit.shown, into: context)].compactMap { $0 }
-        }
-        let preset = options.rendering.preset
-        let refusal = preset.flatMap { RenderingWriter.refusal($0, inferred.source) }
-        let renderings =
-            try refusal != nil ? [] : preset.map { try RenderingWriter.write($0, of: pictures, into: context) } ?? []
+        var content = PictureContent(image: (inferred.source, inferred.volume), labels: labels)
+        content.colors = Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) })
+        content.labelled = VoxelBox(around: found.labels.compactMap(\.boundingBox))
+        content.labelOpacity = options.surfaces.labelOpacity
+        content.modelModalities = model.package.modalities
+        content.fallback = model.pictureWindow
+        (content.regions, content.unit) = (found.regions, found.unit.shown)
+        let pictures = try options.pictures.draw(content, into: context)
         return FinishedVolume(
             source: inferred.source,
             labels: labels,
@@ -90,12 +69,8 @@ extension VolumeSegmentation {
             comparison: found.comparison,
             secondImage: found.secondImage,
             radiomics: found.radiomics,
-            preview: preview,
-            pictures: files,
-            renderings: renderings,
-            review: try review(of: inferred, labels, model, context),
-            notes: inferred.notes + found.notes + [refusal].compactMap { $0 }
-                + (options.surfaces.preview == .none ? [] : [found.regions.pictureNote].compactMap { $0 })
+            pictures: pictures,
+            notes: inferred.notes + found.notes + pictures.notes
         )
     }
 
@@ -128,7 +103,7 @@ extension VolumeSegmentation {
             scope: scope
         ).map { unit.applied(to: $0) }
         let regions = unit.applied(
-            to: try regions?.measure(on: inferred.volume, of: inferred.source, item, scope: scope)
+            to: try regions?.measure(on: inferred.volume, of: item.name, inferred.source.paths, scope: scope)
                 ?? MeasuredRegions()
         )
         let compared = try ReferenceComparison(options, inferred.source).compare(
@@ -155,22 +130,6 @@ extension VolumeSegmentation {
             radiomics: radiomics,
             notes: unit.notes + regions.notes + compared.notes + second.notes
         )
-    }
-
-    private func review(
-        of inferred: LabelledVolume,
-        _ labels: LabelVolume,
-        _ model: SegmentationModel,
-        _ context: StageContext
-    ) throws -> StagedReviewVolume? {
-        guard options.review == .volumes else { return nil }
-        let intensities = ReviewVolume.Intensities(
-            isHounsfield: inferred.source.isHounsfield,
-            modelModalities: model.package.modalities,
-            header: inferred.source.window,
-            fallback: model.pictureWindow
-        )
-        return try ReviewVolume.stage(inferred.volume, labels: labels, intensities, into: context)
     }
 
     /// Labels after the package's cleaning rules, restricted to the requested ones. The restriction comes last, since a
@@ -217,40 +176,18 @@ extension VolumeSegmentation {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeshedVolume {
-        let folder = context.staging + "/meshes"
-        guard let format = options.surfaces.meshes.format else {
+        let folder = SurfaceWriter.folder(in: context)
+        guard let writer = try SurfaceWriter(options.surfaces, context) else {
             return MeshedVolume(finished: finished, folder: folder, meshes: [:], notes: [])
         }
-        let present = finished.measurements.filter { $0.voxelCount > 0 }.map(\.value)
-        let bytes = VolumeMemory.surfaceBytes(finished.labels.geometry.shape)
-        let forecast = try SurfaceForecast(of: finished.labels, scope: context.scope)
-        let labels = try Dictionary(
-            uniqueKeysWithValues: model(finished.source.model).package.labels.map { ($0.value, $0) }
+        let present = Set(finished.measurements.filter { $0.voxelCount > 0 }.map(\.value))
+        let labels = try model(finished.source.model).package.labels.filter { present.contains($0.value) }
+        let written = try writer.write(
+            labels.map { .init(value: $0.value, name: "\(own: $0.name)", fileName: $0.name, color: $0.color) },
+            in: finished.labels
         )
-        try FileSystem.makeFolder(context.staging)
-        try FileSystem.makeEmptyFolder(folder)
-        let writer = SurfaceWriter(format, frame: options.surfaces.frame, folder: folder, scope: context.scope)
-        var meshes: [UInt16: SegmentationResult.Mesh] = [:]
-        try forecast.forEachSurface(
-            of: present.filter { forecast.workingBytes(of: $0) <= bytes },
-            in: finished.labels,
-            within: bytes,
-            scope: context.scope
-        ) { value, surface in
-            guard !surface.isEmpty, let label = labels[value] else { return }
-            let color = SIMD3(label.color.red, label.color.green, label.color.blue)
-            meshes[value] = try writer.write(surface, name: label.name, color: color)
-        }
         try writer.finish()
-        let tooLarge = present.filter { forecast.workingBytes(of: $0) > bytes }
-        let notes = tooLarge.map { value in
-            Note(
-                "surface.tooLarge",
-                "no surface for \(own: labels[value]?.name ?? "\(value)"): it would have about "
-                    + "\(forecast.vertexCount(of: value)) vertices, more than the memory planned for surfaces can hold"
-            )
-        }
-        return MeshedVolume(finished: finished, folder: folder, meshes: meshes, notes: notes)
+        return MeshedVolume(finished: finished, folder: folder, meshes: written.meshes, notes: written.notes)
     }
 
     func write(

@@ -20,7 +20,7 @@ public struct VolumeSegmentation: Recipe {
     public init(models: [SegmentationModel], options: SegmentationOptions) throws {
         self.models = models
         self.options = options
-        regions = try options.regions.map(RegionMeasures.init)
+        regions = try options.regions.file.map(RegionMeasures.init)
     }
 
     func model(_ id: String) throws -> SegmentationModel {
@@ -42,7 +42,9 @@ public struct VolumeSegmentation: Recipe {
 
     public func remarks(
         on items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
-    ) throws -> [String] { try regions?.unmatchedPatterns(items) ?? [] }
+    ) throws -> [String] {
+        try regions?.unmatchedPatterns(items, \.paths) ?? []
+    }
 
     public func sharedBytes(threads: Int) throws -> Int {
         let needs = try models.map { try $0.memory(threads: threads, options: options) }

@@ -55,8 +55,11 @@ package enum VolumeSegmentationKind: RecipeKind {
 
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(SegmentationResult.Shown.self, from: Data(result))
-        let isShown = result.options["review"] != ReviewContent.none.rawValue
-        var parts = ReviewParts(.volume, files: isShown ? result.files : [], titles: SegmentationResult.pictureTitles)
+        var parts = ReviewParts(
+            volumeWith: result.files,
+            options: result.options,
+            titles: SegmentationResult.pictureTitles
+        )
         parts.labels = result.labels.map {
             ReviewParts.Label(value: $0.value, name: $0.name, color: $0.color, mesh: $0.mesh?.reviewFile)
         }

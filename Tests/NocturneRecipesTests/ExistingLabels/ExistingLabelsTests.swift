@@ -166,7 +166,7 @@ struct ExistingLabelsTests {
     func resume() async throws {
         let bench = try LabelBench()
         try bench.writeSegmentation(try bench.labels([(5, 1, 6)]), named: ["kidney"], to: "in/seg.dcm")
-        let recipe = ExistingLabels()
+        let recipe = try ExistingLabels()
         func fingerprint() throws -> String {
             let found = try recipe.search(DiscoveryRequest(inputs: [bench.batch.input]))
             return try #require(found.items.first { $0.problem == nil }).fingerprint.hex
@@ -197,7 +197,7 @@ struct ExistingLabelsTests {
         try bench.writeStructureSet([("kidney", drawn)], to: "in/rt.dcm")
         try bench.batch.folder.write("text", to: "in/notes.txt")
         let request = DiscoveryRequest(inputs: [bench.batch.input])
-        let (own, volumes) = (ExistingLabels(), try bench.batch.recipe())
+        let (own, volumes) = (try ExistingLabels(), try bench.batch.recipe())
         func words(_ recipes: [any Recipe]) throws -> [String] {
             try search(recipes, request).items.map { item in
                 let name = (item.path as NSString).lastPathComponent

@@ -110,7 +110,7 @@ struct LabelBench {
             modelPaths: []
         )
         return try await BatchEngine(
-            recipes: [ExistingLabels(options: options)],
+            recipes: [try ExistingLabels(options: options)],
             options: BatchOptions(
                 output: batch.output,
                 description: description,

@@ -52,7 +52,7 @@ struct PETTests {
 
     private func options(_ path: URL) -> SegmentationOptions {
         var options = SegmentationOptions()
-        (options.surfaces.meshes, options.surfaces.preview) = (.none, .none)
+        (options.surfaces.meshes, options.pictures.preview) = (.none, .none)
         options.measurePath = path.path
         return options
     }

@@ -100,7 +100,7 @@ struct RegionBatchTests {
         var options = try SegmentationOptions(given: ["meshes": "none", "rois": path, "preview": "none"])
         try await bench.run(options)
         #expect(!FileSystem.exists(bench.output.item("two") + "/regions.png"))
-        options.surfaces.preview = .slices
+        options.pictures.preview = .slices
         try await bench.run(options, overwrite: true)
         let files = try result(bench, "two")["files"] as? [[String: Any]] ?? []
         #expect(files.contains { $0["path"] as? String == "regions.png" })

@@ -61,7 +61,7 @@ struct SecondImageTests {
 
     private func options(_ bench: BatchBench, _ name: String = "second") -> SegmentationOptions {
         var options = SegmentationOptions()
-        (options.surfaces.meshes, options.surfaces.preview) = (.none, .none)
+        (options.surfaces.meshes, options.pictures.preview) = (.none, .none)
         options.measurePath = bench.folder(name).path
         return options
     }

@@ -139,7 +139,7 @@ struct RegionCaption: Equatable {
     }
 
     /// Two decimals below 10, one below 1000, none above.
-    private static func figure(_ value: Double) -> String {
+    static func figure(_ value: Double) -> String {
         let decimals = abs(value) < 10 ? 2 : abs(value) < 1000 ? 1 : 0
         return String(format: "%.\(decimals)f", value)
     }

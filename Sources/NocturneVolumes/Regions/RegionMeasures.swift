@@ -63,13 +63,17 @@ struct RegionMeasures: Sendable {
     }
 
     /// Remarks on patterns that fit no item.
-    func unmatchedPatterns(
-        _ items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
+    /// - Parameters:
+    ///   - items: calls its closure with the name and the source of each item.
+    ///   - paths: of what an item was read from, relative to the input as given.
+    func unmatchedPatterns<Source>(
+        _ items: (_ body: (_ name: String, _ source: Source) throws -> Bool) throws -> Void,
+        _ paths: KeyPath<Source, [String]>
     ) throws -> [String] {
         var left = Set(file.entries.flatMap { $0.items ?? [] })
         guard !left.isEmpty else { return [] }
         try items { name, source in
-            let names = Self.names(name, of: source)
+            let names = Self.names(name, source[keyPath: paths])
             left = left.filter { pattern in !names.contains { fnmatch(pattern, $0, 0) == 0 } }
             return !left.isEmpty
         }
@@ -79,9 +83,12 @@ struct RegionMeasures: Sendable {
     }
 
     /// By which regions name an item.
-    private static func names(_ item: String, of source: VolumeSource) -> [String] {
-        let file = (source.name as NSString).lastPathComponent
-        return [item, source.name, file, FoundVolume.stem(file)]
+    private static func names(_ item: String, _ paths: [String]) -> [String] {
+        [item]
+            + paths.flatMap { path in
+                let file = (path as NSString).lastPathComponent
+                return [path, file, FoundVolume.stem(file)]
+            }
     }
 
     /// Bytes for the largest region on this grid: regions are measured one after the other.
@@ -90,13 +97,14 @@ struct RegionMeasures: Sendable {
     }
 
     /// Measures the regions that apply to an item. Of several with one name, the first is used and a note is added.
+    /// - Parameter paths: of what the item was read from, relative to the input as given.
     func measure(
         on image: Volume,
-        of source: VolumeSource,
-        _ item: RecipeItem,
+        of item: String,
+        _ paths: [String],
         scope: ComputeScope
     ) throws -> MeasuredRegions {
-        let names = Self.names(item.name, of: source)
+        let names = Self.names(item, paths)
         var (regions, notes): ([(RegionOfInterest, RegionMeasurement)], [Note]) = ([], [])
         var seen: Set<String> = []
         for entry in self.file.entries where entry.isFor(names) {
@@ -134,16 +142,16 @@ struct MeasuredRegions: Sendable {
 
     var measurements: [RegionMeasurement] { regions.map(\.1) }
 
-    /// Writes ``RegionPicture`` into the item's staging folder.
-    /// - Returns: the path of the file; nil without regions.
+    /// Writes ``RegionPicture`` into the item's staging folder, which exists.
+    /// - Returns: the name of the file.
     /// - Throws: `PictureError`, `FileSystemError`, `CancelledError`.
-    func writePicture(_ pictures: Preview, unit: String?, into context: StageContext) throws -> String? {
-        guard !regions.isEmpty else { return nil }
-        try FileSystem.makeFolder(context.staging)
-        let path = context.staging + "/" + RegionPicture.file
+    func writePicture(_ pictures: Preview, unit: String?, into context: StageContext) throws -> String {
         let drawing = RegionPicture(image: pictures.volume, window: pictures.window, unit: unit)
-        try PNGWriter.write(drawing.draw(regions, scope: context.scope), to: path)
-        return path
+        try PNGWriter.write(
+            drawing.draw(regions, scope: context.scope),
+            to: context.staging + "/" + RegionPicture.file
+        )
+        return RegionPicture.file
     }
 
     /// The note where not all regions are drawn.

@@ -23,7 +23,11 @@ enum RenderingWriter {
 
     /// Why a preset cannot be used; nil if it can. Intensities of images other than CT are not Hounsfield units; a NIfTI
     /// file does not state what it is.
-    static func refusal(_ preset: RenderingPreset, _ source: VolumeSource) -> Note? {
+    /// - Parameter source: the image; nil for labels without one.
+    static func refusal(_ preset: RenderingPreset, _ source: VolumeSource?) -> Note? {
+        guard let source else {
+            return .missing("rendering", because: "there is no image on the grid of the labels")
+        }
         guard preset.needsHounsfieldUnits, source.isHounsfield == false, let modality = source.modality else {
             return nil
         }
@@ -31,12 +35,10 @@ enum RenderingWriter {
         return .missing("rendering", because: "\(own: preset.rawValue) is for CT in HU, and this is \(found)")
     }
 
-    /// A file of the result, and where it is in the item's staging folder.
-    typealias Written = (file: String, path: String)
-
+    /// - Returns: the names of the files in the item's staging folder, which exists.
     /// - Throws: ``PictureError``, `FileSystemError`, `AllocationError`, and ``CancelledError``, which is checked before every
     ///   row and every frame.
-    static func write(_ preset: RenderingPreset, of content: Preview, into context: StageContext) throws -> [Written] {
+    static func write(_ preset: RenderingPreset, of content: Preview, into context: StageContext) throws -> [String] {
         let rendering = try VolumeRendering(
             content.volume,
             labels: content.labelled == nil ? nil : content.labels,
@@ -44,9 +46,7 @@ enum RenderingWriter {
             function: preset.transferFunction(for: content.volume),
             scope: context.scope
         )
-        try FileSystem.makeFolder(context.staging)
-        let written = [stillFile, turnFile].map { (file: $0, path: context.staging + "/" + $0) }
-        try PNGWriter.write(try rendering.still(scope: context.scope), to: written[0].path)
+        try PNGWriter.write(try rendering.still(scope: context.scope), to: context.staging + "/" + stillFile)
         let size = rendering.frameSize
         try AnimatedPNGWriter(
             width: size.width,
@@ -55,10 +55,10 @@ enum RenderingWriter {
             frameCount: VolumeRendering.frameCount,
             millisecondsPerFrame: millisecondsPerFrame
         ).write(
-            to: written[1].path,
+            to: context.staging + "/" + turnFile,
             cover: rendering.frame(0).samples,
             scope: context.scope
         ) { rendering.frame($0).samples }
-        return written
+        return [stillFile, turnFile]
     }
 }

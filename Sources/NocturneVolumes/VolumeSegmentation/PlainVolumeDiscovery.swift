@@ -6,16 +6,28 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// Makes an item of every volume in the inputs. Each channel of a case is a separate item.
-struct IsosurfaceDiscovery: InputClaims {
-    private let options: IsosurfaceOptions
+/// Makes an item of every volume in the inputs, for recipes without a model. Each channel of a case is a separate item.
+struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
+    /// What recipes differ in.
+    struct Rules {
+        /// Used instead of the id of a model.
+        let model: String
+        /// What fingerprints begin with.
+        let version: String
+        let options: Options
+        let inputs: VolumeInputOptions
+        var regions = RegionOptions()
+        /// Whether a single slice is a volume.
+        var takesSlices = false
+    }
+
+    private let rules: Rules
     private let finder: VolumeFinder
 
-    init(_ options: IsosurfaceOptions, _ request: DiscoveryRequest, _ files: InputFiles, scope: ComputeScope) {
-        self.options = options
-        // Which inputs are volumes.
+    init(_ rules: Rules, _ request: DiscoveryRequest, _ files: InputFiles, scope: ComputeScope) {
+        self.rules = rules
         var reading = SegmentationOptions()
-        reading.inputs = options.inputs
+        (reading.inputs, reading.regions) = (rules.inputs, rules.regions)
         finder = VolumeFinder([], reading, request, files, scope: scope)
     }
 
@@ -34,15 +46,15 @@ struct IsosurfaceDiscovery: InputClaims {
     }
 
     private func item(_ found: FoundVolume, _ stamps: [String], _ identifiers: IdentifierPolicy) -> DiscoveredItem {
-        let source = (try? found.volume.get()).map { found.source($0, model: Isosurfaces.model, identifiers) }
-        let optionTexts = options.fingerprintTexts(of: source)
+        let source = (try? found.volume.get()).map { found.source($0, model: rules.model, identifiers) }
+        let optionTexts = rules.options.fingerprintTexts(of: source)
         var item = DiscoveredItem(
             key: found.key,
             name: found.names(identifiers).itemName(found.name, key: found.key),
-            model: Isosurfaces.model,
+            model: rules.model,
             path: found.path,
             fingerprint: ContentDigest.of(
-                (["nocturne isosurfaces 1", found.names(identifiers).fingerprint] + optionTexts + stamps).joined(
+                ([rules.version, found.names(identifiers).fingerprint] + optionTexts + stamps).joined(
                     separator: "\n"
                 )
             ),
@@ -53,7 +65,9 @@ struct IsosurfaceDiscovery: InputClaims {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):
             let shape = facts.geometry.shape
-            if min(shape.x, shape.y, shape.z) < 2 { item.problem = .setAside(FoundVolume.singleSlice(shape)) }
+            if !rules.takesSlices, min(shape.x, shape.y, shape.z) < 2 {
+                item.problem = .setAside(FoundVolume.singleSlice(shape))
+            }
             if let source { item.record(source) }
         }
         return item

@@ -55,9 +55,9 @@ struct ReviewVolume: Encodable {
         /// - Parameters:
         ///   - isHounsfield: whether the values are Hounsfield units, as the file states; nil for NIfTI files, which do not.
         ///   - modelModalities: for which the model was made. A model for CT alone takes the values of any file for Hounsfield
-        ///     units, and so do the presets.
+        ///     units, and so do the presets. Empty without a model.
         ///   - header: the window stored in the file.
-        ///   - fallback: the window of the model.
+        ///   - fallback: the window of the model; percentiles without one.
         init(isHounsfield: Bool?, modelModalities: [String], header: HeaderWindow?, fallback: PictureWindow) {
             isCT = isHounsfield ?? (modelModalities == ["CT"])
             self.header = header
@@ -78,16 +78,15 @@ struct ReviewVolume: Encodable {
         }
     }
 
-    /// Writes the files of the reduced volume into staging, while the image is in memory.
+    /// Writes the files of the reduced volume into staging, which exists, while the image is in memory.
     /// - Returns: what ``StagedReviewVolume/write(into:item:surfaces:)`` turns into the script.
     static func stage(
         _ volume: Volume,
-        labels: LabelVolume,
+        labels: LabelVolume?,
         _ intensities: Intensities,
         into context: StageContext
     ) throws -> StagedReviewVolume {
         let reduced = try ReducedVolume(volume, labels: labels, window: intensities.range, scope: context.scope)
-        try FileSystem.makeFolder(context.staging)
         let staged = StagedReviewVolume(
             image: context.staging + "/review-image.nii.gz",
             labels: context.staging + "/review-labels.nii.gz",

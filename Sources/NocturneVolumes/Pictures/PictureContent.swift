@@ -1,0 +1,164 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneJournal
+import NocturnePictures
+import NocturneRecipeSupport
+import NocturneSystem
+
+/// What the pictures of an item show: an image, labels on its grid, and measured regions.
+struct PictureContent {
+    /// Nil for labels without an image, which are drawn on black.
+    let image: (source: VolumeSource, volume: Volume)?
+    /// Nil for an image without labels.
+    var labels: LabelVolume?
+    var colors: [UInt16: LabelColor] = [:]
+    /// The box of all labels; nil where no voxel has one.
+    var labelled: VoxelBox?
+    /// Of the labels' areas in slices, from 0 to 1.
+    var labelOpacity = 0.0
+    /// Of the model; see ``ReviewVolume/Intensities``.
+    var modelModalities: [String] = []
+    /// Where neither the options nor the image's header state a window.
+    var fallback = PictureWindow.percentiles
+    var regions = MeasuredRegions()
+    /// Of measured intensities, for a person; nil where it is not known.
+    var unit: String?
+
+    /// - Throws: `AllocationError` for the black that labels without an image are drawn on.
+    func preview(_ options: PictureOptions) throws -> Preview {
+        var preview = Preview(
+            volume: try image?.volume ?? Self.black(labels),
+            labels: labels,
+            colors: colors.mapValues(\.components),
+            window: image.map { options.window?.pictureWindow ?? header($0.source) ?? fallback }
+                ?? .fixed(lower: 0, upper: 1),
+            labelled: labelled,
+            drawsSurface: options.preview == .full
+        )
+        preview.labelOpacity = labelOpacity
+        return preview
+    }
+
+    private func header(_ source: VolumeSource) -> PictureWindow? { source.window.flatMap(PictureWindow.init) }
+
+    private static func black(_ labels: LabelVolume?) throws -> Volume {
+        guard let labels else { preconditionFailure("pictures show an image or labels") }
+        let count = labels.geometry.shape.count
+        return Volume(geometry: labels.geometry, voxels: try VoxelBuffer<Float>(count: count).frozen())
+    }
+}
+
+/// The pictures of an item in staging, drawn while its image was in memory.
+struct StagedPictures: Sendable {
+    /// Names of files in ``folder``.
+    let files: [String]
+    let folder: String
+    /// Nil if it was not requested.
+    let review: StagedReviewVolume?
+    /// The intensities that the slices show as black and as white, in the unit of the image.
+    let range: (lower: Double, upper: Double)
+    /// Why something that was asked for is missing.
+    let notes: [Note]
+
+    /// Moves the pictures into an item's new folder.
+    /// - Returns: the names of the files.
+    func move(into target: String) throws -> [String] {
+        for file in files { try FileSystem.move(folder + "/" + file, to: target + "/" + file) }
+        return files
+    }
+
+    /// Writes the volume that the page shows, if it was requested, with the surfaces of labels that the page can read.
+    /// - Parameter folder: the item's new folder, with its surfaces.
+    /// - Returns: the names of the files.
+    func writeReview(into folder: String, item: String, labels: [ReviewParts.Label]) throws -> [String] {
+        guard let review else { return [] }
+        let surfaces = labels.compactMap { label in label.mesh.map { (label: label, file: $0) } }
+        try review.write(into: folder, item: item, surfaces: surfaces)
+        return [ReviewParts.volumeFile]
+    }
+}
+
+extension PictureOptions {
+    /// Draws what is asked for into staging.
+    /// - Throws: ``PictureError``, `FileSystemError`, `AllocationError`, and ``CancelledError``, which is checked at least once a
+    ///   second.
+    func draw(_ content: PictureContent, into context: StageContext) throws -> StagedPictures {
+        try FileSystem.makeFolder(context.staging)
+        let pictures = try content.preview(self)
+        var files: [String] = []
+        var notes: [Note] = []
+        if preview != .none {
+            let image = try pictures.image(scope: context.scope)
+            try PNGWriter.write(image, to: context.staging + "/" + PictureFiles.preview)
+            files.append(PictureFiles.preview)
+        }
+        if drawsSlices { files += try SliceWriter.write(pictures, planes, into: context) }
+        if preview != .none, !content.regions.regions.isEmpty {
+            files.append(try content.regions.writePicture(pictures, unit: content.unit, into: context))
+            notes += [content.regions.pictureNote].compactMap(\.self)
+        }
+        if let preset = rendering.preset {
+            if let refusal = RenderingWriter.refusal(preset, content.image?.source) {
+                notes.append(refusal)
+            } else {
+                files += try RenderingWriter.write(preset, of: pictures, into: context)
+            }
+        }
+        return StagedPictures(
+            files: files,
+            folder: context.staging,
+            review: try reviewVolume(content, pictures, context),
+            range: pictures.shownRange,
+            notes: notes
+        )
+    }
+
+    private func reviewVolume(
+        _ content: PictureContent,
+        _ pictures: Preview,
+        _ context: StageContext
+    ) throws -> StagedReviewVolume? {
+        guard review == .volumes else { return nil }
+        let intensities = ReviewVolume.Intensities(
+            isHounsfield: content.image.map { $0.source.isHounsfield } ?? false,
+            modelModalities: content.modelModalities,
+            header: content.image?.source.window,
+            fallback: content.fallback
+        )
+        return try ReviewVolume.stage(pictures.volume, labels: content.labels, intensities, into: context)
+    }
+
+    // MARK: Memory and disk
+
+    /// The buffers besides the image and its labels.
+    func buffers(_ shape: VolumeShape, hasRegions: Bool, threads: Int) -> [PlannedBuffer] {
+        var buffers = [
+            PlannedBuffer(
+                "pictures",
+                bytes: (preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads))
+                    + (drawsSlices ? SliceWriter.workingBytes : 0)
+                    + (!hasRegions || preview == .none ? 0 : RegionPicture.workingBytes),
+                from: .finish,
+                through: .finish
+            )
+        ]
+        if rendering != .none {
+            let bytes = RenderingWriter.workingBytes(shape, threads: threads)
+            buffers.append(PlannedBuffer("rendering", bytes: bytes, from: .finish, through: .finish))
+        }
+        if review == .volumes {
+            let bytes = ReviewVolume.workingBytes(shape)
+            buffers.append(PlannedBuffer("review volume", bytes: bytes, from: .finish, through: .write))
+        }
+        return buffers
+    }
+
+    /// Of the files.
+    func diskBytes(_ shape: VolumeShape) -> Int {
+        (drawsSlices ? shape.count / 4 * (planes == .all ? 3 : 1) : 0)
+            + (review == .volumes ? ReviewVolume.workingBytes(shape) : 0)
+            + (rendering == .none ? 0 : RenderingWriter.diskBytes)
+    }
+}

@@ -1,0 +1,63 @@
+public import ArgumentParser
+import NocturneFormats
+import NocturnePictures
+
+/// The window of pictures as a person states it: the name of a preset, or centre and width, such as `40,400`.
+public struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByArgument {
+    /// A window for one kind of tissue in CT.
+    struct Preset {
+        let name: String
+        /// HU.
+        let center: Double
+        /// HU.
+        let width: Double
+
+        /// For a person.
+        var title: String { String(name.map { $0 == "-" ? " " : $0 }) }
+        var lower: Double { center - width / 2 }
+        var upper: Double { center + width / 2 }
+    }
+
+    static let presets = [
+        Preset(name: "soft-tissue", center: 40, width: 400), Preset(name: "lung", center: -600, width: 1500),
+        Preset(name: "bone", center: 300, width: 1500), Preset(name: "brain", center: 40, width: 80),
+    ]
+
+    /// The text as it was given.
+    public let rawValue: String
+    /// In the unit of the image.
+    let lower: Double
+    let upper: Double
+
+    /// Nil for other names, numbers that are not finite, and a width that is not above 0.
+    public init?(rawValue: String) {
+        self.rawValue = rawValue
+        if let preset = WindowChoice.presets.first(where: { $0.name == rawValue }) {
+            (lower, upper) = (preset.lower, preset.upper)
+            return
+        }
+        let numbers = rawValue.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+        guard numbers.count == 2, let center = numbers[0], let width = numbers[1], width > 0 else { return nil }
+        (lower, upper) = (center - width / 2, center + width / 2)
+        guard PictureWindow(lower: lower, upper: upper) != nil else { return nil }
+    }
+
+    var pictureWindow: PictureWindow { .fixed(lower: Float(lower), upper: Float(upper)) }
+}
+
+extension PictureWindow {
+    /// Nil for an empty window.
+    init?(_ window: HeaderWindow) { self.init(lower: window.lower, upper: window.upper) }
+}
+
+extension HeaderWindow {
+    /// The window of the middle slice, by DICOM's linear function; nil if the header has none.
+    init?(_ series: DICOMSeries) {
+        guard !series.slices.isEmpty else { return nil }
+        let middle = series.slices[series.slices.count / 2]
+        guard let center = middle.windowCenter, let width = middle.windowWidth, width > 1 else { return nil }
+        let (lower, upper) = (center - 0.5 - (width - 1) / 2, center - 0.5 + (width - 1) / 2)
+        guard lower.isFinite, upper.isFinite else { return nil }
+        self.init(lower: lower, upper: upper)
+    }
+}
