@@ -138,7 +138,9 @@ extension BatchArguments {
     private func onlyPackage() throws -> ModelPackage {
         let found = ModelPackage.distinct(LoadedModels.catalog.entries().compactMap { try? $0.package.get() })
         if found.count == 1 { return found[0] }
-        let others = "use existing labels with --existing-labels, or make surfaces with --isosurface"
+        let others =
+            "make pictures of volumes with --view, use existing labels with --existing-labels, or make surfaces with "
+            + "--isosurface"
         guard !found.isEmpty else { throw ValidationError("name a model with --model, \(others)") }
         throw ValidationError("name a model with --model: \(found.map(\.id).joined(separator: ", ")); or \(others)")
     }

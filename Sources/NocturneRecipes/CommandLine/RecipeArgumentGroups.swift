@@ -41,10 +41,13 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
             let given = section.optionNames.filter { self.given[$0] != nil }
             func accepts(_ kind: any RecipeKind.Type) -> Bool { kind.sections.contains { $0 == section } }
             guard !given.isEmpty, !used.contains(where: accepts) else { continue }
-            let purposes = registry.kinds.filter { accepts($0) && $0.settings != nil }.map { $0.purpose }
+            let taking = registry.kinds.filter(accepts)
+            let purposes = taking.filter { $0.settings != nil }.map { $0.purpose }
+            let model = purposes.isEmpty ? [] : ["a model to " + purposes.joined(separator: " or to ")]
+            let needs = model + taking.compactMap { $0.enablingOption }.map { "--" + $0 }
             throw ValidationError(
-                "\(given.map { "--" + $0 }.joined(separator: ", ")) needs a model to "
-                    + "\(purposes.joined(separator: " or to ")); none is given"
+                "\(given.map { "--" + $0 }.joined(separator: ", ")) needs \(needs.joined(separator: ", or ")); "
+                    + (needs.count > 1 ? "none of them is given" : "none is given")
             )
         }
     }

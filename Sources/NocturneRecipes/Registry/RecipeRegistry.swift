@@ -18,6 +18,7 @@ package struct RecipeRegistry: Sendable {
         PhotoSegmentationKind.self,
         ExistingLabelsKind.self,
         IsosurfacesKind.self,
+        VolumeViewsKind.self,
     ])
 
     /// The registry in use; differs from ``all`` only in tests that add a kind.

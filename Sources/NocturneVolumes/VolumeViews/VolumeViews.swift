@@ -1,0 +1,215 @@
+import Foundation
+public import NocturneBatch
+public import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+package import NocturneInference
+public import NocturneJournal
+import NocturnePostprocess
+package import NocturneRecipeSupport
+package import NocturneReport
+package import NocturneSystem
+
+/// Makes pictures of volumes, and measures their intensities and regions of interest.
+///
+/// Runs no network and has no model: nothing in the volume is recognised.
+public struct VolumeViews: Recipe {
+    /// Used instead of a model id: in events, reports and `--only`.
+    public static let model = "view"
+
+    package let options: VolumeViewOptions
+    let regions: RegionMeasures?
+
+    /// - Throws: `BatchError` for a regions file that cannot be used or has changed since the options were read.
+    public init(options: VolumeViewOptions) throws {
+        self.options = options
+        regions = try options.regions.file.map(RegionMeasures.init)
+    }
+
+    // MARK: Discovery and planning
+
+    public func claims(
+        _ request: DiscoveryRequest,
+        _ files: InputFiles,
+        scope: ComputeScope
+    ) throws -> any InputClaims {
+        PlainVolumeDiscovery(
+            .init(
+                model: Self.model,
+                version: "nocturne views 1",
+                options: options,
+                inputs: options.inputs,
+                regions: options.regions,
+                takesSlices: true
+            ),
+            request,
+            files,
+            scope: scope
+        )
+    }
+
+    public func remarks(
+        on items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
+    ) throws -> [String] {
+        try regions?.unmatchedPatterns(items, \.paths) ?? []
+    }
+
+    public func sharedBytes(threads: Int) throws -> Int { 0 }
+
+    /// - Parameter lean: ignored; there is only one way.
+    public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
+        let shape = source.geometry.shape
+        let measuring = max(
+            VolumeMeasurer.predictedBytes(threads: threads),
+            regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0
+        )
+        return ItemPlan(
+            buffers: [
+                PlannedBuffer("source voxels", bytes: shape.count * 4, from: .load, through: .finish),
+                PlannedBuffer(
+                    "slices before resampling",
+                    bytes: (source.storedVoxels ?? 0) * 4,
+                    from: .load,
+                    through: .load
+                ),
+                PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
+                PlannedBuffer("measuring", bytes: measuring, from: .finish, through: .finish),
+            ] + options.pictures.buffers(shape, hasRegions: regions != nil, threads: threads),
+            steps: 1,
+            isLean: lean,
+            diskBytes: (1 << 20) + options.pictures.diskBytes(shape)
+        )
+    }
+
+    /// Nothing is prepared, inferred or extracted.
+    public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
+        start.load(load).finish(finish).write(write)
+    }
+
+    /// There is no inference.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
+
+    /// There is no inference.
+    public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool { true }
+
+    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try VolumeViewResult.recognize(folder: folder, fingerprint: fingerprint)
+    }
+
+    // MARK: Stages
+
+    /// A decoded volume on its stored grid.
+    public struct LoadedVolume: Sendable {
+        let source: VolumeSource
+        let volume: Volume
+        let notes: [Note]
+    }
+
+    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
+        let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
+        var notes = read.notes
+        if let (_, count) = read.nonFinite {
+            notes.append(Note("volume.notFinite", "\(count) voxels are NaN or infinite; they are not measured"))
+        }
+        return LoadedVolume(source: source, volume: read.channels[0], notes: notes)
+    }
+
+    /// What was measured and drawn while the volume was in memory.
+    public struct ViewedVolume: Sendable {
+        let source: VolumeSource
+        /// Of the intensities.
+        let unit: MeasuredUnit
+        /// In the unit; nil without a finite voxel.
+        let intensities: VolumeIntensities?
+        /// In the unit.
+        let regions: [RegionMeasurement]
+        let pictures: StagedPictures
+        let notes: [Note]
+    }
+
+    func finish(_ loaded: consuming LoadedVolume, _ item: RecipeItem, _ context: StageContext) throws -> ViewedVolume {
+        let (source, volume, notes) = (loaded.source, loaded.volume, loaded.notes)
+        let unit = try MeasuredUnit(of: source, scope: context.scope)
+        let intensities = try VolumeMeasurer.measure(
+            volume,
+            percents: VolumeViewResult.percents,
+            scope: context.scope
+        )
+        let regions = unit.applied(
+            to: try regions?.measure(on: volume, of: item.name, source.paths, scope: context.scope)
+                ?? MeasuredRegions()
+        )
+        var content = PictureContent(image: (source, volume))
+        (content.regions, content.unit) = (regions, unit.shown)
+        let pictures = try options.pictures.draw(content, into: context)
+        return ViewedVolume(
+            source: source,
+            unit: unit,
+            intensities: intensities.map { unit.applied(to: $0) },
+            regions: regions.measurements,
+            pictures: pictures,
+            notes: notes + unit.notes + regions.notes + pictures.notes
+        )
+    }
+
+    func write(
+        _ viewed: consuming ViewedVolume,
+        into folder: String,
+        _ item: RecipeItem,
+        _ context: StageContext
+    ) throws -> ItemProduct {
+        var files = try viewed.pictures.move(into: folder)
+        files += try viewed.pictures.writeReview(into: folder, item: item.name, labels: [])
+        let notes = viewed.source.shown(viewed.notes)
+        let result = VolumeViewResult(
+            schemaVersion: 1,
+            disclaimer: Disclaimer.text,
+            task: Self.model,
+            item: item.name,
+            fingerprint: item.fingerprint,
+            source: SegmentationResult.Source(viewed.source, unit: viewed.unit),
+            options: options.inResults(of: viewed.source),
+            finiteVoxels: viewed.intensities?.finiteCount ?? 0,
+            intensity: viewed.intensities.map { SegmentationResult.Intensity($0.summary) },
+            percentiles: (viewed.intensities?.percentiles ?? []).map { .init(percent: $0.percent, value: $0.value) },
+            window: .init(viewed.pictures.range, scale: viewed.unit.scale),
+            regions: viewed.regions.map(SegmentationResult.Region.init),
+            files: try files.map { try ItemFile($0, in: folder) },
+            notes: notes.texts,
+            noteCodes: notes.codes
+        )
+        return try result.write(into: folder, notes)
+    }
+}
+
+/// Volumes without a model as items: the entry in the registry.
+package enum VolumeViewsKind: RecipeKind {
+    package static let task = VolumeViews.model
+    package static let purpose = "make pictures of volumes"
+    package static let settings: (any ModelSettings.Type)? = nil
+    package static let enablingOption: String? = VolumeViewOptions.enabling
+    package static let resultSchema = JSONSchema(own: PackageResources.view_result_schema_json)
+
+    package static func make(_ models: [ChosenModel], options: VolumeViewOptions) throws -> any Recipe {
+        try VolumeViews(options: options)
+    }
+
+    package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
+        let result = try JSONDecoder().decode(VolumeViewResult.self, from: Data(result))
+        var parts = ReviewParts(
+            volumeWith: result.files,
+            options: result.options,
+            titles: PictureFiles.titles(preview: "Three slices and projections of the volume", labels: false)
+        )
+        parts.facts = result.facts
+        return parts
+    }
+
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try VolumeViewResult.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
+}
