@@ -63,10 +63,21 @@ struct CircuitBreakerTests {
         #expect(try trip(Array(repeating: .failed(damaged), count: 100), "empty=3") == nil)
     }
 
+    @Test("Names are kept of no more items than the rules look at", arguments: ["never", "same=3,empty=3"])
+    func memory(rules: String) throws {
+        var breaker = CircuitBreaker(try #require(StopRules(rules)))
+        let isEmpty = (0..<1000).map { !$0.isMultiple(of: 10) }
+        for (index, isEmpty) in isEmpty.enumerated() { _ = breaker.ended("\(index)", model: "rare", mapped(isEmpty)) }
+        for index in 0..<1000 { _ = breaker.ended("\(index)", model: "rare", .failed(damaged)) }
+        #expect(breaker.keptNames <= (rules == "never" ? 0 : 6))
+    }
+
     @Test("Rules are parsed, and other texts refused")
     func parsing() {
         #expect(StopRules("same=20,empty=20") == StopRules())
-        for text in ["", "same", "same=0", "same=x", "failed=20/50", "failed=0%/5", "failed=101%/5", "same=3,"] {
+        for text in [
+            "", "same", "same=0", "same=x", "failed=20/50", "failed=0%/5", "failed=101%/5", "same=3,",
+        ] {
             #expect(StopRules(text) == nil, "\(text)")
         }
     }

@@ -14,7 +14,9 @@ package struct CircuitBreaker: Sendable {
 
     /// The label maps of one model.
     private struct Maps {
-        /// Since the last map with a label.
+        /// How many are empty since the last map with a label.
+        var emptyCount = 0
+        /// The latest of these, at most as many as the rule looks at.
         var empty: [String] = []
         /// Those before.
         var earlier = (all: 0, labelled: 0)
@@ -23,6 +25,7 @@ package struct CircuitBreaker: Sendable {
     /// Whether something is true of the latest items.
     private struct Recent {
         private var items: [(name: String, isTrue: Bool)] = []
+        var count: Int { items.count }
 
         /// - Returns: the names of the items of which it is true, once they are at least the share.
         mutating func add(_ name: String, _ isTrue: Bool, _ limit: StopRules.Share?) -> [String]? {
@@ -61,22 +64,32 @@ package struct CircuitBreaker: Sendable {
 
     package init(_ rules: StopRules) { self.rules = rules }
 
+    /// How many names it keeps: no more than the rules look at.
+    package var keptNames: Int {
+        (sameCode?.names.count ?? 0) + maps.values.reduce(0) { $0 + $1.empty.count } + failed.count + outside.count
+    }
+
     /// - Parameter model: the id; empty for none.
     /// - Returns: why the run is to stop; nil if it is to continue.
     package mutating func ended(_ name: String, model: String, _ end: End) -> Trip? {
         switch end {
         case .failed(let code):
-            if sameCode?.code != code { sameCode = (code, []) }
-            sameCode?.names.append(name)
-            if let names = sameCode?.names, let limit = rules.sameCode, names.count >= limit {
-                return Trip(text: "\(names.count) items in a row failed with \(code)", names: names)
-            }
+            if let limit = rules.sameCode, let trip = repeated(name, code, limit) { return trip }
             return shares(name, isFailed: true, isOutside: false)
         case .completed(let isEmpty, let isOutside):
             sameCode = nil
-            if let isEmpty, let trip = labelled(name, model, isEmpty) { return trip }
+            if let isEmpty, let limit = rules.empty, let trip = labelled(name, model, isEmpty, limit) { return trip }
             return shares(name, isFailed: false, isOutside: isOutside)
         }
+    }
+
+    private mutating func repeated(_ name: String, _ code: FaultCode, _ limit: Int) -> Trip? {
+        var names = sameCode?.code == code ? sameCode?.names ?? [] : []
+        names.append(name)
+        names = names.suffix(limit)
+        sameCode = (code, names)
+        guard names.count == limit else { return nil }
+        return Trip(text: "\(limit) items in a row failed with \(code)", names: names)
     }
 
     private mutating func shares(_ name: String, isFailed: Bool, isOutside: Bool) -> Trip? {
@@ -96,20 +109,20 @@ package struct CircuitBreaker: Sendable {
     /// Where empty maps are usual, as with a model of rare lesions, many in a row show nothing.
     private static let leastLabelledShare = 0.3
 
-    private mutating func labelled(_ name: String, _ model: String, _ isEmpty: Bool) -> Trip? {
+    private mutating func labelled(_ name: String, _ model: String, _ isEmpty: Bool, _ limit: Int) -> Trip? {
         var own = maps[model] ?? Maps()
         defer { maps[model] = own }
         guard isEmpty else {
-            own.earlier.all += own.empty.count + 1
+            own.earlier.all += own.emptyCount + 1
             own.earlier.labelled += 1
-            own.empty = []
+            (own.emptyCount, own.empty) = (0, [])
             return nil
         }
-        own.empty.append(name)
+        own.emptyCount += 1
+        own.empty = (own.empty + [name]).suffix(limit)
         let (all, labelled) = (Double(own.earlier.all), Double(own.earlier.labelled))
-        guard let limit = rules.empty, own.empty.count >= limit, labelled >= Self.leastLabelledShare * all
-        else { return nil }
-        return Trip(text: "\(own.empty.count) label maps of \(model) in a row are empty", names: own.empty)
+        guard own.empty.count == limit, labelled >= Self.leastLabelledShare * all else { return nil }
+        return Trip(text: "\(limit) label maps of \(model) in a row are empty", names: own.empty)
     }
 }
 
