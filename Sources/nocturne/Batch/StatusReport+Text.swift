@@ -79,7 +79,7 @@ extension StatusReport {
         return groups.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.flatMap { code, items in
             let count = items.count == 1 ? "1 item" : "\(items.count) items"
             let head = "\(code) (\(count)): \(items[0].remedy ?? "")"
-            let shown = items.prefix(Self.mostListed).map { "  \($0.state) \($0.item): \($0.reason ?? "")" }
+            let shown = items.prefix(Self.mostListed).map { "  \($0.state.rawValue) \($0.item): \($0.reason ?? "")" }
             let rest = items.count - shown.count
             return [head] + shown + (rest > 0 ? ["  and \(rest) more, which --json and batch.json list"] : [])
         }
@@ -109,19 +109,6 @@ extension StatusReport {
         let states = Dictionary(grouping: parts, by: \.state).sorted { $0.key < $1.key }
         guard states.count > 1 else { return "\(objects) \(states[0].key)" }
         return "\(objects): " + states.map { "\($0.value.count) \($0.key)" }.joined(separator: ", ")
-    }
-}
-
-extension StatusReport.Failure {
-    init(_ item: JournalItem) {
-        self.init(
-            item: item.name,
-            state: item.state.rawValue,
-            reason: item.reason?.text,
-            code: item.reason?.code.rawValue,
-            stage: item.reason?.stage,
-            remedy: item.reason.map { Remedies.remedy(for: $0.code) }
-        )
     }
 }
 

@@ -15,7 +15,7 @@ struct StatusReport: Encodable {
     @Nullable var waitingFor: String?
     let counts: BatchCounts
     let inFlight: [String]
-    let failures: [Failure]
+    let failures: [ItemOutcome]
     /// How many results reviewers have marked so, as a whole.
     let verdicts: [String: Int]
     /// Items with values that are unusual in the batch, the most unusual first; empty while a run is active.
@@ -89,15 +89,6 @@ struct StatusReport: Encodable {
         @Nullable var changed: String?
     }
 
-    struct Failure: Encodable {
-        let item: String
-        let state: String
-        @Nullable var reason: String?
-        @Nullable var code: String?
-        @Nullable var stage: String?
-        @Nullable var remedy: String?
-    }
-
     init(
         _ folder: OutputFolder,
         _ state: BatchLock.State,
@@ -114,9 +105,7 @@ struct StatusReport: Encodable {
         waitingFor = state.holder?.waitingFor
         counts = contents.counts
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
-        failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map {
-            Failure($0)
-        }
+        failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map(ItemOutcome.init)
         let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)
         verdicts = wholes.mapValues { Set($0.map(\.item)).count }
         unusual = review.unusual

@@ -15,17 +15,21 @@ struct WhyReport: Encodable {
     /// Why there is no item; null where there is one.
     @Nullable var absence: String? = nil
 
+    /// In JSON, the members of both in one object.
     struct Item: Encodable {
-        let item: String
-        let state: ItemState
+        let outcome: ItemOutcome
+        let explanation: Explanation
+
+        func encode(to encoder: any Encoder) throws {
+            try outcome.encode(to: encoder)
+            try explanation.encode(to: encoder)
+        }
+    }
+
+    struct Explanation: Encodable {
         let source: String
         /// Null for an input that no model processes.
         @Nullable var model: String?
-        /// Why it did not complete; null otherwise, as are the next three.
-        @Nullable var reason: String?
-        @Nullable var code: String?
-        @Nullable var stage: String?
-        @Nullable var remedy: String?
         /// What a run does with it now, or waits for; null where no run is active or it has ended.
         @Nullable var now: String?
         /// Source files that are not as they were when the item was found, or gone.
@@ -85,14 +89,16 @@ struct WhyReport: Encodable {
             items: found.map { item in
                 // Shards have their own journals.
                 let changed = divided == nil ? sources[item.id]?.inputs.filter { !$0.holds }.map(\.path) ?? [] : []
-                return Item(
-                    item,
+                let explanation = Explanation(
+                    source: item.path,
+                    model: item.model.isEmpty ? nil : item.model,
                     now: now(item, lock.isHeld, waitingFor: lock.holder?.waitingFor, progress),
                     changedSources: changed,
                     events: events[item.name] ?? [],
                     result: result(of: item, in: folder),
                     next: next(item.state, isChanged: !changed.isEmpty, isActive: lock.isHeld, in: folder)
                 )
+                return Item(outcome: ItemOutcome(item), explanation: explanation)
             }
         )
     }
@@ -183,46 +189,24 @@ struct WhyReport: Encodable {
 }
 
 extension WhyReport.Item {
-    init(
-        _ item: JournalItem,
-        now: String?,
-        changedSources: [String],
-        events: [WhyReport.Event],
-        result: WhyReport.Result?,
-        next: String
-    ) {
-        self.init(
-            item: item.name,
-            state: item.state,
-            source: item.path,
-            model: item.model.isEmpty ? nil : item.model,
-            reason: item.reason?.text,
-            code: item.reason?.code.rawValue,
-            stage: item.reason?.stage,
-            remedy: item.reason.map { Remedies.remedy(for: $0.code) },
-            now: now,
-            changedSources: changedSources,
-            events: events,
-            result: result,
-            next: next
-        )
-    }
-
     fileprivate var text: String {
-        var lines = ["\(item): \(state.rawValue)"]
+        var lines = ["\(outcome.item): \(outcome.state.rawValue)"]
         func add(_ title: String, _ text: String?) { if let text { lines.append("  \(title): \(text)") } }
-        add("source", source)
-        add("model", model)
+        add("source", explanation.source)
+        add("model", explanation.model)
         add(
             "reason",
-            reason.map { text in [stage, text].compactMap(\.self).joined(separator: ": ") + " (\(code ?? ""))" }
+            outcome.reason.map { text in
+                [outcome.stage, text].compactMap(\.self).joined(separator: ": ") + " (\(outcome.code ?? ""))"
+            }
         )
-        add("advice", remedy)
-        add("now", now)
-        if let first = changedSources.first {
-            add("changed", changedSources.count == 1 ? first : "\(first) and \(changedSources.count - 1) others")
+        add("advice", outcome.remedy)
+        add("now", explanation.now)
+        if let first = explanation.changedSources.first {
+            let others = explanation.changedSources.count - 1
+            add("changed", others == 0 ? first : "\(first) and \(others) others")
         }
-        if let result {
+        if let result = explanation.result {
             let order = ["load", "prepare", "infer", "finish", "render", "write"]
             let stages = result.seconds.sorted { order.firstIndex(of: $0.key) ?? 9 < order.firstIndex(of: $1.key) ?? 9 }
                 .map { "\($0.key) \($0.value)" }
@@ -233,10 +217,10 @@ extension WhyReport.Item {
             add("seconds", stages.joined(separator: ", "))
             add("memory", "\(ByteCount(result.predictedItemPeakBytes)) predicted for the item")
         }
-        for event in events {
+        for event in explanation.events {
             add(event.time, event.event.rawValue + (event.reason.map { ": \($0)" } ?? ""))
         }
-        add("next", next)
+        add("next", explanation.next)
         return lines.joined(separator: "\n")
     }
 }

@@ -1,0 +1,22 @@
+import NocturneJournal
+import NocturneOutput
+import NocturneSystem
+
+/// How an item ended, or where it stands, as `status` and `why` print it.
+struct ItemOutcome: Encodable {
+    let item: String
+    let state: ItemState
+    /// Why it did not complete; null for others, as are the next three.
+    @Nullable var reason: String?
+    @Nullable var code: String?
+    @Nullable var stage: String?
+    @Nullable var remedy: String?
+
+    init(_ item: JournalItem) {
+        (self.item, state) = (item.name, item.state)
+        _reason = Nullable(wrappedValue: item.reason?.text)
+        _code = Nullable(wrappedValue: item.reason?.code.rawValue)
+        _stage = Nullable(wrappedValue: item.reason?.stage)
+        _remedy = Nullable(wrappedValue: item.reason.map { Remedies.remedy(for: $0.code) })
+    }
+}
