@@ -39,7 +39,6 @@ struct ItemProcessing {
         settings.engineBytes = engineBytes
         settings.stopsWhenFull = options.rules.onFull == .stop
         settings.memoryPatience = options.rules.stall?.seconds.map { .seconds($0) } ?? DiskShortage.patience
-        settings.failsFast = options.rules.failFast
         settings.isWatching = options.rules.watch != nil
         scheduler = await Scheduler(count, budget: budget, settings, breaker, report, context)
     }

@@ -59,6 +59,10 @@ struct CircuitBreakerTests {
         #expect(try trip([.failed(damaged), .failed(damaged)], "failed=20%/10") == nil)
         let outside = try trip(Array(repeating: .completed(isEmpty: false, isOutside: true), count: 9), "outside=50%/8")
         #expect(outside?.count == 8)
+        let first = try #require(try trip([mapped(false), .failed(damaged)], "failed=1"))
+        #expect(first.count == 2 && first.text == "an item failed")
+        let third = try #require(try trip(Array(repeating: .failed(damaged), count: 9), "failed=3"))
+        #expect(third.count == 3 && third.text == "3 items in a row failed")
         #expect(try trip(Array(repeating: .failed(damaged), count: 100), "never") == nil)
         #expect(try trip(Array(repeating: .failed(damaged), count: 100), "empty=3") == nil)
     }
@@ -75,8 +79,9 @@ struct CircuitBreakerTests {
     @Test("Rules are parsed, and other texts refused")
     func parsing() {
         #expect(StopRules("same=20,empty=20") == StopRules())
+        #expect(StopRules("failed=3") == StopRules("failed=100%/3"))
         for text in [
-            "", "same", "same=0", "same=x", "failed=20/50", "failed=0%/5", "failed=101%/5", "same=3,",
+            "", "same", "same=0", "failed=0", "same=x", "failed=20/50", "failed=0%/5", "failed=101%/5", "same=3,",
         ] {
             #expect(StopRules(text) == nil, "\(text)")
         }

@@ -64,8 +64,6 @@ public struct RunRules: Sendable {
     public var retries = RetrySelection.none
     /// Whether the user has confirmed changes that affect results.
     public var isChangeConfirmed = false
-    /// Whether the first failure ends the run.
-    public var failFast = false
     /// When the latest items end the run.
     public var stop = StopRules()
     public var onFull = FullDiskPolicy.pause

@@ -97,11 +97,11 @@ package struct CircuitBreaker: Sendable {
             failed.add(name, isFailed, rules.failed), outside.add(name, isOutside, rules.outside)
         )
         if let failures, let limit = rules.failed {
-            return Trip(text: "\(failures.count) of the last \(limit.count) items failed", names: failures)
+            return Trip(text: limit.text(failures.count, one: "failed", many: "failed"), names: failures)
         }
         if let values, let limit = rules.outside {
-            let fact = "\(values.count) of the last \(limit.count) items have values outside of their reference ranges"
-            return Trip(text: fact, names: values)
+            let ranges = "values outside of their reference ranges"
+            return Trip(text: limit.text(values.count, one: "has \(ranges)", many: "have \(ranges)"), names: values)
         }
         return nil
     }
@@ -135,13 +135,23 @@ public struct StopRules: Sendable, Hashable {
         /// How many items.
         package let count: Int
 
-        /// As in `20%/50`.
+        /// As in `20%/50`; a number alone means all of the latest items.
         init?(_ text: Substring) {
+            if let count = Int(text), (1...100_000).contains(count) {
+                (share, self.count) = (1, count)
+                return
+            }
             let parts = text.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 2, parts[0].last == "%", let percent = Double(parts[0].dropLast()),
                 percent > 0, percent <= 100, let count = Int(parts[1]), (1...100_000).contains(count)
             else { return nil }
             (share, self.count) = (percent / 100, count)
+        }
+
+        /// That something is true of a number of these items.
+        func text(_ number: Int, one: String, many: String) -> String {
+            if count == 1 { return "an item \(one)" }
+            return share == 1 ? "\(count) items in a row \(many)" : "\(number) of the last \(count) items \(many)"
         }
     }
 
@@ -157,7 +167,7 @@ public struct StopRules: Sendable, Hashable {
     public init() { (sameCode, empty) = (20, 20) }
 
     /// Parses rules between commas, such as `same=20,empty=20,failed=20%/50,outside=50%/20`; those that are not named do not apply.
-    /// `never` means none.
+    /// `failed=1` is the first failure, `never` means none.
     /// - Returns: nil for other texts.
     public init?(_ text: String) {
         (sameCode, empty) = (nil, nil)

@@ -23,7 +23,7 @@ extension AdmissionStateMachine {
     package mutating func planFailed(_ id: Int64, _ reason: ItemReason) -> [Action] {
         guard coming.first?.id == id else { return [] }
         coming.removeFirst()
-        return failed(id, reason)
+        return [.settle(id, .failed(reason))]
     }
 
     /// Why an item could not be started.
@@ -41,7 +41,7 @@ extension AdmissionStateMachine {
         guard let item = active.removeValue(forKey: id) else { return [] }
         removeFromWaits(id)
         switch failure {
-        case .failed(let reason): return failed(id, reason)
+        case .failed(let reason): return [.settle(id, .failed(reason))]
         case .cancelled(let isRecorded):
             if isRecorded { return [.settle(id, .interrupted)] }
             retries.append(item.again(from: now))
@@ -98,7 +98,7 @@ extension AdmissionStateMachine {
                 needsDiscovery = true
                 return [.discardStaging(end.id), .putBack(end.id, reason)]
             case .retry?, nil:
-                return [.discardStaging(end.id)] + failed(end.id, reason)
+                return [.discardStaging(end.id), .settle(end.id, .failed(reason))]
             }
         }
     }
@@ -113,10 +113,6 @@ extension AdmissionStateMachine {
         item.fullDisk = full
         item.returns = item.again(from: now)
         return [.discardStaging(item.item.id), .putBack(item.item.id, reason)]
-    }
-
-    private func failed(_ id: Int64, _ reason: ItemReason) -> [Action] {
-        [.settle(id, .failed(reason))] + (settings.failsFast ? [.cancelAll] : [])
     }
 
     /// The end of an item has been recorded: it is active no longer.

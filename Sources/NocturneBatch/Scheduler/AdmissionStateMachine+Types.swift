@@ -55,7 +55,6 @@ extension AdmissionStateMachine {
         package var leastMeasuredBytes = 32 << 20
         /// How many items at most are looked at because those before them wait for active items.
         package var lookahead = 32
-        package var failsFast = false
         /// Whether items that would not be finished in time come again in a later round.
         package var isWatching = false
 
@@ -151,8 +150,6 @@ extension AdmissionStateMachine {
         case drain(DrainReason)
         /// Stop everything, because the batch cannot continue.
         case giveUp(String)
-        /// Stop everything: the first failure was to end the run.
-        case cancelAll
         /// Nothing more will be started.
         case finished
     }

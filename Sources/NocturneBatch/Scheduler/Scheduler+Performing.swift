@@ -150,7 +150,6 @@ extension Scheduler {
             let isFirst = control.givenUp == nil
             control.giveUp(reason)
             if isFirst { await progress.note("Stopping: \(reason).") }
-        case .cancelAll: control.cancel()
         case .fetch, .plan, .measure, .start, .wait, .finished: break
         }
     }
@@ -185,9 +184,9 @@ extension Scheduler {
         let items = (try? await context.journal.items(named: trip.names)) ?? [:]
         let folder = CircuitBreaker.Trip.folder(of: items.values.map(\.path))
         let place = folder.map { " All are below \($0)." } ?? ""
-        let first = trip.names.prefix(3).joined(separator: ", ")
+        let first = trip.names.prefix(3).joined(separator: ", ") + (trip.names.count > 3 ? ", …" : "")
         await context.progress.note(
-            "Stopping: \(trip.text) (\(first), …).\(place) Look at them: are these the right inputs for the model? If they are, "
+            "Stopping: \(trip.text) (\(first)).\(place) Look at them: are these the right inputs for the model? If they are, "
                 + "continue with: nocturne resume \(context.output.path) --stop-when never"
         )
     }

@@ -24,7 +24,6 @@ struct EngineProcess {
         var retries = RetrySelection.none
         /// Whether the command line confirms changes that affect results.
         var isChangeConfirmed = false
-        var failFast = false
         /// Nothing is started that would probably not be finished at this time, in seconds since 1970; nil for no limit.
         var deadline: Int?
         /// Watches the input folders for new files; nil to process only the inputs present at the start.
@@ -193,7 +192,6 @@ struct EngineProcess {
         // A restart of the engine does not retry items that failed earlier in the same run.
         if handover?.previousEnd == nil { rules.retries = request.retries }
         rules.isChangeConfirmed = request.isChangeConfirmed || handover?.isConfirmed == true
-        rules.failFast = request.failFast
         rules.stop = request.resources.schedule.stopWhen
         rules.deadline = request.deadline
         let schedule = request.resources.schedule

@@ -44,7 +44,6 @@ struct Resume: EngineCommand {
         if attempts.dryRun { return try await showRemaining() }
         try await processBatch { request in
             request.isChangeConfirmed = true
-            request.failFast = attempts.failFast
         }
     }
 

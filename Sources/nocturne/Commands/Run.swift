@@ -153,7 +153,6 @@ struct Run: EngineCommand {
         if shard != nil { return try await runShard() }
         try await processBatch { request in
             request.isChangeConfirmed = answer.yes
-            request.failFast = attempts.failFast
         }
     }
 
@@ -179,8 +178,7 @@ struct Run: EngineCommand {
             description: try await ExistingBatch.continued(folder),
             resources: resources,
             show: show,
-            retries: retries,
-            failFast: attempts.failFast
+            retries: retries
         )
         // What Slurm would end is not started; a minute is for the end of what is active.
         request.deadline = slurmTask?.end.map { $0 - 60 }

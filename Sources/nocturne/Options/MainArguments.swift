@@ -44,9 +44,6 @@ struct AttemptArguments: ParsableArguments {
     @Flag(help: "Try failed, cancelled and quarantined items again.")
     var retryFailed = false
 
-    @Flag(help: ArgumentHelp("Stop at the first item that fails.", visibility: .more))
-    var failFast = false
-
     var retries: RetrySelection { retryFailed ? .all : .none }
 }
 

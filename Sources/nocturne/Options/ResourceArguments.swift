@@ -80,8 +80,8 @@ struct ScheduleArguments: ParsableArguments {
         help: ArgumentHelp(
             """
             Stop with 75 when the latest items show that the batch is wrong: same=N items in a row that fail with one code, \
-            empty=N label maps in a row, failed=P%/N or outside=P%/N (--norms) of the last N items; or never. \
-            Default: same=20,empty=20.
+            empty=N label maps in a row, failed=P%/N or outside=P%/N (--norms) of the last N items, failed=1 for the first \
+            failure; or never. Default: same=20,empty=20.
             """,
             valueName: "rules",
             visibility: .more

@@ -286,7 +286,7 @@ struct AdmissionWorld: SmallWorld {
             case .wait(let reason, let time):
                 until = time
                 return check(reason, time)
-            case .drain, .cancelAll, .giveUp:
+            case .drain, .giveUp:
                 mode = .draining
                 return nil
             case .finished:

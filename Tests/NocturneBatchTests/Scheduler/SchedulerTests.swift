@@ -116,13 +116,14 @@ struct SchedulerTests {
     }
 
     @Test("The first failure ends the run when it is to")
-    func failsFast() async throws {
+    func firstFailure() async throws {
         let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
         let recipe = TextRecipe { stage, _ in
             if stage == .load { throw FileSystemError(operation: "read", path: "x", code: 13) }
         }
-        let outcome = try await batch.run(recipe) { $0.rules.failFast = true }
-        #expect(outcome.mode == .cancelled && outcome.counts.failed >= 1)
+        let rules = try #require(StopRules("failed=1"))
+        let outcome = try await batch.run(recipe) { $0.rules.stop = rules }
+        #expect(outcome.isTripped && outcome.counts.failed >= 1)
         #expect(outcome.counts.failed + outcome.counts.notReached == 3)
     }
 }

@@ -203,7 +203,7 @@ struct PhotoBatchTests {
     }
 
     @Test("Stopped at the first failure, a batch with a contact sheet still accounts for all")
-    func failFast() async throws {
+    func firstFailure() async throws {
         let bench = try PhotoBench("primary")
         try bench.add("a.png")
         #expect(try await bench.run().counts.completed == 1)
@@ -212,7 +212,7 @@ struct PhotoBatchTests {
         // The check sum before the last chunk.
         bytes[bytes.count - 13] ^= 1
         try FileSystem.write(bad, bytes)
-        let outcome = try await bench.run(failFast: true)
+        let outcome = try await bench.run(stop: try #require(StopRules("failed=1")))
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 1, "\(outcome.counts)")
         let account = try JSONValue(parsing: FileSystem.read(bench.output.report))
         #expect(account["counts"]?["failed"] == .number(1))

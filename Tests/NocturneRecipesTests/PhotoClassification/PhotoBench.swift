@@ -65,14 +65,14 @@ final class PhotoBench: Sendable {
         _ options: PhotoClassificationOptions = PhotoClassificationOptions(),
         output: OutputFolder? = nil,
         threads: Int = 2,
-        failFast: Bool = false
+        stop: StopRules = StopRules()
     ) async throws -> BatchOutcome {
         let recipe = try recipe(options)
         let output = output ?? self.output
         try output.create()
         let packages = try models.map { try ModelPackage.load(folder: $0) }
         var rules = RunRules()
-        rules.failFast = failFast
+        rules.stop = stop
         let batch = BatchOptions(
             output: output,
             description: BatchDescription(
