@@ -86,12 +86,17 @@ public struct BatchEngine: Sendable {
         let journal: Journal
         let waiting: RunWaiting
         let disk: DiskSpaceMonitor
+        let pauses: PauseKeeper
     }
 
     private func run(_ pools: Pools, _ monitor: MachineMonitor) async throws -> BatchOutcome {
         guard let batch = try await open(pools, monitor) else { return lostOutcome() }
         async let _ = keepClaim(batch.lock, batch.journal, pools.probes)
-        let result = await work(on: batch, pools)
+        let result = await withTaskGroup(of: Void.self) { group in
+            group.addTask { await batch.pauses.run() }
+            defer { group.cancelAll() }
+            return await work(on: batch, pools)
+        }
         return try await close(batch, result, pools)
     }
 
@@ -132,7 +137,14 @@ public struct BatchEngine: Sendable {
                 mayWrite: { lock.holdsFolder }
             )
         }
-        return OpenBatch(place: place, lock: lock, journal: journal, waiting: waiting, disk: disk())
+        return OpenBatch(
+            place: place,
+            lock: lock,
+            journal: journal,
+            waiting: waiting,
+            disk: disk(),
+            pauses: PauseKeeper(journal, waiting)
+        )
     }
 
     /// Recovers what the engine before this one has left, and runs the batch.
@@ -145,6 +157,7 @@ public struct BatchEngine: Sendable {
                 try await withStagingFolder(self.options.output, lock, journal, pools.blocking)
             }
             let changed = try await disk.retryingWhenFull { try await agree(with: journal) }
+            try await disk.retryingWhenFull { try await batch.pauses.restore() }
             await progress.emit(BatchEvent(.batchStarted))
             let (recovery, limits) = try await disk.retryingWhenFull {
                 (try await recover(journal, pools.blocking), try await RunLimits(self.options, journal, time: time))
@@ -158,7 +171,8 @@ public struct BatchEngine: Sendable {
                 blocking: pools.blocking,
                 disk: disk,
                 health: OutputHealth(output: options.output, lock: lock, time: time, probes: pools.probes),
-                waiting: batch.waiting
+                waiting: batch.waiting,
+                pauses: batch.pauses
             )
             result = await run(context, recovery, descriptionChanged: changed)
             await pools.blocking.run { [options] in options.output.removeEmptyWorkFolder() }
@@ -182,6 +196,9 @@ public struct BatchEngine: Sendable {
         var isRefused = false
         if case .failure(let error as BatchError) = result, error.refusesBatch {
             isRefused = (try? await batch.journal.isEmpty()) ?? false
+        }
+        if case .success(let outcome) = result, outcome.givenUp == nil, outcome.counts.notReached == 0 {
+            await batch.pauses.batchEnded()
         }
         await batch.journal.close()
         if isRefused {

@@ -99,6 +99,7 @@ actor BatchRun {
         if settling.waiting > 0 {
             await progress.note("inputs that may still change: \(settling.waiting), left to the next run")
         }
+        await context.pauses.update()
         var end = BatchEvent(.batchFinished)
         (end.done, end.total, end.failed) = (counts.completed, counts.inputs, counts.failed)
         await progress.emit(end)

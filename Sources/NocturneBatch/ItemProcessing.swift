@@ -11,7 +11,7 @@ struct ItemProcessing {
     let budget: MemoryBudget
     let scheduler: Scheduler
     private let context: RunContext
-    private let gate = PressureGate()
+    private let gate: PressureGate
     /// What the process and the models take, whatever is active.
     private let engineBytes: Int
 
@@ -25,6 +25,7 @@ struct ItemProcessing {
         async throws
     {
         self.context = context
+        gate = PressureGate(time: context.time)
         let (options, total) = (context.options, context.limits.memoryBytes)
         let threads = options.resources.threads
         let recipes = context.recipes
@@ -82,6 +83,8 @@ struct ItemProcessing {
         let stalls = stallDetector()
         stalls?.start()
         defer { stalls?.stop() }
+        context.control.hold(at: gate)
+        defer { context.control.hold(at: nil) }
         let pipelines = pipelines(stalls)
         await context.waiting.monitor.follow(
             MachineMonitor.PressureFollowers(
@@ -129,7 +132,7 @@ struct ItemProcessing {
             StallDetector(
                 limit: policy.seconds,
                 itemLimit: policy.itemSeconds,
-                isPaused: { [gate] in gate.level == .critical },
+                isPaused: { [gate] in gate.isHolding },
                 action: { [journal = context.journal, time = context.time] stuck in
                     recordStuckItems(stuck, in: journal, at: time.wallClock.timestamp)
                     policy.act(on: stuck)

@@ -22,7 +22,12 @@ struct Nocturne: AsyncParsableCommand {
             """,
         version: Program.version,
         groupedSubcommands: [
-            CommandGroup(name: "Run", subcommands: [Run.self, Watch.self, Resume.self, Retry.self, Cancel.self]),
+            CommandGroup(
+                name: "Run",
+                subcommands: [
+                    Run.self, Watch.self, Resume.self, Retry.self, Pause.self, Continue.self, Cancel.self,
+                ]
+            ),
             CommandGroup(
                 name: "Look",
                 subcommands: [

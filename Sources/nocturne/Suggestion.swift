@@ -22,8 +22,9 @@ struct Suggestion {
 
     /// First words of other tools, and the commands that do the same.
     private static let words = [
-        "predict": "run", "infer": "run", "segment": "run", "start": "run", "process": "run", "continue": "resume",
-        "stop": "cancel", "view": "review", "show": "status", "list": "status", "check": "verify", "info": "inspect",
+        "predict": "run", "infer": "run", "segment": "run", "start": "run", "process": "run", "suspend": "pause",
+        "unpause": "continue", "stop": "cancel", "view": "review", "show": "status", "list": "status",
+        "check": "verify", "info": "inspect",
         "delete": "forget", "remove": "forget", "rm": "forget", "test": "doctor", "estimate": "plan",
     ]
 

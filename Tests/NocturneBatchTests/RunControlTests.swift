@@ -23,4 +23,35 @@ struct RunControlTests {
         control.drain()
         #expect(control.mode == .cancelled)
     }
+
+    @Test("A pause stops no item, one that releases memory those that are active, and only for this reason")
+    func pauses() {
+        let control = RunControl()
+        let flags = ["a", "b", "c"].map { control.flag(for: $0) }
+        control.pause(RunPause(since: 10, until: 90))
+        #expect(flags.allSatisfy { !$0.isCancelled } && control.pause == RunPause(since: 10, until: 90))
+        control.cancel(item: "b")
+        control.pause(RunPause(since: 20, releasesMemory: true))
+        #expect(control.pause == RunPause(since: 10, releasesMemory: true))
+        #expect(flags.allSatisfy { $0.isCancelled })
+        #expect(control.isReleased("a") && !control.isReleased("b") && control.isReleased("c"))
+        control.cancel(item: "c")
+        #expect(!control.isReleased("c"))
+        // One that is just being started.
+        #expect(control.flag(for: "d").isCancelled && control.isReleased("d"))
+        control.endPause()
+        control.removeFlag(for: "a")
+        #expect(control.pause == nil && !control.isReleased("a") && control.isReleased("d"))
+        #expect(!control.flag(for: "a").isCancelled)
+    }
+
+    @Test("A run that is to end does not wait in a pause, whichever comes first", arguments: [true, false])
+    func drainInPause(pausesFirst: Bool) {
+        let control = RunControl()
+        let flag = control.flag(for: "a")
+        if pausesFirst { control.pause(RunPause(since: 1)) } else { control.drain() }
+        #expect(!flag.isCancelled)
+        if pausesFirst { control.drain() } else { control.pause(RunPause(since: 1)) }
+        #expect(flag.isCancelled && control.mode == .draining)
+    }
 }

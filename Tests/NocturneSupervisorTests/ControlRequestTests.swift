@@ -50,6 +50,12 @@ struct ControlRequestTests {
         listener.look()
         #expect(heard.withLock { $0 } == [.stop, .cancelItems(["a", "b"])])
         listener.look()
+        let pause = RunPause(since: 1, until: 2, releasesMemory: true)
+        let others: Set<ControlRequest.Action> = [.pause(pause), .endPause]
+        for action in others { #expect(try ControlRequest.send(action, to: output) == .left) }
+        heard.withLock { $0 = [] }
+        listener.look()
+        #expect(heard.withLock { $0 } == others)
         #expect(FileSystem.entries(output.requests).isEmpty)
         withExtendedLifetime(lock) {}
     }

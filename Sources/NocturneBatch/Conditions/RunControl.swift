@@ -18,6 +18,13 @@ public final class RunControl: Sendable {
         var cancelledNames: Set<String> = []
         var givenUp: String?
         var isTripped = false
+        var pause: RunPause?
+        /// Active items that were stopped for the memory that they hold: they wait again.
+        var released: Set<String> = []
+        /// At which active items wait in a pause.
+        var gate: PressureGate?
+
+        func stopActive() { for flag in itemFlags.values { flag.cancel() } }
     }
     private let state = Mutex(State())
     /// Raised when the run is cancelled: for work that is about no single item.
@@ -33,7 +40,7 @@ public final class RunControl: Sendable {
     public func cancel() {
         state.withLock { state in
             state.mode = .cancelled
-            for flag in state.itemFlags.values { flag.cancel() }
+            state.stopActive()
         }
         flag.cancel()
         changes.notify()
@@ -66,7 +73,7 @@ public final class RunControl: Sendable {
         state.withLock { state in
             state.givenUp = state.givenUp ?? reason
             state.isTripped = true
-            for flag in state.itemFlags.values { flag.cancel() }
+            state.stopActive()
         }
         drain()
     }
@@ -78,9 +85,12 @@ public final class RunControl: Sendable {
         finishActive()
     }
 
-    /// Starts nothing more; all active items come to their end.
+    /// Starts nothing more; all active items come to their end. In a pause they are stopped.
     func finishActive() {
-        state.withLock { if $0.mode == .running { $0.mode = .draining } }
+        state.withLock { state in
+            if state.mode == .running { state.mode = .draining }
+            if state.pause != nil { state.stopActive() }
+        }
         changes.notify()
     }
 
@@ -91,6 +101,7 @@ public final class RunControl: Sendable {
     public func cancel(item name: String) {
         state.withLock { state in
             state.cancelledNames.insert(name)
+            state.released.remove(name)
             state.itemFlags[name]?.cancel()
         }
         changes.notify()
@@ -99,21 +110,71 @@ public final class RunControl: Sendable {
     /// The names of the items that are to be cancelled.
     var cancelledItems: Set<String> { state.withLock { $0.cancelledNames } }
 
-    /// A flag for an item that is being started; raised already when the run or the item was cancelled.
-    func flag(for name: String) -> CancellationFlag {
+    /// A flag for an item that is being started; raised already when the run or the item was stopped.
+    package func flag(for name: String) -> CancellationFlag {
         state.withLock { state in
             let flag = CancellationFlag()
-            if state.mode == .cancelled || state.cancelledNames.contains(name) { flag.cancel() }
             state.itemFlags[name] = flag
+            if state.mode == .cancelled || state.cancelledNames.contains(name) {
+                flag.cancel()
+            } else if let pause = state.pause, state.mode == .draining || pause.releasesMemory {
+                state.released.insert(name)
+                flag.cancel()
+            }
             return flag
         }
     }
 
-    func removeFlag(for name: String) { state.withLock { _ = $0.itemFlags.removeValue(forKey: name) } }
+    package func removeFlag(for name: String) {
+        state.withLock { state in
+            state.itemFlags[name] = nil
+            state.released.remove(name)
+        }
+    }
 
     /// A request to cancel an item has been carried out. A later version of it, in a watch, is another matter.
     func forgetRequest(_ name: String) { state.withLock { _ = $0.cancelledNames.remove(name) } }
 
     /// As ``forgetRequest(_:)`` of all.
     func forgetRequests() { state.withLock { $0.cancelledNames = [] } }
+
+    // MARK: Pauses
+
+    /// The present pause; nil while the run works.
+    public var pause: RunPause? { state.withLock { $0.pause } }
+
+    /// Starts nothing, and active items wait at their next tile or stage; if the pause releases memory, they are put back instead. A run
+    /// that starts nothing more anyway comes to its end: active items are stopped, and what was done of them is saved.
+    public func pause(_ pause: RunPause) {
+        state.withLock { state in
+            let since = state.pause?.since ?? pause.since
+            state.pause = RunPause(since: since, until: pause.until, releasesMemory: pause.releasesMemory)
+            if state.mode == .running, pause.releasesMemory {
+                state.released.formUnion(state.itemFlags.keys.filter { !state.cancelledNames.contains($0) })
+            }
+            if state.mode == .draining || pause.releasesMemory { state.stopActive() }
+            state.gate?.setPaused(true)
+        }
+        changes.notify()
+    }
+
+    /// Continues after a pause.
+    public func endPause() {
+        state.withLock { state in
+            state.pause = nil
+            state.gate?.setPaused(false)
+        }
+        changes.notify()
+    }
+
+    /// Whether an item that has ended was stopped for its memory only.
+    package func isReleased(_ name: String) -> Bool { state.withLock { $0.released.contains(name) } }
+
+    /// From now on items wait at this gate in a pause; nil for none.
+    func hold(at gate: PressureGate?) {
+        state.withLock { state in
+            state.gate = gate
+            gate?.setPaused(state.pause != nil)
+        }
+    }
 }

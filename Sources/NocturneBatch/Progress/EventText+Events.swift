@@ -22,10 +22,13 @@ extension EventText {
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
         case .disk: return "disk\(reason)"
+        case .paused: return "paused\(event.reason.map { " \($0)" } ?? ""); continue with: nocturne continue"
+        case .continued: return "continued\(reason)"
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""
             let running = status.running.map { "\($0.item) \(Int($0.share * 100)) %" }.joined(separator: ", ")
-            return "\(count) working\(eta)\(running.isEmpty ? "" : ": \(running)")"
+            let action = status.pause == nil ? "working" : "paused"
+            return "\(count) \(action)\(eta)\(running.isEmpty ? "" : ": \(running)")"
         case .itemStarted, .batchStarted, .batchFinished: return nil
         }
     }

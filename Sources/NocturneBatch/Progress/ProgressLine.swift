@@ -18,6 +18,7 @@ package enum ProgressLine {
         var text = "\(status.done)/\(status.total)"
         if status.failed > 0 { text += ", \(status.failed) failed" }
         func add(_ part: String) { if text.count + part.count + 2 <= space { text += ", " + part } }
+        if let pause = status.pause { add("paused \(pause)") }
         if let eta = status.etaSeconds { add("about \(EventText.duration(eta)) left") }
         if let memory = status.memory, memory.pressure != "normal" { add("memory is short") }
         if let elapsed = status.elapsedSeconds, columns >= 80 { add("\(EventText.duration(elapsed)) so far") }

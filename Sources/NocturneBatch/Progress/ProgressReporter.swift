@@ -36,6 +36,8 @@ public struct ProgressStatus: Sendable {
     public var ended = 0
     /// As measured last; nil before.
     public var memory: RunProgress.Memory?
+    /// Since when the run is paused, and until when; nil while it works.
+    public var pause: String?
 
     public init() {}
 }
@@ -70,6 +72,9 @@ public actor ProgressReporter {
     private var stepsDone = 0.0
     private let time: any TimeSource
     private let started: Duration
+    /// When the present pause began, and how long those before it took.
+    private var pausedSince: Duration?
+    private var pausedTime = Duration.zero
     private nonisolated let moves: Mutex<ItemMoves>
 
     /// - Parameters:
@@ -187,9 +192,18 @@ public actor ProgressReporter {
             event.etaSeconds = status.etaSeconds.map { $0.rounded() }
         }
         if event.event == .itemSkipped { status.skipped += 1 }
+        if event.event == .paused || event.event == .continued { notePause(event) }
         if let line = try? StableJSON.encodeLine(event) { file?.append(line) }
         view.show(event, status)
         observe(event)
+    }
+
+    private func notePause(_ event: BatchEvent) {
+        let now = time.monotonic
+        if let since = pausedSince { pausedTime += now - since }
+        let isPaused = event.event == .paused
+        pausedSince = isPaused ? now : nil
+        status.pause = isPaused ? event.reason : nil
     }
 
     /// A message that is about no single item.
@@ -229,7 +243,8 @@ public actor ProgressReporter {
         status.running = order.compactMap { id in running[id].map { $0.progress(at: now) } }
         let elapsed = (now - started).inSeconds
         status.elapsedSeconds = elapsed
-        status.etaSeconds = stepsDone > 0 && elapsed > 2 ? elapsed / stepsDone * stepsLeft : nil
+        let worked = ((pausedSince ?? now) - started - pausedTime).inSeconds
+        status.etaSeconds = stepsDone > 0 && worked > 2 ? worked / stepsDone * stepsLeft : nil
     }
 
     /// Items that wait count as many steps as those that were started had on average.
@@ -262,49 +277,5 @@ extension ProgressReporter.RunningItem {
             elapsedSeconds: (now - start).inSeconds,
             etaSeconds: stage == .infer && share > 0.02 ? inference * (1 - share) / share : nil
         )
-    }
-}
-
-/// Where the items of a run have come to since the reporter last looked, in order.
-package struct ItemMoves: Sendable {
-    package enum Change: Sendable {
-        case entered(Stage)
-        case left(Stage)
-        /// The part of the inference that is done, 0 to 1.
-        case stepped(share: Double)
-    }
-
-    package struct Move: Sendable {
-        package let id: Int64
-        package let change: Change
-        /// Of the monotonic clock.
-        package let time: Duration
-
-        package init(id: Int64, change: Change, time: Duration) {
-            self.id = id
-            self.change = change
-            self.time = time
-        }
-    }
-
-    private var moves: [Move] = []
-    private var lastRefresh: Duration
-    private static let refreshInterval = Duration.milliseconds(200)
-
-    package init(since start: Duration) { lastRefresh = start }
-
-    /// - Returns: whether a view is due: a few times a second at most, and not because an item has left a stage.
-    package mutating func add(_ move: Move) -> Bool {
-        moves.append(move)
-        if case .left = move.change { return false }
-        guard move.time - lastRefresh > Self.refreshInterval else { return false }
-        lastRefresh = move.time
-        return true
-    }
-
-    /// The moves since the last call.
-    package mutating func take() -> [Move] {
-        defer { moves = [] }
-        return moves
     }
 }

@@ -62,7 +62,7 @@ package struct RunTrace: Sendable {
         case .itemCompleted, .itemFailed, .itemInterrupted, .itemRetried, .itemCancelled, .itemQuarantined:
             return event.item.map { end($0, event) } ?? []
         case .heartbeat: return memory(event)
-        case .note, .pressure, .disk: return note(event)
+        case .note, .pressure, .disk, .paused, .continued: return note(event)
         case .itemSkipped: return []
         }
     }

@@ -81,6 +81,7 @@ extension AdmissionStateMachine {
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
         case .postponed(let postponement):
             item.returns = item.again(from: now)
+            item.isReleased = postponement == .paused
             return [.putBack(end.id, ItemReason(.interrupted, Sentence(shown: postponement.rawValue)))]
         case .failed(let reason, let recovery):
             var text = reason
@@ -119,8 +120,14 @@ extension AdmissionStateMachine {
     package mutating func recorded(_ id: Int64, _ now: Duration) {
         guard let item = active[id], item.isEnding else { return }
         active[id] = nil
-        removeFromWaits(id)
         busySince = now
+        if item.isReleased, var again = item.returns {
+            again.notBefore = .zero
+            // Those who wait for its end go on doing so.
+            passedOver.insert(again, at: 0)
+            return
+        }
+        removeFromWaits(id)
         if let again = item.returns { retries.append(again) }
     }
 

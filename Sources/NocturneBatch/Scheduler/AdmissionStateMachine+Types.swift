@@ -73,6 +73,7 @@ extension AdmissionStateMachine {
         /// What the active items have leased of the budget.
         package var leasedBytes = 0
         package var isUnderPressure = false
+        package var isPaused = false
         /// Zero while items may be started.
         package var untilOpening = Duration.zero
         /// Until everything is to be finished; nil for no such time.
@@ -118,6 +119,8 @@ extension AdmissionStateMachine {
         package var isEnding = false
         /// As what it waits again once its end is recorded.
         package var returns: Waiting?
+        /// It was stopped in a pause: it is continued before others are started.
+        package var isReleased = false
 
         func again(from time: Duration, retries: Int? = nil) -> Waiting {
             Waiting(item: item, needs: needs, retries: retries ?? self.retries, notBefore: time, fullDisk: fullDisk)
@@ -166,6 +169,8 @@ extension AdmissionStateMachine {
         case deadline(Int)
         case diskFull(DiskShortage)
         case journal(String)
+        /// The time by which everything is to be finished has come in a pause.
+        case paused
     }
 
     /// How long an item had to wait for memory that another program held, and whether it got it.
@@ -180,6 +185,8 @@ extension AdmissionStateMachine {
         case retryTime
         /// Items may be started only within the working hours.
         case opening
+        /// The end of a pause.
+        case paused
         case disk(DiskShortage)
         case memory(MemoryShortage)
     }

@@ -4,7 +4,8 @@ import NocturneSystem
 /// What the scheduler decides: which item is started when, and what the end of an item leads to. Without clock, files or
 /// tasks: the time and the state of the machine are inputs, and everything to be done is an output.
 ///
-/// Order: suspects first, then the order of discovery, then retries. An item that does not fit is passed over:
+/// Order: suspects first, then the order of discovery, then retries. In a pause nothing is started. An item that does not fit is passed
+/// over:
 /// - What it lacks is held by items of this run: others may be started before it as long as one of the items is active
 ///   that were active when it was first passed over. Once all of these have ended nobody overtakes it, so it
 ///   waits at most for the overtakers that are still active then, and is not starved by small items behind it. As long as
@@ -52,6 +53,8 @@ package struct AdmissionStateMachine: Sendable {
     var timedSteps: [String: Double] = [:]
     /// Since when the machine works on what is active: the last end of an item, or the first start after a rest.
     var busySince = Duration.zero
+    /// When the present pause was first seen.
+    var pausedSince: Duration?
     /// Items that would probably not be finished in time.
     package internal(set) var leftForLater = 0
     /// Nothing more is started, whatever the mode of the run control is.
@@ -90,6 +93,7 @@ package struct AdmissionStateMachine: Sendable {
     package mutating func next(_ conditions: Conditions) -> Action {
         if let id = removeCancelled(conditions.cancelled) { return .settle(id, .cancelled) }
         guard conditions.mode == .running, !isDraining else { return .finished }
+        if let action = whilePaused(conditions) { return action }
         // Under pressure, and while an item is active that has to be alone, nothing is started: there is nothing to look at.
         if !active.isEmpty, conditions.isUnderPressure || active.values.contains(where: \.isAlone) {
             return wait(for: shortage ?? .activeItems)
@@ -117,6 +121,22 @@ package struct AdmissionStateMachine: Sendable {
             }
         }
         return rest(conditions)
+    }
+
+    /// Nil without a pause, and where nothing is left that could wait for its end.
+    private mutating func whilePaused(_ conditions: Conditions) -> Action? {
+        guard conditions.isPaused else {
+            // Nothing was done of what is active meanwhile.
+            if let since = pausedSince { busySince += conditions.now - since }
+            pausedSince = nil
+            return nil
+        }
+        pausedSince = pausedSince ?? conditions.now
+        guard knownCount > 0 else { return nil }
+        guard let left = conditions.untilDeadline, !settings.isWatching else { return wait(for: .paused) }
+        if left > .zero { return wait(for: .paused, until: conditions.now + left) }
+        isDraining = true
+        return .drain(.paused)
     }
 
     /// Nothing can be started now.

@@ -15,6 +15,7 @@ struct RunContext: Sendable {
     let disk: DiskSpaceMonitor
     let health: OutputHealth
     let waiting: RunWaiting
+    let pauses: PauseKeeper
 
     var output: OutputFolder { options.output }
     var control: RunControl { waiting.control }

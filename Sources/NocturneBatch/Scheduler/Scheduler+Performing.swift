@@ -224,29 +224,6 @@ extension Scheduler {
     }
 }
 
-extension AdmissionStateMachine.DrainReason {
-    /// What is shown about it; nil when the item's own event shows it.
-    func notice(_ hours: WorkingHours) -> WaitNotice? {
-        switch self {
-        case .deadline(let count):
-            let time = hours.finishBy.map { "\($0)" } ?? "the given time"
-            let text = "Not started: \(count) items that would probably not be finished by \(time)."
-            return WaitNotice(message: .note(text))
-        case .diskFull(let shortage): return .stopsForSpace(shortage)
-        case .journal(let text): return WaitNotice(message: .note(text))
-        }
-    }
-}
-
-extension AdmissionStateMachine.MemoryWait {
-    func text(of name: String) -> String {
-        switch self {
-        case .ended(let time): "\(name) waited \(time.components.seconds) s for memory."
-        case .gaveUp(let time): "\(name) is started anyway after \(time.components.seconds) s."
-        }
-    }
-}
-
 extension AdmissionStateMachine.Needs {
     init(_ plan: ItemPlan) {
         self.init(memoryBytes: plan.peak(), diskBytes: plan.diskBytes, steps: plan.steps, isLean: plan.isLean)

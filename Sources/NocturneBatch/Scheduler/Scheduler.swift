@@ -99,6 +99,7 @@ actor Scheduler: ItemEndReceiver {
         result.mode = control.mode
         result.returnsLoaded = control.returnsLoaded
         result.cancelled = control.cancelledItems
+        result.isPaused = control.pause != nil
         result.leasedBytes = budget.snapshot().leased
         result.isUnderPressure = !budget.isAdmitting
         result.untilOpening = .seconds(context.options.rules.hours.secondsUntilOpen(at: wallClock))
@@ -116,14 +117,15 @@ actor Scheduler: ItemEndReceiver {
         let (changes, time) = (context.control.changes, context.time)
         var limit = until.map { max($0 - time.monotonic, .zero) }
         // Somebody may set the system's clock meanwhile.
-        if reason == .opening { limit = min(limit ?? .seconds(60), .seconds(60)) }
+        if reason == .opening || reason == .paused { limit = limit.map { min($0, .seconds(60)) } }
         do {
             switch reason {
             case .disk, .memory:
                 try await context.waiting.monitor.whileSampling {
                     try await changes.wait(after: generation, atMost: limit, time)
                 }
-            case .activeItems, .retryTime, .opening: try await changes.wait(after: generation, atMost: limit, time)
+            case .activeItems, .retryTime, .opening, .paused:
+                try await changes.wait(after: generation, atMost: limit, time)
             }
         } catch {
             return false
@@ -153,6 +155,10 @@ actor Scheduler: ItemEndReceiver {
     func itemEnded(_ end: ItemEnd) async {
         let cancelled = context.control.cancelledItems
         let (name, model) = (items[end.id]?.name, items[end.id]?.model)
+        var end = end
+        if case .interrupted = end.outcome, let name, context.control.isReleased(name) {
+            end = ItemEnd(id: end.id, outcome: .postponed(.paused), seconds: end.seconds)
+        }
         await perform(machine.itemEnded(end, cancelled: cancelled, context.time.monotonic))
         if case .completed(let product) = end.outcome, let name, let model {
             let isOutside = !UnusualValues.Value.outside(ranges, product.statistics, of: model, item: 0).isEmpty

@@ -9,19 +9,21 @@ struct WaitAnnouncements {
         let reason = reason.flatMap { WaitAnnouncements.isOrdinary($0) ? nil : $0 }
         defer { current = reason }
         switch (current, reason) {
-        case (.disk, .disk), (.opening, .opening), (nil, nil): return []
+        case (.disk, .disk), (.opening, .opening), (.paused, .paused), (nil, nil): return []
         case (.memory(let before), .memory(let now)) where before.name == now.name: return []
         default: break
         }
         var notices: [WaitNotice] = []
         switch current {
-        case .disk: notices.append(.spaceAgain)
+        case .disk:
+            if reason != .paused { notices.append(.spaceAgain) }
         case nil: break
         default: notices.append(WaitNotice(status: .change(nil)))
         }
         switch reason {
         case .disk(let shortage): notices.append(.waitsForSpace(shortage))
         case .memory(let shortage): notices.append(.waits(for: shortage))
+        case .paused: notices.append(WaitNotice(status: .change("the end of the pause")))
         case .opening: if let window = hours.window { notices.append(.waits(forOpeningOf: window)) }
         default: break
         }
@@ -31,7 +33,7 @@ struct WaitAnnouncements {
     private static func isOrdinary(_ reason: AdmissionStateMachine.WaitReason) -> Bool {
         switch reason {
         case .activeItems, .retryTime: true
-        case .opening, .disk, .memory: false
+        case .opening, .paused, .disk, .memory: false
         }
     }
 }
@@ -43,5 +45,32 @@ extension WaitNotice {
             message: .note("\(shortage.name) needs \(text); it waits until there is enough."),
             status: .change("memory for \(shortage.name), which needs \(text)")
         )
+    }
+}
+
+extension AdmissionStateMachine.DrainReason {
+    /// What is shown about it; nil when the item's own event shows it.
+    func notice(_ hours: WorkingHours) -> WaitNotice? {
+        switch self {
+        case .deadline(let count):
+            let time = hours.finishBy.map { "\($0)" } ?? "the given time"
+            let text = "Not started: \(count) items that would probably not be finished by \(time)."
+            return WaitNotice(message: .note(text))
+        case .diskFull(let shortage): return .stopsForSpace(shortage)
+        case .journal(let text): return WaitNotice(message: .note(text))
+        case .paused:
+            return WaitNotice(
+                message: .note("The time is over in a pause: active items are stopped, partial work is saved.")
+            )
+        }
+    }
+}
+
+extension AdmissionStateMachine.MemoryWait {
+    func text(of name: String) -> String {
+        switch self {
+        case .ended(let time): "\(name) waited \(time.components.seconds) s for memory."
+        case .gaveUp(let time): "\(name) is started anyway after \(time.components.seconds) s."
+        }
     }
 }

@@ -10,7 +10,7 @@ package struct ItemEnd: Sendable {
         case failed(ItemReason, recovery: RecoveryAction?)
         /// Stopped from outside.
         case interrupted
-        /// It waits again: its inference had not begun.
+        /// It waits again: its inference had not begun, or its memory was released in a pause.
         case postponed(Postponement)
     }
 
@@ -63,9 +63,10 @@ package enum RecoveryAction: Sendable {
     }
 }
 
-/// Why an item waits again that was loaded ahead.
+/// Why an item waits again although nothing was wrong with it.
 package enum Postponement: String, Sendable {
     case outsideHours = "the hours ended before its inference began"
     case tooLate = "it would probably not be finished in time"
+    case paused = "the run was paused, and its memory released"
     case stopping = "the run is to stop, and its inference had not begun"
 }

@@ -51,6 +51,8 @@ extension StageActor {
 
     private func process(_ message: StageMessage<Input>) async -> StageMessage<Output>? {
         let (item, environment) = (message.item, link.environment)
+        // Here items wait while the run is paused; one that is stopped meanwhile ends below.
+        try? await environment.gate.pass(flag: item.flag)
         guard !item.flag.isCancelled else {
             await environment.end(item, .interrupted, seconds: message.seconds)
             return nil
@@ -61,7 +63,7 @@ extension StageActor {
             await environment.end(item, .postponed(postponement), seconds: message.seconds)
             return nil
         }
-        active.begin(item.id, at: environment.time.monotonic)
+        active.begin(item.id, at: environment.gate.workTime)
         environment.stalls?.enter(item, link.stage)
         await environment.progress.entered(item.id, link.stage)
         var seconds = message.seconds
@@ -69,11 +71,11 @@ extension StageActor {
             try await environment.health.checkHold()
             let output = try await work(on: message)
             environment.stalls?.leave(item.id)
-            seconds[link.stage] = active.end(item.id, at: environment.time.monotonic)
+            seconds[link.stage] = active.end(item.id, at: environment.gate.workTime)
             await environment.progress.left(item.id, link.stage)
             return StageMessage(item: item, payload: output, seconds: seconds)
         } catch {
-            seconds[link.stage] = active.end(item.id, at: environment.time.monotonic)
+            seconds[link.stage] = active.end(item.id, at: environment.gate.workTime)
             await environment.progress.left(item.id, link.stage)
             await environment.end(item, in: link.stage, with: error, seconds: seconds)
             return nil

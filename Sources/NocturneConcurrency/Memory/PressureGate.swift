@@ -2,7 +2,7 @@ public import NocturneSystem
 import Synchronization
 
 /// A gate that each running item passes before each tile: open at the levels normal and warning; at critical only the
-/// oldest item continues.
+/// oldest item continues, and while the run is paused none does.
 ///
 /// Register a ticket when the loop over tiles begins and unregister it when the loop ends. In between, the holder
 /// should wait for nothing but this gate: if the oldest item waited for a paused one, neither could continue.
@@ -11,6 +11,9 @@ public final class PressureGate: Sendable {
         var machine = PressureGateStateMachine()
         var nextID: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+        /// When the present pause began, and how long those before it took.
+        var pausedSince: Duration?
+        var pausedTime = Duration.zero
 
         mutating func newID() -> UInt64 {
             nextID += 1
@@ -23,12 +26,17 @@ public final class PressureGate: Sendable {
     }
 
     private let state = Mutex(State())
+    private let time: any TimeSource
 
     /// A gate at the level normal, without tickets.
-    public init() {}
+    /// - Parameter time: by which pauses are measured.
+    public init(time: any TimeSource = SystemTime()) { self.time = time }
 
     /// The level that was set last.
     public var level: PressureLevel { state.withLock { $0.machine.level } }
+
+    /// Whether items are made to wait: the run is paused, or memory is critically short.
+    public var isHolding: Bool { state.withLock { $0.machine.isPaused || $0.machine.level == .critical } }
 
     /// The number of passes that are suspended now.
     public var waiting: Int { state.withLock { $0.machine.waiters.count } }
@@ -43,17 +51,20 @@ public final class PressureGate: Sendable {
         return PressureTicket(gate: self, ticket: ticket)
     }
 
-    /// Returns at once at normal and warning, and for the oldest ticket; at critical all other tickets wait here.
+    /// Returns at once at normal and warning, and for the oldest ticket; at critical all other tickets wait here, and during a pause
+    /// all.
     ///
-    /// - Parameter flag: of the item; once it is raised, the item waits no longer.
+    /// - Parameters:
+    ///   - ticket: nil to wait for the end of a pause only, whatever the level is.
+    ///   - flag: of the item; once it is raised, the item waits no longer.
     /// - Throws: `CancellationError` when the task or the item is cancelled before it could continue.
-    public nonisolated(nonsending) func pass(_ ticket: PressureTicket, flag: CancellationFlag) async throws {
+    public nonisolated(nonsending) func pass(_ ticket: PressureTicket? = nil, flag: CancellationFlag) async throws {
         let id = state.withLock { $0.newID() }
         let observation = flag.observe { [self] in cancel(id) }
         defer { flag.stopObserving(observation) }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Void, any Error>) in
-                begin(ticket.ticket, id: id, flag, waiter)
+                begin(ticket?.ticket, id: id, flag, waiter)
             }
         } onCancel: {
             cancel(id)
@@ -66,8 +77,25 @@ public final class PressureGate: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    /// Begins or ends a pause. At its end all waiting passes continue that the level allows.
+    public func setPaused(_ isPaused: Bool) {
+        let now = time.monotonic
+        let waiters = state.withLock { state in
+            if let since = state.pausedSince, !isPaused { state.pausedTime += now - since }
+            state.pausedSince = isPaused ? state.pausedSince ?? now : nil
+            return state.take(state.machine.setPaused(isPaused))
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Monotonic time without that of pauses, for measuring work.
+    public var workTime: Duration {
+        let now = time.monotonic
+        return state.withLock { ($0.pausedSince ?? now) - $0.pausedTime }
+    }
+
     private func begin(
-        _ ticket: PressureGateStateMachine.Ticket,
+        _ ticket: PressureGateStateMachine.Ticket?,
         id: UInt64,
         _ flag: CancellationFlag,
         _ waiter: CheckedContinuation<Void, any Error>

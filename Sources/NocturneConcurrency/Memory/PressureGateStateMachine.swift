@@ -1,7 +1,7 @@
 /// The decisions of a ``PressureGate``, without locks or tasks.
 ///
-/// Invariants, checked by the tests after every input: no ticket waits below critical; at critical the oldest
-/// registered ticket does not wait.
+/// Invariants, checked by the tests after every input: unless the run is paused, no ticket waits below critical, and at critical the
+/// oldest registered ticket does not wait. While it is paused, nobody passes.
 package struct PressureGateStateMachine: Hashable, Sendable {
     /// Tickets are ordered by sequence, then by registration number.
     package struct Ticket: Hashable, Sendable, Comparable {
@@ -23,10 +23,12 @@ package struct PressureGateStateMachine: Hashable, Sendable {
 
     /// The level that was set last.
     package private(set) var level = PressureLevel.normal
+    /// Whether everybody waits, whatever the level is.
+    package private(set) var isPaused = false
     /// All registered tickets, waiting or not.
     package private(set) var tickets: Set<Ticket> = []
     /// Suspended passes, and the tickets they belong to.
-    package private(set) var waiters: [UInt64: Ticket] = [:]
+    package private(set) var waiters: [UInt64: Ticket?] = [:]
 
     /// A gate at the level normal, without tickets.
     package init() {}
@@ -51,10 +53,10 @@ package struct PressureGateStateMachine: Hashable, Sendable {
         case wait
     }
 
-    /// Lets a ticket pass, or registers the pass under `id`.
-    package mutating func pass(_ ticket: Ticket, id: UInt64) -> PassAction {
+    /// Lets a ticket pass, or registers the pass under `id`. Without a ticket only a pause makes it wait.
+    package mutating func pass(_ ticket: Ticket?, id: UInt64) -> PassAction {
         if mayPass(ticket) { return .go }
-        waiters[id] = ticket
+        waiters.updateValue(ticket, forKey: id)
         return .wait
     }
 
@@ -64,17 +66,25 @@ package struct PressureGateStateMachine: Hashable, Sendable {
         return wake()
     }
 
+    /// - Returns: The waiters that continue, in no particular order.
+    package mutating func setPaused(_ isPaused: Bool) -> [UInt64] {
+        self.isPaused = isPaused
+        return wake()
+    }
+
     /// - Returns: Whether the waiter was still registered and must be resumed.
     package mutating func cancel(id: UInt64) -> Bool { waiters.removeValue(forKey: id) != nil }
 
-    private func mayPass(_ ticket: Ticket) -> Bool {
+    private func mayPass(_ ticket: Ticket?) -> Bool {
+        if isPaused { return false }
         // An unregistered ticket never blocks other tickets and is never blocked.
-        level < .critical || ticket == oldest || !tickets.contains(ticket)
+        guard level == .critical, let ticket, tickets.contains(ticket) else { return true }
+        return ticket == oldest
     }
 
     private mutating func wake() -> [UInt64] {
         let going = waiters.filter { mayPass($0.value) }.map(\.key)
-        for id in going { waiters[id] = nil }
+        for id in going { waiters.removeValue(forKey: id) }
         return going
     }
 }

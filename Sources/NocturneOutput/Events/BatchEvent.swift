@@ -12,6 +12,8 @@ public struct BatchEvent: Sendable, Codable {
         /// The disk is full, or has free space again.
         case disk
         case pressure, heartbeat
+        /// A pause has begun, with its times as the reason, or ended.
+        case paused, continued
     }
 
     /// UTC; set by the reporter.
@@ -30,6 +32,8 @@ public struct BatchEvent: Sendable, Codable {
     public var residentBytes: Int?
     public var leasedBytes: Int?
     public var etaSeconds: Double?
+    /// When a pause ends by itself, UTC.
+    public var until: String?
     /// Of an item that has ended, by stage: when it was begun and ended, in seconds since the item was started.
     public var stages: [String: [Double]]?
 

@@ -1,9 +1,9 @@
 import Foundation
-import NocturneBatch
+public import NocturneBatch
 public import NocturneOutput
 import NocturneSystem
 
-/// A request of `nocturne cancel` to a run that may be in another process, container or machine: a file in the output folder
+/// A request of `nocturne cancel`, `pause` or `continue` to a run that may be in another process, container or machine: a file in the output folder
 /// that the run looks for.
 public struct ControlRequest: Codable, Sendable, Hashable {
     /// What the run is asked to do.
@@ -12,6 +12,10 @@ public struct ControlRequest: Codable, Sendable, Hashable {
         case stop
         /// Stop these items.
         case cancelItems([String])
+        /// Start nothing, and let active items wait.
+        case pause(RunPause)
+        /// End the pause.
+        case endPause
     }
 
     /// The run to which the request is addressed. Later runs ignore it.
@@ -56,13 +60,16 @@ public struct ControlRequest: Codable, Sendable, Hashable {
             }
             try FileSystem.makeFolder(output.requests, mode: 0o700)
             let text = try StableJSON.encodeLine(ControlRequest(run: run, action: action))
-            try FileSystem.replace(output.requests + "/\(UUID().uuidString).json", with: text)
+            // Sorted by time: a pause and its end may be found together.
+            let now = SystemTime().wallClock
+            let name = "\(now.seconds * 1_000_000_000 + now.nanoseconds)-\(UUID().uuidString).json"
+            try FileSystem.replace(output.requests + "/" + name, with: text)
             return holder.process.send(SIGUSR2) ? .signalled : .left
         }
     }
 
     /// Reads and removes the requests in the folder.
-    /// - Returns: Those to this run.
+    /// - Returns: Those to this run, in the order in which they were sent.
     static func take(from output: OutputFolder, run: String) -> [(file: String, action: Action)] {
         FileSystem.entries(output.requests).filter { $0.hasSuffix(".json") || $0.hasSuffix(".txt") }.compactMap {
             name in

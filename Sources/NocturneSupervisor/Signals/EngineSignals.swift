@@ -67,6 +67,8 @@ public final class EngineSignals: Sendable {
         switch request {
         case .stop: stop(SIGINT)
         case .cancelItems(let names): for name in names { control.cancel(item: name) }
+        case .pause(let pause): control.pause(pause)
+        case .endPause: control.endPause()
         }
     }
 

@@ -14,6 +14,8 @@ enum ExistingBatch {
     struct Contents: Sendable {
         let items: [JournalItem]
         let parts: [Int64: [ItemPart]]
+        /// The pause of the run, or that with which the next one begins.
+        var pause: RunPause?
         var counts: BatchCounts { BatchCounts(of: items) }
     }
 
@@ -67,7 +69,11 @@ enum ExistingBatch {
 
     static func contents(of output: OutputFolder) async throws -> Contents {
         try await output.reading { journal in
-            Contents(items: try await journal.items(), parts: try await journal.parts())
+            Contents(
+                items: try await journal.items(),
+                parts: try await journal.parts(),
+                pause: try await journal.value(of: .pause)
+            )
         }
     }
 

@@ -11,6 +11,7 @@ extension StatusReport {
     func text(_ folder: OutputFolder, _ state: BatchLock.State, listsParts: Bool) -> String {
         var lines = shards.map { shardLines($0, folder) } ?? [run(state)]
         lines += progress?.lines ?? []
+        lines += pause.map { [$0.text(folder, isActive: state.isHeld)] } ?? []
         lines += waitingFor.map { ["Waiting for \($0)."] } ?? []
         lines += failureLines
         if listsParts { lines += partLines }
@@ -109,6 +110,24 @@ extension StatusReport {
         let states = Dictionary(grouping: parts, by: \.state).sorted { $0.key < $1.key }
         guard states.count > 1 else { return "\(objects) \(states[0].key)" }
         return "\(objects): " + states.map { "\($0.value.count) \($0.key)" }.joined(separator: ", ")
+    }
+}
+
+extension StatusReport.Pause {
+    /// - Returns: nil for one that is over.
+    init?(_ pause: RunPause) {
+        if pause.isOver(at: Program.time.wallClock) { return nil }
+        self.init(
+            since: WallTime(seconds: pause.since).timestamp,
+            until: pause.until.map { WallTime(seconds: $0).timestamp },
+            releasesMemory: pause.releasesMemory
+        )
+    }
+
+    fileprivate func text(_ folder: OutputFolder, isActive: Bool) -> String {
+        let end = until.map { ", until \($0)" } ?? ""
+        let what = isActive ? "Paused" : "The next run is paused"
+        return "\(what) since \(since)\(end). Continue with: nocturne continue \(folder.path)"
     }
 }
 

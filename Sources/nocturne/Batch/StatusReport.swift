@@ -13,6 +13,10 @@ struct StatusReport: Encodable {
     @Nullable var runningProcess: Int?
     /// What the run as a whole waits for, such as free disk space; null when it does not wait.
     @Nullable var waitingFor: String?
+    /// The pause of the run, or that with which the next one begins; null without one. Of divided batches see the shards' folders.
+    @Nullable var pause: Pause?
+    /// Null before the first verification without a fault.
+    @Nullable var verified: Verified?
     let counts: BatchCounts
     let inFlight: [String]
     let failures: [ItemOutcome]
@@ -73,6 +77,24 @@ struct StatusReport: Encodable {
         }
     }
 
+    struct Pause: Codable, Sendable {
+        /// UTC.
+        let since: String
+        /// When it ends by itself, UTC; null for never.
+        @Nullable var until: String?
+        /// Whether active items were put back.
+        let releasesMemory: Bool
+    }
+
+    struct Verified: Codable, Sendable {
+        /// In how many parts the batch is verified.
+        let parts: Int
+        /// Parts that were never verified.
+        let missing: [Int]
+        /// When the part was verified that has not been for the longest time, UTC; null as long as parts are missing.
+        @Nullable var oldest: String?
+    }
+
     struct Part: Encodable {
         let item: String
         /// Null for a photo as a whole: its instances are not known yet, it failed, or it has none.
@@ -103,6 +125,8 @@ struct StatusReport: Encodable {
         output = folder.path
         runningProcess = (state.holder?.process.process).map(Int.init)
         waitingFor = state.holder?.waitingFor
+        pause = contents.pause.flatMap(Pause.init)
+        verified = contents.verified.map(Verified.init)
         counts = contents.counts
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map(ItemOutcome.init)

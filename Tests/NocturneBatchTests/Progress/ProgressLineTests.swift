@@ -42,6 +42,14 @@ struct ProgressLineTests {
         #expect(wide.hasSuffix("\(counts), 2 min so far  sub-0042_ses-20240117_acq-venous_run-01_CT 52 %"), "\(wide)")
     }
 
+    @Test("says since when the run is paused")
+    func pause() {
+        var status = status()
+        status.pause = "since 2026-11-24 13:00:00"
+        let line = ProgressLine.text(status, columns: 80)
+        #expect(line.contains("11/33, 2 failed, paused since 2026-11-24 13:00:00"), "\(line)")
+    }
+
     @Test("has throughput and memory where there is room, and says at any width when memory is short")
     func memory() throws {
         func memory(_ pressure: String) throws -> RunProgress.Memory {

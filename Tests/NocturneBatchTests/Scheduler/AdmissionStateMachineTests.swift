@@ -331,6 +331,54 @@ struct AdmissionStateMachineTests {
         #expect(desk.end(5, .interrupted) == [])
     }
 
+    @Test("In a pause nothing is started, and an item that was stopped for its memory is the next one afterwards")
+    func pauses() {
+        var desk = Desk([Needs(memoryBytes: 60), Needs(memoryBytes: 50), Needs(memoryBytes: 50)])
+        #expect(desk.startAll() == [0])
+        desk.conditions.isPaused = true
+        #expect(desk.next() == .wait(.paused, until: nil))
+        let text = ItemReason(.interrupted, "the run was paused, and its memory released")
+        #expect(desk.end(0, .postponed(.paused)) == [.putBack(0, text)])
+        #expect(desk.next() == .wait(.paused, until: nil))
+        desk.conditions.cancelled = ["1"]
+        #expect(desk.next() == .settle(1, .cancelled))
+        desk.conditions.cancelled = []
+        desk.conditions.isPaused = false
+        #expect(desk.startAll() == [0])
+    }
+
+    @Test("A time limit ends a paused run, and a pause without anything left ends nothing else")
+    func pauseEnds() {
+        var desk = Desk([Needs(memoryBytes: 1), Needs(memoryBytes: 1)])
+        desk.conditions.isPaused = true
+        desk.conditions.untilDeadline = .seconds(30)
+        #expect(desk.next() == .wait(.paused, until: desk.conditions.now + .seconds(30)))
+        desk.conditions.untilDeadline = .zero
+        #expect(desk.next() == .drain(.paused))
+        #expect(desk.next() == .finished)
+        var ended = Desk([Needs(memoryBytes: 1)])
+        #expect(ended.startAll() == [0])
+        ended.complete(0)
+        ended.conditions.isPaused = true
+        #expect(ended.next() == .finished)
+    }
+
+    @Test("A pause is not time in which what is active came nearer to its end")
+    func pausedTime() {
+        // One of 100 s is active and another one waits: after a pause of 90 s, 150 s are too few for both.
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 60), count: 3))
+        #expect(desk.startAll() == [0])
+        desk.complete(0, seconds: 100)
+        #expect(desk.startAll() == [1])
+        desk.conditions.isPaused = true
+        #expect(desk.next() == .wait(.paused, until: nil))
+        desk.conditions.now += .seconds(90)
+        desk.conditions.isPaused = false
+        desk.conditions.untilDeadline = .seconds(150)
+        #expect(desk.next() == .wait(.activeItems, until: nil))
+        #expect(desk.machine.leftForLater == 1)
+    }
+
     @Test("An item that was put back is not started before that is recorded")
     func recording() {
         var desk = Desk([Needs(memoryBytes: 1)])

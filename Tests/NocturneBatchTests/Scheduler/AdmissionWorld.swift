@@ -342,7 +342,7 @@ struct AdmissionWorld: SmallWorld {
         return switch reason {
         case .disk: isLow ? nil : "waits for a disk that is free"
         case .memory: isScarce ? nil : "waits for memory that is free"
-        case .activeItems, .retryTime, .opening: "stands still"
+        case .activeItems, .retryTime, .opening, .paused: "stands still"
         }
     }
 

@@ -8,11 +8,13 @@ protocol GateRules {
 
     init()
     var level: PressureLevel { get }
-    var waiters: [UInt64: Ticket] { get }
+    var isPaused: Bool { get }
+    var waiters: [UInt64: Ticket?] { get }
     mutating func register(_ ticket: Ticket)
     mutating func unregister(_ ticket: Ticket) -> [UInt64]
-    mutating func pass(_ ticket: Ticket, id: UInt64) -> PressureGateStateMachine.PassAction
+    mutating func pass(_ ticket: Ticket?, id: UInt64) -> PressureGateStateMachine.PassAction
     mutating func setLevel(_ level: PressureLevel) -> [UInt64]
+    mutating func setPaused(_ isPaused: Bool) -> [UInt64]
     mutating func cancel(id: UInt64) -> Bool
 }
 
@@ -22,16 +24,20 @@ extension PressureGateStateMachine: GateRules {}
 enum GateFlaw: CaseIterable {
     case stopsAtWarning, stopsTheOldestToo, newestGoes, equalsStopEachOther, handsOnToNobody, openingWakesNobody
     case cancelledStays, stoppedByTheGone
+    case passesInPauses, oldestPassesInPauses, continuingWakesNobody, continuingWakesAll
 }
 
 /// The rules of a gate written down once more, plainly, with room for one flaw.
 struct PlainGate: GateRules {
     var flaw: GateFlaw?
     var level = PressureLevel.normal
-    var waiters: [UInt64: Ticket] = [:]
+    var isPaused = false
+    var waiters: [UInt64: Ticket?] = [:]
     private var tickets: [Ticket] = []
 
-    private func mayPass(_ ticket: Ticket) -> Bool {
+    private func mayPass(_ ticket: Ticket?) -> Bool {
+        if isPaused, flaw != .passesInPauses, flaw != .oldestPassesInPauses || ticket != tickets.min() { return false }
+        guard let ticket else { return true }
         if level < (flaw == .stopsAtWarning ? .warning : .critical) { return true }
         if flaw == .stopsTheOldestToo { return false }
         if flaw == .newestGoes { return ticket == tickets.max() }
@@ -41,7 +47,7 @@ struct PlainGate: GateRules {
 
     private mutating func wake() -> [UInt64] {
         let ids = waiters.filter { mayPass($0.value) }.map(\.key)
-        for id in ids { waiters[id] = nil }
+        for id in ids { waiters.removeValue(forKey: id) }
         return ids
     }
 
@@ -52,9 +58,9 @@ struct PlainGate: GateRules {
         return flaw == .handsOnToNobody ? [] : wake()
     }
 
-    mutating func pass(_ ticket: Ticket, id: UInt64) -> PressureGateStateMachine.PassAction {
+    mutating func pass(_ ticket: Ticket?, id: UInt64) -> PressureGateStateMachine.PassAction {
         if mayPass(ticket) { return .go }
-        waiters[id] = ticket
+        waiters.updateValue(ticket, forKey: id)
         return .wait
     }
 
@@ -63,14 +69,22 @@ struct PlainGate: GateRules {
         return flaw == .openingWakesNobody ? [] : wake()
     }
 
+    mutating func setPaused(_ isPaused: Bool) -> [UInt64] {
+        self.isPaused = isPaused
+        if flaw == .continuingWakesNobody { return [] }
+        guard flaw == .continuingWakesAll, !isPaused else { return wake() }
+        defer { waiters = [:] }
+        return Array(waiters.keys)
+    }
+
     mutating func cancel(id: UInt64) -> Bool {
-        guard waiters[id] != nil else { return false }
-        if flaw != .cancelledStays { waiters[id] = nil }
+        guard waiters.keys.contains(id) else { return false }
+        if flaw != .cancelledStays { waiters.removeValue(forKey: id) }
         return true
     }
 }
 
-/// A gate and items that register, pass it tile by tile and leave, while the pressure rises and falls.
+/// A gate and items that register, pass it tile by tile and leave, while the pressure rises and falls and the run is paused.
 struct GateWorld<Rules: GateRules>: SmallWorld {
     enum Place: UInt8 {
         case away
@@ -89,12 +103,15 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
 
     enum Move {
         case register(Int), unregister(Int), call(Int), enter(Int), cancel(Int), handle(Int), level(PressureLevel)
+        case pause(Bool)
     }
 
     var rules: Rules
     private let sequences: [Int]
     private var items: [Item]
     private var nextID: UInt64 = 0
+    /// Whose ticket goes just now.
+    private var leaving: Int?
 
     /// - Parameter sequences: of the items; equal ones are ordered by their registration.
     init(_ rules: Rules, sequences: [Int]) {
@@ -102,11 +119,13 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
         items = Array(repeating: Item(), count: sequences.count)
     }
 
-    private var oldest: PressureGateStateMachine.Ticket? { items.filter { $0.place != .away }.map(\.ticket).min() }
+    private var oldest: PressureGateStateMachine.Ticket? {
+        items.indices.filter { items[$0].place != .away && $0 != leaving }.map { items[$0].ticket }.min()
+    }
 
     var key: [UInt8] {
         let registrations = items.filter { $0.place != .away }.map(\.ticket.registration).sorted()
-        var key = [UInt8(rules.level.rawValue)]
+        var key = [UInt8(rules.level.rawValue) + (rules.isPaused ? 4 : 0)]
         for item in items {
             key.append(item.place.rawValue + (item.isCancelled ? 8 : 0) + (item.handlerIsDue ? 16 : 0))
             // Only who came before whom counts.
@@ -116,14 +135,14 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
     }
 
     var moves: [Move] {
-        var moves = PressureLevel.allCases.map(Move.level)
+        var moves = PressureLevel.allCases.map(Move.level) + [.pause(!rules.isPaused)]
         for (index, item) in items.enumerated() {
             switch item.place {
             case .away: moves.append(.register(index))
             case .working: moves += [.unregister(index)] + (item.handlerIsDue ? [] : [.call(index)])
             case .called: moves.append(.enter(index))
-            // The ticket may go while its pass waits, when the last reference to it does.
-            case .waiting: moves.append(.unregister(index))
+            // The ticket may go while its pass waits, when the last reference to it does: in a pause the pass waits on.
+            case .waiting: if !rules.isPaused { moves.append(.unregister(index)) }
             }
             if !item.isCancelled && (item.place == .called || item.place == .waiting) { moves.append(.cancel(index)) }
             if item.handlerIsDue { moves.append(.handle(index)) }
@@ -153,6 +172,7 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
             return nil
         case .handle(let index): return handle(index)
         case .level(let level): return wake(rules.setLevel(level))
+        case .pause(let isPaused): return wake(rules.setPaused(isPaused))
         }
     }
 
@@ -160,6 +180,10 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
         for id in ids {
             guard let index = items.firstIndex(where: { $0.place == .waiting && $0.id == id }) else {
                 return "woke somebody who did not wait"
+            }
+            let isOldest = items[index].ticket == oldest
+            if rules.isPaused || rules.level == .critical && !isOldest && index != leaving {
+                return "woke somebody out of turn"
             }
             items[index].place = .working
             items[index].isCancelled = false
@@ -169,6 +193,8 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
 
     private mutating func unregister(_ index: Int) -> String? {
         let waits = items[index].place == .waiting
+        leaving = index
+        defer { leaving = nil }
         let woken = rules.unregister(items[index].ticket)
         if waits && !woken.contains(items[index].id) { return "waits with a ticket that is gone" }
         if let words = wake(woken) { return words }
@@ -183,10 +209,11 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
         // What `begin` looks at first, under the lock.
         if isCancelled { return nil }
         switch rules.pass(items[index].ticket, id: items[index].id) {
+        case .go where rules.isPaused: return "goes on in a pause"
         case .go: return rules.level < .critical || items[index].ticket == oldest ? nil : "goes on out of turn"
         case .wait:
             items[index].place = .waiting
-            return rules.level == .critical ? nil : "stops without pressure"
+            return rules.level == .critical || rules.isPaused ? nil : "stops without pressure"
         }
     }
 
@@ -201,12 +228,14 @@ struct GateWorld<Rules: GateRules>: SmallWorld {
     var fault: String? {
         let waiting = items.filter { $0.place == .waiting }
         if Set(rules.waiters.keys) != Set(waiting.map(\.id)) { return "those in line are not those who wait" }
+        if rules.isPaused { return nil }
         if rules.level < .critical && !waiting.isEmpty { return "somebody waits below critical" }
         return waiting.contains { $0.ticket == oldest } ? "the oldest waits" : nil
     }
 
-    /// With the pressure as it stands, for ever: everybody comes through, one after the other.
+    /// Without a pause, with the pressure as it stands, for ever: everybody comes through, one after the other.
     mutating func settle() -> String? {
+        if let words = wake(rules.setPaused(false)) { return words }
         for index in items.indices {
             if items[index].place == .called, let words = enter(index) { return words }
             if items[index].handlerIsDue, let words = handle(index) { return words }

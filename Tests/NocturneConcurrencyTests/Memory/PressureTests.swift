@@ -123,6 +123,35 @@ struct PressureGateTests {
         #expect(passed.withLock { $0.sorted() } == [2, 3, 4])
     }
 
+    @Test("In a pause nobody passes, with or without a ticket, and its time is not work")
+    func pauses() async throws {
+        let time = ManualTime()
+        let gate = PressureGate(time: time)
+        let ticket = gate.register(sequence: 1)
+        time.advance(by: .seconds(10))
+        for _ in 0..<2 {
+            gate.setPaused(true)
+            time.advance(by: .seconds(2))
+        }
+        #expect(gate.isHolding && gate.workTime == .seconds(10))
+        let (flag, stopped) = (CancellationFlag(), CancellationFlag())
+        let tasks = [
+            Task { try await gate.pass(ticket, flag: flag) }, Task { try await gate.pass(flag: flag) },
+            Task { try await gate.pass(flag: stopped) },
+        ]
+        #expect(await until { gate.waiting == 3 })
+        stopped.cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[2].value }
+        gate.setLevel(.critical)
+        #expect(gate.waiting == 2)
+        gate.setPaused(false)
+        for task in tasks.prefix(2) { try await task.value }
+        time.advance(by: .seconds(1))
+        #expect(gate.isHolding && gate.workTime == .seconds(11))
+        gate.setLevel(.normal)
+        #expect(!gate.isHolding)
+    }
+
     @Test("a ticket that is dropped lets the next one through")
     func dropped() async throws {
         let gate = PressureGate()

@@ -1,0 +1,100 @@
+import NocturneConcurrency
+public import NocturneJournal
+import NocturneOutput
+public import NocturneSystem
+
+/// A time in which a run starts nothing and its active items wait.
+public struct RunPause: Codable, Sendable, Hashable {
+    /// When it began, in seconds since 1970.
+    public var since: Int
+    /// When it ends by itself, in seconds since 1970; nil for never.
+    public let until: Int?
+    /// Whether active items are put back, so that their memory is free meanwhile.
+    public let releasesMemory: Bool
+
+    public init(since: Int, until: Int? = nil, releasesMemory: Bool = false) {
+        (self.since, self.until, self.releasesMemory) = (since, until, releasesMemory)
+    }
+
+    /// As in "since 2026-11-24 13:00:00, until 2026-11-24 18:00:00", in local time.
+    public var text: String {
+        "since \(WallTime(seconds: since).localText)"
+            + (until.map { ", until \(WallTime(seconds: $0).localText)" } ?? "")
+    }
+
+    /// Whether it has ended by itself.
+    public func isOver(at moment: WallTime) -> Bool { until.map { $0 <= moment.seconds } ?? false }
+}
+
+extension JournalSetting<RunPause> {
+    /// The pause in which the last run was, and with which the next one begins.
+    public static var pause: Self { Self(json: "pause") }
+}
+
+/// Records the pauses of a run, so that the next engine or run continues as this one was, and ends a pause whose time is over.
+actor PauseKeeper {
+    private let journal: Journal
+    private let waiting: RunWaiting
+    private var recorded: RunPause?
+    private var recording: Task<Void, Never>?
+
+    init(_ journal: Journal, _ waiting: RunWaiting) { (self.journal, self.waiting) = (journal, waiting) }
+
+    private var control: RunControl { waiting.control }
+
+    /// Continues the pause of the engine or run before this one.
+    /// - Throws: ``JournalError``.
+    func restore() async throws(JournalError) {
+        guard control.pause == nil, let pause = try await journal.value(of: .pause) else { return }
+        if pause.isOver(at: waiting.time.wallClock) { return try await journal.remove(.pause) }
+        control.pause(pause)
+    }
+
+    /// Follows the requests until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            let generation = control.changes.generation
+            let now = waiting.time.wallClock
+            if let pause = control.pause, pause.isOver(at: now) { control.endPause() }
+            await update()
+            // Somebody may set the system's clock meanwhile.
+            let limit = control.pause?.until.map { Duration.seconds(min($0 - now.seconds, 60)) }
+            do { try await control.changes.wait(after: generation, atMost: limit, waiting.time) } catch { return }
+        }
+    }
+
+    /// Returns once the present state is recorded.
+    func update() async {
+        let (pause, before) = (control.pause, recorded)
+        if pause != before {
+            recorded = pause
+            recording = Task { [recording] in
+                await recording?.value
+                await record(pause, after: before)
+            }
+        }
+        await recording?.value
+    }
+
+    /// Forgets the pause: whoever adds items to a batch in which nothing is left does not expect one.
+    func batchEnded() async {
+        if recorded != nil { try? await journal.remove(.pause) }
+    }
+
+    private func record(_ pause: RunPause?, after before: RunPause?) async {
+        do {
+            if let pause { try await journal.set(.pause, to: pause) } else { try await journal.remove(.pause) }
+        } catch {
+            await waiting.progress.note("The pause cannot be recorded: \(error)")
+        }
+        var event: BatchEvent
+        if let pause {
+            event = BatchEvent(.paused, reason: pause.text)
+            event.until = pause.until.map { WallTime(seconds: $0).timestamp }
+        } else {
+            let isOver = before?.isOver(at: waiting.time.wallClock) == true
+            event = BatchEvent(.continued, reason: isOver ? "the pause is over" : "on request")
+        }
+        await waiting.progress.emit(event)
+    }
+}

@@ -1,0 +1,63 @@
+import NocturneBatch
+import NocturneCluster
+import NocturneJournal
+import NocturneOutput
+import NocturneSupervisor
+import NocturneSystem
+
+/// A request to the run that is active on a batch, or to those that are active on its shards.
+struct SentRequests {
+    let folder: OutputFolder
+    let action: ControlRequest.Action
+    /// What the run is asked to do, as in "stop".
+    let what: String
+
+    /// A request that was sent to one run, as a sentence, and the number of the shard; nil for the whole batch.
+    typealias Sent = (text: String, shard: Int?)
+
+    /// - Throws: `BatchError` for a folder without a batch or an active run; `FileSystemError`; `JournalError`.
+    func send() async throws -> [Sent] {
+        guard let divided = try await DividedBatch.read(folder) else { return [(try send(to: folder), nil)] }
+        let running = divided.shards.filter { $0.state == .running }
+        guard !running.isEmpty else {
+            throw BatchError(.notABatch, path: folder.path, detail: "no run is active on a shard of this batch")
+        }
+        // A shard ignores items that it does not have.
+        return try running.map { (try send(to: folder.shard($0.plan.number)), $0.plan.number) }
+    }
+
+    /// Sends it and prints to whom.
+    /// - Parameter advice: printed after the sentence about a whole batch.
+    func sendAndPrint(advice: String = "") async throws {
+        for (text, shard) in try await send() {
+            Terminal.printResult(shard.map { "Shard \($0): \(text)" } ?? text + (advice.isEmpty ? "" : " " + advice))
+        }
+    }
+
+    private func send(to folder: OutputFolder) throws -> String {
+        let holder = BatchLock.state(of: folder).holder
+        let process = holder.map { "Process \($0.process.process)" } ?? "The run"
+        switch try ControlRequest.send(action, to: folder) {
+        case .signalled: return "\(process) was asked to \(what)."
+        case .left:
+            let host = holder?.process.host.map { " on \($0)" } ?? ""
+            let seconds = Int(ControlRequestListener.interval.inSeconds)
+            return "\(process)\(host) will find the request to \(what) within about \(seconds) s."
+        }
+    }
+
+    /// The items of a batch by name, also of one that is divided.
+    /// - Throws: `BatchError` when there is no item of one of the names; `JournalError`.
+    static func items(_ names: [String], of folder: OutputFolder) async throws -> [String: JournalItem] {
+        guard !names.isEmpty else { return [:] }
+        let all =
+            if let divided = try await DividedBatch.read(folder) { try await divided.contents().items } else {
+                try await ExistingBatch.contents(of: folder).items
+            }
+        let known = all.named(Set(names))
+        for name in names where known[name] == nil {
+            throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(name)")
+        }
+        return known
+    }
+}

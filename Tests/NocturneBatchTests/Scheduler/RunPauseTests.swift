@@ -1,0 +1,119 @@
+import Foundation
+import NocturneBatch
+import NocturneJournal
+import NocturneOutput
+import NocturneSystem
+import NocturneTestSupport
+import Synchronization
+import Testing
+
+@Suite("Pauses of a run")
+struct RunPauseTests {
+    private func time() -> ManualTime { ManualTime(wallClock: SystemTime().wallClock) }
+
+    private func recordedPause(_ batch: TextBatch) async throws -> RunPause? {
+        try await batch.output.reading { try await $0.value(of: .pause) }
+    }
+
+    /// The items in the order in which they were started.
+    private func started(_ batch: TextBatch) throws -> [String] {
+        try batch.events("itemStarted").compactMap { line in
+            try JSONDecoder().decode(BatchEvent.self, from: Data(line.utf8)).item
+        }
+    }
+
+    @Test("Nothing is started in a pause; it outlasts the run, and continuing completes the batch")
+    func outlasts() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two"])
+        let (pause, clock) = (RunPause(since: 5), time())
+        batch.control.pause(pause)
+        async let first = batch.run(TextRecipe()) { $0.time = clock }
+        #expect(
+            await until { (try? batch.events("paused").count) == 1 && (try? batch.events("batchStarted").count) == 1 }
+        )
+        batch.control.cancel()
+        #expect(try await first.counts.notReached == 2)
+        #expect(try await recordedPause(batch) == pause && started(batch).isEmpty)
+        let again = batch.again()
+        async let second = again.run(TextRecipe()) { $0.time = clock }
+        #expect(await until { (try? batch.events("paused").count) == 2 })
+        #expect(again.control.pause == pause)
+        again.control.endPause()
+        #expect(try await second.counts.completed == 2)
+        #expect(try batch.events("continued").count == 1)
+        #expect(try await recordedPause(batch) == nil)
+    }
+
+    @Test("Active items wait at their next stage, and go on where they were")
+    func waits() async throws {
+        let batch = try TextBatch(["a": "one"])
+        let control = batch.control
+        let stages = Mutex<[Stage]>([])
+        let recipe = TextRecipe { stage, _ in
+            stages.withLock { $0.append(stage) }
+            if stage == .load { control.pause(RunPause(since: 5)) }
+        }
+        async let outcome = batch.run(recipe) { $0.time = time() }
+        #expect(await until { (try? batch.events("paused").count) == 1 })
+        control.endPause()
+        #expect(try await outcome.counts.completed == 1)
+        #expect(stages.withLock { $0 } == [.load, .prepare, .infer, .render, .write])
+        #expect(try batch.events("itemInterrupted").isEmpty)
+    }
+
+    @Test("A pause that releases memory puts active items back, and they are the first to be continued")
+    func releases() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
+        let control = batch.control
+        let isFirst = Mutex(true)
+        var disturbed = TextRecipe { stage, name in
+            guard stage == .prepare, name == "a" else { return }
+            isFirst.withLock { isFirst in
+                if isFirst { control.pause(RunPause(since: 5, releasesMemory: true)) }
+                isFirst = false
+            }
+        }
+        disturbed.memoryBytes = { _ in 600_000 }
+        let recipe = disturbed
+        async let outcome = batch.run(recipe) {
+            $0.time = time()
+            $0.resources.memoryBytes = 1 << 20
+        }
+        #expect(await until { (try? batch.events("itemInterrupted").count) == 1 })
+        #expect(try batch.events("itemInterrupted").first?.contains("its memory released") == true)
+        control.endPause()
+        let counts = try await outcome.counts
+        #expect(counts.completed == 3 && counts.cancelled == 0)
+        #expect(try started(batch) == ["a", "a", "b", "c"])
+    }
+
+    @Test("A pause ends by itself when its time is over, also while no run is active")
+    func ends() async throws {
+        let batch = try TextBatch(["a": "one"])
+        let clock = ManualTime(advancesItself: true, wallClock: SystemTime().wallClock)
+        let now = clock.wallClock.seconds
+        batch.control.pause(RunPause(since: now, until: now + 7200))
+        #expect(try await batch.run(TextRecipe()) { $0.time = clock }.counts.completed == 1)
+        #expect(try batch.events("continued").first?.contains("the pause is over") == true)
+        #expect(clock.wallClock.seconds >= now + 7200)
+        try batch.write("b", "two")
+        try await Journal.with(path: batch.output.journal) {
+            try await $0.set(.pause, to: RunPause(since: 1, until: 2))
+        }
+        #expect(try await batch.again().run(TextRecipe()) { $0.time = clock }.counts.completed == 2)
+        #expect(try await recordedPause(batch) == nil && batch.events("paused").count == 1)
+    }
+
+    @Test("A request to start nothing more ends a paused run; its items are left to the next one, which is paused")
+    func drained() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two"])
+        let control = batch.control
+        let recipe = TextRecipe { stage, _ in if stage == .load { control.pause(RunPause(since: 5)) } }
+        async let outcome = batch.run(recipe) { $0.time = time() }
+        #expect(await until { (try? batch.events("paused").count) == 1 })
+        control.drain()
+        let ended = try await outcome
+        #expect(ended.counts.notReached == 2 && ended.mode == .draining)
+        #expect(try await recordedPause(batch) == RunPause(since: 5))
+    }
+}
