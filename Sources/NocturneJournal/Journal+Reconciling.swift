@@ -112,29 +112,47 @@ extension Journal {
     /// - Parameters:
     ///   - order: of processing.
     ///   - limit: how many items are processed at most; the others go on waiting.
+    ///   - first: names of items that come before the others, in their order.
     /// - Returns: how many items are to be processed.
-    package func beginWork(_ order: WorkOrder = .path, atMost limit: Int? = nil) throws(JournalError) -> Int {
-        if order != .path || limit != nil { try putWork(in: order, atMost: limit) }
+    package func beginWork(
+        _ order: WorkOrder = .path,
+        atMost limit: Int? = nil,
+        first: [String] = []
+    ) throws(JournalError) -> Int {
+        if order != .path || limit != nil || !first.isEmpty { try putWork(in: order, first, atMost: limit) }
         return try read { db in try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM work WHERE action > 0") ?? 0 }
     }
 
-    private func putWork(in order: WorkOrder, atMost limit: Int?) throws(JournalError) {
+    private func putWork(in order: WorkOrder, _ first: [String], atMost limit: Int?) throws(JournalError) {
         let columns = "found, item, action, isEdited, isNews"
+        let early = """
+            DROP TABLE IF EXISTS temp.early;
+            CREATE TEMP TABLE early (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+            """
         // Places are given in the order of insertion.
         let sql = """
             DROP TABLE IF EXISTS temp.ordered;
             CREATE TEMP TABLE ordered AS SELECT \(columns) FROM (
-                SELECT w.*, ROW_NUMBER() OVER (ORDER BY f.model, w.place) AS number
-                FROM work w JOIN found f ON f.number = w.found WHERE w.action > 0
-            ) q ORDER BY \(order.sql), place LIMIT \(limit ?? -1);
+                SELECT w.*, ROW_NUMBER() OVER (ORDER BY f.model, w.place) AS number, e.number AS early
+                FROM work w JOIN found f ON f.number = w.found LEFT JOIN item i ON i.id = w.item
+                    LEFT JOIN early e ON e.name = i.name
+                WHERE w.action > 0
+            ) q ORDER BY early IS NULL, early, \(order.sql), place LIMIT \(limit ?? -1);
             DELETE FROM work WHERE action > 0;
             INSERT INTO work (\(columns)) SELECT \(columns) FROM ordered ORDER BY rowid;
             DROP TABLE ordered;
+            DROP TABLE early;
             """
-        try changeWithoutFlush(.journalRecord) { db in try db.execute(sql: sql) }
+        try changeWithoutFlush(.journalRecord) { db in
+            try db.execute(sql: early)
+            for name in first {
+                try db.execute(sql: "INSERT OR IGNORE INTO early (name) VALUES (?)", arguments: [name])
+            }
+            try db.execute(sql: sql)
+        }
     }
 
-    /// The next items to be processed: those that are processed alone first, then in the order of ``beginWork(_:atMost:)``.
+    /// The next items to be processed: those that are processed alone first, then in the order of ``beginWork(_:atMost:first:)``.
     /// - Parameter last: that was read before; nil for none.
     /// - Returns: fewer than `limit` at the end.
     package func pending(after last: PendingItem?, limit: Int) throws(JournalError) -> [PendingItem] {
@@ -146,12 +164,7 @@ extension Journal {
                 let place = last.map { ($0.isAlone ? 2 : 1) == action ? $0.place : 0 } ?? 0
                 let rows = try Row.fetchAll(
                     db.cachedStatement(
-                        sql: """
-                            SELECT w.place, i.id, f.recipe, i.model, i.name, e.baseFingerprint, e.file, e.sha256, e.time
-                            FROM work w JOIN found f ON f.number = w.found JOIN item i ON i.id = w.item
-                                LEFT JOIN edit e ON w.isEdited AND e.item = i.name
-                            WHERE w.place > ? AND w.action = ? ORDER BY w.place LIMIT ?
-                            """
+                        sql: PendingItem.selection + " WHERE w.place > ? AND w.action = ? ORDER BY w.place LIMIT ?"
                     ),
                     arguments: [place, action, limit - items.count]
                 )
@@ -159,6 +172,34 @@ extension Journal {
             }
             return items
         }
+    }
+
+    /// Takes items out of their turn: ``pending(after:limit:)`` leaves them out from then on.
+    /// - Parameters:
+    ///   - names: of items. Those are left out that are not to be processed or were given before.
+    ///   - last: that was given last; nil for none.
+    package func takePending(_ names: [String], after last: PendingItem?) throws(JournalError) -> [PendingItem] {
+        guard !names.isEmpty else { return [] }
+        let action = last.map { $0.isAlone ? 2 : 1 } ?? 3
+        var items: [PendingItem] = []
+        try changeWithoutFlush(.journalRecord) { db in
+            items = []
+            let find = try db.cachedStatement(
+                sql: PendingItem.selection
+                    + " WHERE i.name = ? AND w.action IN (1, 2) AND (w.action < ? OR w.action = ? AND w.place > ?)"
+            )
+            let alone = try db.cachedStatement(sql: "SELECT action = 2 FROM work WHERE place = ?")
+            let take = try db.cachedStatement(sql: "UPDATE work SET action = 3 WHERE place = ?")
+            for name in names {
+                guard let row = try Row.fetchOne(find, arguments: [name, action, action, last?.place ?? 0]) else {
+                    continue
+                }
+                let place: Int64 = row[0]
+                items.append(PendingItem(row, isAlone: try Bool.fetchOne(alone, arguments: [place]) ?? false))
+                try take.execute(arguments: [place])
+            }
+        }
+        return items
     }
 
     /// Those of some names that items have that are to be processed.
@@ -171,7 +212,7 @@ extension Journal {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM item i JOIN found f ON f.key = i.key JOIN work w ON w.found = f.number
-                        WHERE i.name = ? AND w.action > 0 AND (w.action < ? OR w.action = ? AND w.place > ?))
+                        WHERE i.name = ? AND w.action IN (1, 2) AND (w.action < ? OR w.action = ? AND w.place > ?))
                     """
             )
             // Without a last one all actions are below.
@@ -207,30 +248,6 @@ extension Journal {
     }
 }
 
-/// The order in which items are processed.
-public enum WorkOrder: String, Sendable, CaseIterable {
-    /// That of discovery.
-    case path
-    /// By the latest time of modification of their source files.
-    case newest
-    /// By the size of their source files.
-    case smallest, largest
-    /// Such that the first ones, however many, are spread over models and folders.
-    case spread
-
-    /// Of the rows of `work`, which `number` counts by model and place.
-    fileprivate var sql: String {
-        switch self {
-        case .path: "place"
-        case .newest: "(SELECT MAX(seconds) FROM foundInput i WHERE i.found = q.found) DESC"
-        case .smallest: "(SELECT TOTAL(size) FROM foundInput i WHERE i.found = q.found)"
-        case .largest: "(SELECT TOTAL(size) FROM foundInput i WHERE i.found = q.found) DESC"
-        // The multiples of the golden ratio: any first ones divide the numbers into parts of nearly one length.
-        case .spread: "number * 0.6180339887498949 - CAST(number * 0.6180339887498949 AS INTEGER)"
-        }
-    }
-}
-
 /// The state of an item, to be reported.
 package struct ItemNews: Sendable {
     package let place: Int64
@@ -255,6 +272,12 @@ package struct PendingItem: Sendable {
     package let edit: LabelEdit?
     /// Whether the output folder has an earlier result of the item.
     package var hasEarlierResult = false
+
+    fileprivate static let selection = """
+        SELECT w.place, i.id, f.recipe, i.model, i.name, e.baseFingerprint, e.file, e.sha256, e.time
+        FROM work w JOIN found f ON f.number = w.found JOIN item i ON i.id = w.item
+            LEFT JOIN edit e ON w.isEdited AND e.item = i.name
+        """
 
     /// One that is only known by its name.
     package init(id: Int64, name: String) {

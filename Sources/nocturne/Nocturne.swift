@@ -25,7 +25,7 @@ struct Nocturne: AsyncParsableCommand {
             CommandGroup(
                 name: "Run",
                 subcommands: [
-                    Run.self, Watch.self, Resume.self, Retry.self, Pause.self, Continue.self, Cancel.self,
+                    Run.self, Watch.self, Resume.self, Retry.self, Pause.self, Continue.self, First.self, Cancel.self,
                 ]
             ),
             CommandGroup(

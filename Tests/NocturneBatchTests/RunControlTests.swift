@@ -54,4 +54,12 @@ struct RunControlTests {
         if pausesFirst { control.drain() } else { control.pause(RunPause(since: 1)) }
         #expect(flag.isCancelled && control.mode == .draining)
     }
+
+    @Test("Items that are put first are taken once, the last request in front")
+    func order() {
+        let control = RunControl()
+        control.putFirst(["a", "b"])
+        control.putFirst(["c", "b"])
+        #expect(control.takeFirst() == ["c", "b", "a"] && control.takeFirst() == [])
+    }
 }

@@ -5,8 +5,8 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-/// `pause` and `continue` as commands to a run in other processes.
-@Suite("Pause and continue")
+/// `pause`, `continue` and `first` as commands to a run in other processes.
+@Suite("Pause, continue and first")
 struct PauseTests {
     private func bench() throws -> ToolBench {
         let bench = try ToolBench()
@@ -39,6 +39,8 @@ struct PauseTests {
         let ended = try started(bench).count
         let idle = try Tool(["status", bench.output])
         #expect(idle.output.contains("The next run is paused since"), "\(idle.output)")
+        let first = try Tool(["first", bench.output, "v5", "v4"])
+        #expect(first.status == 0 && first.output.contains("The next run begins with v5, v4"), "\(first.errors)")
         let resumed = try BackgroundTool(bench, fault: "item.stage:1+:delay-10")
         resumed.reads(until: "paused since")
         #expect(try started(bench).count == ended)
@@ -48,11 +50,13 @@ struct PauseTests {
         #expect(continued.output.contains("was asked to continue"), "\(continued.errors)")
         let (status, errors) = resumed.wait()
         #expect(status == 0 && errors.contains("6 completed"), "\(errors)")
+        let order = try started(bench).dropFirst(ended)
+        #expect(order.prefix(2) == ["v5", "v4"], "\(order)")
         #expect(try pause(bench) == .null)
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
-    @Test("Without an active run there is nothing to pause or continue")
+    @Test("Without an active run there is nothing to pause or continue, and items that ended cannot come first")
     func idle() throws {
         let bench = try bench()
         #expect(try bench.run("--meshes", "none").status == 0)
@@ -60,6 +64,10 @@ struct PauseTests {
         #expect(pause.status == 2 && pause.errors.contains("no run is active"), "\(pause.errors)")
         let continued = try Tool(["continue", bench.output])
         #expect(continued.status == 2 && continued.errors.contains("nocturne resume"), "\(continued.errors)")
+        let first = try Tool(["first", bench.output, "v1"])
+        #expect(first.status == 2 && first.errors.contains("v1 is completed"), "\(first.errors)")
+        let unknown = try Tool(["first", bench.output, "v9"])
+        #expect(unknown.status == 2 && unknown.errors.contains("there is no item v9"), "\(unknown.errors)")
         for options in [["--for", "0"], ["--for", "x"], ["--until", "25:00"], ["--for", "2h", "--until", "18:00"]] {
             #expect(try Tool(["pause", bench.output] + options).status == 2, "\(options)")
         }

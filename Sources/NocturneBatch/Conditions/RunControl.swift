@@ -23,6 +23,8 @@ public final class RunControl: Sendable {
         var released: Set<String> = []
         /// At which active items wait in a pause.
         var gate: PressureGate?
+        /// Names of items that are to be started next.
+        var first: [String] = []
 
         func stopActive() { for flag in itemFlags.values { flag.cancel() } }
     }
@@ -175,6 +177,22 @@ public final class RunControl: Sendable {
         state.withLock { state in
             state.gate = gate
             gate?.setPaused(state.pause != nil)
+        }
+    }
+
+    // MARK: Order
+
+    /// Starts some items next, in this order.
+    public func putFirst(_ names: [String]) {
+        state.withLock { state in state.first = names + state.first.filter { !names.contains($0) } }
+        changes.notify()
+    }
+
+    /// The items to be started next that were asked for since the last call.
+    package func takeFirst() -> [String] {
+        state.withLock { state in
+            defer { state.first = [] }
+            return state.first
         }
     }
 }

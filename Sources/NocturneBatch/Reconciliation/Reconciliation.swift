@@ -76,7 +76,8 @@ package struct Reconciliation: Sendable {
         for (index, recipe) in recipes.enumerated() {
             for note in try recipe.remarks(journal.found, recipe: index) { await progress.note(note) }
         }
-        let count = try await journal.beginWork(order, atMost: limit)
+        let first = try await journal.value(of: .firstItems) ?? []
+        let count = try await journal.beginWork(order, atMost: limit, first: first)
         try await start(count)
         try await report()
         return count

@@ -15,14 +15,18 @@ extension AdmissionStateMachine {
 
     /// What the item needs that was asked about with ``Action/plan(_:)``.
     package mutating func planned(_ id: Int64, _ needs: Needs) {
-        guard coming.first?.id == id else { return }
-        headNeeds = needs
+        if coming.first?.id == id { headNeeds = needs }
+        if let index = passedOver.firstIndex(where: { $0.item.id == id }) { passedOver[index].needs = needs }
     }
 
     /// The item that was asked about cannot be planned.
     package mutating func planFailed(_ id: Int64, _ reason: ItemReason) -> [Action] {
-        guard coming.first?.id == id else { return [] }
-        coming.removeFirst()
+        if let index = passedOver.firstIndex(where: { $0.item.id == id }) {
+            passedOver.remove(at: index)
+        } else {
+            guard coming.first?.id == id else { return [] }
+            coming.removeFirst()
+        }
         return [.settle(id, .failed(reason))]
     }
 

@@ -4,12 +4,13 @@ import NocturneSystem
 /// What the scheduler decides: which item is started when, and what the end of an item leads to. Without clock, files or
 /// tasks: the time and the state of the machine are inputs, and everything to be done is an output.
 ///
-/// Order: suspects first, then the order of discovery, then retries. In a pause nothing is started. An item that does not fit is passed
-/// over:
+/// Order: the items that a user has put first, suspects, the order of discovery, then retries. In a pause nothing is started. An item
+/// that does not fit is passed over:
 /// - What it lacks is held by items of this run: others may be started before it as long as one of the items is active
 ///   that were active when it was first passed over. Once all of these have ended nobody overtakes it, so it
 ///   waits at most for the overtakers that are still active then, and is not starved by small items behind it. As long as
 ///   it could not be started anyway, the small ones are not held up by it.
+///   An item that was put first is overtaken by nobody.
 /// - What it lacks is held by somebody else (a full disk, the memory of another program): all others may be started,
 ///   since holding them back would not help it.
 ///
@@ -255,6 +256,26 @@ package struct AdmissionStateMachine: Sendable {
         guard !names.isEmpty, let id = takeOut(names) else { return nil }
         note(nil, of: id)
         return id
+    }
+
+    /// Puts items before all others, in this order.
+    /// - Parameter items: that wait, or were not fetched yet. Active ones stay as they are.
+    package mutating func putFirst(_ items: [Item]) {
+        let front = items.filter { active[$0.id] == nil }.map { item in
+            var waiting = takeOut(item.id) ?? Waiting(item: item)
+            (waiting.behind, waiting.notBefore) = ([], .zero)
+            return waiting
+        }
+        passedOver.insert(contentsOf: front, at: 0)
+    }
+
+    private mutating func takeOut(_ id: Int64) -> Waiting? {
+        if let index = passedOver.firstIndex(where: { $0.item.id == id }) { return passedOver.remove(at: index) }
+        if let index = retries.firstIndex(where: { $0.item.id == id }) { return retries.remove(at: index) }
+        guard let index = coming.firstIndex(where: { $0.id == id }) else { return nil }
+        let needs = index == coming.startIndex ? headNeeds : nil
+        if index == coming.startIndex { headNeeds = nil }
+        return Waiting(item: coming.remove(at: index), needs: needs)
     }
 
     private mutating func takeOut(_ names: Set<String>) -> Int64? {

@@ -74,6 +74,7 @@ actor Scheduler: ItemEndReceiver {
         }
         while !Task.isCancelled {
             let generation = context.control.changes.generation
+            await putFirst(context.control.takeFirst())
             let action = machine.next(conditions)
             switch action {
             case .finished: return await announce(nil)
@@ -180,6 +181,7 @@ actor Scheduler: ItemEndReceiver {
     func settleLeftovers() async {
         // Only a deadline makes it worth a transaction an item.
         try? await context.journal.keep(machine.pace)
+        await keepOrder(context.control.takeFirst())
         let cancelled = context.control.cancelledItems
         await perform(machine.abandon(cancelled: cancelled))
         await settleUnfetched(among: cancelled)

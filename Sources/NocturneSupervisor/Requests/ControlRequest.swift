@@ -3,7 +3,7 @@ public import NocturneBatch
 public import NocturneOutput
 import NocturneSystem
 
-/// A request of `nocturne cancel`, `pause` or `continue` to a run that may be in another process, container or machine: a file in the output folder
+/// A request of `nocturne cancel`, `pause`, `continue` or `first` to a run that may be in another process, container or machine: a file in the output folder
 /// that the run looks for.
 public struct ControlRequest: Codable, Sendable, Hashable {
     /// What the run is asked to do.
@@ -16,6 +16,8 @@ public struct ControlRequest: Codable, Sendable, Hashable {
         case pause(RunPause)
         /// End the pause.
         case endPause
+        /// Start these items next.
+        case putFirst([String])
     }
 
     /// The run to which the request is addressed. Later runs ignore it.

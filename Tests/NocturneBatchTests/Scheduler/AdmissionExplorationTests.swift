@@ -4,7 +4,8 @@ import Testing
 
 /// Every state that the scheduler's decisions can get into with a few items, whatever the disk, the memory, the items and
 /// the users do: nothing is lost, nothing both waits and is settled, the budget holds, suspects and lean plans are alone,
-/// an item is retried at most twice, a large item is not starved and holds up nobody for nothing, and every batch ends.
+/// an item is retried at most twice, a large item is not starved and holds up nobody for nothing, nothing is started in a pause, what a
+/// user has put first is overtaken by nobody, and every batch ends.
 @Suite("AdmissionStateMachine, every state")
 struct AdmissionExplorationTests {
     typealias Needs = AdmissionStateMachine.Needs
@@ -74,6 +75,31 @@ struct AdmissionExplorationTests {
             "users who cancel items and end the run",
             [small, large, small],
             AdmissionWorld.Events(ends: [.completes, .isInterrupted], cancels: true, drains: true)
+        ),
+        situation(
+            "pauses, with and without the memory of active items",
+            [small, large, small],
+            AdmissionWorld.Events(
+                ends: [.completes, .isReleased],
+                cancels: true,
+                drains: true,
+                pauses: true
+            )
+        ),
+        situation(
+            "a pause in which the time is over",
+            [small, large, small],
+            AdmissionWorld.Events(ends: [.completes, .isReleased], pauses: true, deadline: true)
+        ),
+        situation(
+            "users who put items first",
+            [small, large, small],
+            AdmissionWorld.Events(ends: [.completes, .failsForNow], pressure: true, firsts: 2)
+        ),
+        situation(
+            "users who put items first and pause the run, on a disk that fills up",
+            [small, large, small],
+            AdmissionWorld.Events(ends: [.completes, .isReleased], disk: true, pauses: true, firsts: 1)
         ),
     ]
 

@@ -379,6 +379,25 @@ struct AdmissionStateMachineTests {
         #expect(desk.machine.leftForLater == 1)
     }
 
+    @Test("Items that are put first are started next, in their order, and nobody overtakes them")
+    func first() {
+        var desk = Desk([60, 60, 30, 30, 90].map { Needs(memoryBytes: $0) })
+        #expect(desk.startAll() == [0, 2])
+        desk.machine.putFirst([4, 3].map { Machine.Item(id: $0, name: "\($0)", model: "m") })
+        // 10 are free: nothing fits, and not 3 once 2 has ended, since 4 comes first.
+        #expect(desk.startAll() == [])
+        desk.complete(2)
+        #expect(desk.startAll() == [])
+        desk.complete(0)
+        #expect(desk.startAll() == [4])
+        desk.complete(4)
+        #expect(desk.startAll() == [3, 1])
+        // One that is active, and one that was not fetched yet.
+        desk.needs.append(Needs(memoryBytes: 1))
+        desk.machine.putFirst([3, 5].map { Machine.Item(id: $0, name: "\($0)", model: "m") })
+        #expect(desk.startAll() == [5])
+    }
+
     @Test("An item that was put back is not started before that is recorded")
     func recording() {
         var desk = Desk([Needs(memoryBytes: 1)])

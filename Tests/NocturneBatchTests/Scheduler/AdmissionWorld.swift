@@ -8,6 +8,7 @@ enum AdmissionFlaw: CaseIterable {
     case ignoresBudget, suspectsBesideOthers, leanPlansBesideOthers, ignoresPressure, ignoresDisk, ignoresMemory
     case losesRetries, retriesForEver, settlesAndRetries, recordsTooEarly, startsCancelled
     case oneBlocksAll, starvesTheLarge, neverFinishes
+    case ignoresPause, losesReleased, ignoresFirst, neverContinues
 }
 
 /// The state machine itself, with room for one flaw around it.
@@ -16,12 +17,20 @@ struct FlawedAdmission {
 
     var machine: Machine
     var flaw: AdmissionFlaw?
+    private var wasPaused = false
+
+    init(machine: Machine, flaw: AdmissionFlaw?) { (self.machine, self.flaw) = (machine, flaw) }
+
+    mutating func putFirst(_ item: Machine.Item) { if flaw != .ignoresFirst { machine.putFirst([item]) } }
 
     mutating func next(_ conditions: Machine.Conditions) -> Machine.Action {
         var conditions = conditions
         if flaw == .ignoresBudget { conditions.leasedBytes = 0 }
         if flaw == .ignoresPressure { conditions.isUnderPressure = false }
         if flaw == .startsCancelled { conditions.cancelled = [] }
+        if flaw == .ignoresPause { conditions.isPaused = false }
+        wasPaused = wasPaused || conditions.isPaused
+        if flaw == .neverContinues, wasPaused, conditions.mode == .running { conditions.isPaused = true }
         let action = machine.next(conditions)
         if flaw == .neverFinishes, action == .finished { return .wait(.activeItems, until: nil) }
         return action
@@ -62,6 +71,9 @@ struct FlawedAdmission {
             )
             return machine.itemEnded(end, cancelled: cancelled, now).filter { $0 != .discardStaging(end.id) }
         }
+        if flaw == .losesReleased, case .postponed = end.outcome {
+            end = ItemEnd(id: end.id, outcome: .interrupted, seconds: [:])
+        }
         var actions = machine.itemEnded(end, cancelled: cancelled, now)
         if flaw == .settlesAndRetries, case .putBack(let id, let reason)? = actions.first {
             actions.append(.settle(id, .failed(reason)))
@@ -82,11 +94,12 @@ struct AdmissionWorld: SmallWorld {
         case completed, failed, cancelled, interrupted
     }
 
-    enum End: Hashable { case completes, fails, failsForNow, lacksSpace, isInterrupted }
+    enum End: Hashable { case completes, fails, failsForNow, lacksSpace, isInterrupted, isReleased }
 
     enum Move: Hashable {
         case decide, end(Int, End), record(Int), passTime
         case disk(isLow: Bool), memory(isScarce: Bool), pressure(Bool), cancel(Int), drain
+        case pause(Bool), putFirst(Int), deadline
     }
 
     struct Item: Hashable {
@@ -99,6 +112,10 @@ struct AdmissionWorld: SmallWorld {
         var hasFilledDisk = false
         /// What was active when it was first overtaken although the machine had what it needs.
         var overtaken: Set<Int64>?
+        /// When a user has put it first, counted from the last one.
+        var first: Int?
+        /// It was stopped in a pause and has not been started again.
+        var isReleased = false
     }
 
     /// What may happen.
@@ -109,6 +126,10 @@ struct AdmissionWorld: SmallWorld {
         var pressure = false
         var cancels = false
         var drains = false
+        var pauses = false
+        /// How often users put an item first.
+        var firsts = 0
+        var deadline = false
         /// How often the system refuses to write.
         var refusals = 1
     }
@@ -122,6 +143,9 @@ struct AdmissionWorld: SmallWorld {
     private var isLow = false
     private var isScarce = false
     private var isPressed = false
+    private var isPaused = false
+    private var isLate = false
+    private var firstsLeft: Int
     private var mode = RunControl.Mode.running
     private var refusalsLeft: Int
     private var until: Duration?
@@ -153,6 +177,7 @@ struct AdmissionWorld: SmallWorld {
         self.budget = budget
         freeBytes = (20, 2)
         refusalsLeft = events.refusals
+        firstsLeft = events.firsts
     }
 
     // MARK: The state
@@ -177,10 +202,10 @@ struct AdmissionWorld: SmallWorld {
             coming: machine.coming.count,
             passedOver: machine.passedOver,
             retries: retries,
-            outside: [isLow, isScarce, isPressed, isFinished, machine.isDraining],
+            outside: [isLow, isScarce, isPressed, isPaused, isLate, isFinished, machine.isDraining],
             mode: mode,
             times: [left(machine.diskTrustedFrom), left(until ?? .zero)],
-            counts: [machine.refusals, refusalsLeft]
+            counts: [machine.refusals, refusalsLeft, firstsLeft]
         )
     }
 
@@ -202,6 +227,8 @@ struct AdmissionWorld: SmallWorld {
         conditions.cancelled = cancelledNames
         conditions.leasedBytes = leased
         conditions.isUnderPressure = isPressed
+        conditions.isPaused = isPaused
+        if events.deadline { conditions.untilDeadline = isLate ? .zero : .seconds(1000) }
         return conditions
     }
 
@@ -234,13 +261,19 @@ struct AdmissionWorld: SmallWorld {
         for index in items.indices {
             switch items[index].place {
             case .active:
-                for end in events.ends where end != .lacksSpace || refusalsLeft > 0 { moves.append(.end(index, end)) }
+                for end in events.ends
+                where (end != .lacksSpace || refusalsLeft > 0) && (end != .isReleased || isPaused) {
+                    moves.append(.end(index, end))
+                }
             case .returning: moves.append(.record(index))
             case .waiting where events.cancels && !items[index].isCancelled: moves.append(.cancel(index))
             default: break
             }
+            if firstsLeft > 0, [.waiting, .active].contains(items[index].place) { moves.append(.putFirst(index)) }
         }
         if until != nil { moves.append(.passTime) }
+        if events.pauses, !isLate { moves.append(.pause(!isPaused)) }
+        if events.deadline, isPaused, !isLate { moves.append(.deadline) }
         if events.disk { moves.append(.disk(isLow: !isLow)) }
         if events.memory { moves.append(.memory(isScarce: !isScarce)) }
         if events.pressure { moves.append(.pressure(!isPressed)) }
@@ -263,6 +296,14 @@ struct AdmissionWorld: SmallWorld {
         case .pressure(let isPressed): self.isPressed = isPressed
         case .cancel(let index): items[index].isCancelled = true
         case .drain: mode = .draining
+        case .pause(let isPaused): self.isPaused = isPaused
+        case .deadline: isLate = true
+        case .putFirst(let index):
+            firstsLeft -= 1
+            rules.putFirst(Machine.Item(id: Int64(index), name: "\(index)", isSuspect: items[index].isSuspect))
+            guard items[index].place == .waiting else { break }
+            for other in items.indices { items[other].first = items[other].first.map { $0 + 1 } }
+            items[index].first = 0
         }
         return nil
     }
@@ -312,6 +353,12 @@ struct AdmissionWorld: SmallWorld {
         guard items[index].place == .waiting else { return "\(index) was started while \(items[index].place)" }
         if items[index].isCancelled { return "\(index) was started though it is cancelled" }
         if isPressed, !activeIndices.isEmpty { return "\(index) was started under pressure" }
+        if isPaused { return "\(index) was started in a pause" }
+        if let other = indices(.waiting).first(where: { isBefore($0, index) && items[$0].needs.diskBytes <= free }),
+            !isScarce, rules.machine.refusals == 0
+        {
+            return "\(other) was to be started before \(index)"
+        }
         if reserved + items[index].needs.diskBytes > free { return "no space for \(index)" }
         if isScarce, items[index].needs.memoryBytes >= 3 { return "no memory for \(index)" }
         let active = Set(activeIndices.map(Int64.init))
@@ -322,12 +369,22 @@ struct AdmissionWorld: SmallWorld {
             items[other].overtaken = items[other].overtaken ?? active
         }
         items[index].place = .active
+        (items[index].first, items[index].isReleased) = (nil, false)
         return nil
+    }
+
+    /// Whether a user has put the one before the other.
+    private func isBefore(_ index: Int, _ other: Int) -> Bool {
+        // One that was stopped in a pause is continued.
+        guard let first = items[index].first, !items[other].isReleased else { return false }
+        return items[other].first.map { first < $0 } ?? true
     }
 
     /// The items that wait and are considered before one that has just been taken out.
     private func ahead(of index: Int) -> [Int] {
         let passed = rules.machine.passedOver.map { Int($0.item.id) }
+        // A user has put it first, or it had been started before and was stopped in a pause.
+        if items[index].first != nil || items[index].isReleased { return [] }
         let isRetry = items[index].attempts > 0
         return passed.filter { isRetry || items[$0].attempts == 0 && order(of: $0) < order(of: index) }
     }
@@ -342,16 +399,18 @@ struct AdmissionWorld: SmallWorld {
         return switch reason {
         case .disk: isLow ? nil : "waits for a disk that is free"
         case .memory: isScarce ? nil : "waits for memory that is free"
-        case .activeItems, .retryTime, .opening, .paused: "stands still"
+        case .paused: isPaused ? nil : "waits for the end of no pause"
+        case .activeItems, .retryTime, .opening: "stands still"
         }
     }
 
     /// An item that would fit, but waits behind items that only a larger disk could help.
     private var heldUp: String? {
-        guard rules.machine.refusals == 0, !isScarce, !isPressed else { return nil }
+        guard rules.machine.refusals == 0, !isScarce, !isPressed, !isPaused else { return nil }
         let others = activeIndices.map { items[$0] }
-        for index in rules.machine.waiting.map({ Int($0.id) }) where items[index].attempts == 0 {
+        for index in rules.machine.waiting.map({ Int($0.id) }) {
             let item = items[index]
+            if item.attempts > 0, item.first == nil, !item.isReleased { continue }
             if item.needs.diskBytes > free { continue }
             guard others.isEmpty || !isAlone(item) && !others.contains(where: isAlone),
                 item.needs.memoryBytes <= budget - leased, reserved + item.needs.diskBytes <= free
@@ -370,9 +429,11 @@ struct AdmissionWorld: SmallWorld {
             case .lacksSpace:
                 .failed(ItemReason(FaultCode("test", "reason"), "full", stage: "write"), recovery: .freeSpace)
             case .isInterrupted: .interrupted
+            case .isReleased: .postponed(.paused)
             }
         if end == .lacksSpace { (refusalsLeft, items[index].hasFilledDisk) = (refusalsLeft - 1, true) }
         if end == .failsForNow { items[index].attempts += 1 }
+        items[index].isReleased = end == .isReleased
         let actions = rules.itemEnded(
             ItemEnd(id: Int64(index), outcome: outcome, seconds: [:]),
             cancelled: items[index].isCancelled ? ["\(index)"] : [],
@@ -395,6 +456,7 @@ struct AdmissionWorld: SmallWorld {
             }
         }
         guard ends == 1 else { return "the end of \(index) led to \(ends) ends" }
+        if end == .isReleased, items[index].place != .returning { return "\(index) was lost in a pause" }
         // How long the recording takes matters only for what is to be started again.
         if items[index].place != .returning { rules.machine.recorded(Int64(index), now) }
         return nil
@@ -404,7 +466,7 @@ struct AdmissionWorld: SmallWorld {
 
     /// With a disk, memory and users that let it, the batch comes to its end, and every item to its own.
     mutating func settle() -> String? {
-        (isLow, isScarce, isPressed) = (false, false, false)
+        (isLow, isScarce, isPressed, isPaused) = (false, false, false, isLate)
         for _ in 0..<200 {
             if isFinished, activeIndices.isEmpty { break }
             if let index = indices(.returning).first {

@@ -7,7 +7,7 @@ import NocturneTestSupport
 import Synchronization
 import Testing
 
-@Suite("Pauses of a run")
+@Suite("Pauses and order of a run")
 struct RunPauseTests {
     private func time() -> ManualTime { ManualTime(wallClock: SystemTime().wallClock) }
 
@@ -115,5 +115,46 @@ struct RunPauseTests {
         let ended = try await outcome
         #expect(ended.counts.notReached == 2 && ended.mode == .draining)
         #expect(try await recordedPause(batch) == RunPause(since: 5))
+    }
+
+    /// Items of which one fits into the budget at a time.
+    private func oneByOne(_ batch: TextBatch, _ recipe: TextRecipe) async throws -> BatchOutcome {
+        var recipe = recipe
+        recipe.memoryBytes = { _ in 600_000 }
+        return try await batch.run(recipe) { $0.resources.memoryBytes = 1 << 20 }
+    }
+
+    @Test("Items are put first in a run, also those that were not read from the journal yet")
+    func first() async throws {
+        let names = (0..<200).map { "\($0 + 100)" }
+        let batch = try TextBatch(Dictionary(uniqueKeysWithValues: names.map { ($0, "text") }))
+        let control = batch.control
+        let recipe = TextRecipe { stage, name in
+            // What has ended and what there is not stays without effect.
+            if stage == .load, name == "101" { control.putFirst(["290", "none", "100", "105"]) }
+        }
+        #expect(try await oneByOne(batch, recipe).counts.completed == 200)
+        let order = try started(batch)
+        #expect(order.prefix(6) == ["100", "101", "290", "105", "102", "103"], "\(order.prefix(8))")
+        #expect(Set(order).count == 200 && order.count == 200)
+    }
+
+    @Test("The order is kept for the next run, and a pilot takes those that come first")
+    func keptOrder() async throws {
+        let batch = try TextBatch(["a": "1", "b": "2", "c": "3", "d": "4"])
+        let control = batch.control
+        let stopping = TextRecipe { stage, name in
+            if stage == .load {
+                control.putFirst(["d", "c"])
+                control.drain()
+            }
+        }
+        #expect(try await oneByOne(batch, stopping).counts.notReached == 4)
+        try await Journal.with(path: batch.output.journal) { try await $0.putFirst(["c"]) }
+        let pilot = try await batch.again().run(TextRecipe()) { $0.rules.pilot = 2 }
+        #expect(pilot.counts.completed == 2)
+        #expect(try started(batch) == ["a", "c", "d"])
+        #expect(try await oneByOne(batch.again(), TextRecipe()).counts.completed == 4)
+        #expect(try started(batch) == ["a", "c", "d", "a", "b"])
     }
 }

@@ -1,0 +1,51 @@
+import NocturneConcurrency
+public import NocturneJournal
+import NocturneOutput
+
+extension JournalSetting<[String]> {
+    /// Names of items that a user has put before the others, in their order.
+    public static var firstItems: Self { Self(json: "firstItems") }
+}
+
+extension Journal {
+    /// Puts items before those that were put first earlier. Durable when it returns.
+    /// - Parameter names: of items, in their order.
+    public func putFirst(_ names: [String]) throws(JournalError) {
+        let earlier = try value(of: .firstItems) ?? []
+        try set(.firstItems, to: names + earlier.filter { !names.contains($0) })
+    }
+}
+
+/// Items that a user puts before the others.
+extension Scheduler {
+    /// Starts some items next. Those that are active or have ended stay as they are.
+    func putFirst(_ names: [String]) async {
+        guard !names.isEmpty else { return }
+        await keepOrder(names)
+        do {
+            let known = Dictionary(machine.waiting.map { ($0.name, $0) }) { first, _ in first }
+            let others = try await context.journal.takePending(names.filter { known[$0] == nil }, after: lastFetched)
+            for item in others {
+                var item = item
+                item.hasEarlierResult = await context.blocking.run { [output = context.output, name = item.name] in
+                    output.holdsResult(name)
+                }
+                items[item.id] = item
+            }
+            let taken = Dictionary(others.map { ($0.name, $0.admissionItem) }) { first, _ in first }
+            let next = names.compactMap { known[$0] ?? taken[$0] }
+            machine.putFirst(next)
+            if !next.isEmpty {
+                await context.progress.note("Next, as requested: \(next.map(\.name).joined(separator: ", ")).")
+            }
+        } catch {
+            await context.progress.note("\(error)")
+        }
+    }
+
+    /// Records the order for later engines and runs. Where that fails, it holds for this run.
+    func keepOrder(_ names: [String]) async {
+        guard !names.isEmpty else { return }
+        do { try await context.journal.putFirst(names) } catch { await context.progress.note("\(error)") }
+    }
+}
