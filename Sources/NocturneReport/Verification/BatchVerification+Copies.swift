@@ -23,8 +23,9 @@ extension BatchVerification {
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run {
             let names = FileSystem.entries(output.path).filter { !$0.hasPrefix(".") && output.holdsResult($0) }.sorted()
-            let parts = try forEachItem(names.count, scope, { progress($0, names.count) }) {
-                try? checkCopy(names[$0], flag)
+            let own = part.map { names.filter($0.contains) } ?? names
+            let parts = try forEachItem(own.count, scope, { progress($0, own.count) }) {
+                try? checkCopy(own[$0], flag)
             }
             var report = parts.reduce(into: VerificationReport()) { $0.add($1) }
             try checkReport(names: names, &report)

@@ -14,12 +14,35 @@ public struct BatchVerification: Sendable {
     package let output: OutputFolder
     package let inspection: any ResultInspection
     private let checksSources: Bool
+    /// Whose results are checked; nil for all.
+    let part: VerificationPart?
 
-    /// - Parameter checksSources: whether to note which sources have changed since their results were made.
-    public init(_ output: OutputFolder, inspection: any ResultInspection, checksSources: Bool = false) {
+    /// - Parameters:
+    ///   - checksSources: whether to note which sources have changed since their results were made.
+    ///   - part: whose results are checked; nil for all. Tables and events are always checked.
+    public init(
+        _ output: OutputFolder,
+        inspection: any ResultInspection,
+        checksSources: Bool = false,
+        part: VerificationPart? = nil
+    ) {
         self.output = output
         self.inspection = inspection
         self.checksSources = checksSources
+        self.part = part
+    }
+
+    /// Records that a verification has found no fault.
+    /// - Throws: ``BatchError`` while a run is active, or where the folder cannot be written; `JournalError`.
+    public func record(at time: String) async throws -> VerifiedParts {
+        let lock = try BatchLock(output)
+        defer { withExtendedLifetime(lock) {} }
+        return try await Journal.with(path: output.journal) { [part] journal in
+            var parts = try await journal.value(of: .verifiedParts) ?? VerifiedParts()
+            parts.add(part, at: time)
+            try await journal.set(.verifiedParts, to: parts)
+            return parts
+        }
     }
 
     /// Faults are listed in the order of items and files, for any number of threads.
@@ -52,7 +75,8 @@ public struct BatchVerification: Sendable {
         try await journal.forEachPart { records, _ in
             let completed = records.filter { $0.item.state == .completed }
             let before = done
-            checked.add(try await pool.run { try check(completed, scope) { progress(before + $0, all) } })
+            let own = part.map { part in completed.filter { part.contains($0.item.name) } } ?? completed
+            checked.add(try await pool.run { try check(own, scope) { progress(before + $0, all) } })
             done += completed.count
         }
         var report = checked.report

@@ -16,6 +16,8 @@ enum ExistingBatch {
         let parts: [Int64: [ItemPart]]
         /// The pause of the run, or that with which the next one begins.
         var pause: RunPause?
+        /// Nil before the first verification without a fault.
+        var verified: VerifiedParts?
         var counts: BatchCounts { BatchCounts(of: items) }
     }
 
@@ -72,7 +74,8 @@ enum ExistingBatch {
             Contents(
                 items: try await journal.items(),
                 parts: try await journal.parts(),
-                pause: try await journal.value(of: .pause)
+                pause: try await journal.value(of: .pause),
+                verified: try await journal.value(of: .verifiedParts)
             )
         }
     }

@@ -3,6 +3,7 @@ import NocturneCluster
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
+import NocturneReport
 import NocturneSystem
 
 /// What `status` prints for a person.
@@ -19,6 +20,7 @@ extension StatusReport {
             let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
             lines.append("\(unusual.count) items have values that are unusual in this batch: \(shown)")
         }
+        if let verified { lines.append(verified.text) }
         if !verdicts.isEmpty {
             let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
             lines.append("Marked by reviewers: \(text)")
@@ -110,6 +112,20 @@ extension StatusReport {
         let states = Dictionary(grouping: parts, by: \.state).sorted { $0.key < $1.key }
         guard states.count > 1 else { return "\(objects) \(states[0].key)" }
         return "\(objects): " + states.map { "\($0.value.count) \($0.key)" }.joined(separator: ", ")
+    }
+}
+
+extension StatusReport.Verified {
+    init(_ parts: VerifiedParts) {
+        self.init(parts: parts.count, missing: parts.missing, oldest: parts.oldest)
+    }
+
+    var text: String {
+        if let oldest {
+            return parts == 1 ? "Verified at \(oldest)." : "All \(parts) parts are verified, the oldest at \(oldest)."
+        }
+        let shown = missing.prefix(10).map(String.init).joined(separator: ", ") + (missing.count > 10 ? ", …" : "")
+        return "\(parts - missing.count) of \(parts) parts are verified; not yet: \(shown)"
     }
 }
 

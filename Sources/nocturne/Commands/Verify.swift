@@ -16,7 +16,7 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             Hashes every file, counts every label map, reads every surface, picture and document, and compares the \
             report, retry list, statistics and events with the journal. Exits with 3 if anything differs. No \
-            model is needed. A copy of the results without the folder .nocturne is checked against result.json and \
+            model is needed. Large batches can be verified in parts, such as one a day: `status` shows the age of the oldest. A copy of the results without the folder .nocturne is checked against result.json and \
             batch.json.
             """
     )
@@ -26,6 +26,15 @@ struct Verify: AsyncParsableCommand {
 
     @Option(help: "Items to check in parallel. Default: number of cores.", transform: ThreadCount.parse)
     var threads: ThreadCount?
+
+    @Option(
+        help: ArgumentHelp(
+            "Check this part of the items, K of N. For one N an item is always in the same part.",
+            valueName: "k/n"
+        ),
+        transform: VerificationPart.parse
+    )
+    var part: VerificationPart?
 
     @Flag(help: "Also list sources that are missing or have changed since their results were made.")
     var sources = false
@@ -47,7 +56,12 @@ struct Verify: AsyncParsableCommand {
         let pool = try ComputePool(width: threads?.count ?? CoreAllowance.count())
         defer { pool.shutdown() }
         let count = Terminal.isInteractive && !json ? TerminalCounter("items checked", time: Program.time) : nil
-        let verification = BatchVerification(folder, inspection: RecipeResults(), checksSources: sources)
+        let verification = BatchVerification(
+            folder,
+            inspection: RecipeResults(),
+            checksSources: sources,
+            part: part
+        )
         let report: VerificationReport
         do {
             let progress: @Sendable (Int, Int) -> Void = { done, all in count?.show(done, of: all) }
@@ -62,6 +76,17 @@ struct Verify: AsyncParsableCommand {
         }
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(text(report)) }
         if !report.faults.isEmpty { throw NocturneExit.someFailed }
+        if !isCopy { await record(verification) }
+    }
+
+    /// Records the time, which a folder that cannot be written does not have.
+    private func record(_ verification: BatchVerification) async {
+        do {
+            let parts = try await verification.record(at: Program.time.wallClock.timestamp)
+            if part != nil, !json { Terminal.printResult(StatusReport.Verified(parts).text) }
+        } catch {
+            if part != nil { Terminal.printMessage("The time of this verification is not recorded: \(error)") }
+        }
     }
 
     /// Whether there is a batch that no run works on.
@@ -77,7 +102,8 @@ struct Verify: AsyncParsableCommand {
         let lines = report.faults.map { "\($0.path): \($0.detail)" } + report.notes.map { "note: \($0)" }
         let faults = report.faults.count
         let summary =
-            "\(report.itemsChecked) items, \(report.filesChecked) files, \(report.bytesChecked) bytes read; "
+            (part.map { "Part \($0): " } ?? "")
+            + "\(report.itemsChecked) items, \(report.filesChecked) files, \(report.bytesChecked) bytes read; "
             + (faults == 0 ? "all as recorded." : faults == 1 ? "1 fault." : "\(faults) faults.")
         return (lines + [summary]).joined(separator: "\n")
     }

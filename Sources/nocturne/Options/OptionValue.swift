@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import NocturneBatch
 public import NocturneJournal
+public import NocturneReport
 public import NocturneSystem
 
 /// An option value that describes the allowed texts in its error message.
@@ -34,6 +35,11 @@ extension WorkingHours.TimeOfDay: OptionValue {
 
 extension StopRules: OptionValue {
     static var allowed: String { "rules such as same=20,empty=20,failed=20%/50,outside=50%/20, or never" }
+    public init?(argument: String) { self.init(argument) }
+}
+
+extension VerificationPart: OptionValue {
+    static var allowed: String { "a part such as 3/7" }
     public init?(argument: String) { self.init(argument) }
 }
 
