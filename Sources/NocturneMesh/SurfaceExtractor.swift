@@ -11,8 +11,9 @@ public enum SurfaceExtractor {
     /// which face into the cavity. With the standard options each closed shell encloses the volume of its voxels to the
     /// precision of the coordinates. Oblique, sheared, anisotropic and left-handed grids are handled exactly.
     ///
-    /// Steps: marching cubes over the label's bounding box (``CubeTable``), the affine, Taubin smoothing, then an
-    /// offset along the normals that restores the volume. All in double precision; only the result is rounded.
+    /// Steps: marching cubes over the label's bounding box (``CubeTable``), the affine, Taubin smoothing, an offset along the
+    /// normals that restores the volume, and with a tolerance the reduction of triangles, after which the volume is restored
+    /// again. All in double precision; only the result is rounded.
     ///
     /// Time: one fast read of every voxel, then linear in the box and in rounds times vertices. Extra memory: about 150
     /// bytes per vertex, and 22 bytes for each (i, j) of the box. A surface of very thin parts may intersect itself
@@ -55,10 +56,17 @@ public enum SurfaceExtractor {
         var surface = try RawSurface(bits, affine: geometry.affine, scope: scope)
         guard !surface.points.isEmpty else { return surface }
         let shells =
-            options.restoresVolume
+            options.restoresVolume || options.tolerance > 0
             ? ComponentVolumes(surface.triangles, doubledVolumes: surface.doubledVolumes, voxelVolume: voxelVolume)
             : nil
-        try smooth(&surface.points, surface.triangles, shells, options.rounds(for: geometry.spacing), options, scope)
+        let restored = options.restoresVolume ? shells : nil
+        try smooth(&surface.points, surface.triangles, restored, options.rounds(for: geometry.spacing), options, scope)
+        guard options.tolerance > 0, let shells else { return surface }
+        let points = surface.points
+        let limits = shells.limits(options.tolerance, points, surface.triangles)
+        let kept = try SurfaceReducer.reduce(points, &surface.triangles, limits: limits, scope: scope)
+        surface.points = kept.map { points[Int($0)] }
+        try restored?.keeping(kept).restore(&surface.points, surface.triangles, scope: scope)
         return surface
     }
 
@@ -100,10 +108,10 @@ public enum SurfaceExtractor {
                     scope: scope
                 )
                 roundsLeft -= portion
-                if roundsLeft > 0 { try shells?.restore(&points, scope: scope) }
+                if roundsLeft > 0 { try shells?.restore(&points, triangles, scope: scope) }
             }
         }
-        try shells?.restore(&points, scope: scope)
+        try shells?.restore(&points, triangles, scope: scope)
     }
 }
 
@@ -121,18 +129,22 @@ public struct SurfaceOptions: Hashable, Sendable, Codable {
     public var mu: Double
     /// Whether every closed shell is corrected to exactly the volume of its voxels.
     public var restoresVolume: Bool
+    /// How far the surface may deviate where it is reduced to fewer triangles, in mm; 0 keeps all triangles.
+    public var tolerance: Double
 
     /// By default 20 rounds, after which every shell has the volume of its voxels.
     public init(
         smoothingRounds: Int = 20,
         lambda: Double = 0.6,
         mu: Double = -0.62,
-        restoresVolume: Bool = true
+        restoresVolume: Bool = true,
+        tolerance: Double = 0
     ) {
         self.smoothingRounds = smoothingRounds
         self.lambda = lambda
         self.mu = mu
         self.restoresVolume = restoresVolume
+        self.tolerance = tolerance
     }
 
     /// The rounds for a grid with these distances between neighbours.

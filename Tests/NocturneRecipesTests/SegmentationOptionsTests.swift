@@ -10,7 +10,8 @@ import Testing
 struct SegmentationOptionsTests {
     /// A value of every option that is not its default, as it is recorded.
     private static let values = [
-        "meshes": "ply", "frame": "ras", "preview": "slices", "window": "lung", "label-opacity": "0.5",
+        "meshes": "ply", "mesh-detail": "0.5", "frame": "ras", "preview": "slices", "window": "lung",
+        "label-opacity": "0.5",
         "fix-tilt": "yes", "include-derived": "yes", "assume-orientation": "yes",
         "labels": "kidney,liver", "pictures": "yes", "planes": "all", "rendering": "mr", "review": "volumes",
         "probabilities": "yes", "dicom-seg": "yes", "rtstruct": "yes", "surface-tolerance": "2.5",
@@ -108,7 +109,7 @@ struct SegmentationOptionsTests {
 
     @Test("Names of options mean the same to all kinds")
     func names() {
-        let names = RecipeRegistry.all.sections.flatMap { $0.names }
+        let names = RecipeRegistry.all.sections.flatMap { $0.optionNames }
         #expect(Set(names).count == names.count)
     }
 }

@@ -30,6 +30,7 @@ public enum ContourExtruder {
     /// - Parameters:
     ///   - contours: closed polygons, RAS+ mm.
     ///   - thickness: in mm, for contours that all lie in one plane.
+    ///   - tolerance: ``SurfaceOptions/tolerance``.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked for every plane and every few
     ///   thousand corners.
     /// - Complexity: quadratic in the corners of a plane where they are many and the contour is not convex; planes are
@@ -37,6 +38,7 @@ public enum ContourExtruder {
     public static func surface(
         of contours: [[SIMD3<Double>]],
         thickness: Double = 1,
+        tolerance: Double = 0,
         scope: ComputeScope
     ) throws(CancelledError) -> Result {
         guard let planes = ContourPlanes(of: contours) else { return Result(omitted: contours.count) }
@@ -55,7 +57,7 @@ public enum ContourExtruder {
             if slab.area > 0 { filled.append(slab.outline) }
         }
         guard let layers = ContourLayers(filled, thickness: usual, largestArea: largestArea) else { return result }
-        let surface = try layers.surface(scope: scope)
+        let surface = try layers.surface(tolerance: tolerance, scope: scope)
         result.mesh = SurfaceMesh(
             vertices: surface.points.map { SIMD3<Float>(planes.point(at: $0)) },
             triangles: surface.triangles

@@ -88,6 +88,7 @@ struct ContourLayers {
 
     /// The surface around the layers, in the coordinates of the planes.
     func surface(
+        tolerance: Double,
         scope: ComputeScope
     ) throws(CancelledError) -> (points: [SIMD3<Double>], triangles: [SIMD3<UInt32>]) {
         guard let shape = VolumeShape(validating: size.x, y: size.y, z: size.z) else { return ([], []) }
@@ -99,7 +100,7 @@ struct ContourLayers {
             bits,
             VolumeGeometry(shape: shape, affine: .scaling(spacing)),
             voxelVolume: voxelVolume(bits),
-            options: SurfaceOptions(),
+            options: SurfaceOptions(tolerance: tolerance),
             scope: scope
         )
         let origin = SIMD3<Double>(raw.origin)

@@ -36,7 +36,6 @@ struct ComponentVolumes {
         }
     }
 
-    private let triangles: [SIMD3<UInt32>]
     private let shellOf: [UInt32]
     /// In mm³.
     private let targets: [Double]
@@ -52,28 +51,48 @@ struct ComponentVolumes {
         }
         let (shellOf, count) = shells.numbered()
         var targets = [Double](repeating: 0, count: count)
-        var sizes = [Double](repeating: 0, count: count)
-        for (vertex, shell) in shellOf.enumerated() {
-            targets[Int(shell)] += Double(doubledVolumes[vertex])
-            sizes[Int(shell)] += 1
-        }
-        self.triangles = triangles
-        self.shellOf = shellOf
-        self.sizes = sizes
+        for (vertex, shell) in shellOf.enumerated() { targets[Int(shell)] += Double(doubledVolumes[vertex]) }
         // The sums are integers, hence exact; rounding starts here.
-        self.targets = targets.map { $0 / 2 * voxelVolume }
+        self.init(shellOf: shellOf, targets: targets.map { $0 / 2 * voxelVolume })
+    }
+
+    private init(shellOf: [UInt32], targets: [Double]) {
+        var sizes = [Double](repeating: 0, count: targets.count)
+        for shell in shellOf { sizes[Int(shell)] += 1 }
+        (self.shellOf, self.targets, self.sizes) = (shellOf, targets, sizes)
+    }
+
+    /// For each vertex how far the surface may deviate: at most the volume of its shell divided by the area, a third of the radius of
+    /// a ball, so that small and thin shells are not flattened.
+    func limits(_ tolerance: Double, _ points: [SIMD3<Double>], _ triangles: [SIMD3<UInt32>]) -> [Float] {
+        var areas = [Double](repeating: 0, count: targets.count)
+        for triangle in triangles {
+            let (a, b, c) = (points[Int(triangle.x)], points[Int(triangle.y)], points[Int(triangle.z)])
+            areas[Int(shellOf[Int(triangle.x)])] += length(cross(b - a, c - a)) / 2
+        }
+        let limits = zip(targets, areas).map { Float(min(tolerance, abs($0) / $1)) }
+        return shellOf.map { limits[Int($0)] }
+    }
+
+    /// The same volumes for a surface with some of the vertices.
+    func keeping(_ vertices: [UInt32]) -> ComponentVolumes {
+        ComponentVolumes(shellOf: vertices.map { shellOf[Int($0)] }, targets: targets)
     }
 
     /// Moves `points` (in mm, relative to a nearby origin). Extra memory: 32 bytes per vertex.
     /// - Throws: ``CancelledError`` when the flag is raised; it is checked between the passes over the triangles.
-    func restore(_ points: inout [SIMD3<Double>], scope: ComputeScope) throws(CancelledError) {
+    func restore(
+        _ points: inout [SIMD3<Double>],
+        _ triangles: [SIMD3<UInt32>],
+        scope: ComputeScope
+    ) throws(CancelledError) {
         var centres = [SIMD3<Double>](repeating: .zero, count: targets.count)
         for (vertex, shell) in shellOf.enumerated() { centres[Int(shell)] += points[vertex] }
         for shell in centres.indices { centres[shell] /= sizes[shell] }
         try scope.check()
         let normals = Self.unitNormals(points, triangles)
         try scope.check()
-        let cubics = cubics(points, normals, centres)
+        let cubics = cubics(points, triangles, normals, centres)
         try scope.check()
 
         let offsets = cubics.indices.map { cubics[$0].offset(reaching: 6 * targets[$0]) }
@@ -94,6 +113,7 @@ struct ComponentVolumes {
 
     private func cubics(
         _ points: [SIMD3<Double>],
+        _ triangles: [SIMD3<UInt32>],
         _ normals: [SIMD3<Double>],
         _ centres: [SIMD3<Double>]
     ) -> [Cubic] {

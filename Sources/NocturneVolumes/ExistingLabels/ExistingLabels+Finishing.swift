@@ -217,6 +217,7 @@ extension ExistingLabels {
             let made = try ContourExtruder.surface(
                 of: contours,
                 thickness: maps.source.geometry.spacing.z,
+                tolerance: options.surfaces.meshTolerance(on: maps.source.geometry),
                 scope: scope
             )
             if made.omitted > 0 {

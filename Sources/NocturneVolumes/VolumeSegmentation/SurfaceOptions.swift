@@ -12,6 +12,9 @@ package struct SurfaceOptions: OptionSection {
     package var meshes = MeshSelection.stl
     /// The frame of mesh coordinates.
     package var frame = PatientFrame.lps
+    /// How far the surfaces of labels may deviate where they are reduced to fewer triangles, in mm; 0 keeps all triangles, nil is
+    /// a quarter of the smallest distance between voxels.
+    package var meshDetail: Double?
     /// Of the labels' areas in slices, from 0 to 1; outlines are opaque.
     package var labelOpacity = 0.2
 
@@ -19,6 +22,15 @@ package struct SurfaceOptions: OptionSection {
     package static let options: [Entry] = [
         Entry("meshes", \.meshes, "Format of the surface of each label, or none.").alwaysRecorded.main,
         Entry("frame", \.frame, "Coordinate frame of surfaces.").alwaysRecorded,
+        Entry(
+            "mesh-detail",
+            \.meshDetail,
+            ArgumentHelp(
+                "Reduce the surfaces of labels to fewer triangles where they deviate by at most this distance in mm; 0 keeps "
+                    + "all triangles. Default: a quarter of the smallest distance between voxels. Isosurfaces are not reduced.",
+                valueName: "mm"
+            )
+        ),
         Entry(
             "label-opacity",
             \.labelOpacity,
@@ -31,7 +43,13 @@ package struct SurfaceOptions: OptionSection {
 
     package init() {}
 
+    /// How far the surfaces of labels on a grid may deviate, in mm.
+    func meshTolerance(on geometry: VolumeGeometry) -> Double { meshDetail ?? geometry.spacing.min() / 4 }
+
     package func check() throws {
+        if let meshDetail, !(0...1000).contains(meshDetail) {
+            throw ValidationError("--mesh-detail takes 0 to 1000 mm, not \(meshDetail).")
+        }
         guard (0...1).contains(labelOpacity) else {
             throw ValidationError("--label-opacity takes a number from 0 to 1, not \(labelOpacity).")
         }

@@ -10,6 +10,7 @@ import NocturneSystem
 /// Writes the surfaces of an item in one format, and describes them for its result.
 final class SurfaceWriter {
     private let format: any MeshFormat
+    private let options: SurfaceOptions
     private let frame: PatientFrame
     private let writer: any MeshWriter
     private let scope: ComputeScope
@@ -23,6 +24,7 @@ final class SurfaceWriter {
         try FileSystem.makeFolder(context.staging)
         try FileSystem.makeEmptyFolder(folder)
         self.format = format
+        self.options = options
         frame = options.frame
         scope = context.scope
         writer = format.makeWriter(in: folder, frame: frame, scope: context.scope)
@@ -48,7 +50,8 @@ final class SurfaceWriter {
         meshes: [UInt16: SegmentationResult.Mesh], notes: [Note]
     ) {
         let bytes = VolumeMemory.surfaceBytes(map.geometry.shape)
-        let forecast = try SurfaceForecast(of: map, scope: scope)
+        let extraction = NocturneMesh.SurfaceOptions(tolerance: options.meshTolerance(on: map.geometry))
+        let forecast = try SurfaceForecast(of: map, options: extraction, scope: scope)
         let byValue = Dictionary(labels.map { ($0.value, $0) }) { first, _ in first }
         let isSmall = { (label: Label) in forecast.workingBytes(of: label.value) <= bytes }
         var meshes: [UInt16: SegmentationResult.Mesh] = [:]
