@@ -111,7 +111,8 @@ struct CommandLineTests {
             "\(two.errors)"
         )
         let none = try run([], "none")
-        #expect(none.status == 2 && none.errors.contains("name a model with --model, use existing labels"))
+        #expect(none.status == 2)
+        #expect(none.errors.contains("name a model with --model, make pictures of volumes with --view"))
         #expect(!FileSystem.exists(bench.folder("two").path) && !FileSystem.exists(bench.folder("none").path))
     }
 

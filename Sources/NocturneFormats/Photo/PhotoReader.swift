@@ -67,7 +67,7 @@ public enum PhotoReader {
     private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
         let head: [UInt8]
         do throws(FileSystemError) {
-            head = try FileDescriptor(reading: path, points: .init(open: .inputOpen)).read(count: 16, at: 0)
+            head = try FileDescriptor(reading: path, points: .inputHead).read(count: 16, at: 0)
         } catch {
             throw PhotoError(.cannotOpen, reading: error)
         }

@@ -138,7 +138,7 @@ public enum TIFFStackReader {
     private static func checkKind(_ path: String) throws(TIFFStackError) {
         let head: [UInt8]
         do throws(FileSystemError) {
-            head = try FileDescriptor(reading: path, points: .init(open: .inputOpen)).read(count: 8, at: 0)
+            head = try FileDescriptor(reading: path, points: .inputHead).read(count: 8, at: 0)
         } catch {
             throw TIFFStackError(.unreadable, reading: error)
         }

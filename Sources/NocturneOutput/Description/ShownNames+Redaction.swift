@@ -10,8 +10,8 @@ extension ShownNames {
 
         /// Of files that are not among the known ones, and whose names stand in a sentence without a mark.
         private static let endings: Set<String> = [
-            "bmp", "csv", "dcm", "gif", "gz", "hdr", "ima", "img", "jpeg", "jpg", "json", "nii", "png", "tif", "tiff",
-            "webp",
+            "bmp", "csv", "dcm", "gif", "gz", "hdr", "heic", "heif", "ima", "img", "jpeg", "jpg", "json", "mha", "mhd",
+            "nhdr", "nii", "nrrd", "png", "raw", "tif", "tiff", "webp", "zraw",
         ]
 
         init(_ paths: [String], guesses: Bool = true) {

@@ -155,7 +155,7 @@ package struct PhotoInstancesOptions: OptionSection, RecipeOptions {
                 discussion: "Crops as JPEG are on white, as PNG on a transparent ground and without loss.",
                 valueName: "format"
             )
-        ).alwaysRecorded.main,
+        ).alwaysRecorded,
         Entry(
             "enrich",
             \.awaitsTexts,

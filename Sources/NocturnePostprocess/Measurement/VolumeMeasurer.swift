@@ -52,13 +52,7 @@ public enum VolumeMeasurer {
             var tally = IntensityTally()
             for part in parts { tally.merge(part) }
             guard tally.count > 0 else { return nil }
-            let request = IntensityDistribution.Request(
-                count: tally.count,
-                minimum: tally.minimum,
-                maximum: tally.maximum,
-                histogram: histogram,
-                shares: [0.5] + percents.map { $0 / 100 }
-            )
+            let request = IntensityDistribution.Request(tally, histogram, shares: [0.5] + percents.map { $0 / 100 })
             let found = try IntensityDistribution.find(
                 [request],
                 rows: rows,

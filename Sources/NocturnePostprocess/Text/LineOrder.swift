@@ -1,4 +1,4 @@
-public import NocturneCore
+import NocturneCore
 
 /// The order in which a person reads the lines of a text.
 public enum LineOrder {

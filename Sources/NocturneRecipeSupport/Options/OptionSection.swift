@@ -1,4 +1,4 @@
-package import ArgumentParser
+import ArgumentParser
 
 /// Options that belong together: a section of the help, and a part of the options of one or more recipes.
 package protocol OptionSection: Hashable, Sendable {

@@ -17,6 +17,8 @@ public struct FileDescriptor: ~Copyable {
         public static let none = FaultPoints()
         /// Of a file that is an input of an item.
         public static let input = FaultPoints(open: .inputOpen, read: .inputRead)
+        /// Of an input whose first bytes are looked at.
+        public static let inputHead = FaultPoints(open: .inputOpen)
         /// Of a file that is part of the output.
         public static let output = FaultPoints(open: .fileCreate, write: .fileWrite, close: .fileClose)
         /// Of a file with which an interrupted item resumes.

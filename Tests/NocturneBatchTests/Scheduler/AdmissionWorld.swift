@@ -411,11 +411,13 @@ struct AdmissionWorld: SmallWorld {
         for index in rules.machine.waiting.map({ Int($0.id) }) {
             let item = items[index]
             if item.attempts > 0, item.first == nil, !item.isReleased { continue }
+            let lacksMemory =
+                !others.isEmpty
+                && (isAlone(item) || others.contains(where: isAlone) || item.needs.memoryBytes > budget - leased)
+            // Nobody overtakes one that was put first because of what active items hold, whatever it lacks besides.
+            if item.first != nil, lacksMemory { return nil }
             if item.needs.diskBytes > free { continue }
-            guard others.isEmpty || !isAlone(item) && !others.contains(where: isAlone),
-                item.needs.memoryBytes <= budget - leased, reserved + item.needs.diskBytes <= free
-            else { return nil }
-            return "\(index) would fit"
+            return lacksMemory || reserved + item.needs.diskBytes > free ? nil : "\(index) would fit"
         }
         return nil
     }

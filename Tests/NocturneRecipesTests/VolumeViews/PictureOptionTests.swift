@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneCore
@@ -62,7 +63,7 @@ struct PictureOptionTests {
         try bench.writeSegmentation(labels, named: ["kidney", "stone"], to: "in/seg.dcm")
         let regions = #"""
             {"schemaVersion": 1, "space": "voxel", "regions": [
-                {"name": "part", "kind": "box", "lower": [2, 3, 4], "upper": [9, 9, 11], "items": ["ct"]}
+                {"name": "part", "kind": "box", "lower": [2, 3, 4], "upper": [9, 9, 11]}
             ]}
             """#
         let path = try bench.batch.folder.write(regions, to: "rois.json").path

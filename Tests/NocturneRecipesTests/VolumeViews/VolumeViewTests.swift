@@ -121,7 +121,8 @@ struct VolumeViewTests {
         #expect(try VolumeViewBench.text(found) == VolumeViewBench.text(expected))
         // Of the 8 · 7 · 8 voxels, those from 4 on in each direction are ones.
         let intensity = try #require(found[0]["intensity"] as? [String: Any])
-        #expect(isClose(try #require(intensity["mean"] as? Double), 6.0 * 6 * 8 / (8 * 7 * 8), relative: 1e-5))
+        let mean: Double = 6 * 6 * 8 / (8 * 7 * 8)
+        #expect(isClose(try #require(intensity["mean"] as? Double), mean, relative: 1e-5))
         #expect(found[1]["lengthMm"] as? Double == 5)
         #expect(try bench.files("box") == ["preview.png", "regions.png"])
         let events = try String(contentsOfFile: batch.output.path + "/events.jsonl", encoding: .utf8)
