@@ -22,7 +22,7 @@ extension EventText {
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
         case .disk: return "disk\(reason)"
-        case .paused: return "paused\(event.reason.map { " \($0)" } ?? ""); continue with: nocturne continue"
+        case .paused: return "paused\(event.reason.map { " \($0)" } ?? ""); nocturne continue ends the pause"
         case .continued: return "continued\(reason)"
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""

@@ -103,18 +103,7 @@ struct ReferenceComparison {
             switch try SegmentationReference.read(path, on: labels.geometry, named: wanted, scope: scope) {
             case .failure(let fault): return (nil, note(fault.detail))
             case .success(let found):
-                let compared = try LabelComparer.compare(
-                    labels: labels,
-                    reference: found.labels,
-                    values: found.values,
-                    tolerance: tolerance,
-                    boundaryLimit: boundaryLimit,
-                    scope: scope
-                )
-                return (
-                    outcome(name, compared, on: labels),
-                    found.notes.map { $0.after("compared with \(file: name): ") }
-                )
+                return (try outcome(name, labels, found.labels, found.values, scope), after(name, found.notes))
             }
         }
         let read: (header: NIfTIHeader, labels: LabelVolume)
@@ -135,22 +124,32 @@ struct ReferenceComparison {
         case .failure(let fault): return (nil, note(fault.detail))
         case .success(let found): matching = found
         }
+        let reference = try read.labels.arranged(on: labels.geometry, matching.values, scope)
+        return (
+            try outcome(name, labels, reference, matching.compared, scope), after(name, matching.notes + readNotes)
+        )
+    }
+
+    private func after(_ name: String, _ notes: [Note]) -> [Note] {
+        notes.map { $0.after("compared with \(file: name): ") }
+    }
+
+    private func outcome(
+        _ name: String,
+        _ labels: LabelVolume,
+        _ reference: LabelVolume,
+        _ values: [UInt16],
+        _ scope: ComputeScope
+    ) throws -> Outcome {
         let compared = try LabelComparer.compare(
             labels: labels,
-            reference: try read.labels.arranged(on: labels.geometry, matching.values, scope),
-            values: matching.compared,
+            reference: reference,
+            values: values,
             tolerance: tolerance,
             boundaryLimit: boundaryLimit,
             scope: scope
         )
-        return (
-            outcome(name, compared, on: labels),
-            (matching.notes + readNotes).map { $0.after("compared with \(file: name): ") }
-        )
-    }
-
-    private func outcome(_ name: String, _ compared: [LabelComparison], on labels: LabelVolume) -> Outcome {
-        Outcome(
+        return Outcome(
             reference: name,
             tolerance: tolerance,
             voxelVolume: labels.geometry.voxelVolume,

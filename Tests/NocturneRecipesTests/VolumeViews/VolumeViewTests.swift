@@ -29,6 +29,16 @@ struct VolumeViewTests {
         return sorted[lower] + (sorted[upper] - sorted[lower]) * (place - Double(lower))
     }
 
+    @Test("are shown in every format of volumes", arguments: ["nrrd-raw.nrrd", "mha-compressed.mha"])
+    func formats(file: String) async throws {
+        let bench = try VolumeViewBench()
+        let bytes = try FileSystem.read(Fixtures.url("VolumeFiles/" + file).path)
+        try bench.batch.folder.write(bytes, to: "in/" + file)
+        #expect(try await bench.run().counts.completed == 1)
+        let item = String(file.prefix { $0 != "." })
+        #expect(try bench.faults(item) == [] && bench.files(item).contains("preview.png"))
+    }
+
     @Test("have the statistics of all finite voxels, every picture asked for, and no word about labels")
     func statistics() async throws {
         let bench = try VolumeViewBench()
