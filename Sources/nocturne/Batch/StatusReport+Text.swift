@@ -129,7 +129,7 @@ extension StatusReport.Verified {
     }
 }
 
-extension StatusReport.Pause {
+extension StatusReport.PauseState {
     /// - Returns: nil for one that is over.
     init?(_ pause: RunPause) {
         if pause.isOver(at: Program.time.wallClock) { return nil }

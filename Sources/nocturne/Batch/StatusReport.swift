@@ -14,7 +14,7 @@ struct StatusReport: Encodable {
     /// What the run as a whole waits for, such as free disk space; null when it does not wait.
     @Nullable var waitingFor: String?
     /// The pause of the run, or that with which the next one begins; null without one. Of divided batches see the shards' folders.
-    @Nullable var pause: Pause?
+    @Nullable var pause: PauseState?
     /// Null before the first verification without a fault.
     @Nullable var verified: Verified?
     let counts: BatchCounts
@@ -77,7 +77,7 @@ struct StatusReport: Encodable {
         }
     }
 
-    struct Pause: Codable, Sendable {
+    struct PauseState: Codable, Sendable {
         /// UTC.
         let since: String
         /// When it ends by itself, UTC; null for never.
@@ -125,7 +125,7 @@ struct StatusReport: Encodable {
         output = folder.path
         runningProcess = (state.holder?.process.process).map(Int.init)
         waitingFor = state.holder?.waitingFor
-        pause = contents.pause.flatMap(Pause.init)
+        pause = contents.pause.flatMap(PauseState.init)
         verified = contents.verified.map(Verified.init)
         counts = contents.counts
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
