@@ -95,6 +95,13 @@ class Proof:
             self.faults.append("the resumed run was not paused")
         return resumed
 
+    def seconds_to_pause(self, run: subprocess.Popen, sent: float) -> float | None:
+        """None where the run ended before it was paused."""
+        try:
+            return seconds_to_quiet(engine_of(run), sent)
+        except (FileNotFoundError, IndexError):
+            return None
+
     def round(self, number: int) -> None:
         out = self.folder / "disturbed"
         shutil.rmtree(out, ignore_errors=True)
@@ -103,11 +110,11 @@ class Proof:
         releases, kills = number % 2 == 1, number % 3 == 2
         sent = time.monotonic()
         code = self.tool("pause", str(out), *(["--release-memory"] if releases else []))
-        if code != 0 or run.poll() is not None:
+        seconds = self.seconds_to_pause(run, sent) if code == 0 and run.poll() is None else None
+        if seconds is None:
             print(f"{number}: no run was active")
         else:
             engine = engine_of(run)
-            seconds = seconds_to_quiet(engine, sent)
             self.pauses.append(seconds)
             done, before = len(events(out, "itemCompleted")), len(events(out, "itemStarted"))
             time.sleep(1)
