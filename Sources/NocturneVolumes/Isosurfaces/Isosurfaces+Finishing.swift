@@ -22,7 +22,7 @@ extension Isosurfaces {
     }
 
     func finish(
-        _ loaded: consuming LoadedIntensities,
+        _ loaded: consuming PlainVolume,
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> MeasuredIntensities {

@@ -56,22 +56,8 @@ public struct Isosurfaces: Recipe {
 
     // MARK: Loading, recognizing results
 
-    /// A decoded volume on its stored grid.
-    public struct LoadedIntensities: Sendable {
-        let source: VolumeSource
-        let volume: Volume
-        let notes: [Note]
-    }
-
-    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedIntensities {
-        let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
-        var notes = read.notes
-        if let (_, count) = read.nonFinite {
-            notes.append(
-                Note("volume.notFinite", "\(count) voxels are NaN or infinite; NaN counts as below every value")
-            )
-        }
-        return LoadedIntensities(source: source, volume: read.channels[0], notes: notes)
+    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> PlainVolume {
+        try PlainVolume(source, item, context, notFinite: "NaN counts as below every value")
     }
 
     /// There is no inference.

@@ -98,20 +98,8 @@ public struct VolumeViews: Recipe {
 
     // MARK: Stages
 
-    /// A decoded volume on its stored grid.
-    public struct LoadedVolume: Sendable {
-        let source: VolumeSource
-        let volume: Volume
-        let notes: [Note]
-    }
-
-    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
-        let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
-        var notes = read.notes
-        if let (_, count) = read.nonFinite {
-            notes.append(Note("volume.notFinite", "\(count) voxels are NaN or infinite; they are not measured"))
-        }
-        return LoadedVolume(source: source, volume: read.channels[0], notes: notes)
+    func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> PlainVolume {
+        try PlainVolume(source, item, context, notFinite: "they are not measured")
     }
 
     /// What was measured and drawn while the volume was in memory.
@@ -127,7 +115,7 @@ public struct VolumeViews: Recipe {
         let notes: [Note]
     }
 
-    func finish(_ loaded: consuming LoadedVolume, _ item: RecipeItem, _ context: StageContext) throws -> ViewedVolume {
+    func finish(_ loaded: consuming PlainVolume, _ item: RecipeItem, _ context: StageContext) throws -> ViewedVolume {
         let (source, volume, notes) = (loaded.source, loaded.volume, loaded.notes)
         let unit = try MeasuredUnit(of: source, scope: context.scope)
         let intensities = try VolumeMeasurer.measure(
