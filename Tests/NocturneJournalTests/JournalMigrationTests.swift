@@ -30,12 +30,14 @@ struct JournalMigrationTests {
     @Test("Two processes may open a new journal at the same time")
     func together() async throws {
         try await TemporaryFolder.with { folder in
-            let path = folder("journal.sqlite").path
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<4 {
-                    group.addTask { try await Journal.with(path: path) { _ = try await $0.items() } }
+            for journal in 0..<10 {
+                let path = folder("\(journal).sqlite").path
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<4 {
+                        group.addTask { try await Journal.with(path: path) { _ = try await $0.items() } }
+                    }
+                    try await group.waitForAll()
                 }
-                try await group.waitForAll()
             }
         }
     }

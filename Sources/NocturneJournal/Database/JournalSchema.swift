@@ -6,10 +6,8 @@ enum JournalSchema {
     /// Brings a journal up to date. One that is up to date is not written.
     /// - Throws: ``JournalError`` with `newerSchema` when it holds migrations that this version does not know.
     static func migrate(_ queue: DatabaseQueue, path: String) throws {
-        let unknown = try queue.read { db in
-            try migrator.hasBeenSuperseded(db)
-                ? migrator.appliedIdentifiers(db).subtracting(migrator.migrations).sorted() : []
-        }
+        var applied = try queue.read(appliedIdentifiers)
+        let unknown = applied.subtracting(migrator.migrations).sorted()
         guard unknown.isEmpty else {
             throw JournalError(
                 .newerSchema,
@@ -17,17 +15,22 @@ enum JournalSchema {
                     + unknown.joined(separator: ", ") + "); use that version or a newer one"
             )
         }
-        var applied = try queue.read(migrator.appliedIdentifiers)
-        while try !queue.read(migrator.hasCompletedMigrations) {
+        while !applied.isSuperset(of: migrator.migrations) {
             do {
-                try migrator.migrate(queue)
+                return try migrator.migrate(queue)
             } catch let error as DatabaseError {
                 // Another process, such as `nocturne status`, may just have applied the same migration.
                 let before = applied
-                applied = try queue.read(migrator.appliedIdentifiers)
+                applied = try queue.read(appliedIdentifiers)
                 guard applied.count > before.count else { throw error }
             }
         }
+    }
+
+    /// The migrations that the journal has. GRDB reads its table first and asks afterwards whether it exists: a process that creates
+    /// the table in between makes that an error.
+    private static func appliedIdentifiers(_ db: Database) throws -> Set<String> {
+        try db.tableExists("grdb_migrations") ? migrator.appliedIdentifiers(db) : []
     }
 
     private static var migrator: DatabaseMigrator {
