@@ -26,11 +26,13 @@ func module(
 }
 
 /// The tests of one module, mirroring its folders.
-func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+/// - Parameter computes: whether the tests have loops over many voxels or states. The others are not optimised: the compiler then takes
+///   less than half of the time for them.
+func tests(of name: String, _ dependencies: [Target.Dependency] = [], computes: Bool = false) -> Target {
     .testTarget(
         name: "\(name)Tests",
         dependencies: [.init(stringLiteral: name), "NocturneTestSupport"] + dependencies,
-        swiftSettings: settings
+        swiftSettings: settings + (computes ? [] : [.unsafeFlags(["-Onone"])])
     )
 }
 
@@ -274,15 +276,15 @@ let package = Package(
         ),
         tests(of: "NocturneFuzz", ["NocturneSystem"]),
         tests(of: "NocturneSystem"),
-        tests(of: "NocturneCore", ["NocturneSystem"]),
-        tests(of: "NocturneConcurrency", ["NocturneSystem"]),
-        tests(of: "NocturneNumerics", ["NocturneSystem"]),
+        tests(of: "NocturneCore", ["NocturneSystem"], computes: true),
+        tests(of: "NocturneConcurrency", ["NocturneSystem"], computes: true),
+        tests(of: "NocturneNumerics", ["NocturneSystem"], computes: true),
         tests(of: "NocturneFormats", ["NocturneSystem", "CDICOMParser", "CDCMTK", "NocturneNumerics"]),
-        tests(of: "NocturneInference", ["NocturneSystem", "CNocturneKernels"]),
-        tests(of: "NocturnePostprocess", ["NocturneSystem"]),
-        tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"]),
-        tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"]),
-        tests(of: "NocturneRadiomics", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
+        tests(of: "NocturneInference", ["NocturneSystem", "CNocturneKernels"], computes: true),
+        tests(of: "NocturnePostprocess", ["NocturneSystem"], computes: true),
+        tests(of: "NocturneMesh", ["NocturneSystem", "NocturneFormats"], computes: true),
+        tests(of: "NocturnePictures", ["NocturneSystem", "NocturneFormats"], computes: true),
+        tests(of: "NocturneRadiomics", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"], computes: true),
         tests(
             of: "NocturneJournal",
             ["NocturneSystem", "NocturneCore", "NocturneBatch", .product(name: "GRDB", package: "GRDB.swift")]
