@@ -25,7 +25,7 @@ struct TextBatch {
     var output: OutputFolder { OutputFolder(folder.path + "/out") }
 
     func write(_ name: String, _ text: String) throws {
-        try text.write(to: folder("in").appendingPathComponent(name + ".txt"), atomically: true, encoding: .utf8)
+        try folder.write(text, to: "in/\(name).txt")
     }
 
     /// How a run differs from an ordinary one.

@@ -84,7 +84,8 @@ struct PreviewTests {
     )
     func anyOrientation(source: [Int]) throws {
         let plain = try Self.preview()
-        for signs in 0..<8 {
+        // Each pair of axes in all four combinations.
+        for signs in [0, 3, 5, 6] {
             let reversed = (0..<3).map { signs >> $0 & 1 == 1 }
             #expect(try Self.preview(source: source, reversed: reversed) == plain)
         }

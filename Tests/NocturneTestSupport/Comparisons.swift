@@ -9,6 +9,8 @@ public struct ArrayDifference: CustomStringConvertible, Sendable {
     /// The largest absolute value on the right, to judge the difference by.
     public var scale = 0.0
 
+    public init() {}
+
     /// ``largest`` divided by ``scale``.
     public var relative: Double { largest == 0 ? 0 : largest / max(scale, .leastNormalMagnitude) }
 
@@ -17,7 +19,8 @@ public struct ArrayDifference: CustomStringConvertible, Sendable {
     }
 }
 
-/// Compares numbers place by place.
+/// Compares numbers place by place. Inlinable: without specialisation a million numbers take a second.
+@inlinable
 public func difference<A: BinaryFloatingPoint, B: BinaryFloatingPoint>(
     _ left: some Collection<A>,
     _ right: some Collection<B>
@@ -44,6 +47,7 @@ public func difference<A: BinaryFloatingPoint, B: BinaryFloatingPoint>(
 }
 
 /// Whether |a − b| ≤ absolute + relative · |b|. Not-a-number is close to nothing, infinity only to itself.
+@inlinable
 public func isClose<T: BinaryFloatingPoint>(_ a: T, _ b: T, absolute: T = 0, relative: T = 0) -> Bool {
     if a == b { return true }
     let distance = abs(a - b)
@@ -51,6 +55,7 @@ public func isClose<T: BinaryFloatingPoint>(_ a: T, _ b: T, absolute: T = 0, rel
 }
 
 /// Whether every pair of places is close in the sense of ``isClose(_:_:absolute:relative:)``.
+@inlinable
 public func allClose<T: BinaryFloatingPoint>(_ a: [T], _ b: [T], absolute: T = 0, relative: T = 0) -> Bool {
     a.count == b.count && zip(a, b).allSatisfy { isClose($0, $1, absolute: absolute, relative: relative) }
 }

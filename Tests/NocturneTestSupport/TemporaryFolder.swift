@@ -18,7 +18,7 @@ public final class TemporaryFolder: Sendable {
     /// The place of `relativePath` inside; nothing is made.
     public func callAsFunction(_ relativePath: String) -> URL { url.appendingPathComponent(relativePath) }
 
-    /// Writes a file, with the folders above it, and returns its place.
+    /// Writes a file, with the folders above it, and returns its place. Foundation's `Data.write` would wait for the disk each time.
     @discardableResult
     public func write(_ bytes: [UInt8], to relativePath: String) throws -> URL {
         let place = self(relativePath)
@@ -26,7 +26,7 @@ public final class TemporaryFolder: Sendable {
             at: place.deletingLastPathComponent(),
             withIntermediateDirectories: true
         )
-        try Data(bytes).write(to: place)
+        try FileSystem.write(place.path, bytes)
         return place
     }
 

@@ -113,7 +113,7 @@ struct MeshFileTests {
             try write(Self.box, named: "", as: STLFormat(), frame: .lps, to: path)
             var bytes = [UInt8](try Data(contentsOf: folder("a.stl")))
             bytes.replaceSubrange(0..<80, with: [UInt8](repeating: 32, count: 80))
-            try Data(bytes).write(to: folder("a.stl"))
+            try folder.write(bytes, to: "a.stl")
             #expect(try STLFormat.contents(at: path).frame == nil)
             #expect(Self.corners(try STLFormat.contents(at: path).mesh) == Self.corners(Self.box))
             let asRAS = try STLFormat.contents(at: path, assuming: .ras).mesh.vertices

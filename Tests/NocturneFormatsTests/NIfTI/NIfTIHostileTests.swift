@@ -30,12 +30,12 @@ struct NIfTIHostileTests {
             for (bytes, name) in [(whole, "a.nii"), (zipped, "a.nii.gz")] {
                 let url = folder(name)
                 for count in 0..<bytes.count {
-                    try Data(bytes[..<count]).write(to: url)
+                    try FileSystem.write(url.path, Array(bytes[..<count]))
                     let fault = niftiFault { _ = try NIfTIReader.readVolume(at: url.path, scope: .serial()) }
                     // One byte of gzip's two is not gzip yet.
                     #expect(fault?.code == .truncated, "\(count) bytes of \(name)")
                 }
-                try Data(bytes).write(to: url)
+                try FileSystem.write(url.path, bytes)
                 #expect(niftiFault { _ = try NIfTIReader.readVolume(at: url.path, scope: .serial()) } == nil)
             }
             let short = try folder.write(Array(whole.dropLast(3)), to: "b.nii").path
@@ -230,7 +230,7 @@ struct NIfTIHostileTests {
                 for _ in 0..<(1 + round % 4) {
                     bytes[Int(generator.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: generator.next())
                 }
-                try Data(bytes).write(to: url)
+                try FileSystem.write(url.path, bytes)
                 do {
                     let read = try NIfTIReader.readVolume(at: url.path, scope: .serial())
                     #expect(read.volume.voxels.count == read.header.shape.count)

@@ -32,33 +32,34 @@ struct DeviceFaultTests {
 
     @Test(
         "in the middle of an item gives the labels of the processor, with a note that says so",
-        arguments: [FaultyEngine.Fault.lost, .outOfMemory, .wrong, .notANumber],
-        [1, 2, 3, 5, 8, 13, 21, 34, 55, 80]
+        arguments: [FaultyEngine.Fault.lost, .outOfMemory, .wrong, .notANumber]
     )
-    func items(fault: FaultyEngine.Fault, from: Int) async throws {
+    func items(fault: FaultyEngine.Fault) async throws {
         let options = try SegmentationOptions(given: ["meshes": "none"])
         let expected = try bench()
         try await expected.run(options)
-        let found = try bench()
-        let engine = FaultyEngine(fault, from: from)
-        let outcome = try await found.run(options, engine: engine)
-        #expect(outcome.counts.completed == 3)
-        var substitutes = 0
-        for item in ["one", "two", "three"] {
-            #expect(try found.labels(item) == expected.labels(item))
-            let result = try result(item, found)
-            var notes: [String] = []
-            if case .array(let values) = result["notes"] { notes = values.compactMap(\.text) }
-            if result["engine"]?["name"]?.text == "builtin" {
-                substitutes += 1
-                #expect(notes.contains { $0.contains("cuda:0 (stand-in) failed") })
-                #expect(result["engine"]?["instructionSet"]?.text != "stand-in")
-            } else {
-                #expect(result["engine"]?["name"]?.text == "onnxruntime" && notes.isEmpty)
-                #expect(result["engine"]?["instructionSet"]?.text == "stand-in")
+        for from in [1, 8, 34] {
+            let found = try bench()
+            let engine = FaultyEngine(fault, from: from)
+            let outcome = try await found.run(options, engine: engine)
+            #expect(outcome.counts.completed == 3)
+            var substitutes = 0
+            for item in ["one", "two", "three"] {
+                #expect(try found.labels(item) == expected.labels(item))
+                let result = try result(item, found)
+                var notes: [String] = []
+                if case .array(let values) = result["notes"] { notes = values.compactMap(\.text) }
+                if result["engine"]?["name"]?.text == "builtin" {
+                    substitutes += 1
+                    #expect(notes.contains { $0.contains("cuda:0 (stand-in) failed") })
+                    #expect(result["engine"]?["instructionSet"]?.text != "stand-in")
+                } else {
+                    #expect(result["engine"]?["name"]?.text == "onnxruntime" && notes.isEmpty)
+                    #expect(result["engine"]?["instructionSet"]?.text == "stand-in")
+                }
             }
+            #expect((substitutes > 0) == (engine.state.fault != nil))
         }
-        #expect((substitutes > 0) == (engine.state.fault != nil))
     }
 
     @Test(
