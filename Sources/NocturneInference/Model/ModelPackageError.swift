@@ -68,3 +68,27 @@ public struct UnusablePackageError: Error, Sendable, CustomStringConvertible {
         self.detail = detail
     }
 }
+
+extension ModelPackage {
+    /// - Parameter purpose: completes "not for".
+    /// - Throws: ``UnusablePackageError`` for a package of another task.
+    package func require(task: String, for purpose: String) throws(UnusablePackageError) {
+        guard self.task == task else {
+            throw UnusablePackageError(package: id, detail: "is for \(self.task), not for \(purpose)")
+        }
+    }
+}
+
+extension Sequence {
+    /// The model of a package, among those of a run.
+    /// - Throws: ``UnusablePackageError`` for a model of another run.
+    package func ofPackage(
+        _ id: String,
+        _ package: (Element) -> ModelPackage
+    ) throws(UnusablePackageError) -> Element {
+        guard let model = first(where: { package($0).id == id }) else {
+            throw UnusablePackageError(package: id, detail: "is not among the models of this run")
+        }
+        return model
+    }
+}

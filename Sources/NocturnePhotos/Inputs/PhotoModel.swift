@@ -43,12 +43,7 @@ extension PhotoRecipe {
 
     /// The model that an item was found for.
     /// - Throws: ``UnusablePackageError`` for a model of another run.
-    func model(_ id: String) throws(UnusablePackageError) -> Model {
-        guard let model = models.first(where: { $0.package.id == id }) else {
-            throw UnusablePackageError(package: id, detail: "is not among the models of this run")
-        }
-        return model
-    }
+    func model(_ id: String) throws(UnusablePackageError) -> Model { try models.ofPackage(id, \.package) }
 
     /// The bytes of all models.
     package func sharedBytes(threads: Int) throws -> Int {

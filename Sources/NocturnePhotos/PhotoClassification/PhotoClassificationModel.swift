@@ -56,12 +56,7 @@ package final class PhotoClassificationModel: PhotoModel {
     }
 
     private static func checkedSettings(of package: ModelPackage) throws -> PhotoClassificationSettings {
-        guard package.task == PhotoClassificationKind.task else {
-            throw UnusablePackageError(
-                package: package.id,
-                detail: "is for \(package.task), not for classification of photos"
-            )
-        }
+        try package.require(task: PhotoClassificationKind.task, for: "classification of photos")
         let settings = try PhotoClassificationSettings(package)
         for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
             guard let claim = DiagnosticClaims.found(in: text) else { continue }

@@ -20,12 +20,7 @@ package final class PhotoInstancesModel: PhotoModel {
     /// Loads the network and checks that its inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
     package init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        guard package.task == PhotoInstancesKind.task else {
-            throw UnusablePackageError(
-                package: package.id,
-                detail: "is for \(package.task), not for instance segmentation of photos"
-            )
-        }
+        try package.require(task: PhotoInstancesKind.task, for: "instance segmentation of photos")
         let settings = try PhotoInstancesSettings(package)
         self.package = package
         self.settings = settings

@@ -10,19 +10,14 @@ package final class PhotoSegmentationModel: PhotoModel {
     let plane: PlaneModel
 
     /// Loads the networks and checks that their inputs and outputs match the package.
-    /// - Throws: ``UnusablePackageError``, `UnusablePackageError`, `ModelPackageError`, `ModelFormatError`.
+    /// - Throws: ``UnusablePackageError``, `ModelPackageError`, `ModelFormatError`.
     package init(
         package: ModelPackage,
         engine: any InferenceEngine,
         precision: InferencePrecision,
         options: PhotoSegmentationOptions
     ) throws {
-        guard package.task == PhotoSegmentationKind.task else {
-            throw UnusablePackageError(
-                package: package.id,
-                detail: "is for \(package.task), not for label maps of photos"
-            )
-        }
+        try package.require(task: PhotoSegmentationKind.task, for: "label maps of photos")
         self.package = package
         settings = try PhotoSegmentationSettings(package)
         plane = try PlaneModel(

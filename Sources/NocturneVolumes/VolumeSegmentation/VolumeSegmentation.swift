@@ -23,12 +23,7 @@ public struct VolumeSegmentation: Recipe {
         regions = try options.regions.file.map(RegionMeasures.init)
     }
 
-    func model(_ id: String) throws -> SegmentationModel {
-        guard let model = models.first(where: { $0.package.id == id }) else {
-            throw UnusablePackageError(package: id, detail: "is not among the models of this run")
-        }
-        return model
-    }
+    func model(_ id: String) throws -> SegmentationModel { try models.ofPackage(id, \.package) }
 
     // MARK: Discovery and planning
 
