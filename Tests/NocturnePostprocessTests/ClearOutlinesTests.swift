@@ -28,8 +28,8 @@ struct ClearOutlinesTests {
             centre: nil
         )
         let (count, flag) = (Int(labels.max() ?? 0), CancellationFlag())
-        let scores = try ClearOutlines.scores(labels, count: count, maps, flag: flag)
-        let share = try ClearOutlines.share(labels, count: count, maps, flag: flag)
+        let scores = try maps.outlineScores(of: labels, count: count, flag: flag)
+        let share = try maps.clearShare(of: labels, count: count, flag: flag)
         return (scores.map(\.score), scores.map(\.area), share)
     }
 

@@ -26,7 +26,7 @@ struct VolumeMeasurerTests {
         }
         values.sort()
         let percents = [0, 0.5, 1, 33.3, 50, 99.5, 100]
-        let found = try #require(try VolumeMeasurer.measure(volume, percents: percents, scope: .serial()))
+        let found = try #require(try VolumeIntensities.measure(volume, percents: percents, scope: .serial()))
         #expect(found.finiteCount == values.count)
         #expect(found.summary.minimum == Double(values[0]) && found.summary.maximum == Double(values[values.count - 1]))
         let mean = values.reduce(0) { $0 + Double($1) } / Double(values.count)
@@ -49,9 +49,9 @@ struct VolumeMeasurerTests {
     func threads() async throws {
         var dice = SplitMix64(seed: 8)
         let volume = try volume(VolumeShape(x: 128, y: 128, z: 160)) { _ in Float(dice.unit() * 3000 - 1000) }
-        let serial = try VolumeMeasurer.measure(volume, percents: [1, 99], scope: .serial())
+        let serial = try VolumeIntensities.measure(volume, percents: [1, 99], scope: .serial())
         let others = try await resultsForWidths([2, 5]) {
-            try VolumeMeasurer.measure(volume, percents: [1, 99], scope: $0)
+            try VolumeIntensities.measure(volume, percents: [1, 99], scope: $0)
         }
         for other in others { #expect(other == serial) }
     }
@@ -59,8 +59,8 @@ struct VolumeMeasurerTests {
     @Test("are nil without a finite voxel; one voxel has one value")
     func few() throws {
         let shape = VolumeShape(x: 3, y: 2, z: 2)
-        #expect(try VolumeMeasurer.measure(volume(shape) { _ in .nan }, percents: [1], scope: .serial()) == nil)
-        let one = try VolumeMeasurer.measure(
+        #expect(try VolumeIntensities.measure(volume(shape) { _ in .nan }, percents: [1], scope: .serial()) == nil)
+        let one = try VolumeIntensities.measure(
             volume(shape) { $0 == 5 ? 7 : .infinity },
             percents: [1, 99],
             scope: .serial()
@@ -74,7 +74,7 @@ struct VolumeMeasurerTests {
         let flag = CancellationFlag()
         flag.cancel()
         #expect(throws: CancelledError.self) {
-            try VolumeMeasurer.measure(volume, percents: [1], scope: .serial(flag))
+            try VolumeIntensities.measure(volume, percents: [1], scope: .serial(flag))
         }
     }
 }

@@ -121,7 +121,7 @@ struct InstanceReading {
             centre: splitting.hasCentre ? plane(planes - 1, tensor, splitting) : nil
         )
         let labels = try InstanceSplitter(rules: splitting.rules).split(maps, flag: scope.flag)
-        let masks = try MaskUpsampling.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
+        let masks = try RunLengthMask.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
         let found = zip(masks, labels.confidences).map { mask, confidence in
             DetectedInstance(mask: mask, confidence: confidence, classIndex: 0)
         }

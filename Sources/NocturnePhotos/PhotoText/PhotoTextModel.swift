@@ -152,7 +152,7 @@ package final class PhotoTextModel: Sendable {
         let input = settings.detection.colors.tensor(of: resized, width: width, height: height)
         let map = try run(detection, "detection", input, sessions, scope)
         let rules = settings.detection.rules
-        let found = try TextRegions.find(in: map.values, width: width, height: height, rules: rules, flag: scope.flag)
+        let found = try TextRegion.find(in: map.values, width: width, height: height, rules: rules, flag: scope.flag)
         let scale = SIMD2(Double(image.width) / Double(width), Double(image.height) / Double(height))
         let last = SIMD2(Double(image.width - 1), Double(image.height - 1))
         return found.map { region in

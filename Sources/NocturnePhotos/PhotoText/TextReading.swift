@@ -65,7 +65,7 @@ extension TextReading {
             guard !trimmed.isEmpty, confidence >= model.settings.minimumConfidence else { continue }
             lines.append(Line(text: trimmed, confidence: Double(confidence), corners: corners))
         }
-        let ordered = LineOrder.order(of: lines.map(\.corners)).map { index in
+        let ordered = ReadingOrder.order(ofLines: lines.map(\.corners)).map { index in
             let line = lines[index]
             let corners = line.corners.map { turn.source(of: $0, width: image.width, height: image.height) }
             return Line(text: line.text, confidence: line.confidence, corners: corners)

@@ -9,7 +9,7 @@ extension LabelCleaner {
         rules.morphology.map { LabelMorphology.predictedBytes(of: $0, shape: shape, threads: threads) }.max() ?? 0
     }
 
-    /// The peak memory in bytes of ``apply(_:to:geometry:scope:)`` besides the labels, from a fast read of every voxel; without that
+    /// The peak memory in bytes of ``apply(_:to:geometry:within:scope:)`` besides the labels, from a fast read of every voxel; without that
     /// of ``PostprocessRules/morphology``, which has ended when the other rules begin.
     ///
     /// Proportional to the number of runs along i of the labels that the rules name; scattered single voxels need the
@@ -41,33 +41,8 @@ extension LabelCleaner {
         return found + more
     }
 
-    /// Applies the rules like ``apply(_:to:geometry:scope:)``, with the same result, in less memory if necessary.
-    ///
-    /// When all rules about components together would need more than `bytes`, each is applied separately for each label or group.
-    /// That is slower by one read of the voxels for each, and needs the memory of the largest of them. The limit does not
-    /// apply to ``PostprocessRules/morphology``, whose memory
-    /// ``morphologyBytes(of:shape:threads:)`` predicts.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised, and `AllocationError`; the labels may then be partly
-    ///   cleaned.
-    public static func apply(
-        _ rules: PostprocessRules,
-        to labels: inout VoxelBuffer<UInt16>,
-        geometry: VolumeGeometry,
-        within bytes: Int,
-        scope: ComputeScope
-    ) throws -> [LabelCleaning] {
-        let changes = try changeShapes(rules.morphology, in: &labels, geometry, scope)
-        let rules = rules.ofComponents
-        let fits = try workingBytes(of: rules, for: labels, shape: geometry.shape, scope: scope) <= bytes
-        var report =
-            fits
-            ? try applyToComponents(rules, to: &labels, geometry: geometry, scope: scope)
-            : try applySingly(rules, to: &labels, geometry, scope)
-        for index in report.indices { report[index].morphology = changes[report[index].value] }
-        return report
-    }
-
-    private static func applySingly(
+    /// Applies each rule for each label or group by itself, with the result of all together.
+    static func applySingly(
         _ rules: PostprocessRules,
         to labels: inout VoxelBuffer<UInt16>,
         _ geometry: VolumeGeometry,

@@ -24,6 +24,10 @@ public enum LabelCleaner {
     /// - Parameters:
     ///   - labels: `geometry.shape.count` labels, i fastest; changed in place.
     ///   - geometry: gives the volume of a voxel.
+    ///   - bytes: a limit for the memory of the rules about components, which never changes the result. When all of them
+    ///     together would need more, each is applied separately for each label or group. That is slower by one read of the
+    ///     voxels for each, and needs the memory of the largest of them. What ``PostprocessRules/morphology`` needs is
+    ///     predicted by ``morphologyBytes(of:shape:threads:)``. Nil for no limit.
     /// - Returns: what was done, one element for every label that the rules name except 0, ascending.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised, and `AllocationError`; the labels may then be partly
     ///   cleaned.
@@ -31,15 +35,18 @@ public enum LabelCleaner {
         _ rules: PostprocessRules,
         to labels: inout VoxelBuffer<UInt16>,
         geometry: VolumeGeometry,
+        within bytes: Int? = nil,
         scope: ComputeScope
     ) throws -> [LabelCleaning] {
         let changes = try changeShapes(rules.morphology, in: &labels, geometry, scope)
-        let report = try applyToComponents(rules.ofComponents, to: &labels, geometry: geometry, scope: scope)
-        return report.map { entry in
-            var entry = entry
-            entry.morphology = changes[entry.value]
-            return entry
-        }
+        let rules = rules.ofComponents
+        let needed = bytes == nil ? 0 : try workingBytes(of: rules, for: labels, shape: geometry.shape, scope: scope)
+        var report =
+            needed <= bytes ?? needed
+            ? try applyToComponents(rules, to: &labels, geometry: geometry, scope: scope)
+            : try applySingly(rules, to: &labels, geometry, scope)
+        for index in report.indices { report[index].morphology = changes[report[index].value] }
+        return report
     }
 
     /// Applies the steps one after another; the sums of what they change, by label.

@@ -258,7 +258,7 @@ public struct DetectionDecoder: Sendable {
         threshold: Float,
         clip: FloatBox
     ) -> RunLengthMask {
-        MaskUpsampling.mask(
+        RunLengthMask.mask(
             of: plane,
             over: (frame.column(area.left), frame.row(area.top), frame.column(area.right), frame.row(area.bottom)),
             threshold: threshold,

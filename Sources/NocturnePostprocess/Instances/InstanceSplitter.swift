@@ -41,7 +41,7 @@ public struct InstanceSplitter: Sendable {
         let filled = try filled(numbered, width: maps.width, height: maps.height, flag: flag)
         let tidy = try withoutSlivers(filled, count: count, maps, flag)
         if rules.minimumClearShare > 0, tidy.count > 0 {
-            let share = try ClearOutlines.share(tidy.labels, count: tidy.count, maps, flag: flag)
+            let share = try maps.clearShare(of: tidy.labels, count: tidy.count, flag: flag)
             let least = rules.minimumClearShare
             if share < least {
                 let refusal = InstanceLabels.Refusal(count: tidy.count, clearShare: share, leastShare: least)
@@ -93,7 +93,7 @@ public struct InstanceSplitter: Sendable {
                 labels[place] = outside
             }
         }
-        try SeededWatershed.flood(
+        try Self.watershed(
             heights: heights,
             labels: &labels,
             isInside: hasBackground ? Array(repeating: true, count: labels.count) : isInside,

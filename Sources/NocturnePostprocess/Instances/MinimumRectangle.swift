@@ -13,8 +13,9 @@ struct MinimumRectangle {
     /// ``along`` turned by 90°: clockwise, since y is downwards.
     var across: SIMD2<Double> { SIMD2(-along.y, along.x) }
 
-    /// Nil for a hull without three corners.
-    init?(around hull: [SIMD2<Double>]) {
+    /// Nil for points whose convex hull does not have three corners.
+    init?(around points: [SIMD2<Double>]) {
+        let hull = Self.hull(of: points)
         guard hull.count >= 3 else { return nil }
         var best: (area: Double, direction: SIMD2<Double>, low: SIMD2<Double>, high: SIMD2<Double>)?
         for index in hull.indices {
@@ -41,11 +42,13 @@ struct MinimumRectangle {
     func point(at place: SIMD2<Double>) -> SIMD2<Double> { along * place.x + across * place.y }
 }
 
-/// The convex hull of points.
-enum ConvexHull {
-    /// The hull of a mask's pixels (including their whole squares); empty for an empty mask. Of every column only the first
-    /// and last pixel are relevant.
-    static func of(_ mask: RunLengthMask) -> [SIMD2<Double>] {
+extension MinimumRectangle {
+    /// The rectangle around a mask's pixels; nil for an empty mask.
+    init?(around mask: RunLengthMask) { self.init(around: Self.corners(of: mask)) }
+
+    /// The corners that decide the convex hull of a mask's pixels (including their whole squares): of
+    /// every column only the first and last pixel are relevant.
+    private static func corners(of mask: RunLengthMask) -> [SIMD2<Double>] {
         var columns: [(x: Int, top: Int, bottom: Int)] = []
         mask.forEachRun { x, rows in
             if let last = columns.last, last.x == x {
@@ -61,11 +64,11 @@ enum ConvexHull {
                 points.append(SIMD2(Double(x), Double(column.bottom)))
             }
         }
-        return of(points)
+        return points
     }
 
-    /// Corners clockwise in the picture (y downwards); empty for fewer than three points. Andrew's monotone chain (1979).
-    static func of(_ points: [SIMD2<Double>]) -> [SIMD2<Double>] {
+    /// The convex hull: corners clockwise in the picture (y downwards); empty for fewer than three points. Andrew's monotone chain (1979).
+    private static func hull(of points: [SIMD2<Double>]) -> [SIMD2<Double>] {
         guard points.count >= 3 else { return [] }
         let points = points.sorted { ($0.x, $0.y) < ($1.x, $1.y) }
         let upper = chain(points)

@@ -26,7 +26,7 @@ public struct RotatedBox: Hashable, Sendable {
     /// lying one (more than 45° from upright) is treated as rotated so that its left end is its top: spines whose text
     /// runs from top to bottom then read in the lying position.
     public init?(around mask: RunLengthMask) {
-        guard let least = MinimumRectangle(around: ConvexHull.of(mask)) else { return nil }
+        guard let least = MinimumRectangle(around: mask) else { return nil }
         let (along, across) = (least.along, least.across)
         let extent = least.high - least.low
         centre = least.point(at: (least.low + least.high) / 2)

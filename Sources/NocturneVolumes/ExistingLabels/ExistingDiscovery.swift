@@ -224,7 +224,7 @@ struct ExistingDiscovery: InputClaims {
         guard !contours.isEmpty else {
             throw DICOMReadError(.missingElement, path: file.path, detail: "no region has a closed contour")
         }
-        guard let geometry = chosen?.geometry ?? ContourGrid.geometry(around: contours, limit: 1 << 27) else {
+        guard let geometry = chosen?.geometry ?? VolumeGeometry(around: contours, limit: 1 << 27) else {
             throw DICOMReadError(
                 .overLimit,
                 path: file.path,

@@ -93,7 +93,7 @@ struct RegionMeasures: Sendable {
 
     /// Bytes for the largest region on this grid: regions are measured one after the other.
     func predictedBytes(in geometry: VolumeGeometry, threads: Int) -> Int {
-        file.entries.map { RegionMeasurer.predictedBytes(of: $0.region, in: geometry, threads: threads) }.max() ?? 0
+        file.entries.map { RegionMeasurement.predictedBytes(of: $0.region, in: geometry, threads: threads) }.max() ?? 0
     }
 
     /// Measures the regions that apply to an item. Of several with one name, the first is used and a note is added.
@@ -115,7 +115,7 @@ struct RegionMeasures: Sendable {
                 )
                 continue
             }
-            let measured = try RegionMeasurer.measure(entry.region, on: image, scope: scope)
+            let measured = try RegionMeasurement.measure(entry.region, on: image, scope: scope)
             regions.append((entry.region, measured))
             switch measured.status {
             case .complete: break

@@ -136,7 +136,7 @@ struct ClinicalObjects {
         // A contour vertex borders at least one face between voxels; the faces are counted before contours are traced.
         let forecast = try SurfaceForecast(of: volume, scope: scope)
         try check(bytes: labels.reduce(0) { $0 + forecast.vertexCount(of: $1.value) } * Self.bytesPerVertex, path)
-        let contours = try ContourTracer.contours(of: labels.map(\.value), in: volume, scope: scope)
+        let contours = try SliceContour.contours(of: labels.map(\.value), in: volume, scope: scope)
         try check(
             bytes: contours.joined().reduce(0) { $0 + $1.points.count * Self.bytesPerVertex + Self.bytesPerContour },
             path

@@ -60,7 +60,7 @@ public struct VolumeViews: Recipe {
     public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         let shape = source.geometry.shape
         let measuring = max(
-            VolumeMeasurer.predictedBytes(threads: threads),
+            VolumeIntensities.predictedBytes(threads: threads),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0
         )
         return ItemPlan(
@@ -118,7 +118,7 @@ public struct VolumeViews: Recipe {
     func finish(_ loaded: consuming PlainVolume, _ item: RecipeItem, _ context: StageContext) throws -> ViewedVolume {
         let (source, volume, notes) = (loaded.source, loaded.volume, loaded.notes)
         let unit = try MeasuredUnit(of: source, scope: context.scope)
-        let intensities = try VolumeMeasurer.measure(
+        let intensities = try VolumeIntensities.measure(
             volume,
             percents: VolumeViewResult.percents,
             scope: context.scope

@@ -69,7 +69,7 @@ struct ContourTests {
         let voxels = try noise(shape, labels: 3, density: density, seed: 5)
         let labels = LabelVolume(geometry: geometry, voxels: try FrozenVoxels(voxels))
         let values: [UInt16] = [3, 10, 17, 99]
-        let contours = try ContourTracer.contours(of: values, in: labels, scope: .serial())
+        let contours = try SliceContour.contours(of: values, in: labels, scope: .serial())
         #expect(contours[3].isEmpty)
         var back = try VoxelBuffer<UInt16>(count: shape.count)
         for (value, traced) in zip(values, contours) {
@@ -95,7 +95,7 @@ struct ContourTests {
             geometry: VolumeGeometry(shape: shape, affine: .identity),
             voxels: try FrozenVoxels(voxels)
         )
-        let contours = try ContourTracer.contours(of: [3], in: labels, scope: .serial())[0]
+        let contours = try SliceContour.contours(of: [3], in: labels, scope: .serial())[0]
         for k in 0..<shape.z {
             let slice = Array(voxels[k * shape.sliceCount..<(k + 1) * shape.sliceCount])
             let sizes = partSizes(slice, width: shape.x)
@@ -137,7 +137,7 @@ struct ContourTests {
             geometry: VolumeGeometry(shape: shape, affine: .identity),
             voxels: try FrozenVoxels(voxels)
         )
-        let contours = try ContourTracer.contours(of: [1], in: labels, scope: .serial())[0]
+        let contours = try SliceContour.contours(of: [1], in: labels, scope: .serial())[0]
         let corners: [(Double, Double)] = [
             (-0.5, -0.5), (2.5, -0.5), (2.5, 2.5), (-0.5, 2.5), (-0.5, 0.5), (0.5, 0.5), (0.5, 1.5), (1.5, 1.5),
             (1.5, 0.5),
@@ -232,7 +232,7 @@ struct ContourTests {
         let geometry = VolumeGeometry(shape: shape, affine: .identity)
         let labels = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 1, count: 8)))
         #expect(throws: CancelledError.self) {
-            try ContourTracer.contours(of: [1], in: labels, scope: .serial(flag))
+            try SliceContour.contours(of: [1], in: labels, scope: .serial(flag))
         }
         var filled = try VoxelBuffer<UInt16>(count: shape.count)
         #expect(throws: CancelledError.self) {
@@ -259,7 +259,7 @@ struct ContourTests {
                 return affine.translation + (row * x + column * y) * 20 + normal * plane * 3
             }
         }
-        let geometry = try #require(ContourGrid.geometry(around: contours, pixel: 0.5))
+        let geometry = try #require(VolumeGeometry(around: contours, pixel: 0.5))
         #expect(geometry.shape.z == 6)
         #expect(abs(geometry.spacing.z - 3) < 1e-6)
         var filled = try VoxelBuffer<UInt16>(count: geometry.shape.count)
@@ -273,8 +273,8 @@ struct ContourTests {
         #expect(summary.notes(about: "disc").isEmpty)
         let volume = Double(summary.voxelCount) * geometry.voxelVolume
         #expect(abs(volume / (5 * 3 * .pi * 400) - 1) < 0.01)
-        #expect(ContourGrid.geometry(around: [[SIMD3(0, 0, 0), SIMD3(1, 1, 1)]]) == nil)
-        let small = try #require(ContourGrid.geometry(around: contours, pixel: 0.001, limit: 100_000))
+        #expect(VolumeGeometry(around: [[SIMD3(0, 0, 0), SIMD3(1, 1, 1)]]) == nil)
+        let small = try #require(VolumeGeometry(around: contours, pixel: 0.001, limit: 100_000))
         #expect(small.shape.count <= 100_000)
     }
 
@@ -290,7 +290,7 @@ struct ContourTests {
         let heights = gaps.reduce(into: [0.0]) { $0.append($0[$0.count - 1] + $1) }
         let square = [(-20.0, -20.0), (20, -20), (20, 20), (-20, 20)]
         let contours = heights.map { height in square.map { SIMD3($0.0, $0.1, height) } }
-        let geometry = try #require(ContourGrid.geometry(around: contours))
+        let geometry = try #require(VolumeGeometry(around: contours))
         #expect(geometry.shape.z == slices)
         #expect(abs(geometry.spacing.z * Double(slices - 1) - heights[heights.count - 1]) < 1e-9)
     }

@@ -106,7 +106,7 @@ struct RunLengthMaskTests {
         }
         let small = InstanceLabels(width: width, height: height, labels: labels, confidences: [1, 1])
         let results = try await resultsForWidths { scope in
-            try MaskUpsampling.masks(of: small, width: 600, height: 400, scope: scope)
+            try RunLengthMask.masks(of: small, width: 600, height: 400, scope: scope)
         }
         for masks in results {
             #expect(masks == results[0])
@@ -125,7 +125,7 @@ struct RunLengthMaskTests {
     func sameSize() throws {
         let labels: [UInt16] = [1, 1, 0, 2, 0, 1, 2, 2, 3, 3, 3, 0]
         let small = InstanceLabels(width: 4, height: 3, labels: labels, confidences: [1, 1, 1])
-        let masks = try MaskUpsampling.masks(of: small, width: 4, height: 3, scope: .serial())
+        let masks = try RunLengthMask.masks(of: small, width: 4, height: 3, scope: .serial())
         for label in 1...3 {
             #expect(masks[label - 1] == RunLengthMask(width: 4, height: 3) { labels[$1 * 4 + $0] == UInt16(label) })
         }

@@ -48,10 +48,10 @@ struct MorphologyTests {
 
     @Test(
         "every operation agrees with its definition, voxel by voxel",
-        arguments: MorphologyOperation.allCases,
+        arguments: MorphologyStep.Operation.allCases,
         [1, 3]
     )
-    func agrees(operation: MorphologyOperation, labelCount: Int) throws {
+    func agrees(operation: MorphologyStep.Operation, labelCount: Int) throws {
         for (place, spacing) in Self.spacings.enumerated() {
             for size in operation == .smooth ? [0.6, 1.5] : [0.9, 2.1, 3.4] {
                 for seed in UInt64(0)..<3 {
@@ -105,7 +105,7 @@ struct MorphologyTests {
     func border() throws {
         let full = PlainLabels(6, 5, 4) { _ in 1 }
         let half = PlainLabels(10, 10, 10) { $0.i < 5 ? 1 : 0 }
-        for operation in [MorphologyOperation.open, .close, .smooth] {
+        for operation in [MorphologyStep.Operation.open, .close, .smooth] {
             #expect(try changed(full, [MorphologyStep(operation, labels: [1], millimetres: 3)]).labels == full)
             #expect(try changed(half, [MorphologyStep(operation, labels: [1], millimetres: 2)]).labels == half)
         }
@@ -163,7 +163,7 @@ struct MorphologyTests {
     @Test("the result is the same for 1, 2 and 5 threads, and the memory is as predicted")
     func widths() async throws {
         let labels = PlainLabels.random(40, 30, 25, labels: 3, empty: 0.3, seed: 9)
-        let steps = MorphologyOperation.allCases.map { MorphologyStep($0, labels: [1, 2], millimetres: 1.2) }
+        let steps = MorphologyStep.Operation.allCases.map { MorphologyStep($0, labels: [1, 2], millimetres: 1.2) }
         let results = try await resultsForWidths { scope in try changed(labels, steps, scope: scope).labels }
         #expect(results[0] == results[1])
         #expect(results[0] == results[2])
@@ -175,8 +175,8 @@ struct MorphologyTests {
         #expect(LabelCleaner.morphologyBytes(of: PostprocessRules(), shape: shape, threads: 2) == 0)
     }
 
-    @Test("a raised flag stops every operation", arguments: MorphologyOperation.allCases)
-    func cancelled(operation: MorphologyOperation) throws {
+    @Test("a raised flag stops every operation", arguments: MorphologyStep.Operation.allCases)
+    func cancelled(operation: MorphologyStep.Operation) throws {
         let flag = CancellationFlag()
         flag.cancel()
         #expect(throws: CancelledError.self) {

@@ -18,7 +18,7 @@ struct RegionTests {
     private func measure(_ shape: RegionOfInterest.Shape, _ space: RegionOfInterest.Space, on image: Volume) throws
         -> RegionMeasurement
     {
-        try RegionMeasurer.measure(
+        try RegionMeasurement.measure(
             RegionOfInterest(name: "x", space: space, shape: shape),
             on: image,
             scope: .serial()
@@ -127,9 +127,9 @@ struct RegionTests {
             space: .patientRas,
             shape: .sphere(center: SIMD3(4, 4, 1), radius: 1e6)
         )
-        let plan = RegionMeasurer.predictedBytes(of: region, in: image.geometry, threads: 1)
+        let plan = RegionMeasurement.predictedBytes(of: region, in: image.geometry, threads: 1)
         #expect(plan >= image.geometry.shape.count * 4 && plan < 16 << 20)
-        let all = try RegionMeasurer.measure(region, on: image, scope: .serial())
+        let all = try RegionMeasurement.measure(region, on: image, scope: .serial())
         #expect(all.status == .cut && all.sampleCount == image.geometry.shape.count)
     }
 
@@ -140,7 +140,7 @@ struct RegionTests {
         let image = try image(VolumeShape(x: 9, y: 9, z: 3), .identity)
         let region = RegionOfInterest(name: "", space: .voxel, shape: .sphere(center: .zero, radius: 3))
         #expect(throws: CancelledError.self) {
-            try RegionMeasurer.measure(region, on: image, scope: .serial(flag))
+            try RegionMeasurement.measure(region, on: image, scope: .serial(flag))
         }
     }
 }

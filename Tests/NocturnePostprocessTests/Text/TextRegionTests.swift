@@ -18,7 +18,7 @@ struct TextRegionTests {
     private func isIn(_ value: Double, _ low: Double, _ high: Double) -> Bool { value >= low && value <= high }
 
     private func find(_ map: [Float], _ rules: TextRegionRules = TextRegionRules()) throws -> [TextRegion] {
-        try TextRegions.find(in: map, width: Self.size.width, height: Self.size.height, rules: rules)
+        try TextRegion.find(in: map, width: Self.size.width, height: Self.size.height, rules: rules)
     }
 
     @Test("An upright line grows on each side by area times growth over perimeter", arguments: [Float(0), 1.5, 1.6])
@@ -102,11 +102,11 @@ struct LineOrderTests {
     func order() {
         // The author on the left, then the title in two lines.
         let lines = [line(60, 20, 50, 10), line(0, 8, 40, 10), line(60, 5, 50, 10)]
-        #expect(LineOrder.order(of: lines) == [1, 2, 0])
+        #expect(ReadingOrder.order(ofLines: lines) == [1, 2, 0])
         // A clockwise turn takes x to y, and y to the left.
         let turned = lines.map { $0.map { SIMD2(100 - $0.y, $0.x) } }
-        #expect(LineOrder.order(of: turned) == [1, 2, 0])
-        #expect(LineOrder.order(of: []).isEmpty)
+        #expect(ReadingOrder.order(ofLines: turned) == [1, 2, 0])
+        #expect(ReadingOrder.order(ofLines: []).isEmpty)
     }
 }
 

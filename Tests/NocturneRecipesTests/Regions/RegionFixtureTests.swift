@@ -79,7 +79,7 @@ struct RegionFixtureTests {
             let image = try #require(volumes[entry.volume])
             let file = try RegionFile(Array(entry.file.utf8), path: "regions.json")
             let region = try #require(file.entries.first).region
-            let found = try RegionMeasurer.measure(region, on: image, scope: .serial())
+            let found = try RegionMeasurement.measure(region, on: image, scope: .serial())
             let want = entry.expected
             let name: Comment = "\(entry.volume): \(entry.file)"
             if !entry.status.isEmpty { #expect(found.status.rawValue == entry.status, name) }
@@ -115,7 +115,7 @@ struct RegionFixtureTests {
         let found = try await resultsForWidths { scope in
             try cases.map { entry in
                 let region = try RegionFile(Array(entry.file.utf8), path: "").entries[0].region
-                return try RegionMeasurer.measure(region, on: volumes[entry.volume]!, scope: scope)
+                return try RegionMeasurement.measure(region, on: volumes[entry.volume]!, scope: scope)
             }
         }
         #expect(found[0] == found[1] && found[0] == found[2])

@@ -73,8 +73,8 @@ extension ModelValidation {
         var rules: [MorphologyStep] = []
         for (index, step) in steps.enumerated() {
             let key = "\(key)[\(index)]"
-            guard let operation = MorphologyOperation(rawValue: step.operation) else {
-                let known = MorphologyOperation.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let operation = MorphologyStep.Operation(rawValue: step.operation) else {
+                let known = MorphologyStep.Operation.allCases.map(\.rawValue).joined(separator: ", ")
                 throw refuse("\(key).operation", expected: "one of \(known)", found: step.operation)
             }
             if step.labels.isEmpty { throw refuse("\(key).labels", expected: "at least one label", found: "none") }

@@ -4,9 +4,9 @@ public import NocturneCore
     internal import Glibc
 #endif
 
-/// A grid derived from contours alone, for cases where the images they were drawn on are not available.
-public enum ContourGrid {
-    /// A grid whose slices are the planes of the contours, with square pixels and a margin of one pixel.
+extension VolumeGeometry {
+    /// A grid derived from contours alone, for cases where the images they were drawn on are not available: its slices are
+    /// the planes of the contours, with square pixels and a margin of one pixel.
     ///
     /// Missing planes become slices without contours. Planes at uneven distances get the smallest distance, unless rounding
     /// explains them: see ``steps(between:)``.
@@ -14,13 +14,14 @@ public enum ContourGrid {
     ///   - contours: closed polygons in RAS+ mm.
     ///   - pixel: in mm; increased where the grid would have more than `limit` voxels.
     ///   - thickness: in mm, for contours that all lie in one plane.
-    /// - Returns: the affine to RAS+ mm; nil when no contour has an area, or the grid would be too large at any pixel.
-    public static func geometry(
+    ///
+    /// The affine is to RAS+ mm. Nil when no contour has an area, or the grid would be too large at any pixel.
+    public init?(
         around contours: [[SIMD3<Double>]],
         pixel: Double = 1,
         thickness: Double = 1,
         limit: Int = 1 << 28
-    ) -> VolumeGeometry? {
+    ) {
         guard pixel > 0, thickness > 0, let planes = ContourPlanes(of: contours), let first = planes.planes.first,
             let last = planes.planes.last
         else { return nil }
@@ -33,7 +34,7 @@ public enum ContourGrid {
                 upper = pointwiseMax(upper, SIMD2(place.x, place.y))
             }
         }
-        let steps = steps(between: planes.planes.map(\.height))
+        let steps = Self.steps(between: planes.planes.map(\.height))
         // The last plane is hit exactly: the smallest gap, repeated, would miss it by rounding.
         let step = steps > 0 ? (last.height - first.height) / steps : thickness
         let size = upper - lower
@@ -47,7 +48,7 @@ public enum ContourGrid {
                 let shape = VolumeShape(validating: Int(columns), y: Int(rows), z: Int(steps) + 1, limit: limit)
             {
                 let corner = SIMD3(lower.x - 0.5 * edge, lower.y - 0.5 * edge, first.height)
-                return VolumeGeometry(
+                self.init(
                     shape: shape,
                     affine: Affine(
                         columnI: planes.axisU * edge,
@@ -56,6 +57,7 @@ public enum ContourGrid {
                         translation: planes.point(at: corner)
                     )
                 )
+                return
             }
             edge *= 1.5
         }

@@ -20,8 +20,7 @@ public struct VolumeIntensities: Hashable, Sendable {
     public var percentiles: [Percentile]
 }
 
-/// Measures the intensities of a whole volume.
-public enum VolumeMeasurer {
+extension VolumeIntensities {
     /// Moments in one pass over the voxels and in double precision; median, percentiles and histogram in three more. Sums are
     /// merged in a fixed order, so the result is bit-identical for any number of threads.
     /// - Parameters:

@@ -3,7 +3,7 @@ public import NocturneCore
 public import NocturneSystem
 
 /// Upsamples masks from a small grid to the picture's own grid, with smooth edges between the small grid's pixels.
-public enum MaskUpsampling {
+extension RunLengthMask {
     /// The masks of all instances at `width` by `height` pixels, in the order of their labels.
     ///
     /// Every pixel gets the label with the largest bilinear weight among the four small pixels around it, so masks do
@@ -129,7 +129,7 @@ public enum MaskUpsampling {
     }
 }
 
-extension MaskUpsampling {
+extension RunLengthMask {
     /// The positions of the pixels of one line between those of another: pixel centres are aligned, the ends are repeated.
     fileprivate struct AxisSamples {
         private(set) var first: [Int] = []

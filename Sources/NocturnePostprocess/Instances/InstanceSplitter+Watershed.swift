@@ -6,12 +6,12 @@ import NocturneSystem
 /// Meyer's flooding (F. Meyer, "Topographic distance and watershed lines", 1994) over edges (4 neighbours), without
 /// watershed lines: lowest height first, of equal heights the pixel that was reached first, so the result depends only
 /// on the input. The queue is one list per height, linked through an array: 4 bytes per pixel, whatever the input.
-enum SeededWatershed {
+extension InstanceSplitter {
     /// - Parameters:
     ///   - heights: one per pixel, x fastest.
     ///   - labels: seeds above 0; flooded in place.
     ///   - isInside: the mask; flooding never leaves it.
-    static func flood(
+    static func watershed(
         heights: [UInt8],
         labels: inout [Int32],
         isInside: [Bool],

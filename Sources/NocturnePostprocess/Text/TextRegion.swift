@@ -43,7 +43,7 @@ public struct TextRegion: Hashable, Sendable {
 /// PaddleOCR's DBPostProcess finds them: threshold, components, rectangle of least area, mean probability, growth.
 ///
 /// Components have 4 neighbours; their holes are ignored.
-public enum TextRegions {
+extension TextRegion {
     /// The least shorter side of a rectangle, in pixels, before it grows and after that.
     private static let leastSides = (before: 3.0, after: 5.0)
 
@@ -73,7 +73,7 @@ public enum TextRegions {
         var regions: [TextRegion] = []
         for points in outlines(of: components, width: width) where regions.count < rules.maximumRegions {
             try flag.check()
-            guard let found = MinimumRectangle(around: ConvexHull.of(points)) else { continue }
+            guard let found = MinimumRectangle(around: points) else { continue }
             let size = found.high - found.low
             guard size.min() >= leastSides.before else { continue }
             let score = mean(of: map, width: width, in: found)

@@ -2,24 +2,23 @@ package import NocturneSystem
 
 /// How clearly the instances of a picture are bounded: a network that knows only objects of one kind finds pieces in pictures of other
 /// things, too, but their outlines are not marked in its boundary map, or irregular.
-package enum ClearOutlines {
+extension InstanceMaps {
     /// An instance with such a score has a clear outline.
-    package static let leastScore = 0.7
+    package static let clearScore = 0.7
 
     /// The share of the area of all instances that is in those with clear outlines, 0...1; 0 without instances.
     /// - Parameters:
     ///   - labels: rows of the maps' width; 0 is background, instances count from 1.
     ///   - count: of the instances.
     /// - Throws: `CancelledError`.
-    package static func share(
-        _ labels: [UInt16],
+    package func clearShare(
+        of labels: [UInt16],
         count: Int,
-        _ maps: InstanceMaps,
         flag: CancellationFlag
     ) throws(CancelledError) -> Float {
-        let scores = try scores(labels, count: count, maps, flag: flag)
+        let scores = try outlineScores(of: labels, count: count, flag: flag)
         let whole = scores.reduce(0) { $0 + $1.area }
-        let clear = scores.reduce(0) { $0 + ($1.score >= leastScore ? $1.area : 0) }
+        let clear = scores.reduce(0) { $0 + ($1.score >= Self.clearScore ? $1.area : 0) }
         return whole > 0 ? Float(clear) / Float(whole) : 0
     }
 
@@ -28,15 +27,14 @@ package enum ClearOutlines {
     /// value. What lies at the picture's edge has no boundary there: it counts as 0.
     /// - Throws: `CancelledError`.
     /// - Complexity: one pass over the picture, and one over the convex hull of every instance for each of its sides.
-    package static func scores(
-        _ labels: [UInt16],
+    package func outlineScores(
+        of labels: [UInt16],
         count: Int,
-        _ maps: InstanceMaps,
         flag: CancellationFlag
     ) throws(CancelledError) -> [(area: Int, score: Double)] {
-        let outlines = try outlines(labels, count: count, maps, flag)
+        let outlines = try outlines(of: labels, count: count, flag)
         let masks = try labels.withUnsafeBufferPointer { (labels) throws(CancelledError) in
-            try RunLengthMask.masks(of: labels, width: maps.width, height: maps.height, flag: flag)
+            try RunLengthMask.masks(of: labels, width: width, height: height, flag: flag)
         }
         var scores: [(area: Int, score: Double)] = []
         for label in 1..<max(count + 1, 1) {
@@ -48,19 +46,17 @@ package enum ClearOutlines {
     }
 
     /// Of every label, the mean of the boundary map along its outline.
-    private static func outlines(
-        _ labels: [UInt16],
+    private func outlines(
+        of labels: [UInt16],
         count: Int,
-        _ maps: InstanceMaps,
         _ flag: CancellationFlag
     ) throws(CancelledError) -> [Double] {
-        let (width, height) = (maps.width, maps.height)
         var sums = [Double](repeating: 0, count: count + 1)
         var pairs = [Int](repeating: 0, count: count + 1)
         func compare(_ place: Int, _ other: Int) {
             let (a, b) = (Int(labels[place]), Int(labels[other]))
             guard a != b else { return }
-            let value = Double(min(max(maps.boundary[place], maps.boundary[other], 0), 1))
+            let value = Double(min(max(boundary[place], boundary[other], 0), 1))
             sums[a] += value
             sums[b] += value
             pairs[a] += 1

@@ -11,7 +11,7 @@ import NocturneSystem
 /// A voxel belongs to a region when its centre is inside the shape or on its border (up to 1e-7 mm outside). A flat
 /// region on a slice is measured on that slice's own voxels; on any other plane the image is sampled trilinearly, at
 /// whole steps of the stated spacing from the region's centre. Samples beyond the outermost voxel centres are omitted.
-public enum RegionMeasurer {
+extension RegionMeasurement {
     /// Measures one region, in double precision.
     ///
     /// Time is linear in the voxels of the smallest box around the region on the grid. Extra memory:
@@ -97,7 +97,7 @@ public enum RegionMeasurer {
             if let slice = grid.slice {
                 let others = (0..<3).filter { $0 != slice.axis }.map(geometry.affine.column)
                 result.area = placement.size
-                result.sampledArea = Double(gathered.count) * length(cross(others[0], others[1]))
+                result.sampledArea = Double(gathered.count) * NocturneCore.length(cross(others[0], others[1]))
                 (result.sliceAxis, result.sliceIndex) = (slice.axis, slice.index)
             } else {
                 var volume = placement.size

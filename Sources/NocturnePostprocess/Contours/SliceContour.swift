@@ -15,8 +15,7 @@ public struct SliceContour: Hashable, Sendable {
     }
 }
 
-/// Traces the outlines of labels slice by slice.
-public enum ContourTracer {
+extension SliceContour {
     /// The outlines of labels, along the edges of their pixels.
     ///
     /// Each 4-connected part of a slice is one polygon with corners halfway between voxel centres, so that it has
