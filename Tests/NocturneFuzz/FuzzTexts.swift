@@ -13,8 +13,8 @@ import NocturneVolumes
 
 /// Files and words of text.
 enum FuzzTexts {
-    private static let settings = PhotoMetadataSettings(sites: [
-        "head/neck", "torso", PhotoMetadataSettings.unknownSite,
+    private static let settings = BodySites([
+        "head/neck", "torso", BodySites.unknown,
     ])
 
     static func regions(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -43,13 +43,13 @@ enum FuzzTexts {
 
     static func table(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let table = try? MetadataTable(bytes: Array(bytes), path: "people.csv") else { return true }
-        _ = table.assign(["a.jpg", "b/a.png", "ISIC_1.jpg", "."], settings: settings)
+        _ = table.assign(["a.jpg", "b/a.png", "ISIC_1.jpg", "."], sites: settings)
         return true
     }
 
     static func sidecar(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let path = InputFile.write(bytes, "input.json")
-        guard let reading = try? MetadataSidecar.read(at: path, settings: settings) else { return true }
+        guard let reading = try? ClinicalMetadata.Reading.sidecar(at: path, sites: settings) else { return true }
         _ = reading.metadata.vector(settings)
         return true
     }

@@ -55,7 +55,7 @@ package struct ClassScores: Hashable, Sendable {
             if abs(sum - 1) > 1e-3 { notes.append(ReportText.renormalised(ClassScores.text(sum))) }
             exact = values.map { Double($0) / sum }
         }
-        let rounded = exact.map { ($0 * 1e6).rounded() / 1e6 }
+        let rounded = exact.map(\.inMillionths)
         let ranking = rounded.indices.sorted { (rounded[$0], $1) > (rounded[$1], $0) }
         let (first, second) = (ranking[0], ranking[1])
         var isUncertain = false
@@ -92,38 +92,37 @@ package struct ClassScores: Hashable, Sendable {
 package enum RiskLevel: String, Sendable, Codable, CaseIterable, Comparable {
     case low, moderate, high
 
-    private var rank: Int {
-        switch self {
-        case .low: 0
-        case .moderate: 1
-        case .high: 2
-        }
-    }
+    /// From 0 for low to 2 for high.
+    var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     package static func < (left: RiskLevel, right: RiskLevel) -> Bool { left.rank < right.rank }
 }
 
-/// A class whose score reached a threshold of the package.
-package struct RiskReason: Hashable, Sendable {
-    /// Index of the class in the package.
-    package let index: Int
-    /// The threshold that was reached, 0...1.
-    package let threshold: Double
-}
-
 /// The level with its reasons.
 package struct RiskAssessment: Hashable, Sendable {
+    /// A class whose score reached a threshold of the package.
+    package struct Reason: Hashable, Sendable {
+        /// Index of the class in the package.
+        package let index: Int
+        /// The threshold that was reached, 0...1.
+        package let threshold: Double
+    }
+
     /// The highest level that a class reaches.
     package let level: RiskLevel
     /// In the order of classes; empty for a low risk.
-    package let reasons: [RiskReason]
+    package let reasons: [Reason]
 
     /// Above it, the score of a class of high risk is a reason not to wait.
     package static let urgentScore = 0.95
 
     /// The highest level that any class reaches. A score equal to a threshold reaches it.
     /// - Parameter probabilities: one per class.
-    package init(probabilities: [Double], classes: [PhotoClass], settings: PhotoRiskSettings) {
+    package init(
+        probabilities: [Double],
+        classes: [PhotoClassificationSettings.Class],
+        settings: PhotoClassificationSettings.Risk
+    ) {
         let pairs = Array(zip(classes, probabilities).enumerated())
         let high = pairs.filter {
             settings.highClasses.contains($0.element.0.name) && $0.element.1 >= settings.highThreshold
@@ -131,10 +130,10 @@ package struct RiskAssessment: Hashable, Sendable {
         let moderate = pairs.filter { $0.element.0.isMalignant && $0.element.1 >= settings.moderateThreshold }
         if !high.isEmpty {
             level = .high
-            reasons = high.map { RiskReason(index: $0.offset, threshold: settings.highThreshold) }
+            reasons = high.map { Reason(index: $0.offset, threshold: settings.highThreshold) }
         } else if !moderate.isEmpty {
             level = .moderate
-            reasons = moderate.map { RiskReason(index: $0.offset, threshold: settings.moderateThreshold) }
+            reasons = moderate.map { Reason(index: $0.offset, threshold: settings.moderateThreshold) }
         } else {
             level = .low
             reasons = []

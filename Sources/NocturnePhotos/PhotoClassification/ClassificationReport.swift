@@ -23,14 +23,14 @@ package struct ClassificationReport {
         self.overlay = overlay
     }
 
-    private let margin = ReportParts.margin
+    private let margin = PDFPage.margin
     /// Side of a picture in pixels: enough to view, at a third of the bytes.
     private let imageSide = 240
 
     /// Draws the page without writing it. About 10 ms.
     package func page(flag: CancellationFlag = CancellationFlag()) throws -> PDFPage {
         let page = PDFPage(title: "\(ReportText.reportTitle): \(result.item)")
-        var y = ReportParts.disclaimer(result.disclaimer, on: page, y: margin) + 26
+        var y = page.disclaimer(result.disclaimer, y: margin) + 26
         page.element(.heading(level: 1)) {
             page.text(ReportText.reportTitle, x: margin, y: y, size: 16, isBold: true)
         }
@@ -49,9 +49,7 @@ package struct ClassificationReport {
         var y = start
         let width = page.width - 2 * margin
         let source = ReportText.picture(result.source.name, result.source.widthPx, result.source.heightPx)
-        page.element(.paragraph) {
-            page.text(page.shortened(source, width: width, size: 9), x: margin, y: y, size: 9)
-        }
+        page.paragraph(page.shortened(source, width: width, size: 9), y: y, size: 9)
         y += 12
         let model = page.shortened(
             ReportText.model(result.model.name, result.model.version),
@@ -59,11 +57,11 @@ package struct ClassificationReport {
             size: 9,
             isBold: true
         )
-        page.element(.paragraph) { page.text(model, x: margin, y: y, size: 9, isBold: true) }
+        page.paragraph(model, y: y, size: 9, isBold: true)
         y += 12
         page.element(.paragraph) {
             for line in page.lines(of: result.model.description, width: width, size: 8).prefix(3) {
-                page.text(line, x: margin, y: y, size: 8, color: ReportParts.quiet)
+                page.text(line, x: margin, y: y, size: 8, color: .quiet)
                 y += 10
             }
         }
@@ -83,16 +81,12 @@ package struct ClassificationReport {
         }
         func caption(_ text: String, x: Double) {
             let shown = page.shortened(text, width: page.width - margin - x, size: 8)
-            page.element(.paragraph) {
-                page.text(shown, x: x, y: y + side + 11, size: 8, color: ReportParts.quiet)
-            }
+            page.paragraph(shown, x: x, y: y + side + 11, size: 8, color: .quiet)
         }
         try place(picture, x: margin, ReportText.pictureAlternative(result.source.name))
         caption(ReportText.pictureCaption(isCorrected: result.isColorCorrected), x: margin)
         guard let overlay, let attention = result.attention else {
-            page.element(.paragraph) {
-                page.text(ReportText.noAttention, x: second, y: y + 12, size: 9, color: ReportParts.quiet)
-            }
+            page.paragraph(ReportText.noAttention, x: second, y: y + 12, size: 9, color: .quiet)
             return y + side + 14
         }
         let title = result.classes.first { $0.name == attention.name }?.title ?? attention.name
@@ -106,7 +100,7 @@ package struct ClassificationReport {
     private func scale(on page: PDFPage, x: Double, y: Double, height: Double) {
         let steps = 48
         for step in 0..<steps {
-            let color = AttentionOverlay.color(1 - (Float(step) + 0.5) / Float(steps)) / 255
+            let color = AttentionMap.color(1 - (Float(step) + 0.5) / Float(steps)) / 255
             page.fill(
                 PDFRectangle(
                     x: x + 2,
@@ -118,8 +112,8 @@ package struct ClassificationReport {
                 PDFColor(red: Double(color.x), green: Double(color.y), blue: Double(color.z))
             )
         }
-        page.text(ReportText.attentionHigh, x: x, y: y + 8, size: 7, color: ReportParts.quiet)
-        page.text(ReportText.attentionLow, x: x, y: y + height - 2, size: 7, color: ReportParts.quiet)
+        page.text(ReportText.attentionHigh, x: x, y: y + 8, size: 7, color: .quiet)
+        page.text(ReportText.attentionLow, x: x, y: y + height - 2, size: 7, color: .quiet)
     }
 
     private func risk(on page: PDFPage, y: Double) -> Double {
@@ -143,9 +137,9 @@ package struct ClassificationReport {
             )
         }
         let height = 30 + 12 * Double(riskLines.count + summary.count) + 11 * Double(reasons.count)
-        let color = ReportParts.color(of: risk.level)
+        let color = risk.level.color
         page.outline(PDFRectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
-        ReportParts.sign(risk.level, on: page, x: margin + 30, y: y + height / 2, size: 30)
+        page.sign(risk.level, x: margin + 30, y: y + height / 2, size: 30)
         var line = y + 18
         page.element(.heading(level: 2)) {
             page.text(ReportText.riskTitle(risk.level), x: margin + 60, y: line, size: 12, isBold: true, color: color)
@@ -159,9 +153,7 @@ package struct ClassificationReport {
         }
         for text in reasons {
             let shown = page.shortened(text, width: width - 70, size: 8)
-            page.element(.paragraph) {
-                page.text(shown, x: margin + 60, y: line, size: 8, color: ReportParts.quiet)
-            }
+            page.paragraph(shown, x: margin + 60, y: line, size: 8, color: .quiet)
             line += 11
         }
         return y + height
@@ -182,7 +174,7 @@ package struct ClassificationReport {
             }
             guard result.classes.count > shown.count else { return }
             let more = ReportText.more(result.classes.count - shown.count)
-            page.element(.listItem) { page.text(more, x: margin, y: line, size: 8, color: ReportParts.quiet) }
+            page.element(.listItem) { page.text(more, x: margin, y: line, size: 8, color: .quiet) }
             line += 11
         }
         return line - 6
@@ -197,13 +189,13 @@ package struct ClassificationReport {
         page.text(title, x: margin, y: line, size: 8.5)
         if entry.malignant {
             let start = margin + page.width(of: title, size: 8.5) + 4
-            page.text(mark, x: start, y: line, size: 7, color: ReportParts.quiet)
+            page.text(mark, x: start, y: line, size: 7, color: .quiet)
         }
         let bar = PDFRectangle(x: left, y: line - 7, width: right - left, height: 8)
         page.fill(bar, PDFColor(gray: 0.92))
         page.fill(
             PDFRectangle(x: bar.x, y: bar.y, width: bar.width * entry.probability, height: bar.height),
-            ReportParts.color(entry.color)
+            PDFColor(entry.color) ?? .quiet
         )
         page.text(ClassScores.text(entry.probability), x: right + 8, y: line, size: 8.5)
     }
@@ -218,7 +210,7 @@ package struct ClassificationReport {
             )
         }
         let shown = page.shortened(text, width: page.width - 2 * margin, size: 8.5)
-        page.element(.paragraph) { page.text(shown, x: margin, y: y + 21, size: 8.5) }
+        page.paragraph(shown, y: y + 21, size: 8.5)
         return y + 23
     }
 
@@ -245,9 +237,7 @@ package struct ClassificationReport {
         ]
         for (index, line) in lines.enumerated() {
             let shown = page.shortened(line, width: page.width - 2 * margin, size: 7)
-            page.element(.paragraph) {
-                page.text(shown, x: margin, y: y + 9 * Double(index), size: 7, color: ReportParts.quiet)
-            }
+            page.paragraph(shown, y: y + 9 * Double(index), size: 7, color: .quiet)
         }
     }
 }

@@ -53,8 +53,8 @@ struct ClassificationWriter {
         return try result(files: files).write(into: folder, notes)
     }
 
-    private func values(of map: AttentionMap) -> AttentionValues {
-        AttentionValues(
+    private func values(of map: AttentionMap) -> PhotoClassificationResult.AttentionValues {
+        .init(
             name: model.settings.classes[map.index].name,
             width: map.width,
             height: map.height,
@@ -147,7 +147,7 @@ struct ClassificationWriter {
             squarePx: .init(x: square.part.x, y: square.part.y, side: square.part.width),
             inputSizePx: model.settings.inputSize,
             colorConstancy: square.gains == nil ? "notAsked" : square.exemption?.rawValue ?? "applied",
-            gains: square.gains.map { gains in (0..<3).map { (gains[$0] * 1e6).rounded() / 1e6 } }
+            gains: square.gains.map { gains in (0..<3).map { gains[$0].inMillionths } }
         )
     }
 

@@ -73,21 +73,21 @@ final class ClassifiedPhotoDiscovery: InputClaims {
         for files: [PhotoDiscovery.ScannedFile],
         _ table: MetadataTable?,
         _ model: PhotoClassificationModel
-    ) -> [Result<ClinicalMetadataReading?, ClinicalMetadataError>] {
-        guard let settings = model.settings.metadata else { return files.map { _ in .success(nil) } }
+    ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadataError>] {
+        guard let sites = model.settings.metadata else { return files.map { _ in .success(nil) } }
         // Files that are not photos must not make a row of the table ambiguous.
         let photos = files.filter { (try? $0.facts.get()) != nil }
         let isStrict = options.requiresKnownMetadata
         let rows =
-            table?.assign(photos.map(\.file.name), settings: settings, isStrict: isStrict)
+            table?.assign(photos.map(\.file.name), sites: sites, isStrict: isStrict)
             ?? photos.map { _ in .success(nil) }
         let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
         return files.map { scanned in
             guard let row = byPath[scanned.file.path] else { return .success(nil) }
             if case .success(nil) = row {
                 do throws(ClinicalMetadataError) {
-                    let path = MetadataSidecar.path(of: scanned.file.path)
-                    return .success(try MetadataSidecar.read(at: path, settings: settings, isStrict: isStrict))
+                    let path = ClinicalMetadata.Reading.sidecarPath(of: scanned.file.path)
+                    return .success(try ClinicalMetadata.Reading.sidecar(at: path, sites: sites, isStrict: isStrict))
                 } catch {
                     return .failure(error)
                 }
@@ -98,7 +98,7 @@ final class ClassifiedPhotoDiscovery: InputClaims {
 
     private func item(
         _ scanned: PhotoDiscovery.ScannedFile,
-        _ metadata: Result<ClinicalMetadataReading?, ClinicalMetadataError>,
+        _ metadata: Result<ClinicalMetadata.Reading?, ClinicalMetadataError>,
         _ hasTable: Bool,
         _ model: PhotoClassificationModel,
         _ identifiers: IdentifierPolicy
@@ -145,7 +145,7 @@ package struct ClassifiedPhotoSource: ItemSource {
     package var words: [String]? { photo.words }
     package var namedFiles: [String] { photo.namedFiles }
 
-    init(photo: PhotoRecord, metadata reading: ClinicalMetadataReading?, expectsMetadata: Bool) {
+    init(photo: PhotoRecord, metadata reading: ClinicalMetadata.Reading?, expectsMetadata: Bool) {
         self.photo = photo
         metadata = reading?.metadata
         metadataNotes = reading.flatMap { $0.notes.isEmpty ? nil : $0.notes }

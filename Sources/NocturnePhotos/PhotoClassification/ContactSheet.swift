@@ -84,9 +84,9 @@ package enum ContactSheet {
     private static let textHeight = 46.0
 
     private static func draw(_ entries: [Entry], on page: PDFPage, flag: CancellationFlag) throws {
-        let cell = (page.width - 2 * ReportParts.margin) / Double(columns)
+        let cell = (page.width - 2 * PDFPage.margin) / Double(columns)
         let top = heading(entries, on: page)
-        let rows = max(Int((page.height - ReportParts.margin - top) / (cell + textHeight)), 1)
+        let rows = max(Int((page.height - PDFPage.margin - top) / (cell + textHeight)), 1)
         let capacity = rows * columns
         let pages = (entries.count + capacity - 1) / capacity
         for (index, entry) in entries.enumerated() {
@@ -98,16 +98,14 @@ package enum ContactSheet {
                     _ = heading(entries, on: page)
                 }
                 let number = ReportText.page(index / capacity + 1, pages)
-                let x = page.width - ReportParts.margin - page.width(of: number, size: 9)
-                page.element(.paragraph) {
-                    page.text(number, x: x, y: page.height - 20, size: 9, color: ReportParts.quiet)
-                }
+                let x = page.width - PDFPage.margin - page.width(of: number, size: 9)
+                page.paragraph(number, x: x, y: page.height - 20, size: 9, color: .quiet)
             }
             try page.element(.section) {
                 try draw(
                     entry,
                     on: page,
-                    x: ReportParts.margin + cell * Double(place % columns),
+                    x: PDFPage.margin + cell * Double(place % columns),
                     y: top + (cell + textHeight) * Double(place / columns),
                     side: cell - 8
                 )
@@ -118,10 +116,10 @@ package enum ContactSheet {
     /// What every page begins with.
     /// - Returns: where the pictures begin.
     private static func heading(_ entries: [Entry], on page: PDFPage) -> Double {
-        let margin = ReportParts.margin
+        let margin = PDFPage.margin
         var y = margin
         for disclaimer in Set(entries.map(\.disclaimer)).sorted() {
-            y = ReportParts.disclaimer(disclaimer, on: page, y: y) + 6
+            y = page.disclaimer(disclaimer, y: y) + 6
         }
         y += 18
         page.element(.heading(level: 1)) {
@@ -129,20 +127,18 @@ package enum ContactSheet {
         }
         y += 14
         let width = page.width - 2 * margin
-        page.element(.paragraph) { page.text(ReportText.counts(entries.count), x: margin, y: y, size: 9) }
+        page.paragraph(ReportText.counts(entries.count), y: y, size: 9)
         y += 12
         let levels = RiskLevel.allCases.reversed().map { level in
             ReportText.riskCount(level, entries.count { $0.level == level })
         }
         if entries.contains(where: { $0.level != nil }) {
             let text = ReportText.riskCounts + " " + levels.joined(separator: ", ")
-            page.element(.paragraph) { page.text(text, x: margin, y: y, size: 9) }
+            page.paragraph(text, y: y, size: 9)
             y += 12
         }
         let models = Set(entries.map(\.model)).sorted().joined(separator: "; ")
-        page.element(.paragraph) {
-            page.text(page.shortened(ReportText.models(models), width: width, size: 9), x: margin, y: y, size: 9)
-        }
+        page.paragraph(page.shortened(ReportText.models(models), width: width, size: 9), y: y, size: 9)
         return y + 10
     }
 
@@ -152,7 +148,7 @@ package enum ContactSheet {
             do {
                 page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
             } catch let error as PhotoError where !error.isTransient {
-                page.outline(place, ReportParts.quiet)
+                page.outline(place, .quiet)
             }
         }
         page.element(.paragraph) { texts(of: entry, on: page, x: x, y: y + side, width: side) }
@@ -161,17 +157,17 @@ package enum ContactSheet {
     /// What stands under the picture, from `y` on.
     private static func texts(of entry: Entry, on page: PDFPage, x: Double, y: Double, width: Double) {
         if let level = entry.level {
-            ReportParts.sign(level, on: page, x: x + 5, y: y + 7, size: 9)
-            let color = ReportParts.color(of: level)
+            page.sign(level, x: x + 5, y: y + 7, size: 9)
+            let color = level.color
             page.text(level.rawValue, x: x + 12, y: y + 10, size: 7, isBold: true, color: color)
         }
         let score = ClassScores.text(entry.probability) + " " + entry.title
         page.text(page.shortened(score, width: width + 4, size: 6), x: x, y: y + 19, size: 6)
         let item = page.shortened(entry.item, width: width, size: 6)
-        page.text(item, x: x, y: y + 27, size: 6, color: ReportParts.quiet)
+        page.text(item, x: x, y: y + 27, size: 6, color: .quiet)
         if let reason = entry.reason {
             let text = page.shortened(reason, width: width + 4, size: 5)
-            page.text(text, x: x, y: y + 34, size: 5, color: ReportParts.quiet)
+            page.text(text, x: x, y: y + 34, size: 5, color: .quiet)
         }
     }
 }

@@ -227,8 +227,8 @@ extension PhotoClassification {
         let picture = finished.square.picture
         return IllustratedPhoto(
             classified: finished,
-            overlay: finished.attention.map { AttentionOverlay.overlay($0, on: picture) },
-            heatmap: finished.attention.map { AttentionOverlay.picture($0, on: picture) }
+            overlay: finished.attention.map { $0.overlay(on: picture) },
+            heatmap: finished.attention.map { $0.heatmap(on: picture) }
         )
     }
 

@@ -13,7 +13,7 @@ package enum PhotoClassificationKind: RecipeKind {
     package static let task = "photo-classification"
     package static let purpose = "classify photos"
     package static let settings: (any ModelSettings.Type)? = PhotoClassificationSettings.self
-    package static var resultSchema: JSONSchema { PhotoSchemas.classification }
+    package static let resultSchema = JSONSchema(own: PackageResources.classification_result_schema_json)
 
     /// One recipe for all packages, whose photos are discovered once.
     package static func make(_ models: [ChosenModel], options: PhotoClassificationOptions) throws -> any Recipe {
@@ -29,7 +29,7 @@ package enum PhotoClassificationKind: RecipeKind {
         let side = settings.inputSize
         var lines = ["Input: the central square of a photo, scaled to \(side)×\(side) pixels"]
         if let metadata = settings.metadata {
-            lines.append("Metadata: age, sex, and site: \(metadata.sites.joined(separator: ", "))")
+            lines.append("Metadata: age, sex, and site: \(metadata.names.joined(separator: ", "))")
         }
         lines += settings.classes.map {
             "Class: \($0.name), \($0.title), \($0.color)" + ($0.isMalignant ? ", malignant" : "")

@@ -29,7 +29,7 @@ extension PhotoClassificationResult: InspectableResult {
         guard let attention else { return }
         try inspection.inspect(attention.valuesFile) { inspection, path in
             let bytes = try FileSystem.read(path)
-            if let misfit = try PhotoSchemas.attention.faults(in: bytes).first {
+            if let misfit = try AttentionValues.schema.faults(in: bytes).first {
                 return inspection.add(attention.valuesFile, "does not match its schema: \(misfit)")
             }
             let values = try JSONDecoder().decode(AttentionValues.self, from: Data(bytes))

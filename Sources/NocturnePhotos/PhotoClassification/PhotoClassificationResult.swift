@@ -170,26 +170,28 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
     package var statistics: [Statistic] {
         let scores = classes.map { Statistic(label: $0.name, measure: "probability", value: $0.probability, unit: "1") }
         guard let risk else { return scores }
-        let level = Double(RiskLevel.allCases.firstIndex(of: risk.level) ?? 0)
+        let level = Double(risk.level.rank)
         return scores + [
             Statistic(label: "risk", measure: "level (0 low, 1 moderate, 2 high)", value: level, unit: "1")
         ]
     }
 }
 
-/// `attention.json`: the map's own values.
-package struct AttentionValues: Codable, Sendable {
-    /// The class that the map explains.
-    package let name: String
-    /// Columns.
-    package let width: Int
-    /// Rows.
-    package let height: Int
-    /// Rows from the top of the square picture.
-    package let rows: [[Float]]
-}
-
 extension PhotoClassificationResult {
+    /// `attention.json`: the map's own values.
+    package struct AttentionValues: Codable, Sendable {
+        static let schema = JSONSchema(own: PackageResources.attention_schema_json)
+
+        /// The class that the map explains.
+        package let name: String
+        /// Columns.
+        package let width: Int
+        /// Rows.
+        package let height: Int
+        /// Rows from the top of the square picture.
+        package let rows: [[Float]]
+    }
+
     /// Whether the network got other colours than the picture has.
     var isColorCorrected: Bool { preparation.colorConstancy == "applied" }
 }

@@ -107,7 +107,7 @@ struct InstanceReading {
 
     // MARK: Maps
 
-    private func split(_ tensor: Tensor, _ splitting: MapSplitting) throws -> Found {
+    private func split(_ tensor: Tensor, _ splitting: PhotoInstancesSettings.Maps) throws -> Found {
         let planes = splitting.mapCount
         guard tensor.shape == [1, planes, frame.inputHeight, frame.inputWidth] else {
             throw InstanceError(.wrongSize, "maps of the extents \(tensor.shape)")
@@ -134,7 +134,7 @@ struct InstanceReading {
     }
 
     /// The part of a map that covers the picture, as probabilities.
-    private func plane(_ index: Int, _ tensor: Tensor, _ splitting: MapSplitting) -> [Float] {
+    private func plane(_ index: Int, _ tensor: Tensor, _ splitting: PhotoInstancesSettings.Maps) -> [Float] {
         let start = index * frame.inputWidth * frame.inputHeight
         var values: [Float] = []
         let content = frame.content

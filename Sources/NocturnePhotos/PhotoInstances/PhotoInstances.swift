@@ -12,7 +12,7 @@ import NocturneSystem
 /// Segments the instances in photos; writes for each its mask, its crop, its position in reading order, and its text if there
 /// is a package that reads text.
 ///
-/// Planning and preparation are here, inference in ``PhotoInstancesRun``, decoding of instances in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in
+/// Planning and preparation are here, inference in ``Run``, decoding of instances in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in
 /// their own files.
 package struct PhotoInstances: PhotoRecipe {
     package let models: [PhotoInstancesModel]
@@ -132,7 +132,7 @@ package struct PhotoInstances: PhotoRecipe {
     private func resized(
         _ image: RGBImage,
         to content: PixelBox,
-        _ resampling: PhotoInput.Resampling,
+        _ resampling: PhotoInstancesSettings.Input.Resampling,
         flag: CancellationFlag
     ) throws -> RGBImage {
         switch resampling {
@@ -149,8 +149,8 @@ package struct PhotoInstances: PhotoRecipe {
         _ prepared: consuming PreparedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
-    ) throws -> PhotoInstancesRun {
-        PhotoInstancesRun(self, model: try model(prepared.record.model), sessions, prepared, item: item.name)
+    ) throws -> Run {
+        Run(self, model: try model(prepared.record.model), sessions, prepared, item: item.name)
     }
 
     // MARK: Recognizing results

@@ -15,7 +15,7 @@ package enum PhotoInstancesKind: RecipeKind {
     package static let packageTasks = [task, PhotoTextSettings.task]
     package static let purpose = "segment instances in photos"
     package static let settings: (any ModelSettings.Type)? = PhotoInstancesPackageSettings.self
-    package static var resultSchema: JSONSchema { PhotoSchemas.instances }
+    package static let resultSchema = JSONSchema(own: PackageResources.instances_result_schema_json)
 
     /// One recipe for all packages, whose photos are discovered once. A package that reads text does so on the instances of all
     /// others.

@@ -26,7 +26,7 @@ extension PhotoInstancesResult: InspectableResult {
         for overlay in ["overlay.jpg", "overlay.png"] { try inspection.inspectPicture(overlay) }
         try inspection.inspect("coco.json") { inspection, path in
             let bytes = try FileSystem.read(path)
-            if let misfit = try PhotoSchemas.coco.faults(in: bytes).first {
+            if let misfit = try COCODocument.schema.faults(in: bytes).first {
                 return inspection.add("coco.json", "does not match its schema: \(misfit)")
             }
             inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), &inspection)

@@ -135,7 +135,7 @@ struct PhotoInstancesResult: ItemResult {
             + classes.flatMap { name -> [Statistic] in
                 let own = instances.filter { $0.class == name }
                 let sure = own.compactMap(\.confidence)
-                let mean = sure.isEmpty ? nil : Rounded.value(sure.reduce(0, +) / Double(sure.count))
+                let mean = sure.isEmpty ? nil : (sure.reduce(0, +) / Double(sure.count)).inMillionths
                 return [
                     Statistic(label: name, measure: "instances", value: Double(own.count), unit: "1"),
                     Statistic(label: name, measure: "confidenceMean", value: mean, unit: "1"),
@@ -169,6 +169,8 @@ extension PhotoInstancesResult.Instance {
 
 /// `coco.json`: the annotation format of COCO's tools.
 struct COCODocument: Codable {
+    static let schema = JSONSchema(own: PackageResources.coco_schema_json)
+
     struct Info: Codable { let description: String }
 
     struct Image: Codable {
@@ -201,7 +203,7 @@ struct COCODocument: Codable {
     let categories: [Category]
 }
 
-enum Rounded {
-    /// Six decimal places: finer than any measure is meaningful, coarser than the effect of a float sum's order.
-    static func value(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+extension Double {
+    /// With six decimal places: finer than any measure is meaningful, coarser than the effect of a float sum's order.
+    var inMillionths: Double { (self * 1e6).rounded() / 1e6 }
 }

@@ -150,20 +150,20 @@ struct PhotoInstancesWriter {
             id: instance.id,
             row: instance.row,
             class: name(of: instance),
-            confidence: instance.confidence.map { Rounded.value(Double($0)) },
+            confidence: instance.confidence.map { Double($0).inMillionths },
             box: box,
             boxNormalized: .init(
-                x: Rounded.value(Double(box.x) / width),
-                y: Rounded.value(Double(box.y) / height),
-                width: Rounded.value(Double(box.width) / width),
-                height: Rounded.value(Double(box.height) / height)
+                x: (Double(box.x) / width).inMillionths,
+                y: (Double(box.y) / height).inMillionths,
+                width: (Double(box.width) / width).inMillionths,
+                height: (Double(box.height) / height).inMillionths
             ),
             rotatedBox: .init(
-                center: [Rounded.value(rotated.centre.x), Rounded.value(rotated.centre.y)],
-                width: Rounded.value(rotated.width),
-                height: Rounded.value(rotated.height),
+                center: [rotated.centre.x.inMillionths, rotated.centre.y.inMillionths],
+                width: rotated.width.inMillionths,
+                height: rotated.height.inMillionths,
                 degrees: rotated.degrees,
-                corners: rotated.corners.map { [Rounded.value($0.x), Rounded.value($0.y)] }
+                corners: rotated.corners.map { [$0.x.inMillionths, $0.y.inMillionths] }
             ),
             areaPixels: instance.area,
             mask: mask(of: instance),
@@ -179,15 +179,15 @@ struct PhotoInstancesWriter {
     private func reading(_ reading: TextReading, of instance: FoundInstance) -> PhotoInstancesResult.Text {
         PhotoInstancesResult.Text(
             text: reading.text,
-            confidence: reading.confidence.map(Rounded.value),
+            confidence: reading.confidence.map(\.inMillionths),
             turn: reading.turn.rawValue,
             lines: reading.lines.map { line in
                 PhotoInstancesResult.TextLine(
                     text: line.text,
-                    confidence: Rounded.value(line.confidence),
+                    confidence: line.confidence.inMillionths,
                     corners: line.corners.map { corner in
                         let point = CropDrawing.place(of: corner, inUpright: instance)
-                        return [Rounded.value(point.x), Rounded.value(point.y)]
+                        return [point.x.inMillionths, point.y.inMillionths]
                     }
                 )
             }
@@ -218,7 +218,7 @@ struct PhotoInstancesWriter {
                     area: instance.area,
                     segmentation: mask(of: instance),
                     iscrowd: 0,
-                    score: instance.confidence.map { Rounded.value(Double($0)) }
+                    score: instance.confidence.map { Double($0).inMillionths }
                 )
             },
             categories: model.settings.classes.enumerated().map { .init(id: $0.offset + 1, name: $0.element.name) }

@@ -4,28 +4,24 @@ import NocturneNumerics
 import NocturneSystem
 
 /// The channels of a photo for networks: values from 0 to 255 in single precision, as of nnU-Net's reader for photos.
-enum PhotoChannels {
+extension PhotoSegmentationSettings.Input {
     /// Samples of one row after the other are converted between two looks at the flag.
-    private static let rowsAtOnce = 256
+    private static var rowsAtOnce: Int { 256 }
 
     /// - Returns: `[channel][y][x]`: grey, or red, green and blue.
     /// - Throws: `AllocationError`, `CancelledError`.
-    static func planes(
-        of image: RGBImage,
-        _ input: PhotoSegmentationSettings.Input,
-        flag: CancellationFlag
-    ) throws -> [FrozenVoxels<Float>] {
-        try (0..<input.rawValue).map { channel in
+    func planes(of image: RGBImage, flag: CancellationFlag) throws -> [FrozenVoxels<Float>] {
+        try (0..<rawValue).map { channel in
             var plane = try VoxelBuffer<Float>(count: image.width * image.height)
             try plane.withUnsafeMutableBufferPointer { plane in
                 try image.samples.withUnsafeBufferPointer { samples in
-                    for first in stride(from: 0, to: plane.count, by: rowsAtOnce * image.width) {
+                    for first in stride(from: 0, to: plane.count, by: Self.rowsAtOnce * image.width) {
                         try flag.check()
-                        for pixel in first..<min(first + rowsAtOnce * image.width, plane.count) {
+                        for pixel in first..<min(first + Self.rowsAtOnce * image.width, plane.count) {
                             let place = 3 * pixel
                             plane[pixel] =
-                                input == .grey
-                                ? grey(samples[place], samples[place + 1], samples[place + 2])
+                                self == .grey
+                                ? Self.grey(samples[place], samples[place + 1], samples[place + 2])
                                 : Float(samples[place + channel])
                         }
                     }
@@ -41,10 +37,10 @@ enum PhotoChannels {
     }
 
     /// What was done to the photo that other readers may not do.
-    static func notes(_ facts: PhotoFacts, _ input: PhotoSegmentationSettings.Input) -> [Note] {
+    func notes(_ facts: PhotoFacts) -> [Note] {
         var notes: [Note] = []
         let isGrey = facts.colourModel == .grey || facts.colourModel == .greyAlpha
-        if input == .grey, !isGrey {
+        if self == .grey, !isGrey {
             notes.append(
                 Note(
                     "photo.madeGrey",
@@ -52,7 +48,7 @@ enum PhotoChannels {
                 )
             )
         }
-        if input == .colors, isGrey {
+        if self == .colors, isGrey {
             notes.append(
                 Note(
                     "photo.madeColour",

@@ -53,7 +53,7 @@ extension PhotoSegmentation {
             confidence: inferred.confidence,
             engine: inferred.used.engine,
             notes: inferred.used.notes + inferred.photo.facts.notes
-                + PhotoChannels.notes(inferred.photo.facts, model.settings.input)
+                + model.settings.input.notes(inferred.photo.facts)
         )
     }
 

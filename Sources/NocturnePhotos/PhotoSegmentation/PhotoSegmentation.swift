@@ -68,7 +68,7 @@ package struct PhotoSegmentation: PhotoRecipe {
     }
 
     package func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
-        start.load(load).prepare(prepare).infer(PhotoSegmentationSessions.init, startInference).finish(finish)
+        start.load(load).prepare(prepare).infer(Sessions.init, startInference).finish(finish)
             .render(render).write(write)
     }
 
@@ -88,7 +88,7 @@ package struct PhotoSegmentation: PhotoRecipe {
     ) throws -> PreparedPhoto {
         let model = try model(loaded.record.model)
         let image = loaded.photo.image
-        let channels = try PhotoChannels.planes(of: image, model.settings.input, flag: context.scope.flag)
+        let channels = try model.settings.input.planes(of: image, flag: context.scope.flag)
         return PreparedPhoto(
             record: loaded.record,
             photo: loaded.photo,
@@ -113,13 +113,13 @@ package struct PhotoSegmentation: PhotoRecipe {
     }
 
     func startInference(
-        _ sessions: PhotoSegmentationSessions,
+        _ sessions: Sessions,
         _ prepared: consuming PreparedPhoto,
         _ item: RecipeItem,
         _ context: StageContext
-    ) throws -> PhotoTiles {
+    ) throws -> Tiles {
         let model = try model(prepared.record.model)
-        return PhotoTiles(
+        return Tiles(
             record: prepared.record,
             photo: prepared.photo,
             inference: try PlaneInference(
@@ -140,45 +140,47 @@ package struct PhotoSegmentation: PhotoRecipe {
     }
 }
 
-/// Inference on one photo, tile by tile.
-package final class PhotoTiles: InferenceRun {
-    private let record: PhotoRecord
-    private let photo: Photo
-    private let inference: PlaneInference
+extension PhotoSegmentation {
+    /// Inference on one photo, tile by tile.
+    package final class Tiles: InferenceRun {
+        private let record: PhotoRecord
+        private let photo: Photo
+        private let inference: PlaneInference
 
-    init(record: PhotoRecord, photo: Photo, inference: PlaneInference) {
-        self.record = record
-        self.photo = photo
-        self.inference = inference
+        init(record: PhotoRecord, photo: Photo, inference: PlaneInference) {
+            self.record = record
+            self.photo = photo
+            self.inference = inference
+        }
+
+        package var stepCount: Int { inference.stepCount }
+        package var stepsDone: Int { inference.stepsDone }
+
+        package func step(_ context: StageContext) throws { try inference.step(context) }
+
+        package func checkpoint(force: Bool, _ context: StageContext) throws { try inference.checkpoint(force: force) }
+
+        package func finish(_ context: StageContext) throws -> InferredPhoto {
+            let (labels, confidence) = try inference.finish(context)
+            return InferredPhoto(
+                record: record,
+                photo: photo,
+                labels: labels,
+                confidence: confidence,
+                used: inference.used
+            )
+        }
     }
 
-    package var stepCount: Int { inference.stepCount }
-    package var stepsDone: Int { inference.stepsDone }
+    /// The sessions of all models in use. The inference stage owns them.
+    final class Sessions {
+        private var made: [String: PlaneSessions] = [:]
 
-    package func step(_ context: StageContext) throws { try inference.step(context) }
-
-    package func checkpoint(force: Bool, _ context: StageContext) throws { try inference.checkpoint(force: force) }
-
-    package func finish(_ context: StageContext) throws -> PhotoSegmentation.InferredPhoto {
-        let (labels, confidence) = try inference.finish(context)
-        return PhotoSegmentation.InferredPhoto(
-            record: record,
-            photo: photo,
-            labels: labels,
-            confidence: confidence,
-            used: inference.used
-        )
-    }
-}
-
-/// The sessions of all models in use. The inference stage owns them.
-final class PhotoSegmentationSessions {
-    private var made: [String: PlaneSessions] = [:]
-
-    func sessions(of model: String) -> PlaneSessions {
-        if let sessions = made[model] { return sessions }
-        let sessions = PlaneSessions()
-        made[model] = sessions
-        return sessions
+        func sessions(of model: String) -> PlaneSessions {
+            if let sessions = made[model] { return sessions }
+            let sessions = PlaneSessions()
+            made[model] = sessions
+            return sessions
+        }
     }
 }

@@ -12,7 +12,7 @@ package enum PhotoSegmentationKind: RecipeKind {
     package static let task = "photo-segmentation"
     package static let purpose = "segment photos"
     package static let settings: (any ModelSettings.Type)? = PhotoSegmentationSettings.self
-    package static var resultSchema: JSONSchema { PhotoSchemas.segmentation }
+    package static let resultSchema = JSONSchema(own: PackageResources.photo_segmentation_result_schema_json)
 
     /// One recipe for all packages, whose photos are discovered once.
     package static func make(_ models: [ChosenModel], options: PhotoSegmentationOptions) throws -> any Recipe {

@@ -16,7 +16,7 @@ extension PhotoSegmentationResult: InspectableResult {
         }
         try inspection.inspect(PhotoSegmentationWriter.cocoFile) { inspection, path in
             let bytes = try FileSystem.read(path, limit: 1 << 30)
-            if let misfit = try PhotoSchemas.coco.faults(in: bytes).first {
+            if let misfit = try COCODocument.schema.faults(in: bytes).first {
                 return inspection.add(PhotoSegmentationWriter.cocoFile, "does not match its schema: \(misfit)")
             }
             inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), masks, &inspection)

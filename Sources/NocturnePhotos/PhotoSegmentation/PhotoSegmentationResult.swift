@@ -24,9 +24,9 @@ struct PhotoSegmentationResult: ItemResult {
         let passAgreement: Double?
 
         init(_ found: LabelConfidence) {
-            meanProbability = Rounded.value(found.meanProbability)
-            uncertainBoundaryShare = found.uncertainBoundaryShare.map(Rounded.value)
-            passAgreement = found.passAgreement.map(Rounded.value)
+            meanProbability = found.meanProbability.inMillionths
+            uncertainBoundaryShare = found.uncertainBoundaryShare.map(\.inMillionths)
+            passAgreement = found.passAgreement.map(\.inMillionths)
         }
     }
 

@@ -68,12 +68,12 @@ struct PhotoSegmentationWriter {
             code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
             status: status.rawValue,
             pixels: measured.pixels,
-            share: Rounded.value(Double(measured.pixels) / Double(image.width * image.height)),
+            share: (Double(measured.pixels) / Double(image.width * image.height)).inMillionths,
             components: measured.components,
-            largestComponentShare: measured.largestComponentShare.map(Rounded.value),
+            largestComponentShare: measured.largestComponentShare.map(\.inMillionths),
             box: measured.box,
-            centroid: measured.centroid.map { [Rounded.value($0.x), Rounded.value($0.y)] },
-            meanColor: measured.meanColor.map { [Rounded.value($0.x), Rounded.value($0.y), Rounded.value($0.z)] },
+            centroid: measured.centroid.map { [$0.x.inMillionths, $0.y.inMillionths] },
+            meanColor: measured.meanColor.map { [$0.x.inMillionths, $0.y.inMillionths, $0.z.inMillionths] },
             confidence: isPresent ? finished.confidence[label.value].map { .init($0) } : nil,
             cleaning: finished.cleaning.first { $0.value == label.value }.map { .init($0) }
         )
@@ -103,7 +103,7 @@ struct PhotoSegmentationWriter {
                     area: label.pixels,
                     segmentation: .init(size: [mask.height, mask.width], counts: mask.cocoString),
                     iscrowd: 0,
-                    score: finished.confidence[label.value].map { Rounded.value($0.meanProbability) }
+                    score: finished.confidence[label.value].map { $0.meanProbability.inMillionths }
                 )
             },
             categories: model.package.labels.map { .init(id: Int($0.value), name: $0.name) }

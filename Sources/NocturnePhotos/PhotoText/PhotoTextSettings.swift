@@ -48,47 +48,50 @@ extension PhotoTextSettings: ModelSettings {
     static let section = "photoText"
 
     package init(_ package: ModelPackage) throws(ModelPackageError) {
-        let section = try package.section(Self.section, as: PhotoTextSection.self)
+        let section = try package.section(Self.section, as: Section.self)
         self = try package.validation.photoText(section, files: package.files)
     }
 
     package var networks: [String] { [detection.network, recognition.network] }
 }
 
-/// The section `photoText` as written; only types have been checked.
-struct PhotoTextSection: Decodable {
-    struct Detection: Decodable {
-        let network: String
-        let longSide: WholeNumber
-        let multiple: WholeNumber?
-        let channels: String?
-        let mean: [Double]
-        let standardDeviation: [Double]
-        let threshold: Double?
-        let boxThreshold: Double?
-        let growth: Double?
-        let dilation: Bool?
-    }
+extension PhotoTextSettings {
+    /// The section `photoText` as written; only types have been checked.
+    struct Section: Decodable {
+        struct Detection: Decodable {
+            let network: String
+            let longSide: WholeNumber
+            let multiple: WholeNumber?
+            let channels: String?
+            let mean: [Double]
+            let standardDeviation: [Double]
+            let threshold: Double?
+            let boxThreshold: Double?
+            let growth: Double?
+            let dilation: Bool?
+        }
 
-    struct Recognition: Decodable {
-        let network: String
-        let characters: String
-        let height: WholeNumber?
-        let widthMultiple: WholeNumber?
-        let maximumWidth: WholeNumber?
-        let channels: String?
-        let mean: [Double]
-        let standardDeviation: [Double]
-    }
+        struct Recognition: Decodable {
+            let network: String
+            let characters: String
+            let height: WholeNumber?
+            let widthMultiple: WholeNumber?
+            let maximumWidth: WholeNumber?
+            let channels: String?
+            let mean: [Double]
+            let standardDeviation: [Double]
+        }
 
-    let detection: Detection
-    let recognition: Recognition
-    let minimumConfidence: Double?
+        let detection: Detection
+        let recognition: Recognition
+        let minimumConfidence: Double?
+    }
 }
 
 extension ModelValidation {
     /// Validates the section `photoText`.
-    func photoText(_ raw: PhotoTextSection, files: [ModelFile]) throws(ModelPackageError) -> PhotoTextSettings {
+    func photoText(_ raw: PhotoTextSettings.Section, files: [ModelFile]) throws(ModelPackageError) -> PhotoTextSettings
+    {
         let section = PhotoTextSettings.section
         var minimumConfidence: Float = 0.5
         try set(&minimumConfidence, raw.minimumConfidence, key: "\(section).minimumConfidence")
@@ -100,7 +103,7 @@ extension ModelValidation {
     }
 
     private func textDetection(
-        _ raw: PhotoTextSection.Detection,
+        _ raw: PhotoTextSettings.Section.Detection,
         _ files: [ModelFile],
         key: String
     ) throws(ModelPackageError) -> PhotoTextSettings.Detection {
@@ -128,7 +131,7 @@ extension ModelValidation {
     }
 
     private func textRecognition(
-        _ raw: PhotoTextSection.Recognition,
+        _ raw: PhotoTextSettings.Section.Recognition,
         _ files: [ModelFile],
         key: String
     ) throws(ModelPackageError) -> PhotoTextSettings.Recognition {

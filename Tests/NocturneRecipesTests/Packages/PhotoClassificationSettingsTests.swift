@@ -43,9 +43,12 @@ struct PhotoClassificationSettingsTests {
         #expect(settings.classes.map(\.name) == ["mel", "nv"] && settings.classes.map(\.title) == ["melanoma", "nv"])
         #expect(settings.classes.map(\.isMalignant) == [true, false])
         #expect(settings.classes[0].color == LabelColor(red: 1, green: 2, blue: 3))
-        #expect(settings.risk == PhotoRiskSettings(highClasses: ["mel"], highThreshold: 0.3, moderateThreshold: 0.1))
+        #expect(
+            settings.risk
+                == PhotoClassificationSettings.Risk(highClasses: ["mel"], highThreshold: 0.3, moderateThreshold: 0.1)
+        )
         #expect(settings.lowConfidence == 0.25 && settings.minimumLead == 0.125)
-        #expect(settings.metadata?.sites == ["leg", "unknown"])
+        #expect(settings.metadata?.names == ["leg", "unknown"])
         #expect(settings.classifier == "a.onnx" && settings.attention == "b.onnx")
     }
 

@@ -49,15 +49,15 @@ struct AttentionMapTests {
         var picture = RGBImage(width: 40, height: 40)
         for place in picture.samples.indices { picture.samples[place] = 100 }
         let attention = try map([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 4, 4)
-        let overlay = AttentionOverlay.overlay(attention, on: picture)
+        let overlay = attention.overlay(on: picture)
         #expect(overlay[39, 39] == SIMD3(100, 100, 100) && overlay[2, 2] != SIMD3(100, 100, 100))
-        let whole = AttentionOverlay.picture(attention, on: picture)
-        #expect(whole.width == 40 + AttentionOverlay.barSpace && whole.height == 40)
+        let whole = attention.heatmap(on: picture)
+        #expect(whole.width == 40 + AttentionMap.barSpace && whole.height == 40)
         let light = (0..<40).map { y in
             let color = whole[50, y]
             return 0.2126 * Double(color.x) + 0.7152 * Double(color.y) + 0.0722 * Double(color.z)
         }
         for (above, below) in zip(light, light.dropFirst()) { #expect(above >= below) }
-        #expect(try AttentionOverlay.overlay(map([1, 1, 1, 1], 2, 2), on: picture) == picture)
+        #expect(try map([1, 1, 1, 1], 2, 2).overlay(on: picture) == picture)
     }
 }

@@ -16,7 +16,7 @@ struct ClassScoresTests {
         classes count: Int = 3
     ) throws -> PhotoClassificationSettings {
         let classes = (0..<count).map { index in
-            PhotoClass(
+            PhotoClassificationSettings.Class(
                 name: ["a", "b", "c", "d", "e", "f", "g"][index],
                 title: "kind \(index)",
                 isMalignant: index < 2,
@@ -27,7 +27,7 @@ struct ClassScoresTests {
         var settings = try PhotoClassificationSettings(package)
         settings.output = output
         settings.classes = classes
-        settings.risk = PhotoRiskSettings(highClasses: ["a"], highThreshold: 0.3, moderateThreshold: 0.1)
+        settings.risk = PhotoClassificationSettings.Risk(highClasses: ["a"], highThreshold: 0.3, moderateThreshold: 0.1)
         (settings.lowConfidence, settings.minimumLead) = (0.2, 0.05)
         return settings
     }

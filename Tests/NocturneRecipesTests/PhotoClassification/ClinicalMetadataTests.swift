@@ -11,14 +11,14 @@ import Testing
 
 @Suite("Clinical metadata")
 struct ClinicalMetadataTests {
-    static let sites = PhotoMetadataSettings(sites: ["anterior torso", "head/neck", "unknown"])
+    static let sites = BodySites(["anterior torso", "head/neck", "unknown"])
 
     private func table(_ text: String) throws -> MetadataTable {
         try MetadataTable(bytes: Array(text.utf8), path: "/data/people.csv")
     }
 
     private func reason(_ text: String, of names: [String] = ["a.jpg"]) throws -> [String] {
-        try table(text).assign(names, settings: Self.sites, isStrict: true).map {
+        try table(text).assign(names, sites: Self.sites, isStrict: true).map {
             if case .failure(let fault) = $0 { fault.detail } else { "fine" }
         }
     }
@@ -40,9 +40,9 @@ struct ClinicalMetadataTests {
             Expected.self,
             from: Data(contentsOf: folder.appendingPathComponent("expected.json"))
         )
-        let settings = PhotoMetadataSettings(sites: expected.sites)
+        let settings = BodySites(expected.sites)
         let table = try MetadataTable(path: folder.appendingPathComponent("table.csv").path)
-        let found = table.assign(expected.cases.map { "\($0.image).jpg" }, settings: settings)
+        let found = table.assign(expected.cases.map { "\($0.image).jpg" }, sites: settings)
         #expect(expected.cases.count == 20)
         for (entry, result) in zip(expected.cases, found) {
             let reading = try #require(try result.get(), "\(entry.image)")
@@ -70,7 +70,7 @@ struct ClinicalMetadataTests {
     @Test("A row finds its picture by path, by file name or by the name without ending, the most exact first")
     func matching() throws {
         let text = "age_approx,image\n1,x/a.jpg\n2,a.jpg\n3,a\n4,./y/b\n"
-        let found = try table(text).assign(["x/a.jpg", "z/a.jpg", "q/a.png", "y/b.tif", "c.jpg"], settings: Self.sites)
+        let found = try table(text).assign(["x/a.jpg", "z/a.jpg", "q/a.png", "y/b.tif", "c.jpg"], sites: Self.sites)
         #expect(try found.map { try $0.get()?.metadata.age } == [1, 2, 3, 4, nil])
     }
 
@@ -94,7 +94,7 @@ struct ClinicalMetadataTests {
         #expect(reasons == ["people.csv row 2: \"a\" has another row, 4, with different values"])
         // Two values that are not understood are not the same value.
         let table = try table(head + "a,robot,\na,cyborg,")
-        #expect(throws: ClinicalMetadataError.self) { try table.assign(["a.jpg"], settings: Self.sites)[0].get() }
+        #expect(throws: ClinicalMetadataError.self) { try table.assign(["a.jpg"], sites: Self.sites)[0].get() }
     }
 
     @Test(

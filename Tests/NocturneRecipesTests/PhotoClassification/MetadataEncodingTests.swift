@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Encodings and separators of tables of metadata")
 struct MetadataEncodingTests {
-    private static let settings = PhotoMetadataSettings(sites: ["head/neck", "unknown"])
+    private static let settings = BodySites(["head/neck", "unknown"])
     private static let rows = [["image", "note", "age", "sex", "site"], ["Käfer–1", "a b", "62.5", "f", "Face"]]
 
     private func age(_ bytes: [UInt8], of name: String = "Käfer–1.jpg") throws -> Double? {
         let table = try MetadataTable(bytes: bytes, path: "t.csv")
-        let reading = try table.assign([name], settings: Self.settings)[0].get()
+        let reading = try table.assign([name], sites: Self.settings)[0].get()
         #expect(reading == nil || reading?.metadata.site == "head/neck" && reading?.metadata.sex == .female)
         return reading?.metadata.age
     }
@@ -59,17 +59,16 @@ struct MetadataEncodingTests {
         let bytes = text(";").unicodeScalars.map { $0 == "\u{2013}" ? 0x96 : UInt8($0.value) }
         #expect(try age(bytes) == 62.5)
         let all = (0x80...0xFF).map { UInt8($0) }
-        let converted = try #require(TableEncoding.windows1252.utf8(all))
+        let converted = try #require(MetadataTable.utf8(all))
         let scalars = Array(String(decoding: converted, as: UTF8.self).unicodeScalars)
         #expect(scalars.count == 128 && scalars[0] == "€" && scalars[0x1F] == "Ÿ" && scalars[0x7F] == "ÿ")
-        #expect(TableEncoding(of: all) == .windows1252 && TableEncoding(of: converted) == .utf8)
+        #expect(MetadataTable.utf8(converted) == converted)
     }
 
     @Test("A pair of surrogates is one character, half a pair none")
     func surrogates() {
         let pair: [UInt8] = [0xFF, 0xFE, 0x3D, 0xD8, 0x00, 0xDE, 0x3D, 0xD8]
-        #expect(TableEncoding(of: pair) == .utf16LittleEndian)
-        let text = TableEncoding.utf16LittleEndian.utf8(pair).map { String(decoding: $0, as: UTF8.self) }
+        let text = MetadataTable.utf8(pair).map { String(decoding: $0, as: UTF8.self) }
         #expect(text == "\u{1F600}\u{FFFD}")
     }
 
@@ -110,7 +109,7 @@ struct MetadataEncodingTests {
             let content = isWide ? utf16(String(decoding: bytes, as: UTF8.self), isBig: start[0] == 0xFE) : bytes
             guard let table = try? MetadataTable(bytes: start + content, path: "t.csv") else { continue }
             accepted += 1
-            for result in table.assign(["a.jpg", "a", ".", ""], settings: Self.settings) {
+            for result in table.assign(["a.jpg", "a", ".", ""], sites: Self.settings) {
                 let vector = try? result.get()?.metadata.vector(Self.settings)
                 #expect(vector?.allSatisfy { $0.isFinite } != false)
             }
@@ -125,8 +124,8 @@ struct MetadataEncodingTests {
         #expect("\(try #require(error))".count < 1000)
         let value = String(repeating: "x", count: 60_000)
         let table = try MetadataTable(bytes: Array("image,sex,site\na,\(value),\(value)".utf8), path: "t.csv")
-        let wide = PhotoMetadataSettings(sites: (0..<9000).map { "site \($0)" } + ["unknown"])
-        let notes = try #require(try table.assign(["a.jpg"], settings: wide)[0].get()).notes.texts
+        let wide = BodySites((0..<9000).map { "site \($0)" } + ["unknown"])
+        let notes = try #require(try table.assign(["a.jpg"], sites: wide)[0].get()).notes.texts
         #expect(notes.count == 2 && notes.allSatisfy { $0.count < 1000 })
     }
 }

@@ -8,13 +8,13 @@ import Testing
 @Suite("Tables of metadata as they are published")
 struct MetadataFormTests {
     /// Those of the sample package.
-    static let settings = PhotoMetadataSettings(sites: [
+    static let settings = BodySites([
         "anterior torso", "head/neck", "lateral torso", "lower extremity", "oral/genital", "palms/soles",
         "posterior torso", "upper extremity", "unknown",
     ])
 
     private func vectors(_ text: String, of names: [String]) throws -> [[Float]?] {
-        try MetadataTable(bytes: Array(text.utf8), path: "t.csv").assign(names, settings: Self.settings).map {
+        try MetadataTable(bytes: Array(text.utf8), path: "t.csv").assign(names, sites: Self.settings).map {
             try $0.get().map { $0.metadata.vector(Self.settings) }
         }
     }
@@ -68,11 +68,11 @@ struct MetadataFormTests {
         let names = ["ISIC_2637011.dcm", "ISIC_0015719.jpg", "ISIC_0052212.jpg"]
         #expect(try vectors(text, of: names) == [[0.45, 0, 0, 1], [0.45, 0, 1, 0], [0, 1, 2, 5]])
         let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
-        let notes = try table.assign(names, settings: Self.settings).map { try $0.get()?.notes.texts }
+        let notes = try table.assign(names, sites: Self.settings).map { try $0.get()?.notes.texts }
         #expect(notes == [[], ["anatom_site_general_challenge \"torso\" was taken as anterior torso"], []])
-        let whole = PhotoMetadataSettings(sites: ["torso", "unknown"])
-        #expect(try table.assign([names[1]], settings: whole)[0].get()?.metadata.site == "torso")
-        #expect(try table.assign([names[1]], settings: whole)[0].get()?.notes.texts == [])
+        let whole = BodySites(["torso", "unknown"])
+        #expect(try table.assign([names[1]], sites: whole)[0].get()?.metadata.site == "torso")
+        #expect(try table.assign([names[1]], sites: whole)[0].get()?.notes.texts == [])
     }
 
     @Test("The archive's table, in which all fields are quoted")

@@ -10,12 +10,12 @@ struct MetadataValueTests {
         age: String = "",
         sex: String = "",
         site: String = "",
-        sites: PhotoMetadataSettings = MetadataFormTests.settings
-    ) throws -> ClinicalMetadataReading {
+        sites: BodySites = MetadataFormTests.settings
+    ) throws -> ClinicalMetadata.Reading {
         let fields = [age, sex, site].map { "\"\($0.replacing("\"", with: "\"\""))\"" }.joined(separator: ",")
         let text = "image_id,age,sex,localization\na,\(fields)\n"
         let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
-        return try #require(try table.assign(["a.jpg"], settings: sites)[0].get())
+        return try #require(try table.assign(["a.jpg"], sites: sites)[0].get())
     }
 
     @Test(
@@ -40,7 +40,7 @@ struct MetadataValueTests {
 
     @Test("A package with other sites gets the most specific one that it has")
     func otherSites() throws {
-        let ham = PhotoMetadataSettings(sites: ["back", "trunk", "foot", "face", "acral", "genital", "unknown"])
+        let ham = BodySites(["back", "trunk", "foot", "face", "acral", "genital", "unknown"])
         for (text, site) in [
             "posterior torso": "back", "anterior torso": "trunk", "torso": "trunk", "Feet": "foot", "face": "face",
             "palms/soles": "acral", "oral/genital": "genital", "back": "back",
@@ -50,7 +50,7 @@ struct MetadataValueTests {
         #expect(try reading(site: "scalp", sites: ham).metadata.site == "unknown")
         #expect(try reading(site: "scalp", sites: ham).notes.count == 1)
         // A name of the package goes before what the word usually means.
-        let own = PhotoMetadataSettings(sites: ["missing", "chest", "anterior torso", "unknown"])
+        let own = BodySites(["missing", "chest", "anterior torso", "unknown"])
         #expect(try reading(site: "Missing", sites: own).metadata.site == "missing")
         #expect(try reading(site: "chest", sites: own).metadata.site == "chest")
     }

@@ -35,7 +35,7 @@ struct PhotoBatchTests {
         #expect(abs(result.classes.map(\.probability).reduce(0, +) - 1) < 1e-3)
         // Rows of cells: half grey, red, red, half grey.
         let values = try JSONDecoder().decode(
-            AttentionValues.self,
+            PhotoClassificationResult.AttentionValues.self,
             from: Data(contentsOf: URL(fileURLWithPath: bench.output.item("red") + "/attention.json"))
         )
         #expect(values.name == "red" && values.rows.count == 4)

@@ -38,7 +38,7 @@ struct SkinLesionSampleTests {
         #expect(expected.cases.count == 8)
         for entry in expected.cases {
             let values = try JSONDecoder().decode(
-                AttentionValues.self,
+                PhotoClassificationResult.AttentionValues.self,
                 from: Data(contentsOf: URL(fileURLWithPath: bench.output.item(entry.item) + "/attention.json"))
             )
             for (found, wanted) in zip(try bench.result(entry.item).classes, entry.probabilities) {

@@ -11,16 +11,16 @@ package struct ClinicalMetadata: Hashable, Sendable, Codable {
     package let age: Double?
     /// Unknown if missing.
     package let sex: Sex
-    /// One of the package's sites; ``PhotoMetadataSettings/unknownSite`` if missing.
+    /// One of the package's sites; ``BodySites/unknownSite`` if missing.
     package let site: String
 
     /// Of a person of whom nothing is known.
-    package static let unknown = ClinicalMetadata(age: nil, sex: .unknown, site: PhotoMetadataSettings.unknownSite)
+    package static let unknown = ClinicalMetadata(age: nil, sex: .unknown, site: BodySites.unknown)
 
     /// The classifier's input: age / 100 clamped to 0…1, or 0 if missing; 1 if the age is missing, else 0; 0 male, 1
     /// female, 2 unknown; the index of the site.
-    package func vector(_ settings: PhotoMetadataSettings) -> [Float] {
-        let index = settings.sites.firstIndex(of: site) ?? 0
+    package func vector(_ sites: BodySites) -> [Float] {
+        let index = sites.names.firstIndex(of: site) ?? 0
         let code: Float =
             switch sex {
             case .male: 0
@@ -44,124 +44,131 @@ package struct ClinicalMetadataError: CodedError, Hashable, Sendable, CustomStri
     package var description: String { detail }
 }
 
-/// A person's fields as texts, with the names under which they were found.
-struct ClinicalFields: Hashable, Sendable {
-    struct Field: Hashable, Sendable {
-        let name: String
-        /// Nil where there is no such field.
-        let text: String?
-    }
-
-    let age: Field
-    let sex: Field
-    let site: Field
-    /// Whether "62,5" is a number: in tables whose separator is not the comma.
-    var allowsDecimalComma = false
-}
-
-/// What was understood of a person's fields.
-package struct ClinicalMetadataReading: Hashable, Sendable {
-    /// A value that was not understood is unknown.
-    package let metadata: ClinicalMetadata
-    /// One text for each value that was not understood, with the name of the field and what would be understood.
-    let faults: [Sentence]
-    private let assumptions: [Sentence]
-
-    /// For the results of the picture.
-    package var notes: [Note] {
-        faults.map { Note("metadata.notUnderstood", $0 + "; it was treated as unknown") }
-            + assumptions.map { Note("metadata.assumed", $0) }
-    }
-
-    /// Empty fields and texts such as NA mean unknown.
-    init(_ fields: ClinicalFields, sites: SiteVocabulary, settings: PhotoMetadataSettings) {
-        var faults: [Sentence] = []
-        var assumptions: [Sentence] = []
-        var age: Double?
-        if let text = Self.stated(fields.age) {
-            age = Self.number(text, allowsDecimalComma: fields.allowsDecimalComma)
-            if age == nil { faults.append("\(own: fields.age.name) \(Self.shown(text)) is not a number") }
+extension ClinicalMetadata {
+    /// A person's fields as texts, with the names under which they were found.
+    struct Fields: Hashable, Sendable {
+        struct Field: Hashable, Sendable {
+            let name: String
+            /// Nil where there is no such field.
+            let text: String?
         }
-        var sex = ClinicalMetadata.Sex.unknown
-        if let text = Self.stated(fields.sex) {
-            if let known = Self.sexes[text.lowercased()] {
-                sex = known
-            } else {
-                faults.append("\(own: fields.sex.name) \(Self.shown(text)) is not one of male, female, m, f, unknown")
+
+        let age: Field
+        let sex: Field
+        let site: Field
+        /// Whether "62,5" is a number: in tables whose separator is not the comma.
+        var allowsDecimalComma = false
+    }
+
+    /// What was understood of a person's fields.
+    package struct Reading: Hashable, Sendable {
+        /// A value that was not understood is unknown.
+        package let metadata: ClinicalMetadata
+        /// One text for each value that was not understood, with the name of the field and what would be understood.
+        let faults: [Sentence]
+        private let assumptions: [Sentence]
+
+        /// For the results of the picture.
+        package var notes: [Note] {
+            faults.map { Note("metadata.notUnderstood", $0 + "; it was treated as unknown") }
+                + assumptions.map { Note("metadata.assumed", $0) }
+        }
+
+        /// Empty fields and texts such as NA mean unknown.
+        init(_ fields: Fields, sites: BodySites) {
+            var faults: [Sentence] = []
+            var assumptions: [Sentence] = []
+            var age: Double?
+            if let text = Self.stated(fields.age) {
+                age = Self.number(text, allowsDecimalComma: fields.allowsDecimalComma)
+                if age == nil { faults.append("\(own: fields.age.name) \(Self.shown(text)) is not a number") }
             }
-        }
-        var site = sites.named(PhotoMetadataSettings.unknownSite) ?? PhotoMetadataSettings.unknownSite
-        if let text = Self.known(fields.site), let exact = sites.named(text) {
-            site = exact
-        } else if let text = Self.stated(fields.site) {
-            if let match = sites.match(text) {
-                site = match.site
-                if match.isAssumed {
-                    assumptions.append("\(own: fields.site.name) \(Self.shown(text)) was taken as \(own: match.site)")
+            var sex = ClinicalMetadata.Sex.unknown
+            if let text = Self.stated(fields.sex) {
+                if let known = Self.sexes[text.lowercased()] {
+                    sex = known
+                } else {
+                    faults.append(
+                        "\(own: fields.sex.name) \(Self.shown(text)) is not one of male, female, m, f, unknown"
+                    )
                 }
-            } else {
-                let sites = Self.understood(settings)
-                faults.append("\(own: fields.site.name) \(Self.shown(text)) is not one of \(own: sites)")
             }
-        }
-        metadata = ClinicalMetadata(age: age, sex: sex, site: site)
-        self.faults = faults
-        self.assumptions = assumptions
-    }
-
-    private static let sexes: [String: ClinicalMetadata.Sex] = [
-        "male": .male, "m": .male, "man": .male, "female": .female, "f": .female, "woman": .female,
-    ]
-
-    private static func understood(_ settings: PhotoMetadataSettings) -> String {
-        let more = settings.sites.count - 40
-        return settings.sites.prefix(40).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-            + ", or a usual name for one, such as back, face or foot"
-    }
-
-    // MARK: Texts
-
-    /// Nil for the values that spreadsheets and programs write for unknown.
-    private static func known(_ field: ClinicalFields.Field) -> String? {
-        guard let text = field.text?.trimmingCharacters(in: .whitespacesAndNewlines) else { return nil }
-        return ["", "na", "n/a", "nan", "null", "none", "unknown"].contains(text.lowercased()) ? nil : text
-    }
-
-    /// Nil for unknown, and for what people write who do not state a value.
-    private static func stated(_ field: ClinicalFields.Field) -> String? {
-        guard let text = known(field) else { return nil }
-        let words = text.prefix(100).lowercased().split { $0.isWhitespace || $0 == "_" || $0 == "-" }
-        return unstated.contains(words.joined(separator: " ")) ? nil : text
-    }
-
-    private static let unstated: Set<String> = [
-        "", "?", "#n/a", "n.a.", "prefer not to say", "prefer not to answer", "not stated", "not specified",
-        "not reported", "not known", "not available", "not applicable", "unspecified", "undisclosed", "missing",
-    ]
-
-    /// Parses a decimal number only: no hexadecimal digits, no infinity, which `Double` would accept.
-    private static func number(_ text: String, allowsDecimalComma: Bool) -> Double? {
-        var text = text
-        if allowsDecimalComma, text.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1, !text.contains(".") {
-            text = text.replacingOccurrences(of: ",", with: ".")
-        }
-        guard text.utf8.allSatisfy({ "+-.0123456789eE".utf8.contains($0) }), let value = Double(text), value.isFinite
-        else { return nil }
-        return value
-    }
-
-    /// For messages. What may be a date or a number of a person, and what results must not contain, is not repeated.
-    private static func shown(_ text: String) -> String {
-        let digits = text.unicodeScalars.count { $0.properties.numericType != nil }
-        guard digits < 5, DiagnosticClaims.found(in: text) == nil else {
-            return "(\(text.count) characters, not shown)"
-        }
-        let scalars = text.unicodeScalars.prefix(40).map { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: Unicode.Scalar(UInt8(ascii: " "))
-            default: scalar
+            var site = sites.named(BodySites.unknown) ?? BodySites.unknown
+            if let text = Self.known(fields.site), let exact = sites.named(text) {
+                site = exact
+            } else if let text = Self.stated(fields.site) {
+                if let match = sites.match(text) {
+                    site = match.site
+                    if match.isAssumed {
+                        assumptions.append(
+                            "\(own: fields.site.name) \(Self.shown(text)) was taken as \(own: match.site)"
+                        )
+                    }
+                } else {
+                    let known = Self.understood(sites.names)
+                    faults.append("\(own: fields.site.name) \(Self.shown(text)) is not one of \(own: known)")
+                }
             }
+            metadata = ClinicalMetadata(age: age, sex: sex, site: site)
+            self.faults = faults
+            self.assumptions = assumptions
         }
-        return "\"\(String(String.UnicodeScalarView(scalars)))\""
+
+        private static let sexes: [String: ClinicalMetadata.Sex] = [
+            "male": .male, "m": .male, "man": .male, "female": .female, "f": .female, "woman": .female,
+        ]
+
+        private static func understood(_ sites: [String]) -> String {
+            let more = sites.count - 40
+            return sites.prefix(40).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+                + ", or a usual name for one, such as back, face or foot"
+        }
+
+        // MARK: Texts
+
+        /// Nil for the values that spreadsheets and programs write for unknown.
+        private static func known(_ field: Fields.Field) -> String? {
+            guard let text = field.text?.trimmingCharacters(in: .whitespacesAndNewlines) else { return nil }
+            return ["", "na", "n/a", "nan", "null", "none", "unknown"].contains(text.lowercased()) ? nil : text
+        }
+
+        /// Nil for unknown, and for what people write who do not state a value.
+        private static func stated(_ field: Fields.Field) -> String? {
+            guard let text = known(field) else { return nil }
+            let words = text.prefix(100).lowercased().split { $0.isWhitespace || $0 == "_" || $0 == "-" }
+            return unstated.contains(words.joined(separator: " ")) ? nil : text
+        }
+
+        private static let unstated: Set<String> = [
+            "", "?", "#n/a", "n.a.", "prefer not to say", "prefer not to answer", "not stated", "not specified",
+            "not reported", "not known", "not available", "not applicable", "unspecified", "undisclosed", "missing",
+        ]
+
+        /// Parses a decimal number only: no hexadecimal digits, no infinity, which `Double` would accept.
+        private static func number(_ text: String, allowsDecimalComma: Bool) -> Double? {
+            var text = text
+            if allowsDecimalComma, text.utf8.count(where: { $0 == UInt8(ascii: ",") }) == 1, !text.contains(".") {
+                text = text.replacingOccurrences(of: ",", with: ".")
+            }
+            guard text.utf8.allSatisfy({ "+-.0123456789eE".utf8.contains($0) }), let value = Double(text),
+                value.isFinite
+            else { return nil }
+            return value
+        }
+
+        /// For messages. What may be a date or a number of a person, and what results must not contain, is not repeated.
+        private static func shown(_ text: String) -> String {
+            let digits = text.unicodeScalars.count { $0.properties.numericType != nil }
+            guard digits < 5, DiagnosticClaims.found(in: text) == nil else {
+                return "(\(text.count) characters, not shown)"
+            }
+            let scalars = text.unicodeScalars.prefix(40).map { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator: Unicode.Scalar(UInt8(ascii: " "))
+                default: scalar
+                }
+            }
+            return "\"\(String(String.UnicodeScalarView(scalars)))\""
+        }
     }
 }

@@ -103,42 +103,38 @@ struct MetadataColumns: Sendable {
     }
 }
 
-/// The first row of a table of metadata, and the separator with which it was understood.
-struct MetadataHeader: Sendable {
-    /// Why no separator gives columns; ``detail`` is for people.
-    struct Fault: Error, Hashable, Sendable { let detail: String }
-
-    let columns: MetadataColumns
-    let separator: UInt8
-
+extension MetadataColumns {
     /// In this order: a table that is understood with commas is one.
     private static let separators = [",", ";", "\t"].flatMap(\.utf8)
 
-    /// - Parameter text: the table in UTF-8.
-    init(_ text: [UInt8]) throws(Fault) {
+    /// The columns that the first row of a table names, and the separator with which it was understood.
+    /// - Parameters:
+    ///   - text: the table in UTF-8.
+    ///   - path: names the table in errors.
+    /// - Throws: `BatchError` where no separator gives a column of pictures.
+    static func read(_ text: [UInt8], path: String) throws(BatchError) -> (columns: MetadataColumns, separator: UInt8) {
+        func fault(_ detail: String) -> BatchError { BatchError(.inputMissing, path: path, detail: detail) }
         var found: [String] = []
         var unreadable: DelimitedText.Fault?
-        for separator in Self.separators {
+        for separator in separators {
             var first: [String] = []
             do throws(DelimitedText.Fault) {
-                first = try Self.firstRow(text, separator: separator)
+                first = try firstRow(text, separator: separator)
             } catch {
                 unreadable = unreadable ?? error
                 continue
             }
-            do throws(MetadataColumns.Fault) {
-                columns = try MetadataColumns(first)
-                self.separator = separator
-                return
+            do throws(Fault) {
+                return (try MetadataColumns(first), separator)
             } catch {
                 if case .duplicate(let name) = error {
-                    throw Fault(detail: "the first row of the metadata names \(MetadataColumns.list([name])) twice")
+                    throw fault("the first row of the metadata names \(list([name])) twice")
                 }
                 if first.count > found.count { found = first }
             }
         }
-        if found.isEmpty, let unreadable { throw Fault(detail: "the metadata is not CSV: \(unreadable)") }
-        throw Fault(detail: Self.noPicture(found, hasNUL: text.contains(0)))
+        if found.isEmpty, let unreadable { throw fault("the metadata is not CSV: \(unreadable)") }
+        throw fault(noPicture(found, hasNUL: text.contains(0)))
     }
 
     private static func firstRow(_ text: [UInt8], separator: UInt8) throws(DelimitedText.Fault) -> [String] {
@@ -151,8 +147,8 @@ struct MetadataHeader: Sendable {
     }
 
     private static func noPicture(_ found: [String], hasNUL: Bool) -> String {
-        let names = MetadataColumns.Meaning.image.names.joined(separator: ", ")
-        let columns = found.isEmpty ? "the file has no row" : "the columns are \(MetadataColumns.list(found))"
+        let names = Meaning.image.names.joined(separator: ", ")
+        let columns = found.isEmpty ? "the file has no row" : "the columns are \(list(found))"
         let hint = hasNUL ? "; it has NUL characters: save it as CSV in UTF-8" : ""
         return "no column of the metadata names the pictures: \(columns); understood are \(names)\(hint)"
     }

@@ -8,7 +8,7 @@ import NocturneSystem
 /// the names of ISIC, HAM10000 and similar tables (``MetadataColumns``). Other columns are ignored.
 ///
 /// Fields are separated by commas, semicolons or tabs: the first of these with which the first row names a column of
-/// pictures. The encoding is that of ``TableEncoding``. A picture is named by its path relative to the input, its file
+/// pictures. The encoding is UTF-8, UTF-16 or Windows-1252, see ``utf8(_:)``. A picture is named by its path relative to the input, its file
 /// name, or one of them without extension; the first of these that matches a row is used.
 package struct MetadataTable: Sendable {
     /// For messages.
@@ -48,16 +48,11 @@ package struct MetadataTable: Sendable {
     /// - Parameter path: names it in messages.
     package init(bytes: [UInt8], path: String) throws {
         fileName = (path as NSString).lastPathComponent
-        guard let text = TableEncoding(of: bytes).utf8(bytes) else {
+        guard let text = Self.utf8(bytes) else {
             let detail = "the metadata is UTF-16 that ends within a character: the file is incomplete"
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
-        do throws(MetadataHeader.Fault) {
-            let header = try MetadataHeader(text)
-            (columns, separator) = (header.columns, header.separator)
-        } catch {
-            throw BatchError(.inputMissing, path: path, detail: error.detail)
-        }
+        (columns, separator) = try MetadataColumns.read(text, path: path)
         do throws(DelimitedText.Fault) {
             var isHeader = true
             try DelimitedText.read(text, separator: separator) { row in
@@ -104,13 +99,12 @@ package struct MetadataTable: Sendable {
     /// - Returns: for each picture what was understood, nil if no row matches, or the fault with file and row.
     package func assign(
         _ names: [String],
-        settings: PhotoMetadataSettings,
+        sites: BodySites,
         isStrict: Bool = false
-    ) -> [Result<ClinicalMetadataReading?, ClinicalMetadataError>] {
+    ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadataError>] {
         let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
         var picturesByKey: [String: [String]] = [:]
         for (name, key) in zip(names, keys) { if let key { picturesByKey[key, default: []].append(name) } }
-        let sites = SiteVocabulary(settings)
         return zip(names, keys).map { name, key in
             guard let key, let entries = rows[key] else { return .success(nil) }
             let place = "\(fileName) row \(entries[0].number)"
@@ -121,10 +115,10 @@ package struct MetadataTable: Sendable {
                     "\(place): \"\(key)\" matches several pictures (\(pictures)); give the path relative to the input"
                 )
             }
-            var first: ClinicalMetadataReading?
+            var first: ClinicalMetadata.Reading?
             for entry in entries {
                 do throws(ClinicalMetadataError) {
-                    let reading = try self.reading(entry, sites, settings, isStrict: isStrict)
+                    let reading = try self.reading(entry, sites, isStrict: isStrict)
                     if let first, first != reading {
                         return fault("\(place): \"\(key)\" has another row, \(entry.number), with different values")
                     }
@@ -139,27 +133,26 @@ package struct MetadataTable: Sendable {
 
     private func reading(
         _ entry: Entry,
-        _ sites: SiteVocabulary,
-        _ settings: PhotoMetadataSettings,
+        _ sites: BodySites,
         isStrict: Bool
-    ) throws(ClinicalMetadataError) -> ClinicalMetadataReading {
+    ) throws(ClinicalMetadataError) -> ClinicalMetadata.Reading {
         let place = "\(fileName) row \(entry.number)"
         guard let texts = entry.texts else {
             let detail = "\(place): \(entry.count) fields for \(columns.names.count) columns"
             throw ClinicalMetadataError(detail: detail)
         }
-        let fields = ClinicalFields(
+        let fields = ClinicalMetadata.Fields(
             age: .init(name: columns.name(of: .age), text: texts.age),
             sex: .init(name: columns.name(of: .sex), text: texts.sex),
             site: .init(name: columns.name(of: .site), text: texts.site),
             allowsDecimalComma: separator != UInt8(ascii: ",")
         )
-        let reading = ClinicalMetadataReading(fields, sites: sites, settings: settings)
+        let reading = ClinicalMetadata.Reading(fields, sites: sites)
         if isStrict, let fault = reading.faults.first { throw ClinicalMetadataError(detail: "\(place): \(fault)") }
         return reading
     }
 
-    private func fault(_ text: String) -> Result<ClinicalMetadataReading?, ClinicalMetadataError> {
+    private func fault(_ text: String) -> Result<ClinicalMetadata.Reading?, ClinicalMetadataError> {
         .failure(ClinicalMetadataError(detail: text))
     }
 

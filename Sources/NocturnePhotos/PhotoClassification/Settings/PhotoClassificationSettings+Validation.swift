@@ -1,47 +1,49 @@
 import NocturneCore
 import NocturneInference
 
-/// The section `photoClassification` as written; only types have been checked.
-struct PhotoClassificationSection: Decodable {
-    struct Class: Decodable {
-        let name: String
-        let title: String?
-        let malignant: Bool?
-        let color: String
+extension PhotoClassificationSettings {
+    /// The section `photoClassification` as written; only types have been checked.
+    struct Section: Decodable {
+        struct Class: Decodable {
+            let name: String
+            let title: String?
+            let malignant: Bool?
+            let color: String
+        }
+
+        struct Risk: Decodable {
+            let highClasses: [String]
+            let highThreshold: Double
+            let moderateThreshold: Double
+        }
+
+        struct Metadata: Decodable { let sites: [String] }
+
+        struct Networks: Decodable {
+            let classifier: String
+            let attention: String?
+        }
+
+        let inputSize: WholeNumber
+        let minimumSide: WholeNumber?
+        let mean: [Double]
+        let standardDeviation: [Double]
+        let colorConstancyPower: Double?
+        let medical: Bool?
+        let output: String?
+        let classes: [Class]
+        let risk: Risk?
+        let lowConfidence: Double?
+        let minimumLead: Double?
+        let metadata: Metadata?
+        let networks: Networks
     }
-
-    struct Risk: Decodable {
-        let highClasses: [String]
-        let highThreshold: Double
-        let moderateThreshold: Double
-    }
-
-    struct Metadata: Decodable { let sites: [String] }
-
-    struct Networks: Decodable {
-        let classifier: String
-        let attention: String?
-    }
-
-    let inputSize: WholeNumber
-    let minimumSide: WholeNumber?
-    let mean: [Double]
-    let standardDeviation: [Double]
-    let colorConstancyPower: Double?
-    let medical: Bool?
-    let output: String?
-    let classes: [Class]
-    let risk: Risk?
-    let lowConfidence: Double?
-    let minimumLead: Double?
-    let metadata: Metadata?
-    let networks: Networks
 }
 
 extension ModelValidation {
     /// Validates the section `photoClassification`.
     func photoClassification(
-        _ raw: PhotoClassificationSection,
+        _ raw: PhotoClassificationSettings.Section,
         files: [ModelFile]
     ) throws(ModelPackageError) -> PhotoClassificationSettings {
         let section = PhotoClassificationSettings.section
@@ -88,13 +90,13 @@ extension ModelValidation {
     }
 
     private func photoClasses(
-        _ raw: [PhotoClassificationSection.Class],
+        _ raw: [PhotoClassificationSettings.Section.Class],
         key: String
-    ) throws(ModelPackageError) -> [PhotoClass] {
+    ) throws(ModelPackageError) -> [PhotoClassificationSettings.Class] {
         guard (2...10_000).contains(raw.count) else {
             throw refuse(key, expected: "2...10000 classes", found: raw.count)
         }
-        var classes: [PhotoClass] = []
+        var classes: [PhotoClassificationSettings.Class] = []
         var names: Set<String> = []
         for (index, item) in raw.enumerated() {
             let key = "\(key)[\(index)]"
@@ -112,23 +114,28 @@ extension ModelValidation {
                 throw refuse("\(key).title", expected: "1 to 80 characters", found: title)
             }
             classes.append(
-                PhotoClass(name: item.name, title: title, isMalignant: item.malignant ?? false, color: color)
+                PhotoClassificationSettings.Class(
+                    name: item.name,
+                    title: title,
+                    isMalignant: item.malignant ?? false,
+                    color: color
+                )
             )
         }
         return classes
     }
 
     private func risk(
-        _ raw: PhotoClassificationSection.Risk?,
-        classes: [PhotoClass],
+        _ raw: PhotoClassificationSettings.Section.Risk?,
+        classes: [PhotoClassificationSettings.Class],
         key: String
-    ) throws(ModelPackageError) -> PhotoRiskSettings? {
+    ) throws(ModelPackageError) -> PhotoClassificationSettings.Risk? {
         guard let raw else { return nil }
         let known = Set(classes.map(\.name))
         for (index, name) in raw.highClasses.enumerated() where !known.contains(name) {
             throw refuse(.unknownName, "\(key).highClasses[\(index)]", expected: "the name of a class", found: name)
         }
-        return PhotoRiskSettings(
+        return PhotoClassificationSettings.Risk(
             highClasses: raw.highClasses,
             highThreshold: try share(raw.highThreshold, key: "\(key).highThreshold"),
             moderateThreshold: try share(raw.moderateThreshold, key: "\(key).moderateThreshold")
@@ -136,21 +143,21 @@ extension ModelValidation {
     }
 
     private func metadata(
-        _ raw: PhotoClassificationSection.Metadata?,
+        _ raw: PhotoClassificationSettings.Section.Metadata?,
         key: String
-    ) throws(ModelPackageError) -> PhotoMetadataSettings? {
+    ) throws(ModelPackageError) -> BodySites? {
         guard let raw else { return nil }
         guard Set(raw.sites).count == raw.sites.count, raw.sites.count <= 10_000 else {
             throw refuse(.duplicate, "\(key).sites", expected: "every site once", found: raw.sites)
         }
-        guard raw.sites.contains(PhotoMetadataSettings.unknownSite) else {
+        guard raw.sites.contains(BodySites.unknown) else {
             throw refuse(
                 "\(key).sites",
-                expected: "\"\(PhotoMetadataSettings.unknownSite)\" among the sites",
+                expected: "\"\(BodySites.unknown)\" among the sites",
                 found: raw.sites
             )
         }
-        return PhotoMetadataSettings(sites: raw.sites)
+        return BodySites(raw.sites)
     }
 
     private func listed(_ path: String, _ files: [ModelFile], key: String) throws(ModelPackageError) -> String {

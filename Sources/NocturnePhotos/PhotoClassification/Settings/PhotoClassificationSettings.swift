@@ -26,68 +26,58 @@ package struct PhotoClassificationSettings: Hashable, Sendable {
     /// What the classifier's first output holds.
     package var output: Output
     /// In the order of the classifier's output.
-    package var classes: [PhotoClass]
+    package var classes: [Class]
     /// Nil if no class is a risk.
-    package var risk: PhotoRiskSettings?
+    package var risk: Risk?
     /// A result is noted as uncertain when no class reaches this probability,
     package var lowConfidence: Double
     /// or when the first is less than this ahead of the second.
     package var minimumLead: Double
-    /// The classifier's metadata input; nil for a classifier without one.
-    package let metadata: PhotoMetadataSettings?
+    /// Those that the classifier's metadata input takes; nil for a classifier without one.
+    package let metadata: BodySites?
     /// Paths among ``ModelPackage/files``.
     package let classifier: String
     /// The attention graph; nil for none.
     package let attention: String?
 }
 
-/// A class of photos.
-package struct PhotoClass: Hashable, Sendable {
-    /// Safe as a file name, unique in the package.
-    package let name: String
-    /// For display, in lower case unless it is a proper name.
-    package let title: String
-    /// Whether a high score may mean a moderate risk.
-    package let isMalignant: Bool
-    /// In reports.
-    package let color: LabelColor
+extension PhotoClassificationSettings {
+    /// A class of photos.
+    package struct Class: Hashable, Sendable {
+        /// Safe as a file name, unique in the package.
+        package let name: String
+        /// For display, in lower case unless it is a proper name.
+        package let title: String
+        /// Whether a high score may mean a moderate risk.
+        package let isMalignant: Bool
+        /// In reports.
+        package let color: LabelColor
 
-    /// - Parameter title: 1 to 80 characters.
-    package init(name: String, title: String, isMalignant: Bool, color: LabelColor) {
-        self.name = name
-        self.title = title
-        self.isMalignant = isMalignant
-        self.color = color
+        /// - Parameter title: 1 to 80 characters.
+        package init(name: String, title: String, isMalignant: Bool, color: LabelColor) {
+            self.name = name
+            self.title = title
+            self.isMalignant = isMalignant
+            self.color = color
+        }
     }
-}
 
-/// When a result has a high or moderate risk. A score equal to a threshold reaches its level.
-package struct PhotoRiskSettings: Hashable, Sendable {
-    /// Names of classes that mean a high risk from ``highThreshold`` on.
-    package let highClasses: [String]
-    /// 0...1.
-    package let highThreshold: Double
-    /// From this score on, any malignant class means a moderate risk.
-    package let moderateThreshold: Double
+    /// When a result has a high or moderate risk. A score equal to a threshold reaches its level.
+    package struct Risk: Hashable, Sendable {
+        /// Names of classes that mean a high risk from ``highThreshold`` on.
+        package let highClasses: [String]
+        /// 0...1.
+        package let highThreshold: Double
+        /// From this score on, any malignant class means a moderate risk.
+        package let moderateThreshold: Double
 
-    /// Thresholds in 0...1.
-    package init(highClasses: [String], highThreshold: Double, moderateThreshold: Double) {
-        self.highClasses = highClasses
-        self.highThreshold = highThreshold
-        self.moderateThreshold = moderateThreshold
+        /// Thresholds in 0...1.
+        package init(highClasses: [String], highThreshold: Double, moderateThreshold: Double) {
+            self.highClasses = highClasses
+            self.highThreshold = highThreshold
+            self.moderateThreshold = moderateThreshold
+        }
     }
-}
-
-/// The metadata input of a classifier.
-package struct PhotoMetadataSettings: Hashable, Sendable {
-    /// The site of a picture without one.
-    package static let unknownSite = "unknown"
-
-    /// Names of body sites; the classifier takes the index. ``unknownSite`` is among them.
-    package let sites: [String]
-
-    /// - Parameter sites: with ``unknownSite``, each once.
-    package init(sites: [String]) { self.sites = sites }
 }
 
 extension PhotoClassificationSettings: ModelSettings {
@@ -95,7 +85,7 @@ extension PhotoClassificationSettings: ModelSettings {
     static let section = "photoClassification"
 
     package init(_ package: ModelPackage) throws(ModelPackageError) {
-        let section = try package.section(Self.section, as: PhotoClassificationSection.self)
+        let section = try package.section(Self.section, as: Section.self)
         self = try package.validation.photoClassification(section, files: package.files)
     }
 

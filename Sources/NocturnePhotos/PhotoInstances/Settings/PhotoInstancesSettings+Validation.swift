@@ -6,7 +6,7 @@ import NocturneSystem
 extension ModelValidation {
     /// Validates the section `photoInstances`.
     func photoInstances(
-        _ raw: PhotoInstancesSection,
+        _ raw: PhotoInstancesSettings.Section,
         files: [ModelFile]
     ) throws(ModelPackageError) -> PhotoInstancesSettings {
         let section = PhotoInstancesSettings.section
@@ -30,9 +30,9 @@ extension ModelValidation {
     }
 
     private func photoInput(
-        _ raw: PhotoInstancesSection.Input,
+        _ raw: PhotoInstancesSettings.Section.Input,
         key: String
-    ) throws(ModelPackageError) -> PhotoInput {
+    ) throws(ModelPackageError) -> PhotoInstancesSettings.Input {
         let longSide = try whole(raw.longSide, 0, in: 32...4096, key: "\(key).longSide")
         let multiple = try whole(raw.multiple, 1, in: 1...512, key: "\(key).multiple")
         let colors = try colors(mean: raw.mean, deviation: raw.standardDeviation, key: key)
@@ -40,7 +40,7 @@ extension ModelValidation {
         if isSquare, longSide % multiple != 0 {
             throw refuse("\(key).longSide", expected: "a multiple of \(multiple) for square inputs", found: longSide)
         }
-        return PhotoInput(
+        return PhotoInstancesSettings.Input(
             longSide: longSide,
             multiple: multiple,
             isSquare: isSquare,
@@ -59,7 +59,7 @@ extension ModelValidation {
     // MARK: Outputs
 
     private func instanceOutput(
-        _ raw: PhotoInstancesSection,
+        _ raw: PhotoInstancesSettings.Section,
         maximum: Int,
         section: String
     ) throws(ModelPackageError) -> PhotoInstancesSettings.Output {
@@ -93,13 +93,13 @@ extension ModelValidation {
     }
 
     private func mapSplitting(
-        _ raw: PhotoInstancesSection,
+        _ raw: PhotoInstancesSettings.Section,
         maximum: Int,
         section: String
-    ) throws(ModelPackageError) -> MapSplitting {
+    ) throws(ModelPackageError) -> PhotoInstancesSettings.Maps {
         let key = "\(section).splitting"
-        let text = raw.output.activation ?? MapSplitting.Activation.none.rawValue
-        guard let activation = MapSplitting.Activation(rawValue: text) else {
+        let text = raw.output.activation ?? PhotoInstancesSettings.Maps.Activation.none.rawValue
+        guard let activation = PhotoInstancesSettings.Maps.Activation(rawValue: text) else {
             throw refuse("\(section).output.activation", expected: "none or sigmoid", found: text)
         }
         let given = raw.splitting
@@ -126,7 +126,7 @@ extension ModelValidation {
         if !hasBoundary, rules.minimumClearShare > 0 {
             throw refuse("\(key).minimumClearShare", expected: "0 without boundaries", found: rules.minimumClearShare)
         }
-        return MapSplitting(
+        return PhotoInstancesSettings.Maps(
             activation: activation,
             hasBoundary: hasBoundary,
             hasCentre: raw.output.centre ?? false,
@@ -135,7 +135,7 @@ extension ModelValidation {
     }
 
     private func detection(
-        _ raw: PhotoInstancesSection.Thresholds?,
+        _ raw: PhotoInstancesSettings.Section.Thresholds?,
         maximum: Int,
         key: String
     ) throws(ModelPackageError) -> DetectionRules {
@@ -154,13 +154,13 @@ extension ModelValidation {
     // MARK: Classes
 
     private func instanceClasses(
-        _ raw: [PhotoInstancesSection.Class],
+        _ raw: [PhotoInstancesSettings.Section.Class],
         key: String
-    ) throws(ModelPackageError) -> [InstanceClass] {
+    ) throws(ModelPackageError) -> [PhotoInstancesSettings.Class] {
         guard (1...1000).contains(raw.count) else {
             throw refuse(key, expected: "1 to 1000 classes", found: raw.count)
         }
-        var classes: [InstanceClass] = []
+        var classes: [PhotoInstancesSettings.Class] = []
         var names: Set<String> = []
         for (index, entry) in raw.enumerated() {
             guard Self.isSafeName(entry.name) else {
@@ -182,7 +182,7 @@ extension ModelValidation {
             guard let color = LabelColor(entry.color) else {
                 throw refuse("\(key)[\(index)].color", expected: "#rrggbb", found: entry.color)
             }
-            classes.append(InstanceClass(name: entry.name, color: color))
+            classes.append(PhotoInstancesSettings.Class(name: entry.name, color: color))
         }
         return classes
     }

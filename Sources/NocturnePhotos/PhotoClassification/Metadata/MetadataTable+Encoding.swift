@@ -1,30 +1,15 @@
 /// The encodings in which spreadsheets write tables.
-package enum TableEncoding: String, Hashable, Sendable {
-    case utf8 = "UTF-8"
-    case utf16LittleEndian = "UTF-16LE"
-    case utf16BigEndian = "UTF-16BE"
-    case windows1252 = "Windows-1252"
-
-    /// By the byte-order mark; without one UTF-8, or Windows-1252 where the bytes are not valid UTF-8.
-    package init(of bytes: [UInt8]) {
-        if bytes.starts(with: [0xFF, 0xFE]) {
-            self = .utf16LittleEndian
-        } else if bytes.starts(with: [0xFE, 0xFF]) {
-            self = .utf16BigEndian
-        } else {
-            self = Self.isUTF8(bytes) ? .utf8 : .windows1252
-        }
-    }
-
-    /// The same text in UTF-8, without a byte-order mark. A half of a surrogate pair becomes U+FFFD.
+extension MetadataTable {
+    /// The text of a table in UTF-8, without a byte-order mark. A half of a surrogate pair becomes U+FFFD.
+    ///
+    /// A byte-order mark states the encoding. Without one the text is UTF-8, or Windows-1252 where the bytes are not valid
+    /// UTF-8: this is what spreadsheets write in Western Europe, and any bytes are valid in it.
     /// - Returns: nil for UTF-16 that ends within a code unit.
-    package func utf8(_ bytes: [UInt8]) -> [UInt8]? {
-        switch self {
-        case .utf8: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
-        case .windows1252: Self.fromWindows1252(bytes)
-        case .utf16LittleEndian: Self.fromUTF16(bytes, low: 0, high: 1)
-        case .utf16BigEndian: Self.fromUTF16(bytes, low: 1, high: 0)
-        }
+    package static func utf8(_ bytes: [UInt8]) -> [UInt8]? {
+        if bytes.starts(with: [0xFF, 0xFE]) { return fromUTF16(bytes, low: 0, high: 1) }
+        if bytes.starts(with: [0xFE, 0xFF]) { return fromUTF16(bytes, low: 1, high: 0) }
+        guard isUTF8(bytes) else { return fromWindows1252(bytes) }
+        return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
 
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {

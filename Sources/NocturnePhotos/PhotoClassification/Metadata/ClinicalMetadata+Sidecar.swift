@@ -5,17 +5,17 @@ import NocturneSystem
 
 /// The sidecar file `<picture without extension>.json` of a picture: `age_approx`, `sex` and `anatom_site_general`, at
 /// the top level, or in `metadata.clinical` or `meta.clinical`, where the ISIC archive puts them now and did before.
-package enum MetadataSidecar {
-    static func path(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
+extension ClinicalMetadata.Reading {
+    static func sidecarPath(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
 
     /// - Parameter isStrict: whether a value that is not understood is an error, rather than unknown with a note.
     /// - Returns: nil if there is no such file, or it contains none of these fields.
     /// - Throws: ``ClinicalMetadataError`` that names the file.
-    package static func read(
+    package static func sidecar(
         at path: String,
-        settings: PhotoMetadataSettings,
+        sites: BodySites,
         isStrict: Bool = false
-    ) throws(ClinicalMetadataError) -> ClinicalMetadataReading? {
+    ) throws(ClinicalMetadataError) -> ClinicalMetadata.Reading? {
         guard FileSystem.exists(path) else { return nil }
         let name = (path as NSString).lastPathComponent
         let document: Any
@@ -33,9 +33,9 @@ package enum MetadataSidecar {
         let known = ["age_approx", "sex", "anatom_site_general"]
         guard let fields = (places + [whole]).first(where: { fields in known.contains { fields[$0] != nil } })
         else { return nil }
-        let given: ClinicalFields
+        let given: ClinicalMetadata.Fields
         do throws(ClinicalMetadataError) {
-            given = ClinicalFields(
+            given = ClinicalMetadata.Fields(
                 age: try field(fields, "age_approx"),
                 sex: try field(fields, "sex"),
                 site: try field(fields, "anatom_site_general")
@@ -43,7 +43,7 @@ package enum MetadataSidecar {
         } catch {
             throw ClinicalMetadataError(detail: "\(name): \(error.detail)")
         }
-        let reading = ClinicalMetadataReading(given, sites: SiteVocabulary(settings), settings: settings)
+        let reading = ClinicalMetadata.Reading(given, sites: sites)
         if isStrict, let fault = reading.faults.first { throw ClinicalMetadataError(detail: "\(name): \(fault)") }
         return reading
     }
@@ -51,8 +51,8 @@ package enum MetadataSidecar {
     private static func field(
         _ fields: [String: Any],
         _ key: String
-    ) throws(ClinicalMetadataError) -> ClinicalFields.Field {
-        ClinicalFields.Field(name: key, text: try text(fields[key], key))
+    ) throws(ClinicalMetadataError) -> ClinicalMetadata.Fields.Field {
+        ClinicalMetadata.Fields.Field(name: key, text: try text(fields[key], key))
     }
 
     private static func text(_ value: Any?, _ key: String) throws(ClinicalMetadataError) -> String? {

@@ -2,18 +2,18 @@ package import NocturneCore
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// An attention map over the picture, in colours that are distinguishable with colour blindness and whose lightness
-/// increases with the value, so that a greyscale print reads the same.
-package enum AttentionOverlay {
+/// The map over the picture, in colours that are distinguishable with colour blindness and whose lightness increases with
+/// the value, so that a greyscale print reads the same.
+extension AttentionMap {
     /// The picture, covered in proportion to the map's value.
-    package static func overlay(_ map: AttentionMap, on picture: RGBImage) -> RGBImage {
+    package func overlay(on picture: RGBImage) -> RGBImage {
         var result = picture
-        let values = map.enlarged(to: picture.width)
-        guard !map.isUniform, picture.width == picture.height else { return picture }
+        let values = enlarged(to: picture.width)
+        guard !isUniform, picture.width == picture.height else { return picture }
         for (index, value) in values.enumerated() {
             // Where the map is 0 the picture stays unchanged.
             let cover = min(0.7, value * 1.2)
-            let color = color(value)
+            let color = Self.color(value)
             for channel in 0..<3 {
                 let place = 3 * index + channel
                 let mixed = Float(picture.samples[place]) * (1 - cover) + color[channel] * cover
@@ -24,20 +24,20 @@ package enum AttentionOverlay {
     }
 
     /// `heatmap.png`: the overlay with a colour bar on its right, 0 at the bottom and 1 at the top.
-    package static func picture(_ map: AttentionMap, on picture: RGBImage) -> RGBImage {
-        let overlay = overlay(map, on: picture)
+    package func heatmap(on picture: RGBImage) -> RGBImage {
+        let overlay = overlay(on: picture)
         let side = picture.width
-        var result = RGBImage(width: side + barSpace, height: side)
+        var result = RGBImage(width: side + Self.barSpace, height: side)
         for place in result.samples.indices { result.samples[place] = 255 }
         for y in 0..<side {
             let from = 3 * y * side
             let to = 3 * y * result.width
             result.samples.replaceSubrange(to..<to + 3 * side, with: overlay.samples[from..<from + 3 * side])
             let value = 1 - (Float(y) + 0.5) / Float(side)
-            for x in side + 8..<side + 24 { result[x, y] = bytes(value) }
+            for x in side + 8..<side + 24 { result[x, y] = Self.bytes(value) }
         }
-        draw(rows: one, x: side + 30, y: 4, in: &result)
-        draw(rows: zero, x: side + 30, y: side - 18, in: &result)
+        Self.draw(rows: Self.one, x: side + 30, y: 4, in: &result)
+        Self.draw(rows: Self.zero, x: side + 30, y: side - 18, in: &result)
         return result
     }
 
@@ -51,7 +51,7 @@ package enum AttentionOverlay {
         return table[first] + (table[first + 1] - table[first]) * (exact - Float(first))
     }
 
-    static func bytes(_ value: Float) -> SIMD3<UInt8> {
+    private static func bytes(_ value: Float) -> SIMD3<UInt8> {
         let color = color(value)
         return SIMD3(UInt8(color.x.rounded()), UInt8(color.y.rounded()), UInt8(color.z.rounded()))
     }

@@ -1,36 +1,33 @@
-/// Finds the package's site for the words that tables use for places on the body.
+/// The sites on the body that a package knows, and the words that tables use for them.
 ///
 /// Sites of published data sets differ in detail: HAM10000 has the back, ISIC the posterior torso. A word stands for the
 /// first of its ``broader`` names that the package has.
-struct SiteVocabulary: Sendable {
-    /// What a word was taken for.
-    struct Match: Hashable, Sendable {
-        let site: String
-        /// Whether the word is less exact than the site: "trunk" is neither side of the torso.
-        let isAssumed: Bool
-    }
-
+package struct BodySites: Hashable, Sendable {
+    /// The site of a picture without one.
+    package static let unknown = "unknown"
+    /// The classifier takes the index. ``unknown`` is among them.
+    package let names: [String]
     private let byLowercase: [String: String]
     private let bySimplified: [String: String]
 
-    init(_ settings: PhotoMetadataSettings) {
-        byLowercase = Dictionary(settings.sites.map { ($0.lowercased(), $0) }) { first, _ in first }
-        bySimplified = Dictionary(settings.sites.map { (Self.simplified($0), $0) }) { first, _ in first }
+    /// - Parameter names: with ``unknown``, each once.
+    package init(_ names: [String]) {
+        self.names = names
+        byLowercase = Dictionary(names.map { ($0.lowercased(), $0) }) { first, _ in first }
+        bySimplified = Dictionary(names.map { (Self.simplified($0), $0) }) { first, _ in first }
     }
 
     /// A site of the package by its own name, whatever the case.
     func named(_ text: String) -> String? { byLowercase[text.lowercased()] }
 
-    /// A site of the package by its name, however it is punctuated, or by a synonym.
-    func match(_ text: String) -> Match? {
-        if let site = named(text) { return Match(site: site, isAssumed: false) }
+    /// A site of the package by its name, however it is punctuated, or by a synonym; and whether the word is less exact than
+    /// the site: "trunk" is neither side of the torso.
+    func match(_ text: String) -> (site: String, isAssumed: Bool)? {
         let word = Self.simplified(text)
-        if let site = bySimplified[word] { return Match(site: site, isAssumed: false) }
-        for name in Self.broader[word] ?? [] {
-            if let site = bySimplified[name] { return Match(site: site, isAssumed: false) }
-        }
+        let exact = named(text) ?? bySimplified[word] ?? Self.broader[word]?.lazy.compactMap { bySimplified[$0] }.first
+        if let exact { return (exact, false) }
         guard let name = Self.assumed[word], let site = bySimplified[name] else { return nil }
-        return Match(site: site, isAssumed: true)
+        return (site, true)
     }
 
     /// Lower case, one space for punctuation, "and" and "or": "Head_and-Neck" becomes "head neck".
