@@ -1,14 +1,14 @@
 /// Runs convolutional networks with Nocturne's own kernels: deterministic, with bounded memory, and with OpenBLAS as
 /// the only run-time library.
 public struct BuiltinEngine: InferenceEngine {
-    private let limit: InstructionSets.Limit
+    private let limit: Int32
     private var weights = PackedWeights()
 
     /// - Parameter environment: `NOCTURNE_ISA` may name the highest instruction set to use (`baseline`, `avx2`,
     ///   `avx512`, `avx512-bf16`, `amx`), for comparisons and tests; without it, the best one of this processor is
     ///   used.
     public init(environment: [String: String] = [:]) {
-        limit = InstructionSets.Limit(environment: environment)
+        limit = InstructionSets.limit(environment: environment)
     }
 
     /// In the registry.

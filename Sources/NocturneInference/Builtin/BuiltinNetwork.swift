@@ -12,7 +12,7 @@ final class BuiltinNetwork: LoadedNetwork {
     let instructionSet: String
     private let weights: PackedWeights
 
-    init(_ graph: NetworkGraph, precision: InferencePrecision, limit: InstructionSets.Limit, weights: PackedWeights) {
+    init(_ graph: NetworkGraph, precision: InferencePrecision, limit: Int32, weights: PackedWeights) {
         self.graph = graph
         self.weights = weights
         arithmetic = ConvolutionArithmetic(precision, limit: limit)

@@ -7,16 +7,17 @@ struct ConvolutionArithmetic: Sendable {
     /// One of NK_CONV_FLOAT32 and the other precisions.
     let precision: Int32
 
-    init(_ precision: InferencePrecision, limit: InstructionSets.Limit) {
+    /// - Parameter limit: see ``InstructionSets/limit(environment:)``.
+    init(_ precision: InferencePrecision, limit: Int32) {
         switch precision {
         case .exact:
-            instructions = limit.instructions | Int32(NK_CONV_DIRECT)
+            instructions = limit | Int32(NK_CONV_DIRECT)
             self.precision = Int32(NK_CONV_FLOAT32)
         case .float32:
-            instructions = limit.instructions
+            instructions = limit
             self.precision = Int32(NK_CONV_SPLIT)
         case .bfloat16:
-            instructions = limit.instructions
+            instructions = limit
             self.precision = Int32(NK_CONV_BFLOAT16)
         }
     }
@@ -41,7 +42,7 @@ public enum InstructionSets {
     /// The best one of this machine, within the limit that the environment states.
     public static func best(environment: [String: String]) -> String {
         let limit = environment[variable] ?? ""
-        let instructions = Limit(environment: environment).instructions
+        let instructions = Self.limit(environment: environment)
         if names.contains(limit), isAvailable(limit) { return limit }
         // Limits above what the machine has give the same.
         return names.first { nk_conv_isa_limited($0) == instructions } ?? names[0]
@@ -54,16 +55,10 @@ public enum InstructionSets {
         // A limit that the machine does not reach gives the next lower set.
         return place == 0 || nk_conv_isa_limited(name) != nk_conv_isa_limited(names[place - 1])
     }
-}
 
-extension InstructionSets {
-    /// The highest instruction set that the builtin engine may use.
-    struct Limit: Sendable {
-        /// One of NK_CONV_ISA_*.
-        let instructions: Int32
-
-        /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`. Without it, or
-        /// with another value, there is no limit.
-        init(environment: [String: String]) { instructions = nk_conv_isa_limited(environment["NOCTURNE_ISA"] ?? "") }
-    }
+    /// The highest instruction set that the builtin engine may use, one of NK_CONV_ISA_*.
+    ///
+    /// Reads `NOCTURNE_ISA`: `baseline`, `avx2`, `avx512`, `avx512-bf16`, `amx` or, for tests, `amx-model`. Without it, or
+    /// with another value, there is no limit.
+    static func limit(environment: [String: String]) -> Int32 { nk_conv_isa_limited(environment[variable] ?? "") }
 }

@@ -62,51 +62,22 @@ extension Lowering {
         return Rows(stored: target, outer: shape.reduce(1, *) / n, n: n, inner: 1)
     }
 
-    /// Adds a step whose result has the extents `shape` in the same order of axes.
-    private mutating func appendRows(_ operation: Operation, _ function: RowsStep.Function, _ rows: Rows) {
-        let input = graph.shapes[operation.inputs[0]]
-        let shape = graph.shapes[operation.output]
-        let order = Self.memoryOrder(input, rows.stored.strides)
-        let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.strides(shape, ordered: order))
-        append(RowsStep(function: function, rows: rows, target: target.buffer), resultOf: operation, in: target)
-    }
-
-    mutating func lowerReduction(_ operation: Operation, kind: Int32, axes: [Int]) throws {
-        let rows = try rows(operation.inputs[0], along: axes)
-        appendRows(operation, .reduce(kind), rows)
-    }
-
-    mutating func lowerArgument(_ operation: Operation, _ parameters: Operation.Extreme) throws {
-        let rows = try rows(operation.inputs[0], along: [parameters.axis])
-        appendRows(operation, .argument(parameters), rows)
-    }
-
-    mutating func lowerTopK(_ operation: Operation, _ parameters: Operation.TopK) throws {
-        let rows = try rows(operation.inputs[0], along: [parameters.axis])
-        appendRows(operation, .topK(parameters), rows)
-    }
-
-    mutating func lowerRunningSum(_ operation: Operation, _ parameters: Operation.RunningSum) throws {
-        let rows = try rows(operation.inputs[0], along: [parameters.axis])
-        appendRows(operation, .runningSum(parameters), rows)
-    }
-
-    mutating func lowerSoftmax(_ operation: Operation, axis: Int, logarithm: Bool) throws {
-        let rows = try rows(operation.inputs[0], along: [axis])
-        appendInPlace(operation, .softmax(logarithm: logarithm), rows)
-    }
-
-    mutating func lowerLayerNormalisation(_ operation: Operation, _ parameters: Operation.LayerNormalisation) throws {
-        let axes = Array(parameters.axis..<graph.shapes[operation.output].count)
-        let rows = try rows(operation.inputs[0], along: axes, innermost: true)
-        appendInPlace(operation, .normalise(parameters), rows)
-    }
-
-    /// Adds a step whose result has the layout of its input, over which it is written if that is no longer needed.
-    private mutating func appendInPlace(_ operation: Operation, _ function: RowsStep.Function, _ rows: Rows) {
-        let inPlace = canOverwrite(rows.stored.buffer, by: operation)
-        let buffer = inPlace ? rows.stored.buffer : workspace(floatsOf: graph.shapes[operation.output])
-        append(RowsStep(function: function, rows: rows, target: buffer))
-        recordStorage(operation.output, .stored(Stored(buffer: buffer, strides: rows.stored.strides)))
+    mutating func lowerAlongAxes(_ operation: Operation, _ axes: [Int], _ function: Operation.AxisFunction) throws {
+        let (input, shape) = (graph.shapes[operation.inputs[0]], graph.shapes[operation.output])
+        switch function {
+        case .softmax, .normalise:
+            // The result has the layout of the input, and is written over it if that is no longer needed.
+            let isNormalisation = if case .normalise = function { true } else { false }
+            let rows = try rows(operation.inputs[0], along: axes, innermost: isNormalisation)
+            let inPlace = canOverwrite(rows.stored.buffer, by: operation)
+            let buffer = inPlace ? rows.stored.buffer : workspace(floatsOf: shape)
+            append(RowsStep(function: function, rows: rows, target: buffer))
+            recordStorage(operation.output, .stored(Stored(buffer: buffer, strides: rows.stored.strides)))
+        case .reduce, .argument, .topK, .runningSum:
+            let rows = try rows(operation.inputs[0], along: axes)
+            let order = Self.memoryOrder(input, rows.stored.strides)
+            let target = Stored(buffer: workspace(floatsOf: shape), strides: Self.strides(shape, ordered: order))
+            append(RowsStep(function: function, rows: rows, target: target.buffer), resultOf: operation, in: target)
+        }
     }
 }

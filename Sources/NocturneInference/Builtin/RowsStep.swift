@@ -4,17 +4,7 @@ import NocturneSystem
 
 /// A function along the middle axis of `[outer][n][inner]`.
 struct RowsStep: Step {
-    enum Function: Sendable {
-        case reduce(Int32)
-        case softmax(logarithm: Bool)
-        /// With n as the innermost axis.
-        case normalise(Operation.LayerNormalisation)
-        case argument(Operation.Extreme)
-        case topK(Operation.TopK)
-        case runningSum(Operation.RunningSum)
-    }
-
-    let function: Function
+    let function: Operation.AxisFunction
     let rows: Lowering.Rows
     let target: Int
 
@@ -25,7 +15,7 @@ struct RowsStep: Step {
         let written =
             switch function {
             case .reduce, .argument: positions
-            case .topK(let parameters): positions * parameters.count
+            case .topK(let count, _, _): positions * count
             case .softmax, .normalise, .runningSum: positions * rows.n
             }
         return .traffic(kind, elements: positions * rows.n + written)
@@ -48,18 +38,18 @@ struct RowsStep: Step {
             switch function {
             case .reduce(let kind): nk_reduce(kind, &rows, to.base)
             case .softmax(let logarithm): nk_softmax(&rows, logarithm ? 1 : 0, to.base)
-            case .normalise(let p):
+            case .normalise(let scale, let shift, let epsilon):
                 // Rows of which n is not the innermost axis have one element.
-                nk_normalise_rows(&rows, p.scale, p.shift, p.epsilon, to.base)
-            case .argument(let p):
-                nk_arg_extreme(p.smallest ? 1 : 0, p.last ? 1 : 0, &rows, to.base)
-            case .topK(let p):
+                nk_normalise_rows(&rows, scale, shift, epsilon, to.base)
+            case .argument(let smallest, let last):
+                nk_arg_extreme(smallest ? 1 : 0, last ? 1 : 0, &rows, to.base)
+            case .topK(let count, let smallest, let wantsIndices):
                 run.scratch.withSlot { scratch in
-                    let (values, indices) = p.indices ? (nil, to.base) : (to.base, nil)
-                    nk_top_k(p.smallest ? 1 : 0, &rows, p.count, values, indices, scratch)
+                    let (values, indices) = wantsIndices ? (nil, to.base) : (to.base, nil)
+                    nk_top_k(smallest ? 1 : 0, &rows, count, values, indices, scratch)
                 }
-            case .runningSum(let p):
-                nk_running_sum(p.exclusive ? 1 : 0, p.reversed ? 1 : 0, &rows, to.base)
+            case .runningSum(let exclusive, let reversed):
+                nk_running_sum(exclusive ? 1 : 0, reversed ? 1 : 0, &rows, to.base)
             }
         }
     }

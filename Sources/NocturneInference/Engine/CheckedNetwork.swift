@@ -88,7 +88,7 @@ package final class CheckedNetwork: LoadedNetwork {
         let inputs = try inputs.bound(to: inputShapes, network: path)
         let shapes = try outputShapes(inputShapes: inputShapes)
         let outputs = outputs.map { (name: $0.name, shape: shapes[$0.name] ?? []) }
-        let runner = CheckedRunner(self, inputShapes: inputShapes, width: width)
+        let runner = Runner(self, inputShapes: inputShapes, width: width)
         return try NetworkSession(network: path, inputs: inputs, outputs: outputs, width: width) { _ in runner }
     }
 
@@ -119,100 +119,104 @@ package final class CheckedNetwork: LoadedNetwork {
     package func ended(_ item: String) { state.ended(item) }
 }
 
-/// Runs on the device while it works, else on the processor.
-private final class CheckedRunner: NetworkRunner {
-    private let network: CheckedNetwork
-    private let shapes: [String: [Int]]
-    private let sessionWidth: Int
-    private let memory = SessionMemory()
-    private var device: NetworkSession?
-    private var processor: NetworkSession?
+extension CheckedNetwork {
+    /// Runs on the device while it works, else on the processor.
+    fileprivate final class Runner: NetworkRunner {
+        private let network: CheckedNetwork
+        private let shapes: [String: [Int]]
+        private let sessionWidth: Int
+        private let memory = SessionMemory()
+        private var device: NetworkSession?
+        private var processor: NetworkSession?
 
-    /// The sessions are made by the first run, so that a device that has no memory left for one counts as a fault.
-    init(_ network: CheckedNetwork, inputShapes: [String: [Int]], width: Int) {
-        self.network = network
-        sessionWidth = width
-        shapes = inputShapes
-    }
-
-    var workspaceBytes: Int { (device?.workspaceBytes ?? 0) + (processor?.workspaceBytes ?? 0) }
-
-    func run(
-        _ inputs: [UnsafeBufferPointer<Float>],
-        _ outputs: [UnsafeMutableBufferPointer<Float>],
-        scope: ComputeScope
-    ) throws {
-        guard network.state.fault == nil else { return try onProcessor().run(inputs, outputs, scope: scope) }
-        try onDevice { try $0.run(inputs, outputs, scope: scope) }
-        let isFinite = try Self.isFinite(outputs, scope)
-        network.ran()
-        guard network.isChecked(inputs.allSatisfy(Self.isUniform)) || !isFinite else { return }
-        let expected = try outputs.map { try FloatBuffer(count: $0.count) }
-        try withExtendedLifetime(expected) {
-            let values = expected.map(\.values)
-            try onProcessor().run(inputs, values, scope: scope)
-            // The network's own fault, which is reported by who takes the values.
-            guard try isFinite || Self.isFinite(values, scope) else { return }
-            for (found, expected) in zip(outputs, values) {
-                try compare(Tensor.relativeDifferences(found, expected).rms)
-            }
-            network.proved()
+        /// The sessions are made by the first run, so that a device that has no memory left for one counts as a fault.
+        init(_ network: CheckedNetwork, inputShapes: [String: [Int]], width: Int) {
+            self.network = network
+            sessionWidth = width
+            shapes = inputShapes
         }
-    }
 
-    private func compare(_ difference: Double) throws {
-        guard difference <= CheckedNetwork.bound else {
-            let text = difference.isFinite ? "\(Float(difference))" : "infinite"
-            throw network.state.end(
-                "a tile differs from the processor's: relative RMS difference \(text)",
-                isWrong: true
-            )
-        }
-    }
+        var workspaceBytes: Int { (device?.workspaceBytes ?? 0) + (processor?.workspaceBytes ?? 0) }
 
-    /// Errors of the device end its use; those of the caller do not.
-    private func onDevice<R>(_ body: (NetworkSession) throws -> R) throws -> R {
-        do {
-            let session = try device ?? makeDevice()
-            device = session
-            return try body(session)
-        } catch let error as CancelledError {
-            throw error
-        } catch let error as ModelFormatError {
-            throw error
-        } catch {
-            device = nil
-            throw network.state.end("\(error)", isWrong: false)
-        }
-    }
-
-    private func makeDevice() throws -> NetworkSession {
-        try network.device.makeSession(inputShapes: shapes, width: sessionWidth, memory: SessionMemory())
-    }
-
-    private func onProcessor() throws -> NetworkSession {
-        // A device that is not used needs no memory.
-        if network.state.fault != nil { device = nil }
-        let session =
-            try processor ?? network.processor.makeSession(inputShapes: shapes, width: sessionWidth, memory: memory)
-        processor = session
-        return session
-    }
-
-    /// Values that are not finite are compared in any case: a device that returns them may be at fault, or the network.
-    private static func isFinite(_ buffers: [UnsafeMutableBufferPointer<Float>], _ scope: ComputeScope) throws -> Bool {
-        let isFinite = Atomic<Bool>(true)
-        for buffer in buffers {
-            nonisolated(unsafe) let values = buffer
-            try scope.forEachRange(of: values.count, by: 1 << 18) { range in
-                if !values[range].allSatisfy(\.isFinite) { isFinite.store(false, ordering: .relaxed) }
+        func run(
+            _ inputs: [UnsafeBufferPointer<Float>],
+            _ outputs: [UnsafeMutableBufferPointer<Float>],
+            scope: ComputeScope
+        ) throws {
+            guard network.state.fault == nil else { return try onProcessor().run(inputs, outputs, scope: scope) }
+            try onDevice { try $0.run(inputs, outputs, scope: scope) }
+            let isFinite = try Self.isFinite(outputs, scope)
+            network.ran()
+            guard network.isChecked(inputs.allSatisfy(Self.isUniform)) || !isFinite else { return }
+            let expected = try outputs.map { try FloatBuffer(count: $0.count) }
+            try withExtendedLifetime(expected) {
+                let values = expected.map(\.values)
+                try onProcessor().run(inputs, values, scope: scope)
+                // The network's own fault, which is reported by who takes the values.
+                guard try isFinite || Self.isFinite(values, scope) else { return }
+                for (found, expected) in zip(outputs, values) {
+                    try compare(Tensor.relativeDifferences(found, expected).rms)
+                }
+                network.proved()
             }
         }
-        return isFinite.load(ordering: .relaxed)
-    }
 
-    private static func isUniform(_ values: UnsafeBufferPointer<Float>) -> Bool {
-        guard let first = values.first else { return true }
-        return values.allSatisfy { $0.bitPattern == first.bitPattern }
+        private func compare(_ difference: Double) throws {
+            guard difference <= CheckedNetwork.bound else {
+                let text = difference.isFinite ? "\(Float(difference))" : "infinite"
+                throw network.state.end(
+                    "a tile differs from the processor's: relative RMS difference \(text)",
+                    isWrong: true
+                )
+            }
+        }
+
+        /// Errors of the device end its use; those of the caller do not.
+        private func onDevice<R>(_ body: (NetworkSession) throws -> R) throws -> R {
+            do {
+                let session = try device ?? makeDevice()
+                device = session
+                return try body(session)
+            } catch let error as CancelledError {
+                throw error
+            } catch let error as ModelFormatError {
+                throw error
+            } catch {
+                device = nil
+                throw network.state.end("\(error)", isWrong: false)
+            }
+        }
+
+        private func makeDevice() throws -> NetworkSession {
+            try network.device.makeSession(inputShapes: shapes, width: sessionWidth, memory: SessionMemory())
+        }
+
+        private func onProcessor() throws -> NetworkSession {
+            // A device that is not used needs no memory.
+            if network.state.fault != nil { device = nil }
+            let session =
+                try processor ?? network.processor.makeSession(inputShapes: shapes, width: sessionWidth, memory: memory)
+            processor = session
+            return session
+        }
+
+        /// Values that are not finite are compared in any case: a device that returns them may be at fault, or the network.
+        private static func isFinite(_ buffers: [UnsafeMutableBufferPointer<Float>], _ scope: ComputeScope) throws
+            -> Bool
+        {
+            let isFinite = Atomic<Bool>(true)
+            for buffer in buffers {
+                nonisolated(unsafe) let values = buffer
+                try scope.forEachRange(of: values.count, by: 1 << 18) { range in
+                    if !values[range].allSatisfy(\.isFinite) { isFinite.store(false, ordering: .relaxed) }
+                }
+            }
+            return isFinite.load(ordering: .relaxed)
+        }
+
+        private static func isUniform(_ values: UnsafeBufferPointer<Float>) -> Bool {
+            guard let first = values.first else { return true }
+            return values.allSatisfy { $0.bitPattern == first.bitPattern }
+        }
     }
 }

@@ -35,21 +35,16 @@ struct Operation: Sendable {
         case pool(Pool)
         /// Means over all axes but the first two; the other axes keep extent 1.
         case channelMeans
-        case reduce(kind: Int32, axes: [Int])
+        case alongAxes([Int], AxisFunction)
         case interpolate([InterpolationAxis])
         case move(Move)
         /// The same elements in C order with another shape.
         case reshape
-        case softmax(axis: Int, logarithm: Bool)
         case matrixProduct(MatrixProduct)
         /// Inputs: x, and, if there is a second one, the value that is added to the result.
         case linear(Linear)
         /// Inputs: query, key, value, and the addends of the scores.
         case attention(Attention)
-        case layerNormalise(LayerNormalisation)
-        case argument(Extreme)
-        case topK(TopK)
-        case runningSum(RunningSum)
         case indexed(Indexed)
     }
 

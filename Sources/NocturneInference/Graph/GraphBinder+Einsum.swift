@@ -64,7 +64,7 @@ extension GraphBinder {
         let axes = shape.indices.filter { !kept.contains(term.letters[$0]) }
         if axes.isEmpty { return term }
         let ones = shape.indices.map { axes.contains($0) ? 1 : shape[$0] }
-        let kind = Operation.Kind.reduce(kind: Int32(NK_REDUCE_SUM), axes: axes)
+        let kind = Operation.Kind.alongAxes(axes, .reduce(Int32(NK_REDUCE_SUM)))
         let reduced = try append(kind, [term.value], shape: ones, node: node)
         let rest = shape.indices.filter { !axes.contains($0) }
         let dropped = try reshaped(reduced, rest.map { shape[$0] }, node)

@@ -18,7 +18,7 @@ extension GraphBinder {
             let shape = binder.bound.shapes[x]
             guard shape.count >= 3 else { throw binder.failure(node, "an input of rank \(shape.count)") }
             let kept = Array(shape.prefix(2)) + [Int](repeating: 1, count: shape.count - 2)
-            let kind = Operation.Kind.reduce(kind: Int32(NK_REDUCE_MAX), axes: Array(2..<shape.count))
+            let kind = Operation.Kind.alongAxes(Array(2..<shape.count), .reduce(Int32(NK_REDUCE_MAX)))
             try binder.emit(kind, [x], shape: kept, node: node)
         },
     ]
@@ -31,13 +31,12 @@ extension GraphBinder {
         guard let scale = try perElement(node, 1, of: Array(shape[axis...])) else {
             throw failure(node, "scale is missing")
         }
-        let parameters = Operation.LayerNormalisation(
-            axis: axis,
+        let function = Operation.AxisFunction.normalise(
             scale: scale,
             shift: try perElement(node, 2, of: Array(shape[axis...])),
             epsilon: node.float("epsilon", 1e-5)
         )
-        try emit(.layerNormalise(parameters), [x], shape: shape, node: node)
+        try emit(.alongAxes(Array(axis..<shape.count), function), [x], shape: shape, node: node)
     }
 
     /// A constant that is repeated to `shape`; nil when it is omitted.

@@ -107,13 +107,13 @@ extension GraphBinder {
         guard !shape.isEmpty else { throw failure(node, "a scalar") }
         let axis = try axis(node.integer("axis", graph.opset >= 13 ? -1 : 1), rank: shape.count, node)
         if graph.opset >= 13 || axis == shape.count - 1 {
-            try emit(.softmax(axis: axis, logarithm: logarithm), [x], shape: shape, node: node)
+            try emit(.alongAxes([axis], .softmax(logarithm: logarithm)), [x], shape: shape, node: node)
             return
         }
         // Before operator set 13 all axes from the given one on are treated as one.
         let flat = [shape[..<axis].reduce(1, *), shape[axis...].reduce(1, *)]
         let matrix = try append(.reshape, [x], shape: flat, node: node)
-        let done = try append(.softmax(axis: 1, logarithm: logarithm), [matrix], shape: flat, node: node)
+        let done = try append(.alongAxes([1], .softmax(logarithm: logarithm)), [matrix], shape: flat, node: node)
         try emit(.reshape, [done], shape: shape, node: node)
     }
 
@@ -129,7 +129,7 @@ extension GraphBinder {
         let axes = given.isEmpty ? Array(0..<rank) : try axes(given, rank: rank, node).sorted()
         let kept = shape.indices.map { axes.contains($0) ? 1 : shape[$0] }
         let isChannelMeans = kind == 0 && (3...5).contains(rank) && axes == Array(2..<rank)
-        let operation: Operation.Kind = isChannelMeans ? .channelMeans : .reduce(kind: kind, axes: axes)
+        let operation: Operation.Kind = isChannelMeans ? .channelMeans : .alongAxes(axes, .reduce(kind))
         if node.integer("keepdims", 1) != 0 {
             try emit(operation, [x], shape: kept, node: node)
         } else {

@@ -11,12 +11,12 @@ extension GraphBinder {
             guard let given = try binder.integers(node, 1)?.first else {
                 throw binder.failure(node, "there is no axis")
             }
-            let parameters = Operation.RunningSum(
-                axis: try binder.axis(given, rank: binder.bound.shapes[x].count, node),
+            let axis = try binder.axis(given, rank: binder.bound.shapes[x].count, node)
+            let function = Operation.AxisFunction.runningSum(
                 exclusive: node.integer("exclusive", 0) != 0,
                 reversed: node.integer("reverse", 0) != 0
             )
-            try binder.emit(.runningSum(parameters), [x], shape: binder.bound.shapes[x], node: node)
+            try binder.emit(.alongAxes([axis], function), [x], shape: binder.bound.shapes[x], node: node)
         },
         "GatherElements": { binder, node throws(ModelFormatError) in try binder.gatherElements(node) },
         "GatherND": { binder, node throws(ModelFormatError) in try binder.gatherSlices(node) },
@@ -40,14 +40,11 @@ extension GraphBinder {
         let shape = bound.shapes[x]
         let axis = try axis(node.integer("axis", 0), rank: shape.count, node)
         try checkExtent(shape[axis], node)
-        let parameters = Operation.Extreme(
-            axis: axis,
-            smallest: smallest,
-            last: node.integer("select_last_index", 0) != 0
-        )
+        let last = node.integer("select_last_index", 0) != 0
         var kept = shape
         kept[axis] = 1
-        let found = try append(.argument(parameters), [x], shape: kept, node: node)
+        let function = Operation.AxisFunction.argument(smallest: smallest, last: last)
+        let found = try append(.alongAxes([axis], function), [x], shape: kept, node: node)
         integerValues.insert(found)
         guard let output = node.outputs.first else { throw failure(node, "it has no output") }
         values[output] = .runtime(found)
@@ -68,13 +65,9 @@ extension GraphBinder {
         var result = shape
         result[axis] = count
         for (output, name) in node.outputs.enumerated() where output < 2 && !name.isEmpty {
-            let parameters = Operation.TopK(
-                axis: axis,
-                count: count,
-                smallest: node.integer("largest", 1) == 0,
-                indices: output == 1
-            )
-            try emit(.topK(parameters), [x], shape: result, node: node, output: output)
+            let smallest = node.integer("largest", 1) == 0
+            let function = Operation.AxisFunction.topK(count: count, smallest: smallest, indices: output == 1)
+            try emit(.alongAxes([axis], function), [x], shape: result, node: node, output: output)
             if output == 1, case .runtime(let index)? = values[name] { integerValues.insert(index) }
         }
     }

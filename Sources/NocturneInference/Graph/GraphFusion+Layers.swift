@@ -188,8 +188,10 @@ extension GraphFusion {
         let operation = graph.operations[index]
         guard case .matrixProduct(let outer) = operation.kind, !outer.transposeA, outer.alpha == 1,
             let middle = soleProducer(operation.inputs[0]),
-            case .softmax(let axis, logarithm: false) = graph.operations[middle].kind,
-            axis == graph.shapes[operation.inputs[0]].count - 1,
+            case .alongAxes([graph.shapes[operation.inputs[0]].count - 1], .softmax(logarithm: false)) =
+                graph.operations[
+                    middle
+                ].kind,
             let scores = scores(graph.operations[middle].inputs[0]),
             graph.shapes[scores.query].dropLast(2).reduce(1, *)
                 == graph.shapes[operation.output].dropLast(2).reduce(1, *),

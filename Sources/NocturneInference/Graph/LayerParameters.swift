@@ -9,7 +9,7 @@ extension Operation.Kind {
         case .binary(let kind): Int(kind) != NK_BINARY_DIV && Int(kind) != NK_BINARY_POW
         case .unary(let function):
             [NK_UNARY_NEG, NK_UNARY_ABS, NK_UNARY_CLIP, NK_UNARY_NOT, NK_UNARY_TRUNCATE].contains(Int(function.kind))
-        case .reduce(let kind, _):
+        case .alongAxes(_, .reduce(let kind)):
             [NK_REDUCE_SUM, NK_REDUCE_MAX, NK_REDUCE_MIN, NK_REDUCE_PRODUCT].contains(Int(kind))
         default: false
         }
@@ -46,35 +46,19 @@ extension Operation {
         var addendShapes: [[Int]] = []
     }
 
-    /// (x - mean) / sqrt(variance + epsilon) * scale + shift, where mean and variance are over all axes from one on.
-    struct LayerNormalisation: Sendable {
-        var axis: Int
-        /// Per element of these axes.
-        var scale: [Float]
-        var shift: [Float]?
-        var epsilon: Float
-    }
-
-    /// The index of the largest or smallest element along an axis.
-    struct Extreme: Sendable {
-        var axis: Int
-        var smallest: Bool
-        /// Which of several equal elements counts.
-        var last: Bool
-    }
-
-    /// The largest or smallest elements along an axis in order, or their indices.
-    struct TopK: Sendable {
-        var axis: Int
-        var count: Int
-        var smallest: Bool
-        var indices: Bool
-    }
-
-    struct RunningSum: Sendable {
-        var axis: Int
-        var exclusive: Bool
-        var reversed: Bool
+    /// A function of the elements along some axes, which are a single one but for reductions and normalisations.
+    enum AxisFunction: Sendable {
+        /// One of NK_REDUCE_*; the axes keep extent 1.
+        case reduce(Int32)
+        case softmax(logarithm: Bool)
+        /// (x - mean) / sqrt(variance + epsilon) * scale + shift, where mean and variance are over all axes from the first one
+        /// on; scale and shift per element of these axes.
+        case normalise(scale: [Float], shift: [Float]?, epsilon: Float)
+        /// The index of the largest or smallest element; `last`: which of several equal elements counts.
+        case argument(smallest: Bool, last: Bool)
+        /// The largest or smallest elements in order, or their indices.
+        case topK(count: Int, smallest: Bool, indices: Bool)
+        case runningSum(exclusive: Bool, reversed: Bool)
     }
 
     /// Reading or writing at indices, which are an operand.

@@ -52,6 +52,11 @@ package struct ModelDocument: Decodable {
         let meaning: String
     }
 
+    /// Read before the rest, so that a newer schema is reported as such and not as a missing key.
+    struct Version: Decodable {
+        let schemaVersion: WholeNumber
+    }
+
     let id: String
     let name: String
     let description: String?
@@ -62,11 +67,6 @@ package struct ModelDocument: Decodable {
     let modalities: [String]?
     let channels: [Channel]?
     let labels: [Label]?
-}
-
-/// Read before the rest, so that a newer schema is reported as such and not as a missing key.
-struct ModelSchemaVersion: Decodable {
-    let schemaVersion: WholeNumber
 }
 
 /// An integer whose decoding error names its key: for 1.5 Foundation's decoder names none.

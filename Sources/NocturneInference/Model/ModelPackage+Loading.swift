@@ -29,7 +29,7 @@ extension ModelPackage {
         let digest = ContentDigest.of(bytes)
 
         let data = Data(bytes)
-        let schema = try decode(ModelSchemaVersion.self, from: data, file: file)
+        let schema = try decode(ModelDocument.Version.self, from: data, file: file)
         guard schema.schemaVersion.value == schemaVersion else {
             throw ModelPackageError(
                 code: .unknownSchemaVersion,
@@ -244,22 +244,27 @@ extension ModelPackage {
     }
 }
 
-/// The key of `userInfo` under which a ``SectionOfDocument`` finds its name.
-private let sectionName = CodingUserInfoKey(rawValue: "section").unsafelyUnwrapped
+extension ModelPackage {
+    /// The key of `userInfo` under which a ``SectionOfDocument`` finds its name.
+    private static let sectionName = CodingUserInfoKey(rawValue: "section").unsafelyUnwrapped
 
-/// A document of which one section is decoded, so that errors include the section's name.
-private struct SectionOfDocument<Section: Decodable>: Decodable {
-    let section: Section?
+    /// A document of which one section is decoded, so that errors include the section's name.
+    fileprivate struct SectionOfDocument<Section: Decodable>: Decodable {
+        let section: Section?
 
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
+        private struct Key: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
 
-    init(from decoder: any Decoder) throws {
-        let name = decoder.userInfo[sectionName] as? String ?? ""
-        section = try decoder.container(keyedBy: Key.self).decodeIfPresent(Section.self, forKey: Key(stringValue: name))
+        init(from decoder: any Decoder) throws {
+            let name = decoder.userInfo[ModelPackage.sectionName] as? String ?? ""
+            section = try decoder.container(keyedBy: Key.self).decodeIfPresent(
+                Section.self,
+                forKey: Key(stringValue: name)
+            )
+        }
     }
 }

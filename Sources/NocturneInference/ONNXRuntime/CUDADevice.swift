@@ -1,12 +1,5 @@
 internal import CONNXRuntime
 
-extension EngineError {
-    /// Why there is no device to be used.
-    static func noDevice(_ reason: String) -> EngineError {
-        EngineError(.noDevice, reason)
-    }
-}
-
 /// An NVIDIA GPU, as its driver describes it.
 struct CUDADevice: Sendable, Equatable {
     let number: Int

@@ -27,6 +27,9 @@ public struct EngineError: CodedError, Equatable, CustomStringConvertible {
         self.description = description
     }
 
+    /// Why there is no device to be used.
+    static func noDevice(_ reason: String) -> EngineError { EngineError(.noDevice, reason) }
+
     /// A step with a network failed.
     /// - Parameters:
     ///   - step: completes "failed to".

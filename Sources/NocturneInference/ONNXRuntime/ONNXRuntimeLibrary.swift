@@ -15,9 +15,9 @@ final class ONNXRuntimeLibrary: @unchecked Sendable {
 
     private static let loaded = Mutex<[String: ONNXRuntimeLibrary]>([:])
 
-    /// The library that ``ONNXRuntimeLocation/find(_:)`` finds.
+    /// The library that ``find(_:)`` finds.
     static func shared(_ environment: [String: String]) throws(EngineError) -> ONNXRuntimeLibrary {
-        let path = try ONNXRuntimeLocation.find(environment)
+        let path = try Self.find(environment)
         return try loaded.withLock { (loaded) throws(EngineError) in
             if let known = loaded[path] { return known }
             let library = try ONNXRuntimeLibrary(path)
@@ -29,7 +29,7 @@ final class ONNXRuntimeLibrary: @unchecked Sendable {
     private init(_ path: String) throws(EngineError) {
         var message = MessageBuffer()
         guard let table = message.fill({ conort_open(path, $0, $1) }) else {
-            throw ONNXRuntimeLocation.unusable(path, message.text)
+            throw Self.unusable(path, message.text)
         }
         self.path = path
         self.table = table
@@ -48,13 +48,13 @@ final class ONNXRuntimeLibrary: @unchecked Sendable {
             isDone = true
             let own = (path as NSString).deletingLastPathComponent
             let packages = ((own as NSString).deletingLastPathComponent as NSString).deletingLastPathComponent
-            let nvidia = ONNXRuntimeLocation.names(in: packages + "/nvidia").sorted().map {
+            let nvidia = Self.names(in: packages + "/nvidia").sorted().map {
                 "\(packages)/nvidia/\($0)/lib"
             }
             // In the order in which they need each other.
             let names = ["cudart", "nvJitLink", "nvrtc", "cublasLt", "cublas", "curand", "cufft", "cudnn"]
             for name in names.map({ "lib\($0).so" }) {
-                for file in ([own] + nvidia).compactMap({ ONNXRuntimeLocation.library(name, in: $0) }) {
+                for file in ([own] + nvidia).compactMap({ Self.library(name, in: $0) }) {
                     var message = MessageBuffer()
                     // One that does not load is named by the provider's own message.
                     _ = message.fill { conort_preload(file, $0, $1) }

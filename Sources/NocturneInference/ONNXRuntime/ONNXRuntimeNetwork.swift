@@ -14,7 +14,7 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
     private let library: ONNXRuntimeLibrary
     private let path: String
     /// Nil for the processor.
-    private let device: ONNXRuntimeHandle?
+    private let device: Handle?
     private let plans = PlanCache<Plan>()
 
     /// The network bound to shapes and a number of threads.
@@ -23,7 +23,7 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
         /// What a session needs: the growth of memory while the plan was made.
         let bytes: Int
         /// The first session takes the run that was made for the plan.
-        let makeRun: @Sendable () throws(EngineError) -> ONNXRuntimeRun
+        let makeRun: @Sendable () throws(EngineError) -> Run
     }
 
     /// Held while a network is bound, so that the growth of memory is caused by that network only.
@@ -38,7 +38,7 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
         self.instructionSet = instructionSet
         weightBytes = try Self.size(path)
         try Self.refuseDamaged(path)
-        let handle = try ONNXRuntimeHandle(library, path: path, cuda: cuda, threads: 1)
+        let handle = try Handle(library, path: path, cuda: cuda, threads: 1)
         device = cuda == nil ? nil : handle
         inputs = try handle.ports(ofOutputs: 0)
         outputs = try handle.ports(ofOutputs: 1)
@@ -99,8 +99,8 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
     /// - Parameter width: nil on a device.
     private func makePlan(_ inputs: [TensorPort], width: Int?) throws -> Plan {
         let before = Self.writableBytes()
-        let handle = try device ?? ONNXRuntimeHandle(library, path: path, cuda: nil, threads: width ?? 1)
-        let run = try ONNXRuntimeRun(handle, inputs: inputs, width: width)
+        let handle = try device ?? Handle(library, path: path, cuda: nil, threads: width ?? 1)
+        let run = try Run(handle, inputs: inputs, width: width)
         let ports = outputs.indices.map { (name: outputs[$0].name, shape: run.outputShape($0)) }
         if let empty = ports.first(where: { $0.shape.contains { $0 <= 0 } }) {
             throw ModelFormatError.shapeMismatch(network: path, reason: "the output '\(empty.name)' is empty")
@@ -108,14 +108,14 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
         let growth = max(Self.writableBytes() - before, 0)
         // The buffers of the run are its own, whatever other threads free meanwhile.
         let buffers = 4 * (inputs + ports).reduce(0) { $0 + $1.shape.reduce(1, *) }
-        let spare = Mutex<ONNXRuntimeRun?>(run)
+        let spare = Mutex<Run?>(run)
         return Plan(outputs: ports, bytes: max(growth + growth / 8, buffers)) { () throws(EngineError) in
             let found = spare.withLock { spare in
                 defer { spare = nil }
                 return spare
             }
             if let found { return found }
-            return try ONNXRuntimeRun(handle, inputs: inputs, width: width)
+            return try Run(handle, inputs: inputs, width: width)
         }
     }
 

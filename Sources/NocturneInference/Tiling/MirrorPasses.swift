@@ -30,21 +30,8 @@ public struct MirrorPasses: Hashable, Sendable {
         along axes: [Int],
         into result: UnsafeMutableBufferPointer<Float>
     ) {
-        precondition(tile.count == channels * patch.count && result.count == tile.count, "not a tile of \(patch)")
         result.update(repeating: 0)
-        add(tile, channels: channels, patch: patch, flippedAlong: axes, to: result)
-    }
-
-    /// Adds an output computed from a flipped tile to the sum, flipped back. `sum` must initially be zero.
-    public static func accumulate(
-        _ output: UnsafeBufferPointer<Float>,
-        channels: Int,
-        patch: GridZYX,
-        flippedAlong axes: [Int],
-        into sum: UnsafeMutableBufferPointer<Float>
-    ) {
-        precondition(output.count == channels * patch.count && sum.count == output.count, "not a tile of \(patch)")
-        add(output, channels: channels, patch: patch, flippedAlong: axes, to: sum)
+        accumulate(tile, channels: channels, patch: patch, flippedAlong: axes, into: result)
     }
 
     /// Divides the sum by the number of passes.
@@ -53,13 +40,15 @@ public struct MirrorPasses: Hashable, Sendable {
         nk_blend_scale(base, Float(count), sum.count)
     }
 
-    private static func add(
+    /// Adds an output computed from a flipped tile to the sum, flipped back. `sum` must initially be zero.
+    public static func accumulate(
         _ tile: UnsafeBufferPointer<Float>,
         channels: Int,
         patch: GridZYX,
         flippedAlong axes: [Int],
-        to sum: UnsafeMutableBufferPointer<Float>
+        into sum: UnsafeMutableBufferPointer<Float>
     ) {
+        precondition(tile.count == channels * patch.count && sum.count == tile.count, "not a tile of \(patch)")
         guard let source = tile.baseAddress, let target = sum.baseAddress else { return }
         let (flipZ, flipY, flipX) = (axes.contains(0), axes.contains(1), axes.contains(2))
         for channel in 0..<channels {

@@ -113,7 +113,7 @@ public struct RollingAccumulator: ~Copyable {
         )
         try clearReturnedPlanes(scope: scope)
         nextTile += 1
-        let target = TileTarget(
+        let target = Target(
             plan: plan,
             tile: tile,
             firstPlane: finishedPlanes,
@@ -234,63 +234,67 @@ public struct RollingAccumulator: ~Copyable {
     }
 }
 
-/// The part of a tile inside the image, and its position in the window.
-private struct TileTarget: Sendable {
-    let plan: TilePlan
-    /// The tile's first voxel in the image; negative in the padding.
-    let start: GridZYX
-    /// The planes of the image to be added to.
-    let planes: Range<Int>
-    let rows: Range<Int>
-    let columns: Range<Int>
-    let depth: Int
-    let classes: Int
-    let isHalf: Bool
+extension RollingAccumulator {
+    /// The part of a tile inside the image, and its position in the window.
+    fileprivate struct Target: Sendable {
+        let plan: TilePlan
+        /// The tile's first voxel in the image; negative in the padding.
+        let start: GridZYX
+        /// The planes of the image to be added to.
+        let planes: Range<Int>
+        let rows: Range<Int>
+        let columns: Range<Int>
+        let depth: Int
+        let classes: Int
+        let isHalf: Bool
 
-    init(plan: TilePlan, tile: Int, firstPlane: Int, depth: Int, classes: Int, isHalf: Bool) {
-        self.plan = plan
-        self.depth = depth
-        self.classes = classes
-        self.isHalf = isHalf
-        var start = plan.start(ofTile: tile)
-        for axis in 0..<3 { start[axis] -= plan.padding[axis] }
-        self.start = start
-        func inImage(_ axis: Int, from first: Int = 0) -> Range<Int> {
-            let end = min(start[axis] + plan.patch[axis], plan.imageShape[axis])
-            return min(max(start[axis], first), end)..<end
+        init(plan: TilePlan, tile: Int, firstPlane: Int, depth: Int, classes: Int, isHalf: Bool) {
+            self.plan = plan
+            self.depth = depth
+            self.classes = classes
+            self.isHalf = isHalf
+            var start = plan.start(ofTile: tile)
+            for axis in 0..<3 { start[axis] -= plan.padding[axis] }
+            self.start = start
+            func inImage(_ axis: Int, from first: Int = 0) -> Range<Int> {
+                let end = min(start[axis] + plan.patch[axis], plan.imageShape[axis])
+                return min(max(start[axis], first), end)..<end
+            }
+            planes = inImage(0, from: firstPlane)
+            rows = inImage(1)
+            columns = inImage(2)
         }
-        planes = inImage(0, from: firstPlane)
-        rows = inImage(1)
-        columns = inImage(2)
-    }
 
-    func add(
-        _ logits: UnsafePointer<Float>,
-        plane: Int,
-        map: UnsafePointer<Float>,
-        sums: UnsafeMutablePointer<Float>,
-        weights: UnsafeMutablePointer<Float>
-    ) {
-        let image = plan.imageShape
-        let patch = plan.patch
-        let slot = plane % depth
-        let tileZ = plane - start.z
-        func inTile(_ row: Int) -> Int { (tileZ * patch.y + row - start.y) * patch.x + columns.lowerBound - start.x }
-        func inSlice(_ row: Int) -> Int { row * image.x + columns.lowerBound }
-        let accumulate = isHalf ? nk_blend_accumulate_half : nk_blend_accumulate
-        let add = isHalf ? nk_blend_add_half : nk_blend_add
-        for row in rows {
-            accumulate(
-                weights + slot * image.y * image.x + inSlice(row),
-                map + inTile(row),
-                columns.count
-            )
-        }
-        for c in 0..<classes {
-            let sum = sums + (slot * classes + c) * image.y * image.x
-            let value = logits + c * patch.count
+        func add(
+            _ logits: UnsafePointer<Float>,
+            plane: Int,
+            map: UnsafePointer<Float>,
+            sums: UnsafeMutablePointer<Float>,
+            weights: UnsafeMutablePointer<Float>
+        ) {
+            let image = plan.imageShape
+            let patch = plan.patch
+            let slot = plane % depth
+            let tileZ = plane - start.z
+            func inTile(_ row: Int) -> Int {
+                (tileZ * patch.y + row - start.y) * patch.x + columns.lowerBound - start.x
+            }
+            func inSlice(_ row: Int) -> Int { row * image.x + columns.lowerBound }
+            let accumulate = isHalf ? nk_blend_accumulate_half : nk_blend_accumulate
+            let add = isHalf ? nk_blend_add_half : nk_blend_add
             for row in rows {
-                add(sum + inSlice(row), value + inTile(row), map + inTile(row), columns.count)
+                accumulate(
+                    weights + slot * image.y * image.x + inSlice(row),
+                    map + inTile(row),
+                    columns.count
+                )
+            }
+            for c in 0..<classes {
+                let sum = sums + (slot * classes + c) * image.y * image.x
+                let value = logits + c * patch.count
+                for row in rows {
+                    add(sum + inSlice(row), value + inTile(row), map + inTile(row), columns.count)
+                }
             }
         }
     }

@@ -1,11 +1,11 @@
 internal import Foundation
 
 /// Where ONNX Runtime is installed: found by searching folders, which executes and loads nothing.
-enum ONNXRuntimeLocation {
+extension ONNXRuntimeLibrary {
     /// The environment variable that names the location.
     private static let variable = "NOCTURNE_ONNXRUNTIME"
     /// The file's name without a version.
-    private static let file = "libonnxruntime.so"
+    private static let fileName = "libonnxruntime.so"
     /// Where the libraries are in a named folder, and in a folder of Python packages.
     private static let packageFolder = "onnxruntime/capi"
 
@@ -18,7 +18,7 @@ enum ONNXRuntimeLocation {
         if let named = environment[variable], !named.isEmpty { return try library(named: named) }
         let places = places(environment)
         for place in places {
-            if let found = place.folders.lazy.compactMap({ library(file, in: $0) }).first { return found }
+            if let found = place.folders.lazy.compactMap({ library(fileName, in: $0) }).first { return found }
         }
         let searched = (["\(variable) (not set)"] + places.map(\.title)).joined(separator: ", ")
         throw EngineError(
@@ -35,8 +35,8 @@ enum ONNXRuntimeLocation {
         }
         if !isFolder.boolValue { return named }
         let inside = [named] + ["capi", "lib", packageFolder].map { named + "/" + $0 }
-        if let found = inside.lazy.compactMap({ library(file, in: $0) }).first { return found }
-        throw unusable(named, "\(variable) specifies this folder, which does not contain \(file)")
+        if let found = inside.lazy.compactMap({ library(fileName, in: $0) }).first { return found }
+        throw unusable(named, "\(variable) specifies this folder, which does not contain \(fileName)")
     }
 
     /// The error of a library that is there.
