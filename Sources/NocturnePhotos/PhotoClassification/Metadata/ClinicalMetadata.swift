@@ -11,7 +11,7 @@ package struct ClinicalMetadata: Hashable, Sendable, Codable {
     package let age: Double?
     /// Unknown if missing.
     package let sex: Sex
-    /// One of the package's sites; ``BodySites/unknownSite`` if missing.
+    /// One of the package's sites; ``BodySites/unknown`` if missing.
     package let site: String
 
     /// Of a person of whom nothing is known.
