@@ -31,6 +31,7 @@ struct LevelPreparation {
             }
         }
         if let crop = level.crop, crop.isOfNormalizedImage {
+            grid.window = VoxelBox(all: grid.shape)
             // The image is made once more when its turn comes, since it may be large and the grids of all levels come first.
             let found = try VoxelBox.foreground(
                 image(grid, previous: nil, scope: scope),
@@ -39,7 +40,10 @@ struct LevelPreparation {
                 orientation: .stored,
                 scope: scope
             )
-            if let found { grid.window = found.enlarged(by: crop.margin, spacing: grid.spacing, in: grid.shape) }
+            if let found {
+                let border = crop.padsMargin ? nil : grid.shape
+                grid.window = found.enlarged(by: crop.margin, spacing: grid.spacing, upTo: border)
+            }
         }
         return grid
     }
@@ -76,9 +80,30 @@ struct LevelPreparation {
             )
         }
         guard !grid.isWhole else { return image.frozen() }
-        // There is one channel.
-        let window = try VoxelView(stored: grid.shape).cropped(to: grid.window)
-        return try Reorienter.copy(image.frozen(), through: window, scope: scope).frozen()
+        return try Self.windowed(image, grid).frozen()
+    }
+
+    /// The image of one channel in the window, with 0 beyond the grid.
+    private static func windowed(
+        _ image: borrowing VoxelBuffer<Float>,
+        _ grid: ModelGrid
+    ) throws -> VoxelBuffer<Float> {
+        let (window, shape, whole) = (grid.window, grid.window.shape, grid.shape)
+        let (first, last) = (max(window.lower.x, 0), min(window.upper.x, whole.x))
+        // Zeros.
+        var result = try VoxelBuffer<Float>(count: shape.count)
+        result.withUnsafeMutableBufferPointer { result in
+            image.withUnsafeBufferPointer { image in
+                for row in 0..<shape.z * shape.y {
+                    let (z, y) = (row / shape.y + window.lower.z, row % shape.y + window.lower.y)
+                    guard (0..<whole.z).contains(z), (0..<whole.y).contains(y) else { continue }
+                    let start = (z * whole.y + y) * whole.x
+                    let source = image[(start + first)..<(start + last)]
+                    _ = result[(row * shape.x + first - window.lower.x)...].update(fromContentsOf: source)
+                }
+            }
+        }
+        return result
     }
 
     /// Writes a channel, normalized and resampled in the order that the package states.

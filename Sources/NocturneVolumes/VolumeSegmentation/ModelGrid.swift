@@ -12,7 +12,8 @@ struct ModelGrid {
     /// The part of ``native`` that is resampled.
     let box: VoxelBox
     let shape: VolumeShape
-    /// The part of the grid that the networks see: all of it unless the normalized image is cropped. Beyond it logits are 0.
+    /// What the networks see: all of the grid unless the normalized image is cropped. Beyond it logits are 0. It goes beyond the
+    /// grid where a margin is padded.
     var window: VoxelBox
     let image: ResamplingRule
     let logits: ResamplingRule
@@ -35,7 +36,7 @@ struct ModelGrid {
         let own = SIMD3(stored[axes[0]], stored[axes[1]], stored[axes[2]])
         let found = try level.crop?.isOfNormalizedImage == false ? foreground(orientation) : nil
         if let found {
-            box = found.enlarged(by: level.crop?.margin ?? .none, spacing: own, in: native)
+            box = found.enlarged(by: level.crop?.margin ?? .none, spacing: own, upTo: native)
         } else {
             box = VoxelBox(all: native)
         }
@@ -70,7 +71,11 @@ struct ModelGrid {
         self.spacing = level.size == nil ? spacing : own * Self.extents(box.shape) / Self.extents(shape)
         self.image = image
         self.logits = logits
+        // The largest one, until the image is known.
         window = VoxelBox(all: shape)
+        if let crop = level.crop, crop.padsMargin {
+            window = window.enlarged(by: crop.margin, spacing: self.spacing, upTo: nil)
+        }
     }
 
     private static func extents(_ shape: VolumeShape) -> SIMD3<Double> {
@@ -126,7 +131,7 @@ struct ModelGrid {
 
     /// The number of planes of the grid that are known once this number of planes of the window is.
     func planes(known: Int) -> Int {
-        known == window.shape.z ? shape.z : known == 0 ? 0 : window.lower.z + known
+        known == window.shape.z ? shape.z : known == 0 ? 0 : min(max(window.lower.z + known, 0), shape.z)
     }
 
     func tiles(_ level: LevelModel, _ options: SegmentationOptions) throws -> TilePlan {
@@ -152,14 +157,19 @@ extension VolumeSource {
 }
 
 extension VoxelBox {
-    /// The box with a margin on each side, up to the border of the grid.
-    /// - Parameter spacing: in mm.
-    func enlarged(by margin: Margin, spacing: SIMD3<Double>, in grid: VolumeShape) -> VoxelBox {
+    /// The box with a margin on each side.
+    /// - Parameters:
+    ///   - spacing: in mm.
+    ///   - grid: at whose border the margin ends; nil for none.
+    func enlarged(by margin: Margin, spacing: SIMD3<Double>, upTo grid: VolumeShape?) -> VoxelBox {
         var larger = self
         for axis in 0..<3 {
             let distance = margin.voxels(extent: shape[axis], spacing: spacing[axis])
-            larger.lower[axis] = max(0, lower[axis] - distance)
-            larger.upper[axis] = min(grid[axis], upper[axis] + distance)
+            larger.lower[axis] = lower[axis] - distance
+            larger.upper[axis] = upper[axis] + distance
+            guard let grid else { continue }
+            larger.lower[axis] = max(0, larger.lower[axis])
+            larger.upper[axis] = min(grid[axis], larger.upper[axis])
         }
         return larger
     }

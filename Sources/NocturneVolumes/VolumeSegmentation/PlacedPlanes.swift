@@ -8,7 +8,7 @@ final class PlacedPlanes {
     private let classes: Int
     private var values: VoxelBuffer<Float>
 
-    /// - Parameter window: of a grid of `shape`.
+    /// - Parameter window: of a grid of `shape`; it may go beyond.
     /// - Throws: `AllocationError`.
     init(_ window: VoxelBox, in shape: VolumeShape, classes: Int) throws {
         self.window = window
@@ -33,10 +33,12 @@ final class PlacedPlanes {
             guard let base = values.baseAddress else { return }
             base.update(repeating: 0, count: values.count)
             guard let part = part?.baseAddress else { return }
+            let (first, last) = (max(window.lower.x, 0), min(window.upper.x, shape.x))
             for row in 0..<classes * inner.y {
                 let (plane, y) = (row / inner.y, row % inner.y + window.lower.y)
-                let target = base + (plane * shape.y + y) * shape.x + window.lower.x
-                target.update(from: part + row * inner.x, count: inner.x)
+                guard (0..<shape.y).contains(y) else { continue }
+                let target = base + (plane * shape.y + y) * shape.x + first
+                target.update(from: part + row * inner.x + first - window.lower.x, count: last - first)
             }
         }
         try values.withUnsafeBufferPointer(body)

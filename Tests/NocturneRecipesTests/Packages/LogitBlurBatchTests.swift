@@ -44,6 +44,30 @@ struct LogitBlurBatchTests {
         #expect(try await labels(blur: [1, 0, 0]) == sharp)
     }
 
+    @Test("A padded margin has logits of zeros beyond the border, and the volume keeps its grid")
+    func paddedMargin() async throws {
+        let shape = VolumeShape(x: 20, y: 18, z: 24)
+        let keys: [String: Any] = [
+            "cropToNonzero": true, "cropAfterNormalization": true, "marginVoxels": 3, "padMargin": true,
+        ]
+        let bench = try bench(blur: [1, 1, 1], keys)
+        try Boxes(shape: shape, boxes: [(VoxelBox(all: shape), 1)]).write(to: bench)
+        #expect(try await bench.run().counts.completed == 1)
+        let weights = (-4...4).map { exp(-Double($0 * $0) / 2) }
+        func inside(_ place: Int, _ size: Int) -> Double {
+            let kept = (-4...4).filter { (0..<size).contains(place + $0) }.map { weights[$0 + 4] }
+            return kept.reduce(0, +) / weights.reduce(0, +)
+        }
+        let labels = try bench.labels("one")
+        let expected = labels.indices.map { index in
+            let place = SIMD3(index % 20, index / 20 % 18, index / (20 * 18))
+            let logit = (0..<3).reduce(1.0) { $0 * inside(place[$1], shape[$1]) }
+            return UInt16(logit > 0.5 ? 1 : 0)
+        }
+        #expect(labels == expected)
+        #expect(expected.contains(0) && expected.contains(1))
+    }
+
     /// As `Boxes.ramp`, between planes of zeros. Of the four rows of tiles, the first need not run again once three are done.
     private static let bands = Boxes(
         shape: VolumeShape(x: 40, y: 36, z: 80),
@@ -65,7 +89,10 @@ struct LogitBlurBatchTests {
         let cropped = try bench(
             "Models/classes-4",
             blur: [1, 1, 0.5],
-            ["patchSize": [32, 32, 32], "cropToNonzero": true, "cropAfterNormalization": true]
+            [
+                "patchSize": [32, 32, 32], "cropToNonzero": true, "cropAfterNormalization": true, "marginVoxels": 8,
+                "padMargin": true,
+            ]
         )
         for bench in [single, program, cropped] {
             try Self.bands.write(to: bench)

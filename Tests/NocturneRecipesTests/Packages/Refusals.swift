@@ -153,6 +153,7 @@ extension Refusal {
         Refusal("\(volume).marginMm", "-1", .invalidValue, "\(volume).marginMm"),
         Refusal("\(volume).marginVoxels", "1001", .invalidValue, "\(volume).marginVoxels"),
         Refusal("\(volume).marginShare", "-0.1", .invalidValue, "\(volume).marginShare"),
+        Refusal("\(volume).padMargin", "true", .invalidValue, "\(volume).padMargin"),
         Refusal("\(volume).logitBlur", "[1, 1]", .invalidValue, "\(volume).logitBlur"),
         Refusal("\(volume).logitBlur", "[1, -1, 1]", .invalidValue, "\(volume).logitBlur"),
         Refusal("\(volume).logitBlur", "[1, 1, 101]", .invalidValue, "\(volume).logitBlur"),

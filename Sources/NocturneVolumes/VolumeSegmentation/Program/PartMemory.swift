@@ -47,13 +47,13 @@ struct PartMemory {
             PlannedBuffer("resampling", bytes: resampler.predictedWorkingBytes, from: during, through: during),
             PlannedBuffer(
                 "network input",
-                bytes: grid.shape.count * 4 * level.settings.inputChannels,
+                bytes: grid.window.shape.count * 4 * level.settings.inputChannels,
                 from: during,
                 through: .infer
             ),
         ]
         if level.settings.crop?.isOfNormalizedImage ?? false {
-            let bytes = grid.shape.count * 4
+            let bytes = grid.window.shape.count * 4
             buffers.append(PlannedBuffer("cropped network input", bytes: bytes, from: during, through: during))
         }
         if level.settings.normalizesAfterResampling {
@@ -140,11 +140,11 @@ struct PartMemory {
             buffers.append(PlannedBuffer("plane of the grid", bytes: bytes, from: .infer, through: .infer))
         }
         if let sigmas = level.settings.logitBlur {
-            let bytes = LogitBlur.predictedBytes(sigmas: sigmas, shape: grid.shape, classes: level.classes)
+            let bytes = LogitBlur.predictedBytes(sigmas: sigmas, shape: grid.window.shape, classes: level.classes)
             buffers.append(PlannedBuffer("planes of blurred logits", bytes: bytes, from: .infer, through: .infer))
         }
         if level.accumulatorCount(options) > 1 {
-            let plane = grid.shape.sliceCount * level.classes * 4
+            let plane = grid.window.shape.sliceCount * level.classes * 4
             buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
         }
         if !grid.orientation.changesNothing {

@@ -31,6 +31,10 @@ extension ModelValidation {
     ) throws(ModelPackageError) -> CropSettings? {
         let margin = try margin((raw.marginMm, raw.marginVoxels?.value, raw.marginShare), key: key)
         let after = raw.cropAfterNormalization ?? false
+        let pads = raw.padMargin ?? false
+        if pads, !after {
+            throw refuse("\(key).padMargin", expected: "false without cropAfterNormalization", found: true)
+        }
         if let above = raw.cropAbove {
             if raw.cropToNonzero == true {
                 throw refuse("\(key).cropAbove", expected: "cropAbove or cropToNonzero", found: "both")
@@ -38,9 +42,11 @@ extension ModelValidation {
             guard Float(above).isFinite else {
                 throw refuse("\(key).cropAbove", expected: "a number within single precision", found: above)
             }
-            return CropSettings(above: Float(above), margin: margin, isOfNormalizedImage: after)
+            return CropSettings(above: Float(above), margin: margin, isOfNormalizedImage: after, padsMargin: pads)
         }
-        if raw.cropToNonzero == true { return CropSettings(above: nil, margin: margin, isOfNormalizedImage: after) }
+        if raw.cropToNonzero == true {
+            return CropSettings(above: nil, margin: margin, isOfNormalizedImage: after, padsMargin: pads)
+        }
         guard margin == .none, !after else {
             let expected = "cropToNonzero or cropAbove with \(after ? "cropAfterNormalization" : "a margin")"
             throw refuse("\(key).cropToNonzero", expected: expected, found: "neither")

@@ -33,6 +33,7 @@ extension ModelValidation {
             throw refused("normalizeAfterResampling", "photos are not resampled")
         }
         if level.marginMm != nil { throw refused("marginMm", "photos have no spacing") }
+        if level.padMargin != nil { throw refused("padMargin", "the margin of a photo ends at its border") }
         if raw.inputFormat != nil { throw refused("inputFormat", "photos are recognised by their content") }
         if raw.window != nil { throw refused("window", "photos are shown as they are") }
         if level.normalizations != nil || level.oneHotLabels != nil {

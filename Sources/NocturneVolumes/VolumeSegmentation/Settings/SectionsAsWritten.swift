@@ -47,6 +47,7 @@ struct VolumeSegmentationSection: Decodable {
         let marginMm: Double?
         let marginVoxels: WholeNumber?
         let marginShare: Double?
+        let padMargin: Bool?
         let normalizeAfterResampling: Bool?
         let logitBlur: [Double]?
         let resampling: Resamplings?

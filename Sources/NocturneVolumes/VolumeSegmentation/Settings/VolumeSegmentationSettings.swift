@@ -163,11 +163,14 @@ public enum GridSize: Hashable, Sendable {
 public struct CropSettings: Hashable, Sendable {
     /// Voxels with larger values count; nil for those that are not 0.
     public let above: Float?
-    /// Up to the border of the volume.
+    /// Up to the border of the volume, unless ``padsMargin``.
     public let margin: Margin
     /// Whether the normalized image is cropped, on the networks' grid, instead of the volume before anything else. Only with one
     /// channel.
     public let isOfNormalizedImage: Bool
+    /// Whether the margin is complete where it goes beyond the border of the networks' grid: the image is 0 there. Only with
+    /// ``isOfNormalizedImage``.
+    public let padsMargin: Bool
 }
 
 /// By how much a box is larger than what it encloses, on each side: the sum of its parts, in whole voxels.
