@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Writes trained networks as model packages: nocturne-export KIND [OPTIONS].
 
 The exporters need Python 3.11 and the packages of the extra `export`. `nocturne-export KIND --help` describes each.

@@ -76,7 +76,7 @@ def archives(made: Path, place: Path) -> list[str]:
         "several": ([full, low], [], 2, "choose one with --configuration"),
         "chosen": ([full, low], ["--configuration", "3d_fullres"], 0, "1 networks"),
         "none": (["elsewhere"], [], 2, "contains no folder"),
-        "outside": ([f"../{NAME}"], [], 2, "contains no folder"),
+        "outside": ([f"../{NAME}"], [], 2, "leads out of its folder"),
         "other": ([full], ["--configuration", "2d"], 2, "of the configuration 2d"),
     }
     wrong = []

@@ -8,20 +8,19 @@ exit code 2, the fact in the message and no file left behind.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import hashlib
 import io
 import json
 import tempfile
 import unittest
-import zipfile
 from pathlib import Path
 
 import onnx
 from onnx import TensorProto, helper
 
 import export_rapidocr
+from test_export_auto import write_wheel
 
 DETECTION, RECOGNITION = "rapidocr/models/PP-OCRv0_det_tiny.onnx", "rapidocr/models/PP-OCRv0_rec_tiny.onnx"
 INFO = "rapidocr-3.0.0.dist-info"
@@ -66,18 +65,6 @@ def contents() -> dict[str, bytes]:
         f"{INFO}/licenses/LICENSE": b"A licence.\n",
         f"{INFO}/licenses/MODEL_LICENSES.md": b"Of the models.\n",
     }
-
-
-def write_wheel(path: Path, files: dict[str, bytes], damaged: str | None = None) -> Path:
-    """A wheel with a record; of `damaged`, the record has another digest."""
-    rows = []
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            digest = hashlib.sha256(content + b"." if name == damaged else content).digest()
-            rows.append(f"{name},sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')},{len(content)}")
-            archive.writestr(name, content)
-        archive.writestr(f"{INFO}/RECORD", "\n".join([*rows, f"{INFO}/RECORD,,"]))
-    return path
 
 
 class Exporter(unittest.TestCase):

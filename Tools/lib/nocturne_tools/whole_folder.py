@@ -17,13 +17,18 @@ def whole_folder(out: Path) -> Iterator[Path]:
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         yield partial
-        partial.chmod(0o755)
-        if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-            os.rename(out, old / "package")
-            os.rename(partial, out)
-            shutil.rmtree(old)
-        else:
-            os.rename(partial, out)
+        publish(partial, out)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def publish(folder: Path, out: Path) -> None:
+    """Renames a folder to `out` on the same disk; what was there is replaced and removed."""
+    folder.chmod(0o755)
+    if out.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
+        os.rename(out, old / "package")
+        os.rename(folder, out)
+        shutil.rmtree(old)
+    else:
+        os.rename(folder, out)

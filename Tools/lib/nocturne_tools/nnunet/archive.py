@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+
+from nocturne_tools import archives
 
 from .refusal import Refusal, listed
 
@@ -23,20 +24,11 @@ def unpacked(path: Path, configuration: str | None) -> Iterator[Path]:
         yield path  # whether it exists is said by the reader of the folder
         return
     with contextlib.ExitStack() as stack:
-        try:
-            archive = stack.enter_context(zipfile.ZipFile(path))
-        except (OSError, zipfile.BadZipFile) as error:
-            raise Refusal(path, f"is neither a folder nor a ZIP archive ({error})") from None
+        archive = stack.enter_context(archives.open_zip(path))
         chosen = _chosen(path, archive, configuration)
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nnunet-")))
-        needed, free = sum(entry.file_size for entry in archive.infolist()), shutil.disk_usage(place).free
-        if needed > free:
-            raise Refusal(path, f"has {needed / 1e9:.1f} GB unpacked; {place.parent} has {free / 1e9:.1f} GB free (set TMPDIR)")
-        try:
-            # Absolute names and `..` are made harmless by zipfile. The previous stage of a cascade lies beside the folder.
-            archive.extractall(place)
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-            raise Refusal(path, f"cannot be unpacked ({error})") from None
+        # The previous stage of a cascade lies beside the folder.
+        archives.unpack(path, place)
         yield place / chosen
 
 

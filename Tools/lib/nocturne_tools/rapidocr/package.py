@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import csv
 import hashlib
 import json
 import re
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import onnx
 
 from nocturne_tools.model_package import write_photo_package
 from nocturne_tools.nnunet.refusal import Refusal
+from nocturne_tools.wheels import Wheel
 from nocturne_tools.whole_folder import whole_folder
 
 DETECTION, RECOGNITION, CHARACTERS = "detection.onnx", "recognition.onnx", "characters.txt"
@@ -34,42 +32,12 @@ class Options:
     replace: bool = False
 
 
-class Wheel:
-    """A wheel's files, each compared with the digest that its record has."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if not path.is_file() or not zipfile.is_zipfile(path):
-            raise Refusal(path, "is no wheel")
-        self._archive = zipfile.ZipFile(path)
-        self._record: dict[str, str] = {}
-        rows = csv.reader(self._archive.read(self.only(r"[^/]+\.dist-info/RECORD")).decode("utf-8").splitlines())
-        self._record = {row[0]: row[1] for row in rows if len(row) > 1}
-
-    def only(self, pattern: str) -> str:
-        """The one name that matches."""
-        found = [name for name in self._archive.namelist() if re.fullmatch(pattern, name)]
-        if len(found) != 1:
-            raise Refusal(self.path, f"has {len(found)} files {pattern}, not one; rapidocr 3.10.0 is known to have one")
-        return found[0]
-
-    def read(self, name: str) -> bytes:
-        content = self._archive.read(name)
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode("ascii").rstrip("=")
-        if self._record.get(name) != f"sha256={digest}":
-            raise Refusal(self.path, f"{name} does not have the digest of the wheel's record")
-        return content
-
-    def text(self, name: str) -> str:
-        return self.read(name).decode("utf-8")
-
-
 def write(path: Path, out: Path, options: Options) -> dict[str, Any]:
     """Writes the package of a wheel; `out` appears completely or not at all. Returns `model.json`."""
     if out.exists() and not options.replace:
         raise Refusal(out, "exists already; --replace overwrites it")
-    wheel = Wheel(path)
-    facts = _facts(wheel)
+    wheel = Wheel(path, "rapidocr 3.10.0")
+    facts = wheel.facts()
     if facts.get("License-Expression") != LICENCE:
         raise Refusal(path, f"is under {facts.get('License-Expression')}, not {LICENCE}")
     names = {file: wheel.only(rf"rapidocr/models/[^/]+_{part}_[^/]+\.onnx") for file, part in _PARTS.items()}
@@ -99,13 +67,6 @@ def write(path: Path, out: Path, options: Options) -> dict[str, Any]:
 
 
 _PARTS = {DETECTION: "det", RECOGNITION: "rec"}
-
-
-def _facts(wheel: Wheel) -> dict[str, str]:
-    """The wheel's metadata, of each key the first value."""
-    head = wheel.text(wheel.only(r"[^/]+\.dist-info/METADATA")).split("\n\n")[0]
-    pairs = [line.split(": ", 1) for line in head.splitlines() if ": " in line]
-    return dict(reversed(pairs))
 
 
 def _characters(path: Path, network: bytes) -> list[str]:

@@ -1,0 +1,1 @@
+"""Finds out what trained networks come as, and which exporter writes them as a model package."""
