@@ -249,6 +249,7 @@ let package = Package(
             ],
             // What the commands print is held against them by the tests alone.
             exclude: ["Schemas"],
+            resources: [.embedInCode("known-models.json")],
             swiftSettings: settings
         ),
 

@@ -54,3 +54,29 @@ struct ModelBenchTests {
         #expect(tool.errors.contains("--profile"))
     }
 }
+
+@Suite("nocturne models import")
+struct ModelImportTests {
+    @Test("Starts the exporter with the source, the first folder of models, the program and the known digest")
+    func exporter() throws {
+        let source = "pip:lavlab-taps==1.1.2"
+        let tool = try Tool(
+            ["models", "import", source, "--exporter", "/bin/echo", "--dry-run", "--", "--id", "prostate"],
+            environment: ["NOCTURNE_MODELS": "/first:/second"]
+        )
+        #expect(tool.status == 0)
+        #expect(tool.output.hasPrefix("auto \(source) /first --program /"))
+        #expect(tool.output.hasSuffix(" --dry-run -- --id prostate\n"))
+        let known = try Tool(["models", "list", "--available", "--json"]).output
+        let words = tool.output.split(separator: " ")
+        let digest = words[try #require(words.firstIndex(of: "--sha256")) + 1]
+        #expect(known.contains("\"sha256\" : \"\(digest)\""))
+    }
+
+    @Test("States how the exporters are installed where there are none")
+    func missing() throws {
+        let tool = try Tool(["models", "import", "a.whl", "--exporter", "/nowhere/exporter"])
+        #expect(tool.status == 2)
+        #expect(tool.errors.contains("pip install 'nocturne-batch[export]'"))
+    }
+}

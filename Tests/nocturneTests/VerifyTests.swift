@@ -65,6 +65,8 @@ struct VerifyTests {
             environment: ["NOCTURNE_MODELS": Fixtures.url("Models").path]
         )
         #expect(try faults("models", models.output) == [])
+        let known = try Tool(["models", "list", "--available", "--json"])
+        #expect(try faults("known-models", known.output) == [])
         let divided = ["plan", bench.input, "--model", bench.model(), "--output", bench.folder("divided").path]
         let shards = try Tool(divided + ["--shards", "1", "--json"])
         #expect(try faults("shard-plan", shards.output) == [])
@@ -79,7 +81,7 @@ struct VerifyTests {
     func schemas() throws {
         let folder = Checkout.folder.appendingPathComponent("Samples/Schemas").path
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-        #expect(names.count == 21)
+        #expect(names.count == 22)
         for name in names { _ = try JSONSchema(Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))) }
     }
 }

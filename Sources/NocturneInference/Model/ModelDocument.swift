@@ -67,6 +67,7 @@ package struct ModelDocument: Decodable {
     let modalities: [String]?
     let channels: [Channel]?
     let labels: [Label]?
+    let source: ModelSource?
 }
 
 /// An integer whose decoding error names its key: for 1.5 Foundation's decoder names none.

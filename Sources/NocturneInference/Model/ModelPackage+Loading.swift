@@ -55,6 +55,7 @@ extension ModelPackage {
             modalities: document.modalities ?? [],
             channels: try validation.channels(document),
             labels: try validation.labels(document),
+            source: document.source,
             document: data
         )
         try validate(package)

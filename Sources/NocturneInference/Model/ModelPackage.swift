@@ -25,6 +25,8 @@ public struct ModelPackage: Sendable {
     public let channels: [ModelChannel]
     /// In the order of `model.json`; at least one for volumes.
     public let labels: [ModelLabel]
+    /// What it was made of; nil where nobody recorded it.
+    public let source: ModelSource?
     /// `model.json` as it was read: the recipe decodes the task's section, as ``ModelSettings``.
     package let document: Data
 
@@ -53,6 +55,18 @@ public struct ModelPackage: Sendable {
     public func label(named name: String) -> ModelLabel? { labels.first { $0.name == name } }
 
     public func label(withValue value: UInt16) -> ModelLabel? { labels.first { $0.value == value } }
+}
+
+/// What a package was made of, as the importer recorded it.
+public struct ModelSource: Hashable, Sendable, Decodable {
+    /// Of a project in a registry; nil for files and folders.
+    public let name: String?
+    /// Of that project.
+    public let version: String?
+    /// The file or folder.
+    public let file: String
+    /// Of the file, in hex; of a folder, of the digests and names of its files.
+    public let sha256: String
 }
 
 /// The checked content of a task's section in `model.json`. It is defined by the recipe of the task.

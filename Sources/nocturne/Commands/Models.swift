@@ -15,7 +15,7 @@ struct Models: ParsableCommand {
         discussion:
             "Packages are searched for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of "
             + "the XDG data home.",
-        subcommands: [List.self, Show.self, Check.self, Bench.self]
+        subcommands: [List.self, Import.self, Show.self, Check.self, Bench.self]
     )
 
     struct List: ParsableCommand {
@@ -24,10 +24,14 @@ struct Models: ParsableCommand {
         @Argument(help: "More folders to search.", completion: .directory)
         var folders: [String] = []
 
+        @Flag(help: "List known packages and the commands that import them, instead of those that are there.")
+        var available = false
+
         @Flag(help: "Print JSON.")
         var json = false
 
         func run() throws {
+            guard !available else { return try KnownModel.print(json: json) }
             let catalog = LoadedModels.catalog(explicitFolders: folders.map(absolutePath))
             let entries = catalog.entries()
             if json {
@@ -65,6 +69,12 @@ struct Models: ParsableCommand {
                     + "Licence: \(package.licence)"
             )
             Terminal.printResult("Digest: \(package.digest.hex)")
+            if let source = package.source {
+                let name = [source.name, source.version].compactMap { $0 }.joined(separator: " ")
+                Terminal.printResult(
+                    "Made of: \(name.isEmpty ? "" : name + ", ")\(source.file), SHA-256 \(source.sha256)"
+                )
+            }
             for channel in package.channels { Terminal.printResult("Channel: \(channel.name)") }
             for line in try RecipeRegistry.all.kind(of: package.task)?.details(of: package) ?? [] {
                 Terminal.printResult(line)

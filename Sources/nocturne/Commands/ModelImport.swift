@@ -1,0 +1,81 @@
+import ArgumentParser
+import Foundation
+import NocturneInference
+import NocturneRecipeSupport
+import NocturneRecipes
+import NocturneSystem
+
+extension Models {
+    struct Import: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a package of trained networks, check it, and put it into the folder of models.",
+            discussion: """
+                Finds out what SOURCE is, prints it with what is missing, and starts the exporter for it: nocturne-export, in Python, \
+                which `pip install 'nocturne-batch[export]'` adds. Only pip:NAME==VERSION uses the network: pip downloads \
+                this one wheel. Code in weights and wheels is not run. Exit codes: 0 imported, 1 a Python package is missing, \
+                2 refused.
+                """
+        )
+
+        @Argument(
+            help: """
+                A wheel, pip:NAME==VERSION, a folder or an archive of nnU-Net, TotalSegmentator, MONAI or brainchop, or an ONNX file \
+                of ultralytics.
+                """,
+            completion: .file()
+        )
+        var source: String
+
+        @Option(help: "The folder of models. Default: the first one of the search path.", completion: .directory)
+        var into: String?
+
+        @Option(help: "The task of TotalSegmentator's weights, such as total, total-fast or body.")
+        var task: String?
+
+        @Option(help: ArgumentHelp("The model in a source with several.", valueName: "folder"))
+        var inside: String?
+
+        @Flag(help: "Print what the source is and what is missing, and write nothing.")
+        var dryRun = false
+
+        @Flag(help: "Overwrite a package with the same id.")
+        var replace = false
+
+        @Option(
+            help: ArgumentHelp("The exporter's program.", valueName: "program"),
+            completion: .file()
+        )
+        var exporter = "nocturne-export"
+
+        @Argument(parsing: .postTerminator, help: "Options for the exporter, after --.")
+        var options: [String] = []
+
+        func run() throws {
+            guard let folder = into.map(absolutePath) ?? LoadedModels.catalog.searchPath.first else {
+                throw ValidationError("no folder of models: name it with --into, or set NOCTURNE_MODELS")
+            }
+            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            var arguments = [exporter, "auto", source, folder, "--program", program]
+            for (name, value) in [
+                ("--task", task), ("--inside", inside), ("--sha256", try KnownModel.digest(of: source)),
+            ] {
+                if let value { arguments += [name, value] }
+            }
+            if dryRun { arguments.append("--dry-run") }
+            if replace { arguments.append("--replace") }
+            // The exporter takes the place of this process: the terminal's signals and the exit code are its.
+            let code = Command.withCStrings(arguments + (options.isEmpty ? [] : ["--"] + options), [:]) {
+                arguments,
+                _ in
+                execvp(exporter, arguments)
+                return errno
+            }
+            throw ValidationError(
+                """
+                \(exporter) cannot be started (\(errnoText(code))): pip install 'nocturne-batch[export]' adds it; in the source \
+                tree it is --exporter Tools/export/nocturne_export.py
+                """
+            )
+        }
+    }
+}
