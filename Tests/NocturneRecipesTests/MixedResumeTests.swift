@@ -6,6 +6,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneOutput
 import NocturnePhotos
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -45,7 +46,9 @@ private struct MixedBench {
         let output = output ?? self.output
         try output.create()
         let package = try ModelPackage.load(folder: shelves.model)
-        let separator = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let separator = try PhotoInstancesModel(
+            ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        )
         let recipes: [any Recipe] = [
             try volumes.recipe(), try photos.recipe(),
             PhotoInstances(models: [separator], options: PhotoInstancesOptions()),

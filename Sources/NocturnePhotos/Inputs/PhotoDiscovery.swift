@@ -23,7 +23,7 @@ final class PhotoDiscovery: Sendable {
         init(_ model: some PhotoModel, _ options: some RecipeOptions, _ others: [String] = []) {
             id = model.package.id
             fingerprintParts =
-                [model.package.digest.hex, model.engineIdentity, model.precision.rawValue] + options.fingerprintTexts()
+                model.chosen.fingerprintParts + options.fingerprintTexts()
                 + others
             minimumSide = model.minimumSide
         }

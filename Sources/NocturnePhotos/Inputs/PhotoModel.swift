@@ -8,18 +8,39 @@ import NocturneSystem
 
 /// A package with its networks in memory, as the recipes for photos share it.
 package protocol PhotoModel: Sendable {
-    /// The package that the networks come from.
-    var package: ModelPackage { get }
-    /// Of the engine that loaded the networks: results depend on it.
-    var engineIdentity: String { get }
-    /// The arithmetic of the networks.
-    var precision: InferencePrecision { get }
+    /// The package that the networks come from, and the engine that runs them.
+    var chosen: ChosenModel { get }
     /// The minimum length of a photo's shorter side, in pixels.
     var minimumSide: Int { get }
     /// Bytes held while the model is in use: weights, and a workspace for the largest input.
     func residentBytes(threads: Int) throws -> Int
     /// How many threads each of several equal processes uses well, if they share the cores.
     func threadsOfProcess(cores: Int) throws -> Int
+}
+
+extension PhotoModel {
+    /// The package that the networks come from.
+    package var package: ModelPackage { chosen.package }
+}
+
+extension ChosenModel {
+    /// Package digest, engine, precision: what results depend on besides the photo.
+    var fingerprintParts: [String] { [package.digest.hex, engine.identity, precision.rawValue] }
+
+    /// A network of the package.
+    func load(_ file: String) throws -> any LoadedNetwork {
+        try engine.load(onnx: package.path(of: file), precision: precision)
+    }
+
+    /// What runs a network from now on.
+    func engineInUse(_ network: any LoadedNetwork) -> EngineInUse {
+        EngineInUse(network, name: engine.name, precision: precision)
+    }
+
+    /// - Parameter detail: the fact, without the package's name.
+    func unusable(_ detail: String) -> UnusablePackageError {
+        UnusablePackageError(package: package.id, detail: detail)
+    }
 }
 
 /// A recipe that applies models to photos.

@@ -14,13 +14,11 @@ package enum PhotoClassificationKind: RecipeKind {
     package static let purpose = "classify photos"
     package static let settings: (any ModelSettings.Type)? = PhotoClassificationSettings.self
     package static let resultSchema = JSONSchema(own: PackageResources.classification_result_schema_json)
+    package static var result: any InspectableResult.Type { PhotoClassificationResult.self }
 
     /// One recipe for all packages, whose photos are discovered once.
     package static func make(_ models: [ChosenModel], options: PhotoClassificationOptions) throws -> any Recipe {
-        let models = try load(models) {
-            try PhotoClassificationModel(package: $0.package, engine: $0.engine, precision: $0.precision)
-        }
-        return PhotoClassification(models: models, options: options)
+        PhotoClassification(models: try load(models, PhotoClassificationModel.init), options: options)
     }
 
     /// The input, the classes, and from which scores on they have a level of risk.
@@ -54,14 +52,7 @@ package enum PhotoClassificationKind: RecipeKind {
 
     /// The classifier, and the attention graph with its other inputs.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
-        let model = try PhotoClassificationModel(
-            package: model.package,
-            engine: model.engine,
-            precision: model.precision
-        )
-        return try model.networks().map { file, input, shapes in
-            NetworkInputs(file: file, shape: shapes[input] ?? [], others: shapes.filter { $0.key != input })
-        }
+        try PhotoClassificationModel(model).networkInputs()
     }
 
     /// The part of the photo that the model saw, the attention map, and the classes as objects.
@@ -84,15 +75,6 @@ package enum PhotoClassificationKind: RecipeKind {
         parts.facts = result.ranked.first.map { "\(ClassScores.text($0.probability)) \($0.title)" }
         parts.documents = result.files.map(\.path).filter { $0.hasSuffix(".pdf") }
         return parts
-    }
-
-    /// Checks scores, pictures, the report and the values of the attention map.
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try PhotoClassificationResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 
     /// Checks the contact sheet.

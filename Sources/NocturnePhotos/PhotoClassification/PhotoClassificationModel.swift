@@ -1,6 +1,6 @@
 import NocturneConcurrency
-package import NocturneInference
-import NocturneRecipeSupport
+import NocturneInference
+package import NocturneRecipeSupport
 import NocturneSystem
 
 /// A package that classifies photos, with its networks in memory.
@@ -11,14 +11,9 @@ import NocturneSystem
 /// together with `target` (1, classes), 1 for the class to explain, and `metadata` if the graph has such an input; the
 /// graph returns a map (1, h, w).
 package final class PhotoClassificationModel: PhotoModel {
-    package let package: ModelPackage
+    package let chosen: ChosenModel
     /// The checked section of the package.
     package let settings: PhotoClassificationSettings
-    package let engineIdentity: String
-    /// Of the engine that loaded the networks.
-    package let engineName: String
-    /// The arithmetic of the networks.
-    package let precision: InferencePrecision
     let image: String
     let metadata: String?
     let logits: String
@@ -28,20 +23,14 @@ package final class PhotoClassificationModel: PhotoModel {
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
-    package init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        self.package = package
-        settings = try Self.checkedSettings(of: package)
-        self.precision = precision
-        engineIdentity = engine.identity
-        engineName = engine.name
-        classifier = try engine.load(onnx: package.path(of: settings.classifier), precision: precision)
+    package init(_ chosen: ChosenModel) throws {
+        self.chosen = chosen
+        settings = try Self.checkedSettings(of: chosen)
+        classifier = try chosen.load(settings.classifier)
         let inputs = classifier.inputs.map(\.name)
         let wanted = settings.metadata == nil ? 1 : 2
         guard inputs.count == wanted else {
-            throw UnusablePackageError(
-                package: package.id,
-                detail: "the classifier has \(inputs.count) inputs; expected \(wanted)"
-            )
+            throw chosen.unusable("the classifier has \(inputs.count) inputs; expected \(wanted)")
         }
         let metadata = wanted == 1 ? nil : inputs.first { $0 == "metadata" } ?? inputs[1]
         self.metadata = metadata
@@ -51,44 +40,45 @@ package final class PhotoClassificationModel: PhotoModel {
         self.logits = logits
         features =
             settings.attention == nil ? nil : outputs.first { $0 == "features" } ?? outputs.first { $0 != logits }
-        attention = try settings.attention.map { try engine.load(onnx: package.path(of: $0), precision: precision) }
+        attention = try settings.attention.map(chosen.load)
         try checkOutputs()
     }
 
-    private static func checkedSettings(of package: ModelPackage) throws -> PhotoClassificationSettings {
+    private static func checkedSettings(of chosen: ChosenModel) throws -> PhotoClassificationSettings {
+        let package = chosen.package
         try package.require(task: PhotoClassificationKind.task, for: "classification of photos")
         let settings = try PhotoClassificationSettings(package)
         for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
             guard let claim = DiagnosticClaims.found(in: text) else { continue }
-            throw UnusablePackageError(
-                package: package.id,
-                detail: "its text \"\(text.prefix(80))\" contains \"\(claim)\", which results must not contain"
+            throw chosen.unusable(
+                "its text \"\(text.prefix(80))\" contains \"\(claim)\", which results must not contain"
             )
         }
         return settings
     }
 
     private func checkOutputs() throws {
-        func modelError(_ detail: String) -> UnusablePackageError {
-            UnusablePackageError(package: package.id, detail: detail)
-        }
         let given = try classifier.outputShapes(inputShapes: classifierShapes)
         guard let classes = given[logits], classes.reduce(1, *) == settings.classes.count else {
-            throw modelError("the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes")
+            throw chosen.unusable("the classifier returns \(given[logits] ?? []) for \(settings.classes.count) classes")
         }
         guard let attention else { return }
         guard let features, let shape = given[features], shape.count == 4 else {
-            throw modelError("the attention graph needs an output of the classifier named features, with four axes")
+            throw chosen.unusable(
+                "the attention graph needs an output of the classifier named features, with four axes"
+            )
         }
         let available: Set = metadata == nil ? ["features", "target"] : ["features", "target", "metadata"]
         let inputs = attention.inputs.map(\.name)
         guard available.isSuperset(of: inputs), inputs.contains("features"), inputs.contains("target") else {
-            throw modelError("the attention graph has the inputs \(inputs); expected some of \(available.sorted())")
+            throw chosen.unusable(
+                "the attention graph has the inputs \(inputs); expected some of \(available.sorted())"
+            )
         }
         let map = try attention.outputShapes(inputShapes: attentionShapes(attention, features: shape))
         guard let output = attention.outputs.first, let extents = map[output.name], extents.count >= 2,
             extents.dropLast(2).allSatisfy({ $0 == 1 })
-        else { throw modelError("the attention graph returns \(map), not one map") }
+        else { throw chosen.unusable("the attention graph returns \(map), not one map") }
     }
 
     private func attentionShapes(_ graph: any LoadedNetwork, features: [Int]) -> [String: [Int]] {
@@ -104,12 +94,15 @@ package final class PhotoClassificationModel: PhotoModel {
         return shapes
     }
 
-    /// The package's networks with the shapes of all inputs, the picture or the feature maps first.
-    package func networks() throws -> [(file: String, input: String, shapes: [String: [Int]])] {
-        var networks = [(settings.classifier, image, classifierShapes)]
+    /// The classifier with its picture, and the attention graph with the feature maps, each with its other inputs.
+    func networkInputs() throws -> [NetworkInputs] {
+        func network(_ file: String, _ main: String, _ shapes: [String: [Int]]) -> NetworkInputs {
+            NetworkInputs(file: file, shape: shapes[main] ?? [], others: shapes.filter { $0.key != main })
+        }
+        var networks = [network(settings.classifier, image, classifierShapes)]
         if let file = settings.attention, let attention, let features {
             let maps = try classifier.outputShapes(inputShapes: classifierShapes)[features] ?? []
-            networks.append((file, "features", attentionShapes(attention, features: maps)))
+            networks.append(network(file, "features", attentionShapes(attention, features: maps)))
         }
         return networks
     }
@@ -136,7 +129,7 @@ package final class PhotoClassificationModel: PhotoModel {
     // MARK: Running
 
     /// What runs the networks from now on.
-    var engineInUse: EngineInUse { EngineInUse(classifier, name: engineName, precision: precision) }
+    var engineInUse: EngineInUse { chosen.engineInUse(classifier) }
 
     /// The classifier's outputs for a prepared picture: one value per class, and the feature maps for
     /// ``attention(_:)``.

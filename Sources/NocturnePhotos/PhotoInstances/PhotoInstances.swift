@@ -20,7 +20,7 @@ package struct PhotoInstances: PhotoRecipe {
     package let textModel: PhotoTextModel?
     package let options: PhotoInstancesOptions
     package let limits = PhotoLimits()
-    package var fingerprintParts: [String] { textModel?.fingerprintParts ?? [] }
+    package var fingerprintParts: [String] { textModel?.chosen.fingerprintParts ?? [] }
 
     /// - Parameters:
     ///   - models: of packages for instances, with different ids.

@@ -6,7 +6,7 @@ package import NocturneInference
 package import NocturneJournal
 import NocturneOutput
 package import NocturneRecipeSupport
-package import NocturneReport
+import NocturneReport
 package import NocturneSystem
 
 /// Instance segmentation of photos: the entry in the registry.
@@ -16,6 +16,7 @@ package enum PhotoInstancesKind: RecipeKind {
     package static let purpose = "segment instances in photos"
     package static let settings: (any ModelSettings.Type)? = PhotoInstancesPackageSettings.self
     package static let resultSchema = JSONSchema(own: PackageResources.instances_result_schema_json)
+    package static var result: any InspectableResult.Type { PhotoInstancesResult.self }
 
     /// One recipe for all packages, whose photos are discovered once. A package that reads text does so on the instances of all
     /// others.
@@ -29,12 +30,8 @@ package enum PhotoInstancesKind: RecipeKind {
                     + readers.map(\.package.id).joined(separator: ", ")
             throw BatchError(.modelUnusable, path: reader.folder, detail: detail)
         }
-        let texts = try load(readers) {
-            try PhotoTextModel(package: $0.package, engine: $0.engine, precision: $0.precision)
-        }
-        let models = try load(finders) {
-            try PhotoInstancesModel(package: $0.package, engine: $0.engine, precision: $0.precision)
-        }
+        let texts = try load(readers, PhotoTextModel.init)
+        let models = try load(finders, PhotoInstancesModel.init)
         return PhotoInstances(models: models, textModel: texts.first, options: options)
     }
 
@@ -55,11 +52,8 @@ package enum PhotoInstancesKind: RecipeKind {
 
     /// The networks with their usual inputs: of a photo of 4 : 3; for text, of the largest picture and a short line.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
-        guard !model.readsText else {
-            return try PhotoTextModel(package: model.package, engine: model.engine, precision: model.precision)
-                .networkInputs
-        }
-        let model = try PhotoInstancesModel(package: model.package, engine: model.engine, precision: model.precision)
+        guard !model.readsText else { return try PhotoTextModel(model).networkInputs }
+        let model = try PhotoInstancesModel(model)
         return [NetworkInputs(file: model.settings.network, shape: model.usualInputShape)]
     }
 
@@ -84,15 +78,6 @@ package enum PhotoInstancesKind: RecipeKind {
             return object
         }
         return parts
-    }
-
-    /// Checks boxes and masks, the pictures, and `coco.json` against the result.
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try PhotoInstancesResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 
     /// Those on the spines of books.

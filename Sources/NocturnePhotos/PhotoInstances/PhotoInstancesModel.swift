@@ -1,42 +1,30 @@
 import NocturneConcurrency
 import NocturneCore
-package import NocturneInference
+import NocturneInference
 import NocturnePostprocess
-import NocturneRecipeSupport
+package import NocturneRecipeSupport
 import NocturneSystem
 
 /// A package for instance segmentation of photos, with its network in memory.
 package final class PhotoInstancesModel: PhotoModel {
-    package let package: ModelPackage
+    package let chosen: ChosenModel
     /// The checked section of the package.
     package let settings: PhotoInstancesSettings
-    package let engineIdentity: String
-    /// Of the engine that loaded the network.
-    package let engineName: String
-    /// The arithmetic of the network.
-    package let precision: InferencePrecision
     private let network: any LoadedNetwork
 
     /// Loads the network and checks that its inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
-    package init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        try package.require(task: PhotoInstancesKind.task, for: "instance segmentation of photos")
-        let settings = try PhotoInstancesSettings(package)
-        self.package = package
-        self.settings = settings
-        self.precision = precision
-        engineIdentity = engine.identity
-        engineName = engine.name
-        network = try engine.load(onnx: package.path(of: settings.network), precision: precision)
+    package init(_ chosen: ChosenModel) throws {
+        try chosen.package.require(task: PhotoInstancesKind.task, for: "instance segmentation of photos")
+        self.chosen = chosen
+        settings = try PhotoInstancesSettings(chosen.package)
+        network = try chosen.load(settings.network)
         try check()
     }
 
     private func check() throws {
-        func modelError(_ detail: String) -> UnusablePackageError {
-            UnusablePackageError(package: package.id, detail: detail)
-        }
         guard network.inputs.count == 1 else {
-            throw modelError("the network has \(network.inputs.count) inputs, not one")
+            throw chosen.unusable("the network has \(network.inputs.count) inputs, not one")
         }
         let shape = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
         let outputs = try network.outputShapes(inputShapes: [network.inputs[0].name: shape])
@@ -45,22 +33,22 @@ package final class PhotoInstancesModel: PhotoModel {
             let expected = [1, splitting.mapCount] + shape[2...]
             guard let first = network.outputs.first, outputs[first.name] == expected else {
                 let found = network.outputs.first.flatMap { outputs[$0.name] } ?? []
-                throw modelError("the network returns \(found) for an input of \(shape); expected \(expected)")
+                throw chosen.unusable("the network returns \(found) for an input of \(shape); expected \(expected)")
             }
         case .prototypes(let candidates, let prototypes, _):
             for name in [candidates, prototypes] where outputs[name] == nil {
-                throw modelError("there is no output \(name)")
+                throw chosen.unusable("there is no output \(name)")
             }
             let (rows, planes) = (outputs[candidates] ?? [], outputs[prototypes] ?? [])
             guard rows.count == 3, planes.count == 4, rows[1] == 4 + settings.classes.count + planes[1] else {
-                throw modelError(
+                throw chosen.unusable(
                     "candidates \(rows) and prototypes \(planes) do not match \(settings.classes.count) classes; "
                         + "expected [1, 4 + classes + coefficients, n] and [1, coefficients, y, x]"
                 )
             }
         case .masks(let boxes, let scores, let classes, let masks, _, _):
             for name in [boxes, scores, classes, masks] where outputs[name] == nil {
-                throw modelError("there is no output \(name)")
+                throw chosen.unusable("there is no output \(name)")
             }
         }
     }
@@ -113,7 +101,7 @@ package final class PhotoInstancesModel: PhotoModel {
     // MARK: Running
 
     /// What runs the network from now on.
-    var engineInUse: EngineInUse { EngineInUse(network, name: engineName, precision: precision) }
+    var engineInUse: EngineInUse { chosen.engineInUse(network) }
 
     /// Runs the network and returns all outputs by name.
     /// - Throws: `CancelledError`, `ModelFormatError`, `AllocationError`.

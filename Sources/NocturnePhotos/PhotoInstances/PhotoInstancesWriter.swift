@@ -59,7 +59,7 @@ struct PhotoInstancesWriter {
             source: .init(finished.photo.facts, name: finished.record.name),
             model: ResultModel(model.package),
             engine: finished.engine,
-            textModel: textModel.map { ResultModel($0.package) },
+            textModel: textModel.map { ResultModel($0.chosen.package) },
             textEngine: finished.textEngine,
             options: options.inResults,
             rowCount: finished.rowCount,

@@ -3,7 +3,7 @@ package import NocturneBatch
 package import NocturneInference
 package import NocturneJournal
 package import NocturneRecipeSupport
-package import NocturneReport
+import NocturneReport
 package import NocturneSystem
 package import NocturneVolumes
 
@@ -13,17 +13,11 @@ package enum PhotoSegmentationKind: RecipeKind {
     package static let purpose = "segment photos"
     package static let settings: (any ModelSettings.Type)? = PhotoSegmentationSettings.self
     package static let resultSchema = JSONSchema(own: PackageResources.photo_segmentation_result_schema_json)
+    package static var result: any InspectableResult.Type { PhotoSegmentationResult.self }
 
     /// One recipe for all packages, whose photos are discovered once.
     package static func make(_ models: [ChosenModel], options: PhotoSegmentationOptions) throws -> any Recipe {
-        let models = try load(models) {
-            try PhotoSegmentationModel(
-                package: $0.package,
-                engine: $0.engine,
-                precision: $0.precision,
-                options: options
-            )
-        }
+        let models = try load(models) { try PhotoSegmentationModel($0, options: options) }
         return PhotoSegmentation(models: models, options: options)
     }
 
@@ -41,12 +35,8 @@ package enum PhotoSegmentationKind: RecipeKind {
 
     /// The networks of all folds, with the shape of a patch.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
-        try PhotoSegmentationModel(
-            package: model.package,
-            engine: model.engine,
-            precision: model.precision,
-            options: PhotoSegmentationOptions()
-        ).plane.networks.map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
+        try PhotoSegmentationModel(model, options: PhotoSegmentationOptions()).plane.networks
+            .map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
     }
 
     /// The labels that were found are the objects; the legend of the overlay shows their colours. The label map itself is nearly
@@ -69,15 +59,6 @@ package enum PhotoSegmentationKind: RecipeKind {
             )
         }
         return parts
-    }
-
-    /// Checks the label map, the overlay, and `coco.json` against the result.
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try PhotoSegmentationResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 
     /// Every photo is one.

@@ -1,35 +1,29 @@
 package import NocturneInference
-import NocturneRecipeSupport
+package import NocturneRecipeSupport
 package import NocturneVolumes
 
 /// A package for label maps of photos, with its networks in memory.
 package final class PhotoSegmentationModel: PhotoModel {
-    package let package: ModelPackage
+    package let chosen: ChosenModel
     /// The checked section of the package.
     package let settings: PhotoSegmentationSettings
     let plane: PlaneModel
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelPackageError`, `ModelFormatError`.
-    package init(
-        package: ModelPackage,
-        engine: any InferenceEngine,
-        precision: InferencePrecision,
-        options: PhotoSegmentationOptions
-    ) throws {
+    package init(_ chosen: ChosenModel, options: PhotoSegmentationOptions) throws {
+        let package = chosen.package
         try package.require(task: PhotoSegmentationKind.task, for: "label maps of photos")
-        self.package = package
+        self.chosen = chosen
         settings = try PhotoSegmentationSettings(package)
         plane = try PlaneModel(
             settings.networkSettings,
             of: package,
-            engine: engine,
-            precision: precision,
+            engine: chosen.engine,
+            precision: chosen.precision,
             options: options.ofNetworks
         )
     }
-    package var engineIdentity: String { plane.engineIdentity }
-    package var precision: InferencePrecision { plane.precision }
     /// Smaller photos than a patch are padded.
     package var minimumSide: Int { 1 }
     package func residentBytes(threads: Int) throws -> Int { try plane.residentBytes(threads: threads) }

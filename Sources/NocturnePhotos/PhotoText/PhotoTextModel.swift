@@ -1,6 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
-package import NocturneInference
+import NocturneInference
 import NocturneNumerics
 import NocturnePostprocess
 package import NocturneRecipeSupport
@@ -8,11 +8,10 @@ import NocturneSystem
 
 /// A package that reads text, with its networks in memory.
 package final class PhotoTextModel: Sendable {
-    package let package: ModelPackage
+    /// The package that the networks come from, and the engine that runs them.
+    package let chosen: ChosenModel
     /// The checked section of the package.
     let settings: PhotoTextSettings
-    private let engine: any InferenceEngine
-    private let precision: InferencePrecision
     private let detection: any LoadedNetwork
     private let recognition: any LoadedNetwork
     /// By class, from class 1.
@@ -23,43 +22,33 @@ package final class PhotoTextModel: Sendable {
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelFormatError`, `ModelPackageError`.
-    package init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        let settings = try PhotoTextSettings(package)
-        self.package = package
-        self.settings = settings
-        (self.engine, self.precision) = (engine, precision)
-        characters = try Self.characters(of: package, settings.recognition.characters)
-        detection = try engine.load(onnx: package.path(of: settings.detection.network), precision: precision)
-        recognition = try engine.load(onnx: package.path(of: settings.recognition.network), precision: precision)
+    package init(_ chosen: ChosenModel) throws {
+        self.chosen = chosen
+        settings = try PhotoTextSettings(chosen.package)
+        characters = try Self.characters(of: chosen, settings.recognition.characters)
+        detection = try chosen.load(settings.detection.network)
+        recognition = try chosen.load(settings.recognition.network)
         for network in [detection, recognition] where network.inputs.count != 1 || network.outputs.isEmpty {
-            throw UnusablePackageError(
-                package: package.id,
-                detail:
-                    "a network has \(network.inputs.count) inputs and \(network.outputs.count) outputs, not one of each"
+            throw chosen.unusable(
+                "a network has \(network.inputs.count) inputs and \(network.outputs.count) outputs, not one of each"
             )
         }
         let map = try detection.outputShape(inputShape: usualDetectionShape)
         guard map == [1, 1] + usualDetectionShape[2...] else {
-            throw UnusablePackageError(
-                package: package.id,
-                detail: "the network that finds lines returns \(map) for an input of \(usualDetectionShape)"
-            )
+            throw chosen.unusable("the network that finds lines returns \(map) for an input of \(usualDetectionShape)")
         }
         let steps = try recognition.outputShape(inputShape: usualRecognitionShape)
         guard steps.count == 3, steps[0] == 1, steps[2] == characters.count + 1 else {
-            throw UnusablePackageError(
-                package: package.id,
-                detail:
-                    "the network that reads lines returns \(steps) for an input of \(usualRecognitionShape); expected "
+            throw chosen.unusable(
+                "the network that reads lines returns \(steps) for an input of \(usualRecognitionShape); expected "
                     + "[1, steps, \(characters.count + 1)], the characters and the blank"
             )
         }
     }
 
-    private static func characters(of package: ModelPackage, _ file: String) throws -> [String] {
-        func fault(_ detail: String) -> UnusablePackageError {
-            UnusablePackageError(package: package.id, detail: "\(file): \(detail)")
-        }
+    private static func characters(of chosen: ChosenModel, _ file: String) throws -> [String] {
+        let package = chosen.package
+        func fault(_ detail: String) -> UnusablePackageError { chosen.unusable("\(file): \(detail)") }
         let size = package.files.first { $0.path == file }?.bytes ?? 0
         guard size <= largestCharacterFile else {
             throw fault("\(size) bytes; at most \(largestCharacterFile) are read")
@@ -93,9 +82,6 @@ package final class PhotoTextModel: Sendable {
         ]
     }
 
-    /// Package digest, engine, precision: what results depend on besides the photo.
-    var fingerprintParts: [String] { [package.digest.hex, engine.identity, precision.rawValue] }
-
     /// Weights, and workspaces for the largest inputs.
     ///
     /// Inputs have many shapes. A network keeps the plans of three of them, each with packed weights, so three are planned.
@@ -124,7 +110,7 @@ package final class PhotoTextModel: Sendable {
 
     /// What runs the networks from now on.
     var enginesInUse: [EngineInUse] {
-        [detection, recognition].map { EngineInUse($0, name: engine.name, precision: precision) }
+        [detection, recognition].map(chosen.engineInUse)
     }
 
     /// The extents of a picture in the network that finds lines: not larger than it is, at most ``PhotoTextSettings/Detection/longSide``,
@@ -182,7 +168,7 @@ package final class PhotoTextModel: Sendable {
         _ scope: ComputeScope
     ) throws -> Tensor {
         let name = network.inputs[0].name
-        let session = try sessions.session(of: "\(package.id)/\(role)", shape: input.shape, width: scope.width) {
+        let session = try sessions.session(of: "\(chosen.package.id)/\(role)", shape: input.shape, width: scope.width) {
             try network.makeSession(inputShapes: [name: input.shape], width: scope.width)
         }
         let outputs = try session.run([name: input], scope: scope)

@@ -54,9 +54,8 @@ package protocol RecipeKind: Sendable {
     /// The schema of its `result.json`.
     static var resultSchema: JSONSchema { get }
 
-    /// Checks the files of a finished item against its `result.json`.
-    /// - Throws: `CancelledError`. Every fault of the item is among the findings.
-    static func inspect(_ item: CommittedItem, _ document: JSONValue, flag: CancellationFlag) throws -> ResultFindings
+    /// Its `result.json`, against which the files of a finished item are checked.
+    static var result: any InspectableResult.Type { get }
 
     /// What a page for reviewers shows of a result with this `result.json`.
     /// - Throws: `DecodingError`.
@@ -101,6 +100,16 @@ extension RecipeKind {
 
     /// The kind's own task.
     package static var resultTask: String? { task }
+
+    /// Checks the files of a finished item against its `result.json`.
+    /// - Throws: `CancelledError`. Every fault of the item is among the findings.
+    package static func inspect(
+        _ item: CommittedItem,
+        _ document: JSONValue,
+        flag: CancellationFlag
+    ) throws -> ResultFindings {
+        try result.findings(of: item, document, schema: resultSchema, flag: flag)
+    }
 
     /// Nothing.
     package static func summarize(

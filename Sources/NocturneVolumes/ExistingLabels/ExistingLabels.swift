@@ -7,7 +7,7 @@ package import NocturneInference
 public import NocturneJournal
 import NocturnePostprocess
 package import NocturneRecipeSupport
-package import NocturneReport
+import NocturneReport
 package import NocturneSystem
 
 /// Measures existing labels: reads DICOM segmentations, structure sets and label maps, and writes label maps, surfaces and
@@ -225,6 +225,7 @@ package enum ExistingLabelsKind: RecipeKind {
     package static let settings: (any ModelSettings.Type)? = nil
     package static let enablingOption: String? = ExistingLabelsOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.existing_result_schema_json)
+    package static var result: any InspectableResult.Type { ExistingLabelsResult.self }
 
     package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {
         try ExistingLabels(options: options)
@@ -247,13 +248,5 @@ package enum ExistingLabelsKind: RecipeKind {
         }
         parts.facts = LabelFacts.text(result.labels.map { ($0.name, $0.voxelCount, $0.volumeMl) })
         return parts
-    }
-
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try ExistingLabelsResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 }

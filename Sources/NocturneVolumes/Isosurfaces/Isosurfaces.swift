@@ -5,7 +5,7 @@ import NocturneCore
 package import NocturneInference
 public import NocturneJournal
 package import NocturneRecipeSupport
-package import NocturneReport
+import NocturneReport
 package import NocturneSystem
 
 /// Makes the surfaces where the intensity of a volume has given values, with measurements and pictures.
@@ -75,6 +75,7 @@ package enum IsosurfacesKind: RecipeKind {
     package static let settings: (any ModelSettings.Type)? = nil
     package static let enablingOption: String? = IsosurfaceOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.isosurface_result_schema_json)
+    package static var result: any InspectableResult.Type { IsosurfacesResult.self }
 
     package static func make(_ models: [ChosenModel], options: IsosurfaceOptions) throws -> any Recipe {
         Isosurfaces(options: options)
@@ -89,13 +90,5 @@ package enum IsosurfacesKind: RecipeKind {
         )
         parts.labels = IsosurfacesResult.reviewLabels(result.surfaces)
         return parts
-    }
-
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try IsosurfacesResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 }

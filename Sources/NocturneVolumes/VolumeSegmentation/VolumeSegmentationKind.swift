@@ -6,7 +6,7 @@ package import NocturneJournal
 import NocturneNumerics
 import NocturneOutput
 package import NocturneRecipeSupport
-package import NocturneReport
+import NocturneReport
 package import NocturneSystem
 
 /// Segmentation of volumes: the entry in the registry.
@@ -18,6 +18,7 @@ package enum VolumeSegmentationKind: RecipeKind {
     /// Nil: results of this recipe are older than the `task` key.
     package static let resultTask: String? = nil
     package static let resultSchema = JSONSchema(own: PackageResources.result_schema_json)
+    package static var result: any InspectableResult.Type { SegmentationResult.self }
 
     package static func make(_ models: [ChosenModel], options: SegmentationOptions) throws -> any Recipe {
         let models = try load(models) {
@@ -76,14 +77,6 @@ package enum VolumeSegmentationKind: RecipeKind {
         let map = folder + "/segmentation.nii.gz"
         try EditedLabelMap.check(path, against: map, scope: scope)
         return map
-    }
-
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try SegmentationResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 }
 

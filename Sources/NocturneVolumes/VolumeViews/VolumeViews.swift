@@ -7,7 +7,7 @@ package import NocturneInference
 public import NocturneJournal
 import NocturnePostprocess
 package import NocturneRecipeSupport
-package import NocturneReport
+import NocturneReport
 package import NocturneSystem
 
 /// Makes pictures of volumes, and measures their intensities and regions of interest.
@@ -177,6 +177,7 @@ package enum VolumeViewsKind: RecipeKind {
     package static let settings: (any ModelSettings.Type)? = nil
     package static let enablingOption: String? = VolumeViewOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.view_result_schema_json)
+    package static var result: any InspectableResult.Type { VolumeViewResult.self }
 
     package static func make(_ models: [ChosenModel], options: VolumeViewOptions) throws -> any Recipe {
         try VolumeViews(options: options)
@@ -191,13 +192,5 @@ package enum VolumeViewsKind: RecipeKind {
         )
         parts.facts = result.facts
         return parts
-    }
-
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try VolumeViewResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 }

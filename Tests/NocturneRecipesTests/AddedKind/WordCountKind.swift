@@ -13,6 +13,7 @@ enum WordCountKind: RecipeKind {
     static let purpose = "count words"
     static let settings: (any ModelSettings.Type)? = WordCountSettings.self
 
+    static var result: any InspectableResult.Type { WordCountResult.self }
     static let resultSchema = JSONSchema(
         own: Array(
             """
@@ -39,14 +40,6 @@ enum WordCountKind: RecipeKind {
     static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(WordCountResult.self, from: Data(result))
         return ReviewParts(.instances, files: result.files, titles: [:])
-    }
-
-    static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try WordCountResult.findings(of: item, document, schema: resultSchema, flag: flag)
     }
 }
 

@@ -52,9 +52,7 @@ final class PhotoBench: Sendable {
     func recipe(_ options: PhotoClassificationOptions = PhotoClassificationOptions()) throws -> PhotoClassification {
         let loaded = try models.map { path in
             try PhotoClassificationModel(
-                package: try ModelPackage.load(folder: path),
-                engine: BuiltinEngine(),
-                precision: .float32
+                ChosenModel(package: try ModelPackage.load(folder: path), engine: BuiltinEngine(), precision: .float32)
             )
         }
         return PhotoClassification(models: loaded, options: options)

@@ -109,7 +109,9 @@ struct WordingTests {
             )
             let package = try ModelPackage.load(folder: folder.path)
             #expect(throws: UnusablePackageError.self) {
-                try PhotoClassificationModel(package: package, engine: BuiltinEngine(), precision: .float32)
+                try PhotoClassificationModel(
+                    ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32)
+                )
             }
         }
     }

@@ -2,6 +2,7 @@ import Foundation
 import NocturneInference
 import NocturnePhotos
 import NocturnePostprocess
+import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
 import NocturneTestSupport
@@ -29,7 +30,9 @@ struct InstancePackageTests {
             let package = try ModelPackage.checked(folder: Checkout.folder.appendingPathComponent(path).path)
             let settings = try PhotoInstancesSettings(package)
             #expect(package.task == "photo-instances" && settings.classes.map(\.name) == ["book"])
-            let model = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+            let model = try PhotoInstancesModel(
+                ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32)
+            )
             #expect(model.settings.output == settings.output)
         }
     }
@@ -86,7 +89,7 @@ struct InstancePackageTests {
             let folder = try TemporaryFolder("nocturne-package")
             let package = try load("\"centre\": true", keys, in: folder)
             #expect(throws: UnusablePackageError.self, "\(keys)") {
-                try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+                try PhotoInstancesModel(ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32))
             }
         }
     }

@@ -214,7 +214,7 @@ struct PhotoInstancesTests {
         let folder = output.item("shelf")
         let fingerprint = try #require(try ShelfBench.json(folder + "/result.json")["fingerprint"] as? String)
         let package = try ModelPackage.load(folder: bench.model)
-        let model = try PhotoInstancesModel(package: package, engine: BuiltinEngine(), precision: .float32)
+        let model = try PhotoInstancesModel(ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32))
         let recipe = PhotoInstances(models: [model], options: PhotoInstancesOptions())
         #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint)?.files.count == 18)
         #expect(try recipe.recognize(folder: folder, fingerprint: String(repeating: "0", count: 64)) == nil)

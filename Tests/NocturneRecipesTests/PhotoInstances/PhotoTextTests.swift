@@ -118,7 +118,10 @@ struct PhotoTextTests {
         let options = PhotoInstancesOptions()
         let (text, finder) = (try chosen(Self.reader), try chosen(Fixtures.url("Models/coloured-maps").path))
         let recipe = try #require(try PhotoInstancesKind.make([text, finder], options: options) as? PhotoInstances)
-        #expect(recipe.textModel?.package.id == "drawn-letters" && recipe.models.map(\.package.id) == ["coloured-maps"])
+        #expect(
+            recipe.textModel?.chosen.package.id == "drawn-letters"
+                && recipe.models.map(\.package.id) == ["coloured-maps"]
+        )
         #expect(try PhotoInstancesKind.networks(of: text).map(\.file) == ["detection.onnx", "recognition.onnx"])
         #expect(
             try recipe.sharedBytes(threads: 2)
@@ -165,9 +168,7 @@ struct PhotoTextTests {
         let path = try package(in: folder, characters: Array(text.utf8)) { $0 }
         #expect(throws: (any Error).self) {
             try PhotoTextModel(
-                package: try ModelPackage.load(folder: path),
-                engine: BuiltinEngine(),
-                precision: .float32
+                ChosenModel(package: try ModelPackage.load(folder: path), engine: BuiltinEngine(), precision: .float32)
             )
         }
     }

@@ -89,9 +89,11 @@ struct ShelfBench {
         engine: any InferenceEngine = BuiltinEngine()
     ) async throws -> (outcome: BatchOutcome, output: OutputFolder) {
         let package = try ModelPackage.load(folder: model)
-        let loaded = try PhotoInstancesModel(package: package, engine: engine, precision: .float32)
+        let loaded = try PhotoInstancesModel(ChosenModel(package: package, engine: engine, precision: .float32))
         let reader = try textModel.map {
-            try PhotoTextModel(package: try ModelPackage.load(folder: $0), engine: engine, precision: .float32)
+            try PhotoTextModel(
+                ChosenModel(package: try ModelPackage.load(folder: $0), engine: engine, precision: .float32)
+            )
         }
         let recipe = PhotoInstances(models: [loaded], textModel: reader, options: options)
         let output = OutputFolder(folder(out).path)

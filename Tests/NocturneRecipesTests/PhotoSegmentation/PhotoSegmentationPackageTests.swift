@@ -95,9 +95,7 @@ struct PhotoSegmentationPackageTests {
         let package = try load("\"value\": 3", "\"value\": 4", in: folder)
         #expect(throws: (any Error).self) {
             try PhotoSegmentationModel(
-                package: package,
-                engine: BuiltinEngine(),
-                precision: .float32,
+                ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32),
                 options: PhotoSegmentationOptions()
             )
         }

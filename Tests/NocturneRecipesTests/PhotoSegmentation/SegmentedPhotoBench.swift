@@ -78,9 +78,7 @@ final class SegmentedPhotoBench: Sendable {
     ) throws -> PhotoSegmentation {
         let package = try ModelPackage.load(folder: model)
         let loaded = try PhotoSegmentationModel(
-            package: package,
-            engine: engine,
-            precision: .float32,
+            ChosenModel(package: package, engine: engine, precision: .float32),
             options: options
         )
         return PhotoSegmentation(models: [loaded], options: options)
