@@ -52,8 +52,12 @@ package struct Reconciliation: Sendable {
         var reconciler = Reconciler(journal, output, recipes, planner)
         reconciler.time = time
         try await reconciler.forEachPortion(check: { try check() }) { decided in
-            for case let note? in decided.map(\.decision.note) { await progress.note(note) }
             let actions = try decided.map { try action(on: $0.candidate, $0.decision) }
+            for (own, action) in zip(decided, actions) {
+                // A known item whose result is found complete is not processed again.
+                let isFound = action.finished != nil && own.candidate.before != nil
+                if let note = own.decision.note, !isFound { await progress.note(note) }
+            }
             // The renames of finished folders may not have reached the disk.
             if actions.contains(where: { $0.finished != nil }) { try FileSystem.flush(output.path) }
             return actions

@@ -9,6 +9,8 @@ public struct EditedLabels: Sendable, Hashable {
     public var edited: String { folder + "/edited.nii.gz" }
     /// The model's map.
     public var original: String { folder + "/model.nii.gz" }
+    /// The model's result, which is put back when the edit is undone.
+    var result: String { folder + "/model" }
 
     /// Copies both maps, and records the edit: it changes the item's fingerprint, so that the next run processes it.
     /// - Parameters:
@@ -32,7 +34,10 @@ public struct EditedLabels: Sendable, Hashable {
             let before = try await journal.edits()[item.name].flatMap {
                 $0.fingerprint.hex == item.fingerprint ? $0 : nil
             }
-            if before == nil { try FileSystem.copy(map, to: place.original) }
+            if before == nil {
+                try FileSystem.copy(map, to: place.original)
+                try place.keep(ResultFolder(output.item(item.name)))
+            }
             try FileSystem.copy(path, to: place.edited)
             let edit = LabelEdit(
                 item: item.name,
@@ -45,20 +50,43 @@ public struct EditedLabels: Sendable, Hashable {
         }
     }
 
-    /// Forgets the edit: the next run makes the model's result again.
-    /// - Returns: whether there was one.
+    /// Gives the files of a result second names. Nothing where somebody has changed one of them.
+    private func keep(_ current: ResultFolder) throws {
+        if let left = FileSystem.remove(result) { throw BatchError(notRemoved: left) }
+        guard let written = current.writtenFiles() else { return }
+        _ = try current.keep(written.map(\.path) + ["run.json"], in: ResultFolder(result), aside: result)
+    }
+
+    /// Forgets the edit, and puts the model's result back, which the next run finds complete. Where nothing was kept that fits, the
+    /// next run makes it again.
+    /// - Returns: what the user should know; nil when there was no edit.
     /// - Throws: as ``keep(_:for:map:in:_:)``.
-    public static func remove(of item: JournalItem, in output: OutputFolder) async throws -> Bool {
+    public static func remove(of item: JournalItem, in output: OutputFolder) async throws -> [String]? {
         let lock = try BatchLock(output)
         defer { withExtendedLifetime(lock) {} }
+        let place = output.editedLabels(of: item.name)
         return try await Journal.with(path: output.journal) { journal in
-            let exists = try await journal.edits()[item.name] != nil
+            guard let edit = try await journal.edits()[item.name] else { return nil }
             // First, so that the command can be repeated where something stays.
-            if let left = FileSystem.remove(output.editedLabels(of: item.name).folder) {
-                throw BatchError(notRemoved: left)
+            for file in [place.edited, place.original] {
+                if let left = FileSystem.remove(file) { throw BatchError(notRemoved: left) }
             }
+            // Before the result: a run that finds the model's must not take it for the edited one.
             try await journal.removeEdit(of: item.name)
-            return exists
+            var notes: [String] = []
+            var isBack = item.fingerprint == edit.baseFingerprint
+            if item.fingerprint == edit.fingerprint.hex, ResultFolder(place.result).writtenFiles() != nil {
+                notes = try output.putInPlace(
+                    place.result,
+                    as: item.name,
+                    recorded: try await journal.writtenFiles(of: item.id)
+                )
+                try FileSystem.flush(output.path)
+                notes += output.cleanUp(item.name)
+                isBack = true
+            }
+            if let left = FileSystem.remove(place.folder) { throw BatchError(notRemoved: left) }
+            return notes + ["\(item.name): the model's result is \(isBack ? "in its place again" : "made again")"]
         }
     }
 }

@@ -28,7 +28,7 @@ struct Adopt: EngineCommand {
     @Argument(help: "The edited label map: NIfTI.", completion: .file())
     var map: String?
 
-    @Flag(help: "Forget the edited map and make the model's result again.")
+    @Flag(help: "Forget the edited map and put the model's result back.")
     var undo = false
 
     @OptionGroup var resources: ResourceArguments
@@ -55,9 +55,10 @@ struct Adopt: EngineCommand {
             throw BatchError(.unknownItem, path: folder.path, detail: "the batch has no item \(item)")
         }
         guard let map else {
-            guard try await EditedLabels.remove(of: item, in: folder) else {
+            guard let notes = try await EditedLabels.remove(of: item, in: folder) else {
                 throw BatchError(.unknownItem, path: folder.path, detail: "no edited map of \(item.name) was adopted")
             }
+            if !show.quiet { for note in notes { Terminal.printMessage(note) } }
             return
         }
         guard item.state == .completed else {
