@@ -73,6 +73,38 @@ struct ItemNamesTests {
         #expect(try names(items, .none) == ["i", "i"])
     }
 
+    @Test(
+        "A pattern makes the name of its parts, as the policy shows them; an item that lacks one keeps its own",
+        arguments: [
+            ("{1}_{2}", "P-7_CT_1_s2@m"), ("{0}-{name}", "in-CT_1_s2@m"), ("x", nil), ("{1", nil), ("1}", nil),
+            ("{-1}", nil),
+            ("{9}{1}", "CT_1_s2@m"), ("{patient}/{series}", "P 7/uid_s2@m"), ("{study}", "CT_1_s2@m"),
+            ("{subject}", nil),
+        ] as [(String, String?)]
+    )
+    func pattern(text: String, expected: String?) {
+        var own = item("/in/P-7/CT_1", suffix: "_s2@m")
+        own.headerNames = [.patient: "P 7", .study: "", .series: "uid"]
+        var request = DiscoveryRequest(inputs: ["/in/P-7/other", "/in"])
+        request.namePattern = NamePattern(text)
+        #expect((request.namePattern == nil) == (expected == nil))
+        guard expected != nil else { return }
+        #expect((InputSearch.named(own, request) ?? own).name == expected)
+        own.words = ["p7"]
+        let digest = ShownNames(.hash, words: ["p7"]).shown("P-7")
+        #expect((InputSearch.named(own, request) ?? own).name == expected?.replacing("P-7", with: digest))
+        #expect(ShownNames(.hash).patient("P-7", isRemoved: false) == digest)
+        #expect(ShownNames(.hash).patient("P-7", isRemoved: true) == "P-7")
+    }
+
+    @Test("Levels begin at the outermost input; what was itself given counts as if its folder were")
+    func levels() {
+        #expect(NamePattern.levels(of: "/a/b/c/d", below: ["/a/b", "/a"]) == ["a", "b", "c", "d"])
+        #expect(NamePattern.levels(of: "/a/b/c", below: ["/a/b/c"]) == ["b", "c"])
+        #expect(NamePattern.levels(of: "/a/b", below: ["/"]) == ["", "a", "b"])
+        #expect(NamePattern.levels(of: "/a", below: ["/a"]) == ["", "a"])
+    }
+
     @Test("Names that would be too long stay as they are")
     func long() throws {
         let long = String(repeating: "d", count: 180)

@@ -20,6 +20,8 @@ public struct DiscoveryRequest: Sendable {
     public var trace = DiscoveryTrace()
     /// How items may be named, and what results may state about their sources.
     public var identifiers = IdentifierPolicy.hash
+    /// How items are named; nil for the names of their files and folders.
+    package var namePattern: NamePattern?
 
     public init(inputs: [String]) { self.inputs = inputs }
 
@@ -27,7 +29,7 @@ public struct DiscoveryRequest: Sendable {
     package init(_ description: BatchDescription) {
         inputs = description.inputs
         (include, exclude) = (description.include, description.exclude)
-        identifiers = description.identifiers
+        (identifiers, namePattern) = (description.identifiers, description.namePattern)
     }
 
     /// How results show names where no patient is known.

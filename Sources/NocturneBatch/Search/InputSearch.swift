@@ -34,10 +34,15 @@ package struct InputSearch: Sendable {
         try offer.run()
         let patients = try patients(claims, request, walk, table)
         var all = Discovery(notes: walk.notes, patients: patients)
+        var unnamed = 0
         for (index, own) in claims.enumerated() {
             let found = FoundItems(
                 isClaimed: { try table.isClaimed($0, besides: index) },
-                take: { items in try add(items, of: index, to: table) }
+                take: { items in
+                    let named = items.map { Self.named($0, request) }
+                    unnamed += zip(items, named).count { $1 == nil && $0.problem == nil }
+                    try add(zip(items, named).map { $1 ?? $0 }, of: index, to: table)
+                }
             )
             var last: String?
             while true {
@@ -50,9 +55,27 @@ package struct InputSearch: Sendable {
             all.notes += try own.finish(found)
             try found.finish()
         }
+        if let pattern = request.namePattern, unnamed > 0 {
+            let items = unnamed == 1 ? "1 item does" : "\(unnamed) items do"
+            all.notes.append(
+                "--name \(pattern.text): \(items) not have every part of it, and keep the name of the file or folder"
+            )
+        }
         try addUnclaimed(walk, request, patients, to: table)
         try merge(&all, in: table)
         return all
+    }
+
+    /// The item with the name that the batch's pattern gives it; nil where it lacks a part of it. Without a pattern as it is.
+    package static func named(_ item: DiscoveredItem, _ request: DiscoveryRequest) -> DiscoveredItem? {
+        guard let pattern = request.namePattern else { return item }
+        let names = ShownNames(request.identifiers, words: item.words)
+        let own = item.name.hasSuffix(item.suffix) ? String(item.name.dropLast(item.suffix.count)) : item.name
+        let levels = NamePattern.levels(of: item.path, below: request.inputs).dropLast().map(names.shown) + [own]
+        guard let name = pattern.name(levels: levels, header: item.headerNames) else { return nil }
+        var item = item
+        item.name = name + item.suffix
+        return item
     }
 
     private static func walk(_ request: DiscoveryRequest, into table: FoundTable, flag: CancellationFlag) throws

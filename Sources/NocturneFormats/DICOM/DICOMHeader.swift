@@ -42,9 +42,12 @@ extension DICOMObject {
             imageType: text(header.image_type).split(separator: "\\", omittingEmptySubsequences: false).map(trimmed),
             photometricInterpretation: text(header.photometric),
             hasModalityTable: header.present & UInt32(CDICOM_HAS_MODALITY_LUT) != 0,
-            // Pseudonyms in files whose identity was removed may be shown.
-            patient: header.identity_removed != 0
-                ? nil : PatientIdentity(name: words.0, identifier: words.1, birthDate: words.2),
+            patient: PatientIdentity(
+                name: words.0,
+                identifier: words.1,
+                birthDate: words.2,
+                isRemoved: header.identity_removed != 0
+            ),
             patientDigests: PatientIdentity.Digests(name: words.0, identifier: words.1, birthDate: words.2),
             studyDate: text(header.study_date),
             rescaleType: text(header.rescale_type),

@@ -99,9 +99,9 @@ public struct DICOMObject: Sendable, Hashable {
     public var mosaicTiles: Int?
     /// The direction in which the slices of a mosaic follow each other, LPS+.
     public var mosaicNormal: SIMD3<Double>?
-    /// Nil where the identity was removed, or the header has none.
+    /// Nil where the header has none.
     @SharedValue public internal(set) var patient: PatientIdentity?
-    /// To compare objects, also of patients whose identity was removed: pseudonyms differ too.
+    /// To compare objects.
     var patientDigests: PatientIdentity.Digests
     /// "YYYYMMDD"; empty when missing. Only compared.
     var studyDate: String

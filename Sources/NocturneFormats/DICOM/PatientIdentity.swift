@@ -1,25 +1,30 @@
 public import NocturneSystem
 
-/// What identifies the patient in a header: kept in memory during a scan, only to look for it in paths.
+/// What identifies the patient in a header: kept in memory during a scan, to look for it in paths and to name items.
 ///
 /// Its description and its mirror are empty, so that it reaches no log by mistake.
 public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     private let name: String
-    private let identifier: String
+    /// PatientID (0010,0020); empty when it is missing.
+    public let identifier: String
     private let birthDate: String
+    /// Whether the identity was removed, PatientIdentityRemoved (0012,0062): what is stated are pseudonyms, which may be shown.
+    public let isRemoved: Bool
 
     /// - Parameters:
     ///   - name: PatientName (0010,0010), its components separated by `^`.
     ///   - identifier: PatientID (0010,0020).
     ///   - birthDate: PatientBirthDate (0010,0030).
     /// - Returns: nil when all are empty.
-    init?(name: String, identifier: String, birthDate: String) {
+    init?(name: String, identifier: String, birthDate: String, isRemoved: Bool) {
         guard !name.isEmpty || !identifier.isEmpty || !birthDate.isEmpty else { return nil }
         (self.name, self.identifier, self.birthDate) = (name, identifier, birthDate)
+        self.isRemoved = isRemoved
     }
 
-    /// What may be found in paths: names (without titles), identifier and birth date.
+    /// What may be found in paths: names (without titles), identifier and birth date. Nothing of pseudonyms.
     public var sought: SoughtWords {
+        guard !isRemoved else { return SoughtWords(names: [], identifiers: [], birthDate: "") }
         let groups = name.split(separator: "=", omittingEmptySubsequences: true)
         var sought = SoughtWords(names: [], identifiers: [identifier], birthDate: birthDate)
         for group in groups {

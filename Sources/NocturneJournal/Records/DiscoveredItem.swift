@@ -14,6 +14,8 @@ public struct DiscoveredItem: Sendable, Hashable {
     public var name: String
     /// What ``name`` ends with besides the name of the file or folder: which of its volumes it is, and the model.
     public var suffix = ""
+    /// What the header of a DICOM series names it by, as results show it: for ``name`` alone, and not recorded.
+    public var headerNames: [HeaderName: String] = [:]
     /// The id of the model that is to process it.
     public var model: String
     /// What the recipe needs to find the source again, in a form that the recipe defines.
@@ -35,6 +37,11 @@ public struct DiscoveredItem: Sendable, Hashable {
     public var rank = 0
     /// Items of one rank are in the order of these texts; those with equal ones in the order in which they were found.
     public var order = ""
+
+    /// PatientID (0010,0020), StudyInstanceUID (0020,000D) and SeriesInstanceUID (0020,000E).
+    public enum HeaderName: String, Sendable, Hashable {
+        case patient, study, series
+    }
 
     public init(
         key: String,

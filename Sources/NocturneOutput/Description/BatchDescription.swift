@@ -60,6 +60,9 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     /// Which inputs go to which model.
     public var routes: InputRoutes { InputRoutes(only: only ?? [], inputs: inputs) }
 
+    /// How items are named: the option `--name`; nil for the names of their files and folders.
+    public var namePattern: NamePattern? { options[NamePattern.option].flatMap(NamePattern.init) }
+
     /// How it differs from that of an earlier run in the same folder.
     public func changes(from earlier: BatchDescription) -> Changes {
         Changes(from: earlier, to: self)

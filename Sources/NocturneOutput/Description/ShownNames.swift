@@ -4,7 +4,8 @@ public import NocturneSystem
 ///
 /// It applies to what is meant to be passed on: folders of items, their contents, `batch.json`, `statistics.csv`.
 /// `retry.txt`, the events and the journal keep the inputs' paths, since the next run needs them. Names, numbers and birth
-/// dates of patients in headers are in no output but DICOM objects, with any policy. ``ShownNames`` applies a policy.
+/// dates of patients in headers are in no output but DICOM objects, with any policy; but for the number where ``NamePattern`` and
+/// `keep` ask for it. ``ShownNames`` applies a policy.
 public enum IdentifierPolicy: String, Sendable, Codable, CaseIterable {
     /// Nothing: items are numbered by a digest of their source.
     case none
@@ -56,6 +57,13 @@ public struct ShownNames: Sendable, Hashable {
         case .hash: replacing(in: name, isSentence: false, by: Self.uidDigest)
         case .keep: name
         }
+    }
+
+    /// The number of a patient (PatientID) as it becomes part of a name.
+    /// - Parameter isRemoved: whether the patient's identity was removed: then it is a pseudonym.
+    public func patient(_ identifier: String, isRemoved: Bool) -> String {
+        let word = PathWords.folded(identifier)
+        return policy != .hash || isRemoved || word.isEmpty ? shown(identifier) : Self.patientDigest(word)
     }
 
     /// A text of an input, of the system or of a library as results show it.

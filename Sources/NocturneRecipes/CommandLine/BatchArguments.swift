@@ -36,7 +36,7 @@ package struct BatchArguments: ParsableArguments {
     /// The names of the options that a batch records, and of those about its inputs.
     static var recordedOptions: Set<String> {
         Set(RecipeRegistry.current.sections.flatMap { $0.optionNames } + InferenceOptions.optionNames)
-            .union(["model", "list", "include", "exclude", "only", "identifiers"])
+            .union(["model", "list", "include", "exclude", "only", "identifiers", NamePattern.option])
     }
 
     /// The precision of the networks.
@@ -98,10 +98,12 @@ extension BatchArguments {
         }
         let choices = try choices(for: packages, enabled, recorded: earlier?.options ?? [:])
         let identifiers = names.identifiers ?? earlier?.identifiers ?? .hash
+        let pattern = try names.pattern(identifiers, continuing: earlier)
         var description = BatchDescription(
             version: version,
             models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
-            options: choices.recorded.merging(identifiers.shown) { $1 },
+            options: choices.recorded.merging(identifiers.shown) { $1 }
+                .merging(pattern.map { [NamePattern.option: $0.text] } ?? [:]) { $1 },
             inputs: try allInputs(),
             modelPaths: packages.map { absolutePath($0.folder) }
         )
@@ -203,7 +205,9 @@ package struct ChangedOptions: ParsableArguments {
         try recipes.checkTaken(by: kinds)
         let choices = try BatchChoices(of: kinds, recorded: description.options, given: given)
         var result = description
-        result.options = choices.recorded.merging(description.identifiers.shown) { $1 }
+        result.options = choices.recorded.merging(
+            description.options.filter { ["identifiers", NamePattern.option].contains($0.key) }
+        ) { $1 }
         return result
     }
 
@@ -266,23 +270,6 @@ extension BatchArguments {
             (list == nil ? [] : ["--list"]) + (include.isEmpty ? [] : ["--include"])
                 + (exclude.isEmpty ? [] : ["--exclude"]) + (only.isEmpty ? [] : ["--only"])
         }
-    }
-
-    /// How results name inputs.
-    package struct Names: ParsableArguments {
-        @Option(
-            help: ArgumentHelp(
-                "How input names appear in results: as they are (keep), with digests in place of UIDs and of the patient's "
-                    + "name, number and birth date (hash), or not (none). "
-                    + "DICOM objects name the patient like their source in any case. Default: hash.",
-                visibility: .more
-            )
-        )
-        package var identifiers: IdentifierPolicy?
-
-        package init() {}
-
-        var given: [String] { identifiers == nil ? [] : ["--identifiers"] }
     }
 
     /// A model with a pattern for the names of its inputs.

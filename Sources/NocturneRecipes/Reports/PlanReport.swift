@@ -66,6 +66,9 @@ package struct PlanReport: Encodable, Sendable {
     package let notes: [String]
     /// The threads that the seconds are for. Not part of the JSON.
     package let threads: Int
+    /// The inputs of the plan. Not part of the JSON.
+    package let inputs: [String]
+
     private enum CodingKeys: String, CodingKey {
         case batch, budgetBytes, engineBytes, seconds, items, notes
     }
@@ -108,7 +111,7 @@ package struct PlanReport: Encodable, Sendable {
         let cores = resources.threads
         let threads =
             dividesCores ? try recipes.map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores : cores
-        self.threads = threads
+        (self.threads, inputs) = (threads, description.inputs)
         let reading = MemoryReading.take()
         let budget = resources.memoryBytes ?? MemoryBudget.defaultTotal(reading)
         var resources = resources

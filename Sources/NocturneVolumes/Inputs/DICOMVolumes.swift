@@ -26,6 +26,9 @@ extension FoundVolume {
             order: first.path + part,
             suffix: suffix
         )
+        header = series.slices.first.map { slice in
+            (slice.object.patient, slice.object.studyInstanceUID, series.seriesInstanceUID)
+        }
     }
 
     private static func facts(_ series: DICOMSeries, _ files: [String]) -> Result<VolumeFacts, Refusal> {

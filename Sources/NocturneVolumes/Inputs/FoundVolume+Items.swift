@@ -2,6 +2,7 @@ import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
+import NocturneFormats
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
@@ -24,6 +25,14 @@ extension FoundVolume {
 
     /// How results show its names.
     func names(_ identifiers: IdentifierPolicy) -> ShownNames { ShownNames(identifiers, words: words) }
+
+    /// What its header names it by, as results show it; empty for files that are not DICOM.
+    func headerNames(_ identifiers: IdentifierPolicy) -> [DiscoveredItem.HeaderName: String] {
+        guard let header else { return [:] }
+        let names = names(identifiers)
+        let patient = header.patient.map { names.patient($0.identifier, isRemoved: $0.isRemoved) }
+        return [.patient: patient ?? "", .study: names.shown(header.study), .series: names.shown(header.series)]
+    }
 
     /// What the journal stores of a volume that can be read.
     /// - Parameter model: the id of the model package, or the name of a recipe without models.

@@ -19,6 +19,8 @@ struct FoundVolume: Sendable {
     var suffix = ""
     /// Words of its paths by which its patient can be identified.
     var words: [String] = []
+    /// What the header of a DICOM series names it by.
+    var header: (patient: PatientIdentity?, study: String, series: String)?
 
     /// Of a NIfTI file with several volumes.
     var timePoint: VolumeSource.TimePoint? { (try? volume.get())?.timePoint }

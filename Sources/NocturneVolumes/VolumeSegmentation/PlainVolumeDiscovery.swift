@@ -61,6 +61,7 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
             inputs: found.allFiles.map { InputStamp($0.path) }
         )
         (item.words, item.suffix, item.order) = (found.words, found.suffix, found.order)
+        item.headerNames = found.headerNames(identifiers)
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):

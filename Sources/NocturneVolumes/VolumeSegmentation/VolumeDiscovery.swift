@@ -244,6 +244,7 @@ final class VolumeDiscovery: InputClaims {
                 .map { InputStamp($0.path) }
         )
         (item.words, item.suffix) = (found.words, found.suffix)
+        item.headerNames = found.headerNames(identifiers)
         switch found.volume {
         case .failure(let refusal): item.problem = refusal.problem
         case .success(let facts):

@@ -23,15 +23,20 @@ struct PlanText {
     /// Of the table, the head first.
     private func forEachRow(_ body: ([String]) throws -> Void) throws {
         guard report.batch != nil else {
-            try body(["item", "peak memory", "tiles", "inference", "remark"])
-            return try report.items.forEach { item in try body([item.item] + facts(of: item)) }
+            try body(["item", "source", "peak memory", "tiles", "inference", "remark"])
+            return try report.items.forEach { item in try body([item.item, source(of: item)] + facts(of: item)) }
         }
-        try body(["item", "state", "peak memory", "tiles", "time", "remark"])
+        try body(["item", "source", "state", "peak memory", "tiles", "time", "remark"])
         try report.items.forEach { item in
             // What has its result, or was set aside, is only counted.
             guard ![.completed, .skipped].contains(item.state) else { return }
-            try body([item.item, item.state.rawValue] + facts(of: item))
+            try body([item.item, source(of: item), item.state.rawValue] + facts(of: item))
         }
+    }
+
+    /// The path from the input on, whose parts are what `--name` numbers from 0.
+    private func source(of item: PlanReport.Item) -> String {
+        NamePattern.levels(of: item.source, below: report.inputs).joined(separator: "/")
     }
 
     private func facts(of item: PlanReport.Item) -> [String] {

@@ -30,6 +30,8 @@ struct PatientIdentityTests {
     func removed() throws {
         #expect(try object("EVA/1.dcm", removed: "YES").words.isEmpty)
         #expect(try object("EVA/1.dcm", removed: "NO").words == ["eva"])
+        let patient = try object("EVA/1.dcm", removed: "YES").object.patient
+        #expect(patient?.isRemoved == true && patient?.identifier == "P-0815")
     }
 
     @Test("is in no description of it")

@@ -1,0 +1,58 @@
+package import ArgumentParser
+package import NocturneOutput
+import NocturneRecipeSupport
+
+extension BatchArguments {
+    /// How results name inputs.
+    package struct Names: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "How input names appear in results: as they are (keep), with digests in place of UIDs and of the patient's "
+                    + "name, number and birth date (hash), or not (none). "
+                    + "DICOM objects name the patient like their source in any case. Default: hash.",
+                visibility: .more
+            )
+        )
+        package var identifiers: IdentifierPolicy?
+
+        @Option(
+            help: ArgumentHelp(
+                "Name items by this pattern instead of their file or folder, such as '{1}_{3}': {1}, {2}, … are the levels of the "
+                    + "path below the input, {0} is the input, {name} the last level; {patient}, {study} and {series} are from the "
+                    + "header of a DICOM series. --identifiers applies to all of them.",
+                valueName: "pattern",
+                visibility: .more
+            ),
+            transform: parsed
+        )
+        package var name: NamePattern?
+
+        package init() {}
+
+        var given: [String] { (identifiers == nil ? [] : ["--identifiers"]) + (name == nil ? [] : ["--name"]) }
+
+        private static func parsed(_ text: String) throws -> NamePattern {
+            guard let pattern = NamePattern(text) else {
+                throw ValidationError("give placeholders: {0}, {1}, {2}, …, {name}, {patient}, {study} or {series}")
+            }
+            return pattern
+        }
+
+        /// The pattern of the batch. Names stay, so that one rule holds for all of its items.
+        func pattern(_ identifiers: IdentifierPolicy, continuing earlier: BatchDescription?) throws -> NamePattern? {
+            if let name, let earlier, name != earlier.namePattern {
+                let before = earlier.namePattern.map { "--name \($0.text)" } ?? "no --name"
+                throw ValidationError(
+                    "The batch was started with \(before), and names of items stay: leave --name out, or use another output folder."
+                )
+            }
+            let pattern = name ?? earlier?.namePattern
+            guard pattern == nil || identifiers != .none else {
+                throw ValidationError(
+                    "--name takes names from the inputs, which --identifiers none withholds: give one of them."
+                )
+            }
+            return pattern
+        }
+    }
+}
