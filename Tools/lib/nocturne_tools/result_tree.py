@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 # Files that may differ between two runs of the same batch.
@@ -23,7 +24,7 @@ def tree(folder: Path) -> dict[str, str]:
     return result
 
 
-def differing(found: dict[str, str], expected: dict[str, str]) -> list[str]:
+def differing(found: Mapping[str, object], expected: Mapping[str, object]) -> list[str]:
     """The sorted names of files that are in only one of two trees or differ."""
     return sorted(name for name in set(found) | set(expected) if found.get(name) != expected.get(name))
 
