@@ -108,6 +108,7 @@ public struct BatchEngine: Sendable {
             let place = OutputPlace(output)
             try place.check(inputs: options.description.inputs, home: OutputPlace.home)
             try output.checkReportsAreOwn()
+            for other in options.reuse { try OutputFolder(other).checkHoldsBatch() }
             if place.isNew { try ItemProcessing.checkBudget(recipes, options.resources) }
             return place
         }
@@ -172,9 +173,11 @@ public struct BatchEngine: Sendable {
                 disk: disk,
                 health: OutputHealth(output: options.output, lock: lock, time: time, probes: pools.probes),
                 waiting: batch.waiting,
-                pauses: batch.pauses
+                pauses: batch.pauses,
+                reusable: try await ReusableResults(options.reuse, journal) { [progress] in await progress.note($0) }
             )
             result = await run(context, recovery, descriptionChanged: changed)
+            await context.reusable?.close()
             await pools.blocking.run { [options] in options.output.removeEmptyWorkFolder() }
         } catch {
             result = .failure(error)

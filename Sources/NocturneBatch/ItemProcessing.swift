@@ -85,7 +85,7 @@ struct ItemProcessing {
         defer { stalls?.stop() }
         context.control.hold(at: gate)
         defer { context.control.hold(at: nil) }
-        let pipelines = pipelines(stalls)
+        let (pipelines, reuser) = pipelines(stalls)
         await context.waiting.monitor.follow(
             MachineMonitor.PressureFollowers(
                 budget: budget,
@@ -100,7 +100,11 @@ struct ItemProcessing {
                 return .cancellation
             }
             group.addTask {
-                await scheduler.run(pipelines)
+                await scheduler.run(pipelines, reuser)
+                return .work
+            }
+            group.addTask {
+                await reuser.run()
                 return .work
             }
             for pipeline in pipelines {
@@ -109,7 +113,7 @@ struct ItemProcessing {
                     return .work
                 }
             }
-            var working = pipelines.count + 1
+            var working = pipelines.count + 2
             for await part in group {
                 if case .work = part { working -= 1 }
                 if part == .cancellation || working == 0 { group.cancelAll() }
@@ -141,7 +145,7 @@ struct ItemProcessing {
         }
     }
 
-    private func pipelines(_ stalls: StallDetector?) -> [any RunnablePipeline] {
+    private func pipelines(_ stalls: StallDetector?) -> (of: [any RunnablePipeline], reuser: Reuser) {
         let facts = RunFacts(
             startedAt: context.time.wallClock.timestamp,
             hostName: ProcessInfo.processInfo.hostName,
@@ -162,7 +166,9 @@ struct ItemProcessing {
             time: context.time
         )
         let committer = Committer(output: context.output, journal: context.journal, environment: environment)
-        return context.recipes.map { pipeline(of: $0, environment, committer, facts) }
+        return (
+            context.recipes.map { pipeline(of: $0, environment, committer, facts) }, Reuser(environment, committer)
+        )
     }
 
     private func pipeline<R: Recipe>(

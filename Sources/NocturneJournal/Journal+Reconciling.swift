@@ -270,8 +270,8 @@ package struct PendingItem: Sendable {
     package let isAlone: Bool
     /// A label map of a person that takes the place of the model's.
     package let edit: LabelEdit?
-    /// Whether the output folder has an earlier result of the item.
-    package var hasEarlierResult = false
+    /// The folder of an earlier result of the item, or of that of another batch; nil without one.
+    package var earlierResult: String?
 
     fileprivate static let selection = """
         SELECT w.place, i.id, f.recipe, i.model, i.name, e.baseFingerprint, e.file, e.sha256, e.time

@@ -35,11 +35,12 @@ extension Journal {
     static func complete(_ id: Int64, _ product: ItemProduct, at time: String, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
-                UPDATE item SET state = 'completed', reason = NULL, code = NULL, stage = NULL, crashes = 0, changed = ?
+                UPDATE item SET state = 'completed', reason = ?, code = ?, stage = NULL, crashes = 0, changed = ?
                 WHERE id = ?
                 """
         )
-        try statement.execute(arguments: [time, id])
+        let origin = product.origin
+        try statement.execute(arguments: [origin?.sentence.column, origin?.code.rawValue, time, id])
         try ResultTables(db).write(product, of: id)
     }
 

@@ -10,19 +10,23 @@ import Synchronization
 struct TextBatch {
     let folder: TemporaryFolder
     let control = RunControl()
+    private let outputName: String
 
     init(_ texts: [String: String]) throws {
         folder = try TemporaryFolder("texts")
+        outputName = "out"
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
         for (name, text) in texts { try write(name, text) }
     }
 
-    private init(_ folder: TemporaryFolder) { self.folder = folder }
+    private init(_ folder: TemporaryFolder, _ outputName: String) {
+        (self.folder, self.outputName) = (folder, outputName)
+    }
 
-    /// The same batch in a run of its own.
-    func again() -> TextBatch { TextBatch(folder) }
+    /// The same batch in a run of its own, or one over the same texts with another output folder.
+    func again(_ outputName: String? = nil) -> TextBatch { TextBatch(folder, outputName ?? self.outputName) }
 
-    var output: OutputFolder { OutputFolder(folder.path + "/out") }
+    var output: OutputFolder { OutputFolder(folder.path + "/" + outputName) }
 
     func write(_ name: String, _ text: String) throws {
         try folder.write(text, to: "in/\(name).txt")
@@ -38,6 +42,8 @@ struct TextBatch {
         var view: any ProgressView = SilentView()
         /// Whether the output folder is made before the run.
         var createsOutput = true
+        /// Output folders of other batches.
+        var reuse: [String] = []
     }
 
     func run(_ recipe: TextRecipe, _ change: (inout Setup) -> Void = { _ in }) async throws -> BatchOutcome {
@@ -51,15 +57,17 @@ struct TextBatch {
             inputs: [folder.path + "/in"],
             modelPaths: []
         )
+        var options = BatchOptions(
+            output: output,
+            description: description,
+            resources: setup.resources,
+            rules: setup.rules,
+            supervision: setup.supervision
+        )
+        options.reuse = setup.reuse
         return try await BatchEngine(
             recipes: [recipe],
-            options: BatchOptions(
-                output: output,
-                description: description,
-                resources: setup.resources,
-                rules: setup.rules,
-                supervision: setup.supervision
-            ),
+            options: options,
             control: control,
             progress: ProgressReporter(path: output.events, view: setup.view, time: setup.time),
             time: setup.time

@@ -107,6 +107,9 @@ public struct BatchOptions: Sendable {
     public var resources: ResourceLimits
     public var rules: RunRules
     public var supervision: SupervisionState
+    /// Output folders of other batches, whose results are taken where they are those of items of this one; none for those of the
+    /// run before.
+    public var reuse: [String] = []
     /// A folder on another disk in which results are prepared: see `OutputFolder.makeWorkFolder(in:)`. Nil for the output folder.
     public var work: String?
     /// The page written with the report; nil for none.

@@ -10,8 +10,8 @@ public struct RecipeItem: Sendable {
     public let fingerprint: String
     /// Labels that take the place of the model's; nil for nearly all items.
     public let edit: ItemEdit?
-    /// The folder of an earlier result of this item, which stays until the new one takes its place. Nobody has checked it: a
-    /// recipe that makes use of it compares fingerprints and digests.
+    /// The folder of an earlier result of this item, which stays until the new one takes its place, or of one of another batch. It
+    /// must not be changed. Nobody has checked it: a recipe that makes use of it compares fingerprints and digests.
     public var earlierResult: String?
     /// Of the program that processes it; empty when it is not known.
     public var version = ""

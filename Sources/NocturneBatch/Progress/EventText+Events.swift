@@ -11,7 +11,7 @@ extension EventText {
         let reason = event.reason.map { ": \($0)" } ?? ""
         let count = "[\(status.done)/\(status.total)]"
         switch event.event {
-        case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))"
+        case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))\(reason)"
         case .itemFailed: return "\(count) \(item) FAILED\(reason)"
         case .itemQuarantined: return "\(item) quarantined\(reason)"
         case .itemInterrupted:

@@ -101,7 +101,7 @@ package struct Reconciliation: Sendable {
         action.isProcessed = decision.work
         action.isAlone = decision.suspect
         action.isEdited = decision.edit != nil
-        action.isNews = !decision.reused && !decision.work && (reportsAll || changes)
+        action.isNews = !decision.isKept && !decision.work && (reportsAll || changes)
         return action
     }
 
@@ -109,7 +109,9 @@ package struct Reconciliation: Sendable {
     private func finishedResult(of decision: WorkPlanner.Decision) -> ItemProduct? {
         guard output.holdsResult(decision.name) else { return nil }
         let (item, folder) = (decision.item, output.item(decision.name))
-        return try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex)
+        var product = try? recipes[item.recipe].recognize(folder: folder, fingerprint: item.fingerprint.hex)
+        product?.origin = RunFacts.origin(of: folder)
+        return product
     }
 
     /// Cleans up the staging folder, and reports how much there is to do.

@@ -22,7 +22,7 @@ public struct WorkPlanner: Sendable {
         /// A label map of a person that takes the place of the model's.
         package var edit: LabelEdit?
         /// Completed before, files intact: nothing is written for it.
-        var reused = false
+        var isKept = false
 
         init(_ item: DiscoveredItem, name: String, state: ItemState, reason: ItemReason? = nil, crashes: Int = 0) {
             (self.item, self.name, self.state, self.reason, self.crashes) = (item, name, state, reason, crashes)
@@ -36,7 +36,7 @@ public struct WorkPlanner: Sendable {
 
         /// Whether the journal has to record it.
         package func changes(_ before: JournalItem?) -> Bool {
-            guard !reused else { return false }
+            guard !isKept else { return false }
             guard let before else { return true }
             return before.state != state || before.reason != reason || before.crashes != crashes
                 || before.fingerprint != item.fingerprint.hex || before.words != item.words
@@ -123,7 +123,7 @@ public struct WorkPlanner: Sendable {
         func keep(_ state: ItemState, _ reason: ItemReason?) -> Decision {
             var decision = Decision(item, name: before.name, state: state, reason: reason, crashes: before.crashes)
             decision.work = false
-            decision.reused = true
+            decision.isKept = true
             return decision
         }
         // Whatever has changed: the user asks for it.
@@ -157,7 +157,7 @@ public struct WorkPlanner: Sendable {
                 let cause: Sentence = before.reason.map { ": \($0.sentence)" } ?? ""
                 let text: Sentence = "the engine crashed twice while this item was active\(cause)"
                 var decision = keep(.quarantined, ItemReason(.engineCrashed, text))
-                decision.reused = false
+                decision.isKept = false
                 return decision
             }
         }

@@ -78,14 +78,16 @@ extension AdmissionStateMachine {
         case .completed(let product):
             refusals = 0
             let seconds = end.seconds.values.reduce(0, +)
-            pace.learn(model: item.item.model, seconds: seconds, steps: item.needs.steps)
-            pace.learn(model: item.item.model, diskBytes: product.bytes, predicted: item.needs.diskBytes)
-            return [.complete(end.id, seconds: seconds)]
+            if product.origin == nil {
+                pace.learn(model: item.item.model, seconds: seconds, steps: item.needs.steps)
+                pace.learn(model: item.item.model, diskBytes: product.bytes, predicted: item.needs.diskBytes)
+            }
+            return [.complete(end.id, seconds: seconds, origin: product.origin)]
         case .interrupted:
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
         case .postponed(let postponement):
             item.returns = item.again(from: now)
-            item.isReleased = postponement == .paused
+            item.goesFirst = postponement == .paused
             return [.putBack(end.id, ItemReason(.interrupted, Sentence(shown: postponement.rawValue)))]
         case .failed(let reason, let recovery):
             var text = reason
@@ -102,6 +104,11 @@ extension AdmissionStateMachine {
             case .rediscover?:
                 needsDiscovery = true
                 return [.discardStaging(end.id), .putBack(end.id, reason)]
+            case .process?:
+                // What it needs is found out again.
+                item.returns = Waiting(item: item.item, retries: item.retries)
+                item.goesFirst = true
+                return [.discardStaging(end.id), .putBack(end.id, text)]
             case .retry?, nil:
                 return [.discardStaging(end.id), .settle(end.id, .failed(reason))]
             }
@@ -125,7 +132,7 @@ extension AdmissionStateMachine {
         guard let item = active[id], item.isEnding else { return }
         active[id] = nil
         busySince = now
-        if item.isReleased, var again = item.returns {
+        if item.goesFirst, var again = item.returns {
             again.notBefore = .zero
             // Those who wait for its end go on doing so.
             passedOver.insert(again, at: 0)

@@ -119,8 +119,8 @@ extension AdmissionStateMachine {
         package var isEnding = false
         /// As what it waits again once its end is recorded.
         package var returns: Waiting?
-        /// It was stopped in a pause: it is continued before others are started.
-        package var isReleased = false
+        /// It waits before the others: it was stopped in a pause, or is processed since the result of another batch cannot be taken.
+        package var goesFirst = false
 
         func again(from time: Duration, retries: Int? = nil) -> Waiting {
             Waiting(item: item, needs: needs, retries: retries ?? self.retries, notBefore: time, fullDisk: fullDisk)
@@ -143,7 +143,8 @@ extension AdmissionStateMachine {
         case start(Int64, after: MemoryWait?)
         /// Nothing can be started before something changes, or this time.
         case wait(WaitReason, until: Duration?)
-        case complete(Int64, seconds: Double)
+        /// - Parameter origin: from where its result was taken; nil for one that was made.
+        case complete(Int64, seconds: Double, origin: ItemReason?)
         /// It is to be processed again, in this run or a later one, for this reason.
         case putBack(Int64, ItemReason)
         case settle(Int64, Settlement)

@@ -16,6 +16,8 @@ struct RunContext: Sendable {
     let health: OutputHealth
     let waiting: RunWaiting
     let pauses: PauseKeeper
+    /// Nil where no results of other batches are taken.
+    let reusable: ReusableResults?
 
     var output: OutputFolder { options.output }
     var control: RunControl { waiting.control }

@@ -25,13 +25,7 @@ extension Scheduler {
         do {
             let known = Dictionary(machine.waiting.map { ($0.name, $0) }) { first, _ in first }
             let others = try await context.journal.takePending(names.filter { known[$0] == nil }, after: lastFetched)
-            for item in others {
-                var item = item
-                item.hasEarlierResult = await context.blocking.run { [output = context.output, name = item.name] in
-                    output.holdsResult(name)
-                }
-                items[item.id] = item
-            }
+            for item in await withEarlierResults(others) { items[item.id] = item }
             let taken = Dictionary(others.map { ($0.name, $0.admissionItem) }) { first, _ in first }
             let next = names.compactMap { known[$0] ?? taken[$0] }
             machine.putFirst(next)

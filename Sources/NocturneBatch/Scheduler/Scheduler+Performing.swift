@@ -19,14 +19,7 @@ extension Scheduler {
     func fetch() async {
         do {
             let limit = Self.itemsFetchedTogether
-            let pending = try await context.journal.pending(after: lastFetched, limit: limit)
-            let next = await context.blocking.run { [output = context.output] in
-                pending.map { item in
-                    var item = item
-                    item.hasEarlierResult = output.holdsResult(item.name)
-                    return item
-                }
-            }
+            let next = await withEarlierResults(try await context.journal.pending(after: lastFetched, limit: limit))
             // Items that were left for a later round no longer wait.
             if items.count > 2 * machine.knownCount + limit {
                 let known = Set(machine.waiting.map(\.id) + machine.active.keys)
@@ -73,7 +66,9 @@ extension Scheduler {
         if plans.count > machine.settings.lookahead { plans = [:] }
         let ids = [id] + machine.comingItems(Scheduler.itemsPlannedTogether).filter { $0 != id && plans[$0] == nil }
         let found = try await context.journal.discovered(ids)
-        let requests = ids.compactMap { id in
+        for id in ids { plans[id] = await reusing(id, found[id]) }
+        if let plan = plans[id] { return plan }
+        let requests = ids.filter { plans[$0] == nil }.compactMap { id in
             items[id].flatMap { item in
                 found[id].map { (id: id, pipeline: pipelines[item.recipe], source: $0) }
             }
@@ -134,7 +129,7 @@ extension Scheduler {
     private func perform(_ action: AdmissionStateMachine.Action) async {
         let (control, progress) = (context.control, context.progress)
         switch action {
-        case .complete(let id, let seconds): await complete(id, seconds)
+        case .complete(let id, let seconds, let origin): await complete(id, seconds, origin)
         case .putBack(let id, let reason):
             await record(id, as: .pending, reason)
             let event: BatchEvent.Kind = reason.code == .interrupted ? .itemInterrupted : .itemRetried
@@ -154,10 +149,10 @@ extension Scheduler {
         }
     }
 
-    private func complete(_ id: Int64, _ seconds: Double) async {
+    private func complete(_ id: Int64, _ seconds: Double, _ origin: ItemReason?) async {
         // Without a deadline once at the end is enough.
         if deadline != nil { try? await context.journal.keep(machine.pace) }
-        var event = BatchEvent(.itemCompleted, item: items[id]?.name)
+        var event = BatchEvent(.itemCompleted, item: items[id]?.name, because: origin)
         event.seconds = (seconds * 1000).rounded() / 1000
         await context.progress.ended(id, event)
         items[id] = nil
@@ -247,7 +242,7 @@ extension ActiveItem {
             edit: item.edit.map { ItemEdit($0, in: context.output) }
         )
         recipeItem.version = context.options.description.version
-        if item.hasEarlierResult { recipeItem.earlierResult = context.output.item(item.name) }
+        recipeItem.earlierResult = item.earlierResult
         self.init(
             id: item.id,
             item: recipeItem,

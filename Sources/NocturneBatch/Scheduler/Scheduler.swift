@@ -19,6 +19,9 @@ actor Scheduler: ItemEndReceiver {
     /// The last one that was fetched.
     var lastFetched: PendingItem?
     var pipelines: [any RunnablePipeline] = []
+    var reuser: Reuser?
+    /// Items whose results in other batches turned out to be others than those recorded.
+    private(set) var notReusable: Set<Int64> = []
     /// How many items of the queue are planned in one go, and how many are read from the journal.
     static let (itemsPlannedTogether, itemsFetchedTogether) = (8, 64)
     /// Of items that were planned and not started yet.
@@ -64,13 +67,18 @@ actor Scheduler: ItemEndReceiver {
     // MARK: Admission
 
     /// Starts the items, as the conditions allow, until none is left or the run is to stop.
-    /// - Parameter pipelines: of the recipes, in their order.
-    func run(_ pipelines: [any RunnablePipeline]) async {
+    /// - Parameters:
+    ///   - pipelines: of the recipes, in their order.
+    ///   - reuser: takes the results of other batches.
+    func run(_ pipelines: [any RunnablePipeline], _ reuser: Reuser) async {
         self.pipelines = pipelines
+        self.reuser = reuser
         defer {
             for pipeline in pipelines { pipeline.finishRequests() }
+            reuser.finishRequests()
             // They hold this actor as the receiver of their ends.
             self.pipelines = []
+            self.reuser = nil
         }
         while !Task.isCancelled {
             let generation = context.control.changes.generation
@@ -160,6 +168,7 @@ actor Scheduler: ItemEndReceiver {
         if case .interrupted = end.outcome, let name, context.control.isReleased(name) {
             end = ItemEnd(id: end.id, outcome: .postponed(.paused), seconds: end.seconds)
         }
+        if case .failed(_, recovery: .process?) = end.outcome { notReusable.insert(end.id) }
         await perform(machine.itemEnded(end, cancelled: cancelled, context.time.monotonic))
         if case .completed(let product) = end.outcome, let name, let model {
             let isOutside = !UnusualValues.Value.outside(ranges, product.statistics, of: model, item: 0).isEmpty

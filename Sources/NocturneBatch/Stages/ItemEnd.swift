@@ -51,10 +51,14 @@ package enum RecoveryAction: Sendable {
     case rediscover
     /// Repairing the output folder: nothing can be written to it, whatever the item.
     case repairOutput
+    /// Processing it: the result of another batch cannot be taken.
+    case process
 
     init?(for error: any Error) {
         if error is ChangedInput {
             self = .rediscover
+        } else if error is NotReusable {
+            self = .process
         } else if let error = error as? any SystemCallError, error.isTransient {
             self = error.isOutOfRoom ? .freeSpace : .retry
         } else {

@@ -1,4 +1,6 @@
+import Foundation
 import NocturneConcurrency
+import NocturneJournal
 import NocturneSystem
 
 /// When and where the run happens: what goes into `run.json`, and nowhere else.
@@ -12,8 +14,8 @@ struct RunFacts: Sendable {
     let engineBytes: Int
     let budget: MemoryBudget
 
-    private struct Report: Encodable {
-        let schemaVersion = 1
+    private struct Report: Codable {
+        var schemaVersion = 1
         let finishedAt: String
         let batchStartedAt: String
         let host: String
@@ -26,6 +28,27 @@ struct RunFacts: Sendable {
         let residentBytes: Int
         let peakResidentBytes: Int
         let seconds: [String: Double]
+        /// The folder of the result that this is a copy of; nil for one that was made here.
+        var reusedFrom: String?
+    }
+
+    /// What `run.json` contains about a copy of a result: how that was made, and where it lies.
+    /// - Parameters:
+    ///   - bytes: the file next to the result.
+    ///   - folder: of the result.
+    /// - Returns: nil for a file that is not such a record.
+    static func reused(_ bytes: [UInt8], from folder: String) -> [UInt8]? {
+        guard var report = try? JSONDecoder().decode(Report.self, from: Data(bytes)) else { return nil }
+        report.reusedFrom = folder
+        return try? StableJSON.encode(report)
+    }
+
+    /// From where the result in a folder was taken; nil for one that was made there.
+    static func origin(of folder: String) -> ItemReason? {
+        guard let bytes = try? FileSystem.read(folder + "/run.json", limit: 1 << 20),
+            let report = try? JSONDecoder().decode(Report.self, from: Data(bytes))
+        else { return nil }
+        return report.reusedFrom.map(ReusableResult.origin)
     }
 
     /// What `run.json` contains about one item.

@@ -71,6 +71,8 @@ public struct ItemProduct: Sendable, Hashable {
     public var notes: [Note]
     /// Separate entries in a review queue.
     public var parts: [ItemPart]
+    /// From where the result was taken; nil for one that was made for this batch.
+    public var origin: ItemReason?
 
     /// What the files take on the disk.
     public var bytes: Int { files.reduce(0) { $0 + $1.bytes } }

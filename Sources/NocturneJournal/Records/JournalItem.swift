@@ -16,7 +16,7 @@ public enum ItemState: String, Sendable, Codable, CaseIterable {
     case quarantined
 }
 
-/// Why an item was not completed: a sentence for people, and a code for programs. What is decided by a reason is decided by its code.
+/// Why an item was not completed, or from where its result was taken: a sentence for people, and a code for programs. What is decided by a reason is decided by its code.
 public struct ItemReason: Sendable, Hashable, CustomStringConvertible {
     /// What is given as the stage of items that never reached the first one.
     public static let discovery = "discover"
@@ -71,6 +71,8 @@ public struct JournalItem: Sendable, Hashable {
     public var model = ""
     /// Words of its paths that results do not show, since they identify the patient.
     public var words: [String] = []
+    /// Whether its result was taken from another batch.
+    public var isReused: Bool { state == .completed && reason?.code == .reused }
 
     package init(id: Int64, key: String, name: String, path: String, fingerprint: String, state: ItemState) {
         (self.id, self.key, self.name, self.path) = (id, key, name, path)
@@ -84,6 +86,11 @@ extension Sequence<JournalItem> {
         guard !names.isEmpty else { return [:] }
         return Dictionary(lazy.filter { names.contains($0.name) }.map { ($0.name, $0) }) { first, _ in first }
     }
+}
+
+extension FaultCode {
+    /// The result was taken from another batch.
+    public static let reused = FaultCode("item", "reused")
 }
 
 /// What is recorded of a found item by ``Journal/record(_:)``.

@@ -32,6 +32,8 @@ extension FaultCode {
 
 /// Why items that were started did not complete.
 extension FaultCode {
+    /// The result of another batch is not as that batch has recorded it.
+    public static let notReusable = FaultCode("item", "notReusable")
     /// The run ended before the item was started.
     public static let notReached = FaultCode("run", "notReached")
     /// A person wants it to be processed again.

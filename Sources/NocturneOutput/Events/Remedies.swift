@@ -83,6 +83,9 @@ package enum Remedies {
         "input.tooSmall": "Nothing is to be done: it is smaller than the model's smallest input.",
         "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
         "input.unusableName": "Rename the file, then use `nocturne resume`.",
+        "item.notReusable": "Nothing is to be done: the item is processed. `nocturne verify` checks the other batch.",
+        "item.reused":
+            "Nothing is to be done: the files were checked by the digests that the other batch has recorded.",
         "item.timeLimit": "Raise --item-timeout, then use `nocturne retry`.",
         "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne retry`.",
         "nifti.missingOrientation":

@@ -48,10 +48,7 @@ extension OutputFolder {
         let place = arrived(name)
         try FileSystem.makeFolder(arrived)
         try FileSystem.makeEmptyFolder(place)
-        for file in FileSystem.files(below: folder) {
-            try FileSystem.makeFolders((file as NSString).deletingLastPathComponent, in: place)
-            try FileSystem.copy(folder + "/" + file, to: place + "/" + file, flush: false)
-        }
+        for file in FileSystem.files(below: folder) { try ResultFolder(folder).copy(file, to: place) }
         try ResultFolder(place).flush()
     }
 }

@@ -28,6 +28,12 @@ package struct ResultFolder {
         try FileSystem.flush(path)
     }
 
+    /// Copies a file to the same relative path in another folder, without a flush.
+    package func copy(_ file: String, to folder: String) throws(FileSystemError) {
+        try FileSystem.makeFolders(Self.parents(of: file).first ?? "", in: folder)
+        try FileSystem.copy(path + "/" + file, to: folder + "/" + file, flush: false)
+    }
+
     /// The files that Nocturne wrote, if the folder proves to be a result: its `result.json` lists its files, and every one
     /// of them is there with its digest. Nil for anything else, another program's `result.json` among it.
     package func writtenFiles() -> [ItemFile]? {

@@ -47,12 +47,14 @@ package struct BatchReport: Sendable {
         var noted = 0
         var incomplete = 0
         var byNumber = 0
+        var reused = 0
         var notCompared = NotCompared()
         var hasTime = false
         /// How many items there were before, completed or not.
         var place = 0
 
         mutating func add(_ item: JournalItem, _ notes: [Note]) {
+            if item.isReused { reused += 1 }
             guard !notes.isEmpty else { return }
             noted += 1
             let codes = Set(notes.map(\.code))
@@ -125,7 +127,8 @@ package struct BatchReport: Sendable {
                     unusual: unusualOfItem.count,
                     incomplete: numbers.incomplete,
                     notCompared: numbers.notCompared.count,
-                    comparedByNumber: numbers.byNumber
+                    comparedByNumber: numbers.byNumber,
+                    reused: numbers.reused
                 ),
                 unusual: unusual,
                 marks: currentMarks,

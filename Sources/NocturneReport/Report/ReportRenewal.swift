@@ -68,10 +68,20 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     public let incomplete: Int
     /// That could not be compared with their references.
     public let notCompared: Int
+    /// Whose results were taken from other batches.
+    public let reused: Int
     /// Whose labels were compared with those of the same number, since the reference has no names.
     public let comparedByNumber: Int
 
-    package init(noted: Int, unusual: Int, incomplete: Int, notCompared: Int = 0, comparedByNumber: Int = 0) {
+    package init(
+        noted: Int,
+        unusual: Int,
+        incomplete: Int,
+        notCompared: Int = 0,
+        comparedByNumber: Int = 0,
+        reused: Int = 0
+    ) {
+        self.reused = reused
         self.noted = noted
         self.unusual = unusual
         self.incomplete = incomplete

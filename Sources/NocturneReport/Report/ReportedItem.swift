@@ -65,7 +65,8 @@ public struct ReportedItem: Sendable {
         package let item: String
         package let state: String
         package let source: String
-        /// Why it was not completed; null for completed items, as are code, stage and remedy.
+        /// Why it was not completed, or from where its result was taken; null for other completed items. Code, stage and remedy are
+        /// null for all completed items.
         @Nullable package var reason: String?
         @Nullable package var code: String?
         /// Null for reasons outside the stages, such as a request of the user.

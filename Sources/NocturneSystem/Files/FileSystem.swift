@@ -11,10 +11,12 @@ public enum FileSystem {
         try replace(path, flush: flush) { (file) throws(FileSystemError) in try file.write(bytes) }
     }
 
-    /// Copies a file whole, as ``replace(_:with:flush:)`` writes it.
+    /// Copies a file whole, as ``replace(_:with:flush:)`` writes it. Where the file system can, both files share their blocks
+    /// until one of them is changed.
     public static func copy(_ path: String, to place: String, flush: Bool = true) throws(FileSystemError) {
         let source = try FileDescriptor(reading: path)
         try replace(place, flush: flush) { (copy) throws(FileSystemError) in
+            if copy.shareBlocks(of: source) { return }
             try source.forEachPiece(of: 1 << 20) { (piece) throws(FileSystemError) in
                 try copy.write(piece)
                 return true

@@ -182,6 +182,10 @@ struct EngineProcess {
             )
         )
         options.work = request.resources.attachments.work.map { absolutePath($0) }
+        options.reuse = request.resources.attachments.reuse.map { absolutePath($0) }
+        guard !options.reuse.contains(request.output.path) else {
+            throw ValidationError("--reuse names the output folder of this batch: its results are used anyway.")
+        }
         let results = RecipeResults()
         options.page = ReviewPage { results.reviewParts(of: $0) }
         return options

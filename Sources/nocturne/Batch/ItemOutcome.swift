@@ -6,7 +6,7 @@ import NocturneSystem
 struct ItemOutcome: Encodable {
     let item: String
     let state: ItemState
-    /// Why it did not complete; null for others, as are the next three.
+    /// Why it did not complete, or from where its result was taken; null for others, as are the next three.
     @Nullable var reason: String?
     @Nullable var code: String?
     @Nullable var stage: String?

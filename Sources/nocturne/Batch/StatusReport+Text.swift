@@ -20,6 +20,9 @@ extension StatusReport {
             let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
             lines.append("\(unusual.count) items have values that are unusual in this batch: \(shown)")
         }
+        if reused > 0 {
+            lines.append("\(reused == 1 ? "1 result was" : "\(reused) results were") taken from other batches.")
+        }
         if let verified { lines.append(verified.text) }
         if !verdicts.isEmpty {
             let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")

@@ -18,6 +18,8 @@ struct StatusReport: Encodable {
     /// Null before the first verification without a fault.
     @Nullable var verified: Verified?
     let counts: BatchCounts
+    /// How many results were taken from other batches.
+    let reused: Int
     let inFlight: [String]
     let failures: [ItemOutcome]
     /// How many results reviewers have marked so, as a whole.
@@ -128,6 +130,7 @@ struct StatusReport: Encodable {
         pause = contents.pause.flatMap(PauseState.init)
         verified = contents.verified.map(Verified.init)
         counts = contents.counts
+        reused = items.count(where: \.isReused)
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map(ItemOutcome.init)
         let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)

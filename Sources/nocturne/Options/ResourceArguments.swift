@@ -4,6 +4,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneJournal
 import NocturneRecipeSupport
+import NocturneRecipes
 import NocturneReport
 import NocturneSupervisor
 import NocturneSystem
@@ -130,6 +131,20 @@ struct AttachmentArguments: ParsableArguments {
     var work: String?
 
     @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            """
+            Copy results that this other batch has of items with the same name, sources, model and options, after a check of \
+            their digests, in place of processing them. Repeatable; later runs of the batch do the same.
+            """,
+            valueName: "output",
+            visibility: .more
+        ),
+        completion: .batch
+    )
+    var reuse: [String] = []
+
+    @Option(
         help: ArgumentHelp(
             "Run this command with sh when an item has ended; its environment names item, state and folder.",
             valueName: "command",
@@ -161,6 +176,7 @@ struct AttachmentArguments: ParsableArguments {
         if work?.isEmpty == true {
             throw ValidationError("--work is empty: an environment variable in it is probably not set here.")
         }
+        if reuse.contains("") { throw ValidationError("--reuse is empty: name the output folder of a batch.") }
     }
 
     /// The reference table; nil for none.

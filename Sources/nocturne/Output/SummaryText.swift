@@ -33,6 +33,7 @@ enum SummaryText {
         let parts = [
             (remarks.noted, "with notes"), (remarks.unusual, "with unusual values"),
             (remarks.incomplete, "without an output that was asked for"),
+            (remarks.reused, "taken from other batches"),
             (remarks.notCompared, "not compared with a reference"),
             (remarks.comparedByNumber, "compared by the numbers of labels, since the reference has no names"),
         ]

@@ -92,6 +92,11 @@ struct AdmissionExplorationTests {
             AdmissionWorld.Events(ends: [.completes, .isReleased], pauses: true, deadline: true)
         ),
         situation(
+            "results of other batches that cannot be taken",
+            [small, large, small],
+            AdmissionWorld.Events(ends: [.completes, .isNotReusable], disk: true, pressure: true)
+        ),
+        situation(
             "users who put items first",
             [small, large, small],
             AdmissionWorld.Events(ends: [.completes, .failsForNow], pressure: true, firsts: 2)

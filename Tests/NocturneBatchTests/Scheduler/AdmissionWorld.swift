@@ -94,7 +94,7 @@ struct AdmissionWorld: SmallWorld {
         case completed, failed, cancelled, interrupted
     }
 
-    enum End: Hashable { case completes, fails, failsForNow, lacksSpace, isInterrupted, isReleased }
+    enum End: Hashable { case completes, fails, failsForNow, lacksSpace, isInterrupted, isReleased, isNotReusable }
 
     enum Move: Hashable {
         case decide, end(Int, End), record(Int), passTime
@@ -114,8 +114,10 @@ struct AdmissionWorld: SmallWorld {
         var overtaken: Set<Int64>?
         /// When a user has put it first, counted from the last one.
         var first: Int?
-        /// It was stopped in a pause and has not been started again.
+        /// It was stopped in a pause, or is to be processed since a result cannot be taken, and has not been started again.
         var isReleased = false
+        /// The result of another batch turned out to be damaged.
+        var isNotReusable = false
     }
 
     /// What may happen.
@@ -262,7 +264,9 @@ struct AdmissionWorld: SmallWorld {
             switch items[index].place {
             case .active:
                 for end in events.ends
-                where (end != .lacksSpace || refusalsLeft > 0) && (end != .isReleased || isPaused) {
+                where (end != .lacksSpace || refusalsLeft > 0) && (end != .isReleased || isPaused)
+                    && (end != .isNotReusable || !items[index].isNotReusable)
+                {
                     moves.append(.end(index, end))
                 }
             case .returning: moves.append(.record(index))
@@ -432,10 +436,13 @@ struct AdmissionWorld: SmallWorld {
                 .failed(ItemReason(FaultCode("test", "reason"), "full", stage: "write"), recovery: .freeSpace)
             case .isInterrupted: .interrupted
             case .isReleased: .postponed(.paused)
+            case .isNotReusable:
+                .failed(ItemReason(FaultCode("test", "reason"), "damaged", stage: "write"), recovery: .process)
             }
         if end == .lacksSpace { (refusalsLeft, items[index].hasFilledDisk) = (refusalsLeft - 1, true) }
         if end == .failsForNow { items[index].attempts += 1 }
-        items[index].isReleased = end == .isReleased
+        if end == .isNotReusable { items[index].isNotReusable = true }
+        items[index].isReleased = [.isReleased, .isNotReusable].contains(end)
         let actions = rules.itemEnded(
             ItemEnd(id: Int64(index), outcome: outcome, seconds: [:]),
             cancelled: items[index].isCancelled ? ["\(index)"] : [],
@@ -458,7 +465,7 @@ struct AdmissionWorld: SmallWorld {
             }
         }
         guard ends == 1 else { return "the end of \(index) led to \(ends) ends" }
-        if end == .isReleased, items[index].place != .returning { return "\(index) was lost in a pause" }
+        if items[index].isReleased, items[index].place != .returning { return "\(index) was lost" }
         // How long the recording takes matters only for what is to be started again.
         if items[index].place != .returning { rules.machine.recorded(Int64(index), now) }
         return nil
