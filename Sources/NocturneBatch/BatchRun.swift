@@ -137,6 +137,9 @@ actor BatchRun {
                 )
             }
         }
+        if let retention = context.options.rules.watch?.retention, count > 0 || isFirstRound {
+            try await ExpiredResults(context: context, retention: retention).remove()
+        }
         (counts, remarks) = try await report.bringUpToDate()
         cposix_trim_heap()
         if context.options.rules.pilot != nil, counts.notReached > 0, context.control.mode == .running {

@@ -10,6 +10,8 @@ public struct FolderWatcher: Sendable, Hashable {
     public var stopFile: String?
     /// Whether that file is this watch's own, which removes it, so that the next watch does not end at once.
     public var takesStopFile: Bool
+    /// Which results are kept; nil for all.
+    public var retention: Retention?
 
     public init(quietSeconds: Int, stopFile: String? = nil, takesStopFile: Bool = false) {
         self.quietSeconds = quietSeconds

@@ -145,6 +145,7 @@ public struct WorkPlanner: Sendable {
             )
         case .failed, .cancelled, .quarantined:
             return retries.contains(before) ? fresh(item, name: before.name) : keep(before.state, before.reason)
+        case .skipped where before.reason?.code == .expired: return keep(.skipped, before.reason)
         case .skipped, .pending, .started:
             let crashes = before.crashes
             switch CrashRecoveryStateMachine.itemFound(crashes: before.state == .pending ? crashes : min(crashes, 1)) {

@@ -83,6 +83,7 @@ package enum Remedies {
         "input.tooSmall": "Nothing is to be done: it is smaller than the model's smallest input.",
         "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
         "input.unusableName": "Rename the file, then use `nocturne resume`.",
+        "item.expired": "Nothing is to be done: the item is processed again when its source changes.",
         "item.notReusable": "Nothing is to be done: the item is processed. `nocturne verify` checks the other batch.",
         "item.reused":
             "Nothing is to be done: the files were checked by the digests that the other batch has recorded.",

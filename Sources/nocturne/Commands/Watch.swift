@@ -34,7 +34,25 @@ struct Watch: EngineCommand {
     )
     var settle = DurationLimit(seconds: 60)
 
-    @Option(help: "Stop watching once this file exists. Default: the file stop in the output folder.")
+    @Option(
+        help: ArgumentHelp(
+            """
+            Keep this number of the newest results, or those of some days (30d), and remove older ones after each round. \
+            Never removed are sources, results that were edited or got files of yours, and, once reviewers have marked any \
+            result, those without a mark.
+            """,
+            valueName: "items|days"
+        ),
+        transform: KeptResults.parse
+    )
+    var keep: KeptResults?
+
+    @Option(
+        help: ArgumentHelp(
+            "Stop watching once this file exists. Default: the file stop in the output folder.",
+            visibility: .more
+        )
+    )
     var stopFile: String?
 
     func validate() throws {
@@ -59,6 +77,7 @@ struct Watch: EngineCommand {
                 stopFile: stopFile.map(absolutePath) ?? folder.path + "/stop",
                 takesStopFile: stopFile == nil
             )
+            request.watch?.retention = keep?.retention
         }
     }
 }

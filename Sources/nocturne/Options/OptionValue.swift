@@ -61,6 +61,20 @@ struct ItemCount: OptionValue {
     }
 }
 
+/// Which results a watch keeps.
+struct KeptResults: OptionValue {
+    static var allowed: String { "a number of items from 1 on, or of days such as 30d" }
+    let retention: Retention
+
+    init?(argument: String) {
+        let isDays = argument.hasSuffix("d")
+        guard let count = Int(isDays ? argument.dropLast() : argument[...]), (1...1_000_000_000).contains(count) else {
+            return nil
+        }
+        retention = isDays ? .days(count) : .items(count)
+    }
+}
+
 /// A number of threads.
 struct ThreadCount: OptionValue {
     static var allowed: String { "a number from 1 to 1024" }
