@@ -32,6 +32,7 @@ actor BatchRun {
     private var breaker: CircuitBreaker
     private var remarks: ReportRemarks?
     private var peakLeasedBytes = 0
+    private var figures = RunFigures()
     /// What the process takes without its models, as it was in the first round: what the recipes keep between rounds would
     /// count as shared.
     private var processBytes: Int?
@@ -100,6 +101,8 @@ actor BatchRun {
             await progress.note("inputs that may still change: \(settling.waiting), left to the next run")
         }
         await context.pauses.update()
+        // A watch waits for inputs most of the time.
+        if watch == nil, let advice = figures.advice { await progress.note(advice) }
         var end = BatchEvent(.batchFinished)
         (end.done, end.total, end.failed) = (counts.completed, counts.inputs, counts.failed)
         await progress.emit(end)
@@ -216,7 +219,7 @@ actor BatchRun {
             breaker,
             current
         )
-        await processing.run()
+        figures.add(await processing.run())
         await current.idle()
         breaker = await processing.scheduler.breaker
         peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)

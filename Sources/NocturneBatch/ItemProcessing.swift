@@ -79,7 +79,25 @@ struct ItemProcessing {
     }
 
     /// Returns once everything has ended and is recorded.
-    func run() async {
+    /// - Returns: what was measured.
+    func run() async -> RunFigures {
+        let (start, processorStart) = (gate.workTime, Self.processorSeconds)
+        await processAll()
+        var figures = await scheduler.figures
+        figures.seconds = (gate.workTime - start).inSeconds
+        figures.processorSeconds = Self.processorSeconds - processorStart
+        (figures.threads, figures.budgetBytes) = (context.pool.width, context.limits.memoryBytes)
+        return figures
+    }
+
+    /// Of all threads of the process so far.
+    private static var processorSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private func processAll() async {
         let stalls = stallDetector()
         stalls?.start()
         defer { stalls?.stop() }

@@ -101,6 +101,7 @@ extension Scheduler {
             plans[id] = nil
             try FaultPoint.lease.pass()
             let isAlone = item.isAlone || planned.plan.isLean
+            if planned.plan.isLean { await noteLean(item, planned.source) }
             // What is leased was counted before, so that this waits for nothing but a lease that is just being returned.
             let lease = try await budget.lease(bytes: planned.plan.peak(), exclusive: isAlone)
             try await context.journal.markStarted([id])
@@ -118,6 +119,17 @@ extension Scheduler {
                 ? .cancelled(isRecorded: isRecorded) : .failed(ItemReason(FaultCode(of: error), "\(error)"))
             await perform(machine.startFailed(id, failure, context.time.monotonic))
         }
+    }
+
+    /// Notes how much memory an item would have needed not to be processed alone.
+    private func noteLean(_ item: PendingItem, _ source: DiscoveredSource) async {
+        let (pipeline, threads) = (pipelines[item.recipe], context.pool.width)
+        let ordinary = await context.pool.run { [filesInMemory] in
+            try? pipeline.plan(source, threads: threads, within: .max, filesInMemory: filesInMemory)
+        }
+        figures.leanItems += 1
+        let other = context.limits.memoryBytes - budget.total
+        figures.sufficientBytes = max(figures.sufficientBytes, other + (ordinary?.plan.peak() ?? 0))
     }
 
     // MARK: Ends

@@ -36,6 +36,8 @@ actor Scheduler: ItemEndReceiver {
     /// Which the breaker looks at.
     private let ranges: [ReferenceRange]
     private var announcements = WaitAnnouncements()
+    /// Of this round, but for the times of the whole.
+    var figures = RunFigures()
     var sequence = 0
 
     /// - Parameter count: how many items the journal has that are to be processed.
@@ -125,6 +127,8 @@ actor Scheduler: ItemEndReceiver {
     {
         let (changes, time) = (context.control.changes, context.time)
         var limit = until.map { max($0 - time.monotonic, .zero) }
+        let start = time.monotonic
+        defer { if case .disk = reason { figures.diskWaitSeconds += (time.monotonic - start).inSeconds } }
         // Somebody may set the system's clock meanwhile.
         if reason == .opening || reason == .paused { limit = limit.map { min($0, .seconds(60)) } }
         do {
@@ -171,6 +175,8 @@ actor Scheduler: ItemEndReceiver {
         if case .failed(_, recovery: .process?) = end.outcome { notReusable.insert(end.id) }
         await perform(machine.itemEnded(end, cancelled: cancelled, context.time.monotonic))
         if case .completed(let product) = end.outcome, let name, let model {
+            if product.origin == nil { figures.items += 1 }
+            figures.loadSeconds += end.seconds[.load] ?? 0
             let isOutside = !UnusualValues.Value.outside(ranges, product.statistics, of: model, item: 0).isEmpty
             await look(at: name, model, .completed(isEmpty: product.isEmpty, isOutside: isOutside))
         }
