@@ -137,7 +137,7 @@ let package = Package(
             "NocturneConcurrency",
             ["NocturneSystem", "NocturneCore", "CPosix", .product(name: "DequeModule", package: "swift-collections")]
         ),
-        // Algorithms and formats: seven modules that do not import each other.
+        // Algorithms and formats: five modules that do not import each other.
         module(
             "NocturneNumerics",
             ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels", "CPhotoKernels"]
@@ -163,7 +163,10 @@ let package = Package(
         ),
         module("NocturnePostprocess", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
         module("NocturneMesh", ["NocturneSystem", "NocturneCore", "NocturneConcurrency"]),
-        module("NocturnePictures", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "CNocturneKernels"]),
+        module(
+            "NocturnePictures",
+            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "CNocturneKernels"]
+        ),
         // Features of regions, as the Image Biomarker Standardisation Initiative defines them.
         module("NocturneRadiomics", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneMesh"]),
         // The database: schema, records, queries. The only module that knows SQLite.

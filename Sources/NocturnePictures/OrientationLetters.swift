@@ -1,70 +1,91 @@
 import NocturneCore
+import NocturneFormats
 
-/// The letters of the six directions, five pixels wide and seven high.
+/// The letters of the six directions, in the font of all pictures.
 enum OrientationLetters {
-    static let width = 5
-    static let height = 7
+    /// Of the box in the middle of which a letter stands, in pixels.
+    static let width = 14
+    static let height = 13
 
-    /// Pixels of a dot, and between a panel and its letters, in pictures with a margin for letters.
-    static let scale = 2
-    static let gap = 3
+    /// Pixels between a panel and its letters.
+    private static let gap = 3
     /// The space around a panel that its letters take.
-    static let margin = height * scale + 2 * gap
+    static let margin = height + 2 * gap + 1
 
-    private static let rows: [Character: [String]] = [
-        "R": ["####.", "#...#", "#...#", "####.", "#.#..", "#..#.", "#...#"],
-        "L": ["#....", "#....", "#....", "#....", "#....", "#....", "#####"],
-        "A": [".###.", "#...#", "#...#", "#####", "#...#", "#...#", "#...#"],
-        "P": ["####.", "#...#", "#...#", "####.", "#....", "#....", "#...."],
-        "S": [".####", "#....", "#....", ".###.", "....#", "....#", "####."],
-        "I": [".###.", "..#..", "..#..", "..#..", "..#..", "..#..", ".###."],
-    ]
+    /// How much of every pixel of its box a letter covers, from 0 to 255, row by row.
+    private static let coverages = Dictionary(uniqueKeysWithValues: "RLAPSI".map { ($0, coverage(of: $0)) })
 
-    /// Draws a letter with its upper left corner at column `x`, row `y`, each of its dots `scale` pixels wide and high.
-    /// Characters other than the direction letters, and dots outside the image, are ignored.
-    static func draw(
-        _ letter: Character,
-        in image: inout RGBImage,
-        x: Int,
-        y: Int,
-        scale: Int,
-        color: SIMD3<UInt8>
-    ) {
-        forEachDot(letter, x: x, y: y, scale: scale) { column, row in
-            guard (0..<image.width).contains(column), (0..<image.height).contains(row) else { return }
-            image[column, row] = color
-        }
+    /// Capitals of 18 pixels are 13 pixels high.
+    private static func coverage(of letter: Character) -> [UInt8] {
+        let room = 2 * width
+        var image = RGBImage(width: room, height: height)
+        PictureText(width: width, size: 18).draw(
+            String(letter),
+            in: &image,
+            x: width / 2,
+            y: height,
+            color: SIMD3(repeating: 255)
+        )
+        let columns = (0..<room).filter { x in (0..<height).contains { image[x, $0].x > 0 } }
+        guard let first = columns.first, let last = columns.last else { return [] }
+        let start: Int = min(max((first + last + 1 - width) / 2, 0), room - width)
+        return (0..<height).flatMap { y in (0..<width).map { image[start + $0, y].x } }
     }
 
-    /// Draws four letters `gap` pixels outside the left, right, top and bottom edge of a panel, at the middle of each.
+    /// Draws four letters outside the left, right, top and bottom edge of a panel, at the middle of each.
     static func draw(
         _ letters: String,
         around panel: (columns: Range<Int>, rows: Range<Int>),
-        in image: inout RGBImage,
-        scale: Int = Self.scale,
-        gap: Int = Self.gap
+        in image: inout RGBImage
     ) {
-        let (across, down) = (width * scale, height * scale)
         let (columns, rows) = panel
-        let x = columns.lowerBound + (columns.count - across) / 2
-        let y = rows.lowerBound + (rows.count - down) / 2
+        let x = columns.lowerBound + (columns.count - width) / 2
+        let y = rows.lowerBound + (rows.count - height) / 2
         let places = [
-            (columns.lowerBound - gap - across, y), (columns.upperBound + gap, y),
-            (x, rows.lowerBound - gap - down), (x, rows.upperBound + gap),
+            (columns.lowerBound - gap - width, y), (columns.upperBound + gap, y),
+            (x, rows.lowerBound - gap - height), (x, rows.upperBound + gap),
         ]
+        draw(letters, at: places, in: &image)
+    }
+
+    /// Draws four letters inside the edges of an image.
+    static func draw(_ letters: String, inside image: inout RGBImage) {
+        draw(letters, at: places(width: image.width, height: image.height), in: &image)
+    }
+
+    private static func draw(_ letters: String, at places: [(Int, Int)], in image: inout RGBImage) {
         for (letter, place) in zip(letters, places) {
-            draw(letter, in: &image, x: place.0, y: place.1, scale: scale, color: SIMD3(repeating: 200))
+            forEachPixel(letter, place, of: (image.width, image.height)) { x, y, share in
+                var color = image[x, y]
+                for channel in 0..<3 { color[channel] = mixed(color[channel], share) }
+                image[x, y] = color
+            }
         }
     }
 
-    /// Calls `dot` with every pixel of a letter.
-    static func forEachDot(_ letter: Character, x: Int, y: Int, scale: Int, _ dot: (_ x: Int, _ y: Int) -> Void) {
-        for (row, dots) in (rows[letter] ?? []).enumerated() {
-            for (column, mark) in dots.enumerated() where mark == "#" {
-                for place in 0..<scale * scale {
-                    dot(x + column * scale + place % scale, y + row * scale + place / scale)
-                }
-            }
+    /// The places of four letters inside the left, right, top and bottom edge of an image.
+    static func places(width across: Int, height down: Int) -> [(Int, Int)] {
+        let (x, y) = ((across - width) / 2, (down - height) / 2)
+        return [(2, y), (across - width - 2, y), (x, 2), (x, down - height - 2)]
+    }
+
+    /// The grey or colour of a pixel that a letter covers to a share of 255.
+    static func mixed(_ below: UInt8, _ share: UInt8) -> UInt8 {
+        let (below, share) = (Int(below), Int(share))
+        return UInt8((255 * below + (220 - below) * share + 127) / 255)
+    }
+
+    /// Calls `body` with every pixel of an image of the given size that a letter at a place covers, and its share of 255. Other
+    /// characters are ignored.
+    static func forEachPixel(
+        _ letter: Character,
+        _ place: (x: Int, y: Int),
+        of size: (width: Int, height: Int),
+        _ body: (_ x: Int, _ y: Int, _ share: UInt8) -> Void
+    ) {
+        for (index, share) in (coverages[letter] ?? []).enumerated() where share > 0 {
+            let (x, y) = (place.x + index % width, place.y + index / width)
+            if (0..<size.width).contains(x), (0..<size.height).contains(y) { body(x, y, share) }
         }
     }
 }

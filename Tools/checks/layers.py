@@ -30,9 +30,9 @@ LAYERS = [
     ["NocturneConcurrency"],
     [
         *("NocturneFormats", "NocturneInference", "NocturneNumerics"),
-        *("NocturnePostprocess", "NocturneMesh", "NocturnePictures"),
+        *("NocturnePostprocess", "NocturneMesh"),
     ],
-    ["NocturneRadiomics"],
+    ["NocturnePictures", "NocturneRadiomics"],
     ["NocturneJournal"],
     ["NocturneOutput"],
     ["NocturneReport"],

@@ -106,14 +106,10 @@ public struct SliceStrip: Sendable {
         LabelDrawing.forEachOutline(panel.labels(of: labels), width: width) { x, y, label in
             if let place = places[label] { pixels[x + width * y] = place }
         }
-        let (x, y) = ((width - OrientationLetters.width) / 2, (height - OrientationLetters.height) / 2)
-        let edges = [
-            (2, y), (width - OrientationLetters.width - 2, y), (x, 2), (x, height - OrientationLetters.height - 2),
-        ]
-        for (letter, edge) in zip(letters, edges) {
-            OrientationLetters.forEachDot(letter, x: edge.0, y: edge.1, scale: 1) { x, y in
-                guard (0..<width).contains(x), (0..<height).contains(y) else { return }
-                pixels[x + width * y] = grey(220)
+        for (letter, place) in zip(letters, OrientationLetters.places(width: width, height: height)) {
+            OrientationLetters.forEachPixel(letter, place, of: (width, height)) { x, y, share in
+                let below = palette[Int(pixels[x + width * y])]
+                pixels[x + width * y] = grey(OrientationLetters.mixed(below.max(), share))
             }
         }
         return pixels

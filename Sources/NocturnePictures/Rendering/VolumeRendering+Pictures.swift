@@ -108,17 +108,7 @@ extension VolumeRendering {
                 }
             }
         }
-        // Inside the picture; what does not fit into a small one is left out.
-        func inner(_ count: Int, _ letter: Int) -> Range<Int> {
-            min(letter + 4, count / 2)..<max(count - letter - 4, count / 2)
-        }
-        OrientationLetters.draw(
-            view.direction.letters,
-            around: (inner(view.width, OrientationLetters.width), inner(view.height, OrientationLetters.height)),
-            in: &image,
-            scale: 1,
-            gap: 2
-        )
+        OrientationLetters.draw(view.direction.letters, inside: &image)
         return image
     }
 }
