@@ -141,6 +141,39 @@ struct VolumeRenderingTests {
         #expect(first.width == rendering.frameSize.width && max(first.width, first.height) <= 256)
     }
 
+    @Test("A label is seen behind a wall, which hides a third of it, and through another label")
+    func labels() throws {
+        let shape = VolumeShape(x: 40, y: 40, z: 40)
+        let volume = try Self.volume(shape, spacing: SIMD3(1, 1, 1)) { $0.y > 10 ? 1000 : 0 }
+        var map = try VoxelBuffer<UInt16>(count: shape.count)
+        for z in 14..<26 {
+            for y in 4..<16 {
+                for x in 14..<26 { map[shape.offset(x, y, z)] = y < 10 ? 2 : 1 }
+            }
+        }
+        let labels = LabelVolume(geometry: volume.geometry, voxels: map.frozen())
+        func picture(_ function: TransferFunction) throws -> VolumeRendering.Picture {
+            try VolumeRendering(
+                volume,
+                labels: labels,
+                colors: [1: SIMD3(200, 0, 0), 2: SIMD3(0, 200, 0)],
+                function: function,
+                scope: .serial()
+            ).picture(from: 0, scope: .serial())
+        }
+        let alone = try picture(.invisible)
+        let middle = alone.image.width / 2 + alone.image.width * (alone.image.height / 2)
+        #expect(abs(Int(alone.opacities[middle]) - 239) < 3, "two surfaces that let a quarter pass")
+        let (red, green) = (Int(alone.image.samples[3 * middle]), Int(alone.image.samples[3 * middle + 1]))
+        #expect(red > 3 * green && green > 20)
+        let walled = try picture(Self.solid)
+        let (x, y) = (walled.image.width / 2, walled.image.height / 2)
+        let (seen, wall) = (walled.image[x, y], walled.image[2, 2])
+        #expect(wall.x == wall.y && wall.x > 150)
+        #expect(abs(Int(seen.x) - Int(0.35 * Double(wall.x) + 0.65 * Double(red))) < 6, "\(seen)")
+        #expect(walled.opacities.allSatisfy { $0 > 240 })
+    }
+
     /// A body of noise, described along R, A and S and stored in another order, turned a little in the patient.
     static func noise(source: [Int] = [0, 1, 2], reversed: [Bool] = [false, false, false]) throws -> (
         Volume, LabelVolume

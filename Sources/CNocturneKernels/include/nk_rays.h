@@ -33,13 +33,17 @@ typedef struct {
     /// Voxels from one row, and from one plane, to the next.
     ptrdiff_t row, plane;
     int32_t size[3];
-    /// For each voxel, without those beyond the ends, the place of its colour in `colors`; 0 for that of the table.
+    /// As `voxels`: 32768 or more in a labelled voxel, less in another; the more, the more labelled ones are around it. NULL
+    /// without labels.
+    const uint16_t *_Nullable labelled;
+    /// For each voxel, without those beyond the ends, the place of its label's colour in `colors`; 0 without a label.
     const uint16_t *_Nullable labels;
     /// Red, green, blue, and one number that is not used.
     const float *colors;
-    /// For each value of a voxel divided by 16: red, green, blue, and the opacity of one sample.
-    const float *table;
-    /// For each block of 8 voxels a side, whether a sample in it may be visible.
+    /// For each value of a voxel divided by 16, and for the end: the sums over all smaller values of red, green and blue, each
+    /// times the optical depth of one sample, and of that depth.
+    const double *sums;
+    /// For each block of 8 voxels a side: 1 if a sample in it may be visible, 2 if one may be in a label, 3 for both.
     const uint8_t *visible;
     int32_t blocks[3];
     /// The index at which the volume ends, half a voxel behind its last one or closer; it begins at -0.5.
@@ -55,7 +59,7 @@ typedef struct {
 } nk_ray_scene;
 
 /// What is seen along a ray whose sample 0 is at the index `origin`, in front of the volume: red, green and blue on black, and
-/// opacity, all from 0 to about 1.
+/// opacity, all from 0 to about 1. What lies in front of a label hides a third of it at most.
 void nk_cast_ray(const nk_ray_scene *scene, const float *origin, float *seen);
 
 #if defined(__clang__)

@@ -1,4 +1,7 @@
-// Direct volume rendering: one ray, composited from front to back (Levoy, Display of surfaces from volume data, 1988).
+// Direct volume rendering: one ray, composited from front to back (Levoy, Display of surfaces from volume data, 1988). Between
+// two samples all values from one to the other are passed (Engel, Kraus and Ertl, High-quality pre-integrated volume rendering,
+// 2001), so that distances between samples do not appear as rings. Labels are drawn as surfaces that what lies in front of them
+// does not hide (after Viola, Kanitsar and Groeller, Importance-driven volume rendering, 2004).
 #include "nk_rays.h"
 
 #include <math.h>
@@ -20,6 +23,13 @@ static const float ambient = 0.25f;
 static const float diffuse = 0.75f;
 static const float inside = 0.75f;
 static const float specular = 0.18f;
+
+// Of a label's surface, so that one in another can be seen.
+static const float label_opacity = 0.75f;
+// The most that everything in front of a label hides of it.
+static const float most_hidden = 0.35f;
+// What lies inside a label, and in `visible`, a block with a part of one.
+enum { labelled_value = 1 << 15, visible_labels = 2 };
 
 // Four voxels, or numbers, along the first axis.
 typedef float four __attribute__((vector_size(16)));
@@ -135,57 +145,163 @@ NK_INLINE void find_gradient(
     along[2] = between(through[1], through[2], share[0]) / 2;
 }
 
-NK_INLINE const float *color_at(const nk_ray_scene *scene, const float *place, const float *entry)
+// The voxels of one kind around a place, and their value there.
+typedef struct {
+    const uint16_t *corner;
+    four lines[2];
+    int32_t value;
+} surroundings;
+
+NK_INLINE surroundings look_around(const nk_ray_scene *scene, const uint16_t *voxels, const location *at)
 {
-    if (!scene->labels) return entry;
-    ptrdiff_t nearest = 0;
-    for (int axis = 2; axis >= 0; axis--) nearest = nearest * scene->size[axis] + (ptrdiff_t)(place[axis] + 0.5f);
-    uint16_t label = scene->labels[nearest];
-    return label ? scene->colors + 4 * (ptrdiff_t)label : entry;
+    surroundings found;
+    found.corner = voxels + at->index[0] + scene->row * at->index[1] + scene->plane * at->index[2] - 1;
+    for (int line = 0; line < 2; line++) {
+        const uint16_t *row = found.corner + line * scene->row;
+        found.lines[line] = mixed(load_four(row), load_four(row + scene->plane), at->share[2]);
+    }
+    four here = mixed(found.lines[0], found.lines[1], at->share[1]);
+    found.value = (int32_t)between(here[1], here[2], at->share[0]);
+    return found;
+}
+
+NK_INLINE void light_at(
+    const nk_ray_scene *scene, const location *at, const surroundings *found, float *factor, float *white)
+{
+    float along[3];
+    find_gradient(scene, found->corner, at->share, found->lines, along);
+    light(scene, along, factor, white);
+}
+
+NK_INLINE uint8_t visible_at(const nk_ray_scene *scene, const location *at, int32_t *block)
+{
+    for (int axis = 0; axis < 3; axis++) block[axis] = at->index[axis] >> block_shift;
+    return scene->visible[block[0] + (ptrdiff_t)scene->blocks[0] * (block[1] + scene->blocks[1] * block[2])];
+}
+
+NK_INLINE int32_t sample_after(
+    const nk_ray_scene *scene, const int32_t *block, const float *origin, int32_t sample, int32_t end)
+{
+    int32_t next = sample_behind(scene, block, origin, end);
+    return next > sample ? next : sample + 1;
+}
+
+// The first sample inside a label; `end` if there is none.
+NK_INLINE int32_t first_labelled(const nk_ray_scene *scene, const float *origin, int32_t sample, int32_t end)
+{
+    if (!scene->labelled) return end;
+    while (sample < end) {
+        location at = locate(scene, origin, (float)sample);
+        int32_t block[3];
+        if (!(visible_at(scene, &at, block) & visible_labels)) {
+            sample = sample_after(scene, block, origin, sample, end);
+            continue;
+        }
+        if (look_around(scene, scene->labelled, &at).value >= labelled_value) return sample;
+        sample++;
+    }
+    return end;
+}
+
+// The labelled one of the eight voxels around a place that is nearest to it.
+NK_INLINE uint16_t label_at(const nk_ray_scene *scene, const location *at)
+{
+    uint16_t found = 0;
+    float most = -1;
+    for (int corner = 0; corner < 8; corner++) {
+        ptrdiff_t place = 0;
+        float weight = 1;
+        for (int axis = 2; axis >= 0; axis--) {
+            int32_t side = corner >> axis & 1, last = scene->size[axis] - 1;
+            int32_t index = at->index[axis] + side;
+            weight *= side ? at->share[axis] : 1 - at->share[axis];
+            place = place * scene->size[axis] + (index < last ? index : last);
+        }
+        if (weight > most && scene->labels[place]) {
+            most = weight;
+            found = scene->labels[place];
+        }
+    }
+    return found;
+}
+
+// exp(-depth), by operations whose results do not depend on the processor.
+NK_INLINE float passed(float depth)
+{
+    float part = depth / 16;
+    float share = 1 / (1 + part * (1 + part * (0.5f + part / 6)));
+    for (int doubling = 0; doubling < 4; doubling++) share *= share;
+    return share;
+}
+
+// Adds light to what is seen, from what hides a part of all that is behind it.
+NK_INLINE void add_light(float *seen, const float *color, float factor, float white, float part)
+{
+    for (int channel = 0; channel < 3; channel++) seen[channel] += (color[channel] * factor + white) * part;
+}
+
+// Where a ray enters a label, or passes from one into another.
+NK_INLINE float add_label(
+    const nk_ray_scene *scene, const float *origin, int32_t sample, uint16_t label, float transparency, float *seen)
+{
+    // The surface lies between this sample and the one before.
+    location at = locate(scene, origin, (float)sample), before = locate(scene, origin, (float)(sample - 1));
+    float here = (float)look_around(scene, scene->labelled, &at).value - labelled_value;
+    float there = (float)look_around(scene, scene->labelled, &before).value - labelled_value;
+    if (there < 0 && here > there) at = locate(scene, origin, (float)sample - here / (here - there));
+    surroundings found = look_around(scene, scene->labelled, &at);
+    float factor, white;
+    light_at(scene, &at, &found, &factor, &white);
+    add_light(seen, scene->colors + 4 * (ptrdiff_t)label, factor, white, label_opacity * transparency);
+    return transparency * (1 - label_opacity);
 }
 
 NK_INLINE void nk_cast_ray_body(const nk_ray_scene *scene, const float *origin, float *seen)
 {
-    int32_t sample, end;
+    int32_t sample, end, before = -1;
+    uint16_t label = 0;
     float transparency = 1;
     memset(seen, 0, 4 * sizeof *seen);
     samples_inside(scene, origin, &sample, &end);
-    while (sample < end) {
+    const int32_t labelled = first_labelled(scene, origin, sample, end);
+    for (; sample < end && transparency >= least_transparency; sample++) {
         location at = locate(scene, origin, (float)sample);
-        int32_t block[3] = {at.index[0] >> block_shift, at.index[1] >> block_shift, at.index[2] >> block_shift};
-        if (!scene->visible[block[0] + (ptrdiff_t)scene->blocks[0] * (block[1] + scene->blocks[1] * block[2])]) {
-            int32_t next = sample_behind(scene, block, origin, end);
-            sample = next > sample ? next : sample + 1;
+        int32_t block[3];
+        uint8_t visible = visible_at(scene, &at, block);
+        if (!visible) {
+            sample = sample_after(scene, block, origin, sample, end) - 1;
+            before = -1;
+            label = 0;
             continue;
         }
-        sample++;
-        const uint16_t *corner =
-            scene->voxels + at.index[0] + scene->row * at.index[1] + scene->plane * at.index[2] - 1;
-        four lines[2];
-        for (int line = 0; line < 2; line++) {
-            const uint16_t *voxels = corner + line * scene->row;
-            lines[line] = mixed(load_four(voxels), load_four(voxels + scene->plane), at.share[2]);
+        if (sample >= labelled && visible & visible_labels
+            && look_around(scene, scene->labelled, &at).value >= labelled_value) {
+            uint16_t found = label_at(scene, &at);
+            if (found != label) transparency = add_label(scene, origin, sample, found, transparency, seen);
+            label = found;
+            before = -1;
+            continue;
         }
-        four here = mixed(lines[0], lines[1], at.share[1]);
-        int32_t value = (int32_t)between(here[1], here[2], at.share[0]);
-        const float *entry = scene->table + 4 * (ptrdiff_t)(value >> table_shift);
-        if (entry[3] <= 0) continue;
-        float part = entry[3] * transparency;
+        label = 0;
+        surroundings found = look_around(scene, scene->voxels, &at);
+        const int32_t entry = found.value >> table_shift;
+        const int32_t first = before < 0 || entry < before ? entry : before;
+        const int32_t last = before > entry ? before : entry;
+        before = entry;
+        const double *lower = scene->sums + 4 * (ptrdiff_t)first, *upper = scene->sums + 4 * (ptrdiff_t)(last + 1);
+        const double depth = upper[3] - lower[3];
+        if (depth <= 0) continue;
+        float part = (1 - passed((float)(depth / (last + 1 - first)))) * transparency;
+        if (labelled < end && sample < labelled) part = fminf(part, fmaxf(transparency - (1 - most_hidden), 0));
         float factor = inside, white = 0;
-        if (part > least_lit) {
-            float along[3];
-            find_gradient(scene, corner, at.share, lines, along);
-            light(scene, along, &factor, &white);
-        }
-        const float *color = color_at(scene, at.place, entry);
-        for (int channel = 0; channel < 3; channel++) seen[channel] += (color[channel] * factor + white) * part;
-        transparency *= 1 - entry[3];
-        if (transparency < least_transparency) {
-            transparency = 0;
-            break;
-        }
+        if (part > least_lit) light_at(scene, &at, &found, &factor, &white);
+        const float color[3] = {
+            (float)((upper[0] - lower[0]) / depth), (float)((upper[1] - lower[1]) / depth),
+            (float)((upper[2] - lower[2]) / depth)};
+        add_light(seen, color, factor, white, part);
+        transparency -= part;
     }
-    seen[3] = 1 - transparency;
+    seen[3] = transparency < least_transparency ? 1 : 1 - transparency;
 }
 
 NK_VARIANTS(

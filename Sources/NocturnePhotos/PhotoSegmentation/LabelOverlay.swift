@@ -24,14 +24,14 @@ struct LabelOverlay {
             ? photo : try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
         let reduced = Self.reduced(map, of: (photo.width, photo.height), to: size)
         try tint(&picture, reduced, flag: flag)
-        return Legend(entries: legend(of: photo)).drawn(below: picture)
+        return PictureLegend(entries: legend(of: photo)).drawn(below: picture)
     }
 
-    private func legend(of photo: RGBImage) -> [Legend.Entry] {
+    private func legend(of photo: RGBImage) -> [PictureLegend.Entry] {
         zip(labels, measured).compactMap { label, measured in
             guard measured.pixels > 0 else { return nil }
             let percent = 100 * Double(measured.pixels) / Double(photo.width * photo.height)
-            return Legend.Entry(text: "\(label.name)  \(Self.text(percent)) %", color: Self.color(label))
+            return PictureLegend.Entry(text: "\(label.name)  \(Self.text(percent)) %", color: Self.color(label))
         }
     }
 

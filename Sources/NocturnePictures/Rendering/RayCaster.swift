@@ -26,17 +26,10 @@ struct RayCaster: Sendable {
         let distance = length(voxels.affine.linear(voxels.end + 0.5))
         var inverse = voxels.inverse
         inverse.translation -= inverse.linear(view.direction.forward * distance)
-        try voxels.withReaders { intensities, labels, colors throws(E) in
+        try voxels.withReaders { readers throws(E) in
             try blocks.isVisible.withParallelReader { isVisible throws(E) in
-                try table.entries.withParallelReader { entries throws(E) in
-                    var scene = nk_ray_scene(
-                        voxels,
-                        intensities.base,
-                        isVisible.base,
-                        colors: colors.floats,
-                        table: entries.floats
-                    )
-                    scene.labels = labels?.base
+                try table.sums.withParallelReader { sums throws(E) in
+                    var scene = nk_ray_scene(voxels, readers, isVisible.base, sums: sums.numbers())
                     scene.blocks = SIMD3(blocks.shape.x, blocks.shape.y, blocks.shape.z).integers
                     scene.look(view.direction.forward, voxels.inverse, table)
                     try body(RayCaster(scene: ParallelValue(scene), view: view, inverse: inverse))
@@ -67,22 +60,22 @@ struct RayCaster: Sendable {
 }
 
 extension nk_ray_scene {
-    /// Without labels, blocks and a direction.
+    /// Without blocks and a direction.
     fileprivate init(
         _ volume: RenderedVoxels,
-        _ voxels: UnsafePointer<UInt16>,
+        _ readers: RenderedVoxels.Readers,
         _ visible: UnsafePointer<UInt8>,
-        colors: UnsafePointer<Float>,
-        table: UnsafePointer<Float>
+        sums: UnsafePointer<Double>
     ) {
         self.init(
-            voxels: voxels + volume.origin,
+            voxels: readers.intensities.base + volume.origin,
             row: volume.row,
             plane: volume.plane,
             size: SIMD3(volume.shape.x, volume.shape.y, volume.shape.z).integers,
-            labels: nil,
-            colors: colors,
-            table: table,
+            labelled: readers.labels.map { $0.shares.base + volume.origin },
+            labels: readers.labels?.places.base,
+            colors: readers.colors.numbers(),
+            sums: sums,
             visible: visible,
             blocks: (0, 0, 0),
             end: volume.end.floats,
@@ -114,7 +107,9 @@ extension SIMD3<Int> {
     fileprivate var integers: (Int32, Int32, Int32) { (Int32(x), Int32(y), Int32(z)) }
 }
 
-extension ParallelReader where Element: SIMD, Element.Scalar == Float {
+extension ParallelReader where Element: SIMD {
     /// The same memory, number by number.
-    fileprivate var floats: UnsafePointer<Float> { UnsafeRawPointer(base).assumingMemoryBound(to: Float.self) }
+    fileprivate func numbers() -> UnsafePointer<Element.Scalar> {
+        UnsafeRawPointer(base).assumingMemoryBound(to: Element.Scalar.self)
+    }
 }

@@ -12,8 +12,8 @@ struct RenderedVoxels: Sendable {
     /// 0 is the lower end of the range, 65535 the upper one. Voxels that are not finite are left out of the mean; a block
     /// without others is at the lower end. Before each axis there is one voxel more, and after it two, like the outermost one.
     let intensities: FrozenVoxels<UInt16>
-    /// For each voxel, the place of its label's colour in ``colors``; 0 without a label or a colour. Nil without labels.
-    let labels: FrozenVoxels<UInt16>?
+    /// Nil without labels.
+    let labels: Labels?
     /// From 0 to 1; the first is not used.
     let colors: [SIMD3<Float>]
     /// From indices to mm along R, A and S, from the middle of the volume.
@@ -29,10 +29,18 @@ struct RenderedVoxels: Sendable {
     var origin: Int { plane + row + 1 }
     static let padding = 3
 
+    struct Labels: Sendable {
+        /// For each voxel, the place of its label's colour in ``RenderedVoxels/colors``; 0 without a label or a colour.
+        let places: FrozenVoxels<UInt16>
+        /// As many as ``RenderedVoxels/intensities``, with 0 around: 32768 or more in a labelled voxel, less in another; the more,
+        /// the more labelled ones are around it. So a surface between them is smooth, and loses no voxel.
+        let shares: FrozenVoxels<UInt16>
+    }
+
     static func predictedBytes(_ shape: VolumeShape, hasLabels: Bool) -> Int {
         let counts = [shape.x, shape.y, shape.z].map { ($0 + stored($0) - 1) / stored($0) }
         let padded = counts.reduce(1) { $0 * ($1 + padding) }
-        return padded * 2 + (hasLabels ? counts.reduce(1, *) * 2 : 0) + (2 << 20)
+        return padded * 2 + (hasLabels ? padded * 2 + counts.reduce(1, *) * 2 : 0) + (2 << 20)
     }
 
     /// The stored voxels along an axis that become one.
@@ -61,7 +69,10 @@ struct RenderedVoxels: Sendable {
             found.append(SIMD3<Float>(SIMD3<Int>(truncatingIfNeeded: color)) / 255)
         }
         self.colors = found
-        labels = try map.map { try Self.reduced($0, blocks, places, scope) }
+        labels = try map.map { map in
+            let places = try Self.reduced(map, blocks, places, scope)
+            return Labels(places: places, shares: try Self.shares(places, blocks.shape, scope))
+        }
     }
 
     /// The label of the voxel in the middle of each block.
@@ -84,14 +95,59 @@ struct RenderedVoxels: Sendable {
         return labels.frozen()
     }
 
+    /// Half of each value is the voxel's own, half that of the 27 around it, weighted by 1, 2, 1 along each axis.
+    private static func shares(
+        _ places: FrozenVoxels<UInt16>,
+        _ shape: VolumeShape,
+        _ scope: ComputeScope
+    ) throws -> FrozenVoxels<UInt16> {
+        let padded = VolumeShape(x: shape.x + padding, y: shape.y + padding, z: shape.z + padding)
+        var shares = try VoxelBuffer<UInt16>(count: padded.count)
+        try places.withParallelReader { places in
+            try shares.withParallelBuffer { shares in
+                try scope.forEach(shape.z) { z in
+                    var sums = [Int](repeating: 0, count: shape.x + 2)
+                    for y in 0..<shape.y {
+                        for x in 0..<shape.x { sums[x + 1] = 0 }
+                        for k in max(z - 1, 0)..<min(z + 2, shape.z) {
+                            for j in max(y - 1, 0)..<min(y + 2, shape.y) {
+                                let weight = (2 - abs(k - z)) * (2 - abs(j - y))
+                                let row = places + shape.offset(0, j, k)
+                                for x in 0..<shape.x where row[x] != 0 { sums[x + 1] += weight }
+                            }
+                        }
+                        let (row, target) = (shape.offset(0, y, z), padded.offset(1, y + 1, z + 1))
+                        for x in 0..<shape.x {
+                            let around = sums[x] + 2 * sums[x + 1] + sums[x + 2]
+                            guard around > 0 else { continue }
+                            shares[target + x] = UInt16((around + (places[row + x] != 0 ? 64 : 0)) * 65535 / 128)
+                        }
+                    }
+                }
+            }
+        }
+        return shares.frozen()
+    }
+
+    /// What rays read.
+    struct Readers {
+        let intensities: ParallelReader<UInt16>
+        let labels: (places: ParallelReader<UInt16>, shares: ParallelReader<UInt16>)?
+        let colors: ParallelReader<SIMD3<Float>>
+    }
+
     /// Lends intensities, labels and colours to a loop that reads them.
-    func withReaders<E: Error>(
-        _ body: (ParallelReader<UInt16>, ParallelReader<UInt16>?, ParallelReader<SIMD3<Float>>) throws(E) -> Void
-    ) throws(E) {
+    func withReaders<E: Error>(_ body: (Readers) throws(E) -> Void) throws(E) {
         try intensities.withParallelReader { intensities throws(E) in
             try colors.withParallelReader { colors throws(E) in
-                guard let labels else { return try body(intensities, nil, colors) }
-                try labels.withParallelReader { labels throws(E) in try body(intensities, labels, colors) }
+                guard let labels else {
+                    return try body(Readers(intensities: intensities, labels: nil, colors: colors))
+                }
+                try labels.places.withParallelReader { places throws(E) in
+                    try labels.shares.withParallelReader { shares throws(E) in
+                        try body(Readers(intensities: intensities, labels: (places, shares), colors: colors))
+                    }
+                }
             }
         }
     }

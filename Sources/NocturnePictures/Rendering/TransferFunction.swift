@@ -40,6 +40,12 @@ public struct TransferFunction: Hashable, Sendable {
         self.surfaceGradient = surfaceGradient
     }
 
+    /// Nothing of the volume is visible, only its labels.
+    public static let invisible = TransferFunction(
+        [.init(0, SIMD3(0, 0, 0), extinction: 0), .init(1, SIMD3(0, 0, 0), extinction: 0)],
+        surfaceGradient: 1
+    )
+
     var lower: Double { points[0].intensity }
     var upper: Double { points[points.count - 1].intensity }
 
@@ -66,31 +72,29 @@ extension TransferFunction {
         let step: Double
         /// That of the function, in the units of the voxels.
         let surfaceGradient: Float
-        /// Red, green, blue, and the opacity of one sample; all from 0 to 1.
-        let entries: [SIMD4<Float>]
-        /// For each entry, how many of the entries before it are visible.
-        private let visible: [Int32]
+        /// For each entry, and for the end: the sums over the entries before it of red, green and blue, each times the optical
+        /// depth of one sample, and of that depth. The difference of two gives the mean of the entries between them.
+        let sums: [SIMD4<Double>]
 
         /// - Parameter step: the distance between samples in mm.
         init(_ function: TransferFunction, step: Double) {
             self.step = step
             surfaceGradient = Float(function.surfaceGradient * 65535 / (function.upper - function.lower))
             let width = (function.upper - function.lower) / Double(Self.count)
-            entries = (0..<Self.count).map { place in
-                var value = function.value(at: function.lower + (Double(place) + 0.5) * width)
-                value.w = 1 - exp(-value.w * step)
-                return SIMD4<Float>(value)
+            var sums = [SIMD4<Double>.zero]
+            for place in 0..<Self.count {
+                let value = function.value(at: function.lower + (Double(place) + 0.5) * width)
+                let depth = value.w * step
+                sums.append(sums[place] + SIMD4(value.x * depth, value.y * depth, value.z * depth, depth))
             }
-            var before: [Int32] = [0]
-            for entry in entries { before.append(before[before.count - 1] + (entry.w > 0 ? 1 : 0)) }
-            visible = before
+            self.sums = sums
         }
 
         /// Whether values from `lower` to `upper`, or one entry beyond them, are visible.
         func shows(_ lower: UInt16, _ upper: UInt16) -> Bool {
             let first = max(Int(lower >> Self.shift) - 1, 0)
             let end = min(Int(upper >> Self.shift) + 2, Self.count)
-            return visible[end] > visible[first]
+            return sums[end].w > sums[first].w
         }
     }
 }

@@ -4,8 +4,8 @@ import NocturneSystem
 
 /// Which blocks of eight voxels a side can be seen, so that rays pass over the others.
 ///
-/// A block shows something if any intensity between its smallest and its largest voxel does. Voxels of the neighbours, between
-/// which and its own samples are interpolated, count as its own.
+/// A block shows something if any intensity between its smallest and its largest voxel does, or any of its voxels has a label with
+/// a colour. Voxels of the neighbours, between which and its own samples are interpolated, count as its own.
 struct VisibleBlocks: Sendable {
     /// Indices of voxels are shifted by this to those of blocks.
     static let shift = 3
@@ -13,7 +13,7 @@ struct VisibleBlocks: Sendable {
 
     /// Blocks along R, A and S.
     let shape: VolumeShape
-    /// 0 or 1.
+    /// 1 if intensities are visible, 2 if labels are, 3 for both.
     private(set) var isVisible: [UInt8]
 
     /// - Throws: ``CancelledError``; the flag is checked for every plane of blocks.
@@ -27,13 +27,12 @@ struct VisibleBlocks: Sendable {
         )
         shape = blocks
         isVisible = [UInt8](repeating: 0, count: blocks.count)
-        try voxels.intensities.withParallelReader { intensities throws(CancelledError) in
+        try voxels.withReaders { readers throws(CancelledError) in
             try isVisible.withParallelBuffer { isVisible throws(CancelledError) in
                 try scope.forEach(blocks.z) { k in
                     for j in 0..<blocks.y {
                         for i in 0..<blocks.x {
-                            let (lower, upper) = Self.range(of: SIMD3(i, j, k), intensities, voxels)
-                            isVisible[blocks.offset(i, j, k)] = table.shows(lower, upper) ? 1 : 0
+                            isVisible[blocks.offset(i, j, k)] = Self.visible(SIMD3(i, j, k), readers, voxels, table)
                         }
                     }
                 }
@@ -41,28 +40,32 @@ struct VisibleBlocks: Sendable {
         }
     }
 
-    private static func range(
-        of block: SIMD3<Int>,
-        _ intensities: ParallelReader<UInt16>,
-        _ voxels: RenderedVoxels
-    ) -> (lower: UInt16, upper: UInt16) {
+    private static func visible(
+        _ block: SIMD3<Int>,
+        _ readers: RenderedVoxels.Readers,
+        _ voxels: RenderedVoxels,
+        _ table: TransferFunction.Table
+    ) -> UInt8 {
         let (start, size) = (block &<< shift, voxels.shape)
         let end = SIMD3(
             min(start.x + side + 1, size.x),
             min(start.y + side + 1, size.y),
             min(start.z + side + 1, size.z)
         )
-        var (lower, upper) = (UInt16.max, UInt16.min)
+        var (lower, upper, isLabelled) = (UInt16.max, UInt16.min, false)
         for z in start.z..<end.z {
             for y in start.y..<end.y {
-                let row = intensities + (voxels.origin + start.x + voxels.row * y + voxels.plane * z)
+                let row = readers.intensities + (voxels.origin + start.x + voxels.row * y + voxels.plane * z)
                 for x in 0..<end.x - start.x {
                     lower = min(lower, row[x])
                     upper = max(upper, row[x])
                 }
+                guard let labels = readers.labels?.places, !isLabelled else { continue }
+                let places = labels + size.offset(start.x, y, z)
+                for x in 0..<end.x - start.x where places[x] != 0 { isLabelled = true }
             }
         }
-        return (lower, upper)
+        return (table.shows(lower, upper) ? 1 : 0) + (isLabelled ? 2 : 0)
     }
 
     /// The lowest and the highest index of each visible block: from half a voxel before its first voxel, at most to `end`.
@@ -86,7 +89,7 @@ extension VisibleBlocks {
         /// The whole volume where nothing is visible.
         init(_ voxels: RenderedVoxels, _ blocks: VisibleBlocks) {
             func forEachCorner(_ body: (SIMD3<Double>) -> Void) {
-                let isEmpty = !blocks.isVisible.contains(1)
+                let isEmpty = blocks.isVisible.allSatisfy { $0 == 0 }
                 let boxes = isEmpty ? [(SIMD3(repeating: -0.5), voxels.end)] : blocks.boxes(until: voxels.end)
                 for (lower, upper) in boxes {
                     for corner in 0..<8 {

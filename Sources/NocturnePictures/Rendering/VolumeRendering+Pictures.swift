@@ -3,15 +3,15 @@ public import NocturneCore
 public import NocturneSystem
 
 extension VolumeRendering {
-    private static let largestStill = 512.0
-    private static let largestFrame = 256.0
+    /// Of the longest side, in pixels.
+    private static let largestView = 512.0
     /// Voxels are drawn no larger, in pixels.
     private static let largestVoxel = 8.0
 
     /// The number of frames of the turn.
     public static let frameCount = 36
     /// The maximum number of pixels of a frame.
-    public static let maximumFramePixelCount = Int(largestFrame * largestFrame)
+    public static let maximumFramePixelCount = Int(largestView * largestView)
 
     // MARK: The still picture
 
@@ -34,7 +34,7 @@ extension VolumeRendering {
             direction,
             middle: extent.middle,
             size: direction.size(of: extent.size),
-            pixel: max(extent.size.max() / Self.largestStill, spacing / Self.largestVoxel)
+            pixel: max(extent.size.max() / Self.largestView, spacing / Self.largestVoxel)
         )
         var image = RGBImage(width: view.width, height: view.height)
         var opacities = [UInt8](repeating: 0, count: view.width * view.height)
@@ -91,7 +91,7 @@ extension VolumeRendering {
             RenderingView.Direction(angle: Double(index) * 360 / Double(Self.frameCount)),
             middle: extent.middle,
             size: size,
-            pixel: max(size.max() / Self.largestFrame, spacing / Self.largestVoxel)
+            pixel: max(size.max() / Self.largestView, spacing / Self.largestVoxel)
         )
     }
 

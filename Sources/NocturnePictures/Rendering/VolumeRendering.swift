@@ -5,7 +5,7 @@ public import NocturneCore
 ///
 /// Parallel rays round the patient's long axis, the head on top; the light comes from the viewer. Shown is the part of the volume
 /// in which anything is visible, in mm of the patient's own directions, so an oblique grid is drawn upright. Labels with a
-/// colour have it instead of the transfer function's; what is visible does not depend on them.
+/// colour are smooth surfaces, translucent, and seen also behind what the transfer function makes opaque.
 ///
 /// The bytes of all pictures are the same for any number of threads and for any order in which the same voxels are stored.
 public struct VolumeRendering: Sendable {
@@ -13,8 +13,8 @@ public struct VolumeRendering: Sendable {
     private static let mostSamples = 2048.0
 
     let voxels: RenderedVoxels
-    /// For the still picture, and for the turn, whose pixels are twice as large.
     let table: TransferFunction.Table
+    /// For the frames of the turn: twice the step takes half of the time.
     let frameTable: TransferFunction.Table
     let blocks: VisibleBlocks
     /// The smallest distance between voxels in mm.

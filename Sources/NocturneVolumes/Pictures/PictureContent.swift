@@ -14,6 +14,8 @@ struct PictureContent {
     /// Nil for an image without labels.
     var labels: LabelVolume?
     var colors: [UInt16: LabelColor] = [:]
+    /// Names and colours of the labels that some voxel has, in the order in which they are listed.
+    var legend: [PictureLegend.Entry] = []
     /// The box of all labels; nil where no voxel has one.
     var labelled: VoxelBox?
     /// Of the labels' areas in slices, from 0 to 1.
@@ -90,7 +92,7 @@ extension PictureOptions {
         var files: [String] = []
         var notes: [Note] = []
         if preview != .none {
-            let image = try pictures.image(scope: context.scope)
+            let image = PictureLegend(entries: content.legend).drawn(below: try pictures.image(scope: context.scope))
             try PNGWriter.write(image, to: context.staging + "/" + PictureFiles.preview)
             files.append(PictureFiles.preview)
         }
@@ -103,7 +105,7 @@ extension PictureOptions {
             if let refusal = RenderingWriter.refusal(preset, content.image?.source) {
                 notes.append(refusal)
             } else {
-                files += try RenderingWriter.write(preset, of: pictures, into: context)
+                files += try RenderingWriter.write(preset, of: content, drawnAs: pictures, into: context)
             }
         }
         return StagedPictures(

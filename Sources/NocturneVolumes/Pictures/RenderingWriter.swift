@@ -23,12 +23,10 @@ enum RenderingWriter {
 
     /// Why a preset cannot be used; nil if it can. Intensities of images other than CT are not Hounsfield units; a NIfTI
     /// file does not state what it is.
-    /// - Parameter source: the image; nil for labels without one.
+    /// - Parameter source: the image; nil for labels without one, which are drawn alone.
     static func refusal(_ preset: RenderingPreset, _ source: VolumeSource?) -> Note? {
-        guard let source else {
-            return .missing("rendering", because: "there is no image on the grid of the labels")
-        }
-        guard preset.needsHounsfieldUnits, source.isHounsfield == false, let modality = source.modality else {
+        guard let source, preset.needsHounsfieldUnits, source.isHounsfield == false, let modality = source.modality
+        else {
             return nil
         }
         let found = source.valueType.map { "\(modality) with values of type \($0)" } ?? modality
@@ -38,15 +36,21 @@ enum RenderingWriter {
     /// - Returns: the names of the files in the item's staging folder, which exists.
     /// - Throws: ``PictureError``, `FileSystemError`, `AllocationError`, and ``CancelledError``, which is checked before every
     ///   row and every frame.
-    static func write(_ preset: RenderingPreset, of content: Preview, into context: StageContext) throws -> [String] {
+    static func write(
+        _ preset: RenderingPreset,
+        of content: PictureContent,
+        drawnAs pictures: Preview,
+        into context: StageContext
+    ) throws -> [String] {
         let rendering = try VolumeRendering(
-            content.volume,
+            pictures.volume,
             labels: content.labelled == nil ? nil : content.labels,
-            colors: content.colors,
-            function: preset.transferFunction(for: content.volume),
+            colors: pictures.colors,
+            function: content.image == nil ? .invisible : preset.transferFunction(for: pictures.volume),
             scope: context.scope
         )
-        try PNGWriter.write(try rendering.still(scope: context.scope), to: context.staging + "/" + stillFile)
+        let still = PictureLegend(entries: content.legend).drawn(below: try rendering.still(scope: context.scope))
+        try PNGWriter.write(still, to: context.staging + "/" + stillFile)
         let size = rendering.frameSize
         try AnimatedPNGWriter(
             width: size.width,
