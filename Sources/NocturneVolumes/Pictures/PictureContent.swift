@@ -20,10 +20,10 @@ struct PictureContent {
     var labelled: VoxelBox?
     /// Of the labels' areas in slices, from 0 to 1.
     var labelOpacity = 0.0
-    /// Of the model; see ``ReviewVolume/Intensities``.
+    /// For which the model was made; empty without one.
     var modelModalities: [String] = []
-    /// Where neither the options nor the image's header state a window.
-    var fallback = PictureWindow.percentiles
+    /// Where neither the options nor the image's header state a window: that of the model's package; nil without one.
+    var fallback: PictureWindow?
     var regions = MeasuredRegions()
     /// Of measured intensities, for a person; nil where it is not known.
     var unit: String?
@@ -34,7 +34,7 @@ struct PictureContent {
             volume: try image?.volume ?? Self.black(labels),
             labels: labels,
             colors: colors.mapValues(\.components),
-            window: image.map { options.window?.pictureWindow ?? header($0.source) ?? fallback }
+            window: image.map { options.window?.pictureWindow ?? header($0.source) ?? fallback ?? usual }
                 ?? .fixed(lower: 0, upper: 1),
             labelled: labelled,
             drawsSurface: options.preview == .full
@@ -42,6 +42,13 @@ struct PictureContent {
         preview.labelOpacity = labelOpacity
         return preview
     }
+
+    /// Whether intensities are Hounsfield units, as the file states; NIfTI files state nothing, but a model for CT alone takes
+    /// the values of any file for such units.
+    var isCT: Bool { image?.source.isHounsfield ?? (image != nil && modelModalities == ["CT"]) }
+
+    /// In CT, percentiles would make one grey of all soft tissue; so would the bounds of a network's intensities.
+    private var usual: PictureWindow { isCT ? WindowChoice.softTissue.pictureWindow : .percentiles }
 
     private func header(_ source: VolumeSource) -> PictureWindow? { source.window.flatMap(PictureWindow.init) }
 
@@ -124,10 +131,9 @@ extension PictureOptions {
     ) throws -> StagedReviewVolume? {
         guard review == .volumes else { return nil }
         let intensities = ReviewVolume.Intensities(
-            isHounsfield: content.image.map { $0.source.isHounsfield } ?? false,
-            modelModalities: content.modelModalities,
+            isCT: content.isCT,
             header: content.image?.source.window,
-            fallback: content.fallback
+            model: content.fallback
         )
         return try ReviewVolume.stage(pictures.volume, labels: content.labels, intensities, into: context)
     }

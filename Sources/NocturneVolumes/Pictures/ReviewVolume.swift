@@ -48,28 +48,19 @@ struct ReviewVolume: Encodable {
 
     /// What the window of the reduced volume is chosen by.
     struct Intensities {
+        /// Whether the values are Hounsfield units.
         let isCT: Bool
+        /// The window stored in the file.
         let header: HeaderWindow?
-        let fallback: PictureWindow
-
-        /// - Parameters:
-        ///   - isHounsfield: whether the values are Hounsfield units, as the file states; nil for NIfTI files, which do not.
-        ///   - modelModalities: for which the model was made. A model for CT alone takes the values of any file for Hounsfield
-        ///     units, and so do the presets. Empty without a model.
-        ///   - header: the window stored in the file.
-        ///   - fallback: the window of the model; percentiles without one.
-        init(isHounsfield: Bool?, modelModalities: [String], header: HeaderWindow?, fallback: PictureWindow) {
-            isCT = isHounsfield ?? (modelModalities == ["CT"])
-            self.header = header
-            self.fallback = fallback
-        }
+        /// That of the model's package.
+        let model: PictureWindow?
 
         /// All intensities that the presets need, in steps of ten units.
         var range: PictureWindow { isCT ? .fixed(lower: -1024, upper: 1536) : .percentiles }
 
         var presets: [Preset] {
             var presets = header.map { [Preset(name: "as stored in the file", lower: $0.lower, upper: $0.upper)] } ?? []
-            if case .fixed(let lower, let upper) = fallback {
+            if case .fixed(let lower, let upper)? = model {
                 presets.append(Preset(name: "the model's", lower: Double(lower), upper: Double(upper)))
             }
             guard isCT else { return presets }

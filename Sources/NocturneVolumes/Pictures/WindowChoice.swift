@@ -23,6 +23,10 @@ public struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByA
         Preset(name: "bone", center: 300, width: 1500), Preset(name: "brain", center: 40, width: 80),
     ]
 
+    static let softTissue = WindowChoice(presets[0])
+
+    private init(_ preset: Preset) { (rawValue, lower, upper) = (preset.name, preset.lower, preset.upper) }
+
     /// The text as it was given.
     public let rawValue: String
     /// In the unit of the image.

@@ -14,7 +14,7 @@ public struct VolumeModelSettings: Hashable, Sendable {
     public let parts: [ProgramPartSettings]
     /// Of the merged label map, on ``grid``.
     public let postprocessing: PostprocessRules
-    /// The window of pictures if an image gives none; nil for the first channel's bounds.
+    /// The window of pictures if an image gives none; see ``SegmentationModel/pictureWindow`` for nil.
     public let window: DisplayWindow?
 }
 
