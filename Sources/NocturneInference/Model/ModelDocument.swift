@@ -44,6 +44,7 @@ package struct ModelDocument: Decodable {
         let color: String
         let title: String?
         let code: Code?
+        let expected: Bool?
     }
 
     struct Code: Decodable {

@@ -108,12 +108,22 @@ public struct ModelLabel: Hashable, Sendable {
     public let title: String?
     public let color: LabelColor
     public let code: CodedConcept?
+    /// Whether every image that the model is made for shows it, so that a result without it is to be looked at.
+    public let isExpected: Bool
 
-    package init(value: UInt16, name: String, title: String? = nil, color: LabelColor, code: CodedConcept? = nil) {
+    package init(
+        value: UInt16,
+        name: String,
+        title: String? = nil,
+        color: LabelColor,
+        code: CodedConcept? = nil,
+        isExpected: Bool = false
+    ) {
         self.value = value
         self.name = name
         self.title = title
         self.color = color
         self.code = code
+        self.isExpected = isExpected
     }
 }

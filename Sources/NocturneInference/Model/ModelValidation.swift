@@ -215,7 +215,16 @@ package struct ModelValidation {
             }
             let code = label.code.map { CodedConcept(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) }
             let title = try checkedTitle(label.title, key: "\(key).title")
-            labels.append(ModelLabel(value: value, name: label.name, title: title, color: color, code: code))
+            labels.append(
+                ModelLabel(
+                    value: value,
+                    name: label.name,
+                    title: title,
+                    color: color,
+                    code: code,
+                    isExpected: label.expected ?? false
+                )
+            )
         }
         return labels
     }

@@ -116,7 +116,7 @@ package struct BatchMeasure: Sendable {
         }
 
         /// The name of the label on the other side; nil for a label that is not one on the left.
-        private static func counterpart(of label: String) -> String? {
+        package static func counterpart(of label: String) -> String? {
             for (left, right) in [("left", "right"), ("Left", "Right"), ("LEFT", "RIGHT")] where label.contains(left) {
                 return label.replacing(left, with: right)
             }

@@ -3,13 +3,14 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturneInference
+package import NocturneInference
 import NocturneJournal
 import NocturneMesh
 import NocturneOutput
-import NocturnePostprocess
+package import NocturnePostprocess
 import NocturneRecipeSupport
-import NocturneSystem
+import NocturneReport
+package import NocturneSystem
 
 /// Writes the result files of a segmented volume.
 struct SegmentationWriter {
@@ -215,7 +216,18 @@ struct SegmentationWriter {
             }
         }
         let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
-        if !absent.isEmpty { notes.append(.notFound(absent.map(\.name))) }
+        let missing = absent.filter(\.isExpected).map(\.name)
+        if !missing.isEmpty {
+            notes.append(
+                Note(
+                    "labels.expectedNotFound",
+                    "not found, but the model expects it in every image: \(own: missing.joined(separator: ", "))"
+                )
+            )
+        }
+        let others = absent.filter { !$0.isExpected }.map(\.name)
+        if !others.isEmpty { notes.append(.notFound(others)) }
+        notes += Note.swappedSides(finished.measurements, labels)
         let cut = labels.filter { label in
             finished.measurements.first { $0.value == label.value }?.touchesBorder == true
         }
@@ -229,5 +241,25 @@ struct SegmentationWriter {
             )
         }
         return notes
+    }
+}
+
+extension Note {
+    /// For each label on the left whose centroid lies to the right of its counterpart's: an image or a label map that is mirrored.
+    /// - Parameter labels: by whose names sides and counterparts are known.
+    package static func swappedSides(_ measurements: [LabelMeasurement], _ labels: [ModelLabel]) -> [Note] {
+        func centroid(_ name: String) -> SIMD3<Double>? {
+            let value = labels.first { $0.name == name }?.value
+            return measurements.first { $0.value == value }?.centroid
+        }
+        return labels.compactMap { label in
+            guard let other = BatchMeasure.Derived.counterpart(of: label.name), let left = centroid(label.name),
+                let right = centroid(other), left.x > right.x
+            else { return nil }
+            return Note(
+                "labels.sidesSwapped",
+                "\(own: label.name) lies on the right of \(own: other): left and right are swapped in the image or in the labels"
+            )
+        }
     }
 }

@@ -33,6 +33,7 @@ struct ModelPackageTests {
             )
             #expect(package.labels.map(\.value) == [1, 7])
             #expect(package.label(named: "left_kidney")?.code?.value == "18639004")
+            #expect(package.labels.map(\.isExpected) == [true, false])
             #expect(package.label(withValue: 7)?.color == LabelColor(red: 0, green: 255, blue: 10))
             #expect(package.label(withValue: 7)?.color.description == "#00ff0a")
             #expect(package.label(named: "none") == nil)

@@ -25,7 +25,7 @@ struct PackageBuilder {
             "mean": 50.5, "standardDeviation": 120.25}}],
           "labels": [
             {"value": 1, "name": "left_kidney", "color": "#d45555",
-              "code": {"scheme": "SCT", "value": "18639004", "meaning": "Left kidney"}},
+              "code": {"scheme": "SCT", "value": "18639004", "meaning": "Left kidney"}, "expected": true},
             {"value": 7, "name": "bladder", "color": "#00FF0a"}],
           "volumeSegmentation": {"orientation": "RAS", "spacing": [3, 1.5, 2], "patchSize": [64, 48, 32],
             "tileStep": 0.5, "mirroringAxes": [2, 0], "cropToNonzero": true,
