@@ -50,6 +50,11 @@ struct Review: AsyncParsableCommand {
             for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
             return
         }
+        if imports.isEmpty, norms == nil, BatchLock.state(of: folder).isHeld {
+            return Terminal.printResult(
+                "The page is \(folder.page). The active run renews it, every half minute at most."
+            )
+        }
         let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
         let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
         _ = try await ExistingBatch.renewal(of: folder).write { journal in
