@@ -159,7 +159,7 @@ extension DescribedVolume.Storage {
         guard !plain.contains("%"), plain.uppercased() != "LIST", !plain.uppercased().hasPrefix("LIST ") else {
             throw fields.unsupported("the voxels are in several files; write them to one")
         }
-        guard !plain.isEmpty, plain != ".", plain != "..", !plain.contains("/"), !plain.contains("\0") else {
+        guard FileSystem.isName(plain) else {
             throw fields.unsupported(
                 "the header places the voxels in another folder; only a file in the header's own folder is read"
             )
