@@ -3,10 +3,14 @@ import NocturneSystem
 
 extension Journal {
     /// A setting's value; nil when it was never set, or when its text is not such a value.
+    /// - Throws: ``JournalError`` with `damaged` for a name in it that leads out of its folder.
     public func value<Value>(of setting: JournalSetting<Value>) throws(JournalError) -> Value? {
-        try read { db in
+        let text = try read { db in
             try String.fetchOne(db, sql: "SELECT value FROM setting WHERE key = ?", arguments: [setting.key])
-        }.flatMap(setting.decode)
+        }
+        guard let value = text.flatMap(setting.decode) else { return nil }
+        for name in setting.names(value) where !FileSystem.isName(name) { throw JournalError(damagedBy: name) }
+        return value
     }
 
     /// Sets a value. Durable when it returns.

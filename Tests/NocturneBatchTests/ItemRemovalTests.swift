@@ -42,6 +42,31 @@ struct ItemRemovalTests {
         #expect(error?.code == .unknownItem)
     }
 
+    @Test("and a run refuse names in a journal that lead out of the output folder, and touch nothing there")
+    func foreignNames() async throws {
+        let bench = try TextBatch(["a": "one", "b": "two"])
+        _ = try await bench.run(TextRecipe())
+        try bench.folder.write("precious", to: "elsewhere/a/file")
+        func isThere() -> Bool { FileSystem.kind(bench.folder.path + "/elsewhere/a/file") == .file }
+
+        let removal = ItemRemoval(ReportRenewal(bench.output, page: NoPage()))
+        let unfinished = JournalSetting<ItemRemoval.Traces>(json: "unfinishedRemoval")
+        try await Journal.with(path: bench.output.journal) {
+            try await $0.set(unfinished, to: ItemRemoval.Traces(names: ["../elsewhere"]))
+        }
+        await #expect(throws: JournalError.self) { try await removal.remove { $0.name == "b" } }
+        #expect(isThere())
+        #expect(try bench.text("b") == "TWO")
+
+        try await Journal.with(path: bench.output.journal) {
+            try await $0.remove(unfinished)
+            try await $0.set(JournalSetting<String>(text: "stagingFolder"), to: "../../elsewhere")
+        }
+        try bench.write("a", "three")
+        await #expect(throws: JournalError.self) { try await bench.run(TextRecipe()) }
+        #expect(isThere())
+    }
+
     @Test("takes folders out of the description in which no other item lies")
     func inputs() async throws {
         let bench = try TextBatch(["jane": "one", "john": "two"])

@@ -10,12 +10,16 @@ public struct JournalSetting<Value: Sendable>: Sendable {
     /// Nil for a text that is not such a value.
     let decode: @Sendable (String) -> Value?
     let encode: @Sendable (Value) throws -> String
+    /// The names in a value from which paths are made. A journal can come from somebody else: such a name must not lead elsewhere.
+    var names: @Sendable (Value) -> [String] = { _ in [] }
 }
 
 extension JournalSetting where Value: Codable {
     /// A value that is kept as JSON.
-    public init(json key: String) {
+    /// - Parameter names: those in a value from which paths are made. One that leads out of its folder is an error when it is read.
+    public init(json key: String, names: @escaping @Sendable (Value) -> [String] = { _ in [] }) {
         self.key = key
+        self.names = names
         decode = { try? JSONDecoder().decode(Value.self, from: Data($0.utf8)) }
         encode = { value in
             let encoder = JSONEncoder()
@@ -28,6 +32,9 @@ extension JournalSetting where Value: Codable {
 extension JournalSetting<String> {
     /// A text that is kept as it is.
     public init(text key: String) { self.init(key: key, decode: { $0 }, encode: { $0 }) }
+
+    /// The name of a file or folder. One that leads out of its folder is an error when it is read.
+    public init(name key: String) { self.init(key: key, decode: { $0 }, encode: { $0 }, names: { [$0] }) }
 
     /// The run that last worked on the batch: the identifier of its supervisor. A crash counts against active items only
     /// if they were started by an engine of the same supervisor.

@@ -57,5 +57,5 @@ extension OutputFolder {
 
 extension JournalSetting<String> {
     /// The name of the folder in which results are prepared; nil for the first one.
-    package static var stagingFolder: Self { Self(text: "stagingFolder") }
+    package static var stagingFolder: Self { Self(name: "stagingFolder") }
 }

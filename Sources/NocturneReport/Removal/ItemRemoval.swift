@@ -10,7 +10,7 @@ extension JournalSetting<[String]> {
 
 extension JournalSetting<ItemRemoval.Traces> {
     /// Items of a removal that has begun: what must no longer be found when it is done. Nil when none is under way.
-    static var unfinishedRemoval: Self { Self(json: "unfinishedRemoval") }
+    static var unfinishedRemoval: Self { Self(json: "unfinishedRemoval", names: { Array($0.names) }) }
 }
 
 /// Removes items from a batch with everything that is known of them: results, journal, tables, events, page, logs.
