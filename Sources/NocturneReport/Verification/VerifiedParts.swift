@@ -5,13 +5,15 @@ import NocturneSystem
 public struct VerificationPart: Sendable, Hashable, CustomStringConvertible {
     /// From 1 to the count.
     public let number: Int
-    /// How many parts there are, at most 10,000.
+    /// How many parts there are, at most ``largestCount``.
     public let count: Int
+
+    static let largestCount = 10_000
 
     /// From text such as "3/7"; nil for other text.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
-        guard parts.count == 2, let number = parts[0], let count = parts[1], (1...10_000).contains(count),
+        guard parts.count == 2, let number = parts[0], let count = parts[1], (1...Self.largestCount).contains(count),
             (1...count).contains(number)
         else { return nil }
         (self.number, self.count) = (number, count)
@@ -35,8 +37,11 @@ public struct VerifiedParts: Codable, Sendable, Hashable {
 
     public init() {}
 
+    /// A journal that others have changed may have any count.
+    private var numbers: ClosedRange<Int> { 1...min(max(count, 1), VerificationPart.largestCount) }
+
     /// The parts that were never verified.
-    public var missing: [Int] { (1...max(count, 1)).filter { times[$0] == nil } }
+    public var missing: [Int] { numbers.filter { times[$0] == nil } }
 
     /// The earliest of the times; nil as long as a part is missing.
     public var oldest: String? { missing.isEmpty ? times.values.min() : nil }
@@ -47,9 +52,9 @@ public struct VerifiedParts: Codable, Sendable, Hashable {
             let before = oldest
             count = part.count
             times = [:]
-            if let before { for number in 1...count { times[number] = before } }
+            if let before { for number in numbers { times[number] = before } }
         }
-        for number in part.map({ [$0.number] }) ?? Array(1...max(count, 1)) { times[number] = time }
+        for number in part.map({ [$0.number] }) ?? Array(numbers) { times[number] = time }
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import NocturneReport
 import Testing
 
@@ -50,5 +51,14 @@ struct VerifiedPartsTests {
         other.add(try part("1/3"), at: "2026-01-01")
         other.add(try part("1/2"), at: "2026-01-02")
         #expect(other.missing == [2])
+    }
+
+    @Test("A count in a journal that others have changed takes no time")
+    func foreignCount() throws {
+        let text = #"{"count":1000000000000,"times":{}}"#
+        var parts = try JSONDecoder().decode(VerifiedParts.self, from: Data(text.utf8))
+        #expect(parts.missing.count == 10_000)
+        parts.add(nil, at: "2026-01-01")
+        #expect(parts.missing == [] && parts.oldest == "2026-01-01")
     }
 }
