@@ -2,13 +2,14 @@
 """Injects one fault at every fault point of a small batch, resumes the batch, and compares trees and reports.
 
     Tools/proofs/fault_matrix.py NOCTURNE [--passes 4] [--jobs 3] [--points file.write,journal.complete]
+    Tools/proofs/fault_matrix.py NOCTURNE --mixed 100 --seed 1
 
 The batch has four small volumes and two photos with two models. A first run counts how often each point is passed. Then,
 for every point, for some of its passes and for every action (`kill` of the engine, `kill-parent`, `kill-group` of both,
 ENOSPC, EIO, EINTR, a delay), the batch is started in a fresh folder with that one fault, resumed to its end, and its tree
 is compared byte by byte with the undisturbed one: everything but run.json, events.jsonl and .nocturne. No item may be
 started again after it was committed, no process may remain two seconds after the run, and nothing may take longer than a
-minute.
+minute. With `--mixed`, so many faults are drawn by chance (point, pass and action) over the batch of mixed_batch.py instead.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+import mixed_batch
 from nocturne_tools import interface
 from nocturne_tools.machine import architecture
 from nocturne_tools.paths import SAMPLE_MODELS, SAMPLES, THRESHOLD_MODEL
@@ -55,15 +58,19 @@ def make_inputs(folder: Path) -> None:
 class Batch:
     """Runs the batch into fresh folders."""
 
-    def __init__(self, nocturne: str, folder: Path) -> None:
+    def __init__(self, nocturne: str, folder: Path, is_mixed: bool) -> None:
         self.nocturne = str(Path(nocturne).resolve())
         self.folder = folder
         self.input = folder / "in"
-        make_inputs(self.input)
+        self.models, self.options = (mixed_batch.MODELS, mixed_batch.OPTIONS) if is_mixed else (MODELS, OPTIONS)
+        if is_mixed:
+            mixed_batch.write_inputs(self.nocturne, self.input)
+        else:
+            make_inputs(self.input)
 
     def command(self, out: Path) -> list[str]:
-        models = [part for model in MODELS for part in ("--model", str(model))]
-        return [self.nocturne, "run", str(self.input), *models, "--output", str(out), "--quiet", *OPTIONS]
+        models = [part for model in self.models for part in ("--model", str(model))]
+        return [self.nocturne, "run", str(self.input), *models, "--output", str(out), "--quiet", *self.options]
 
     def run(self, command: list[str], fault: str | None = None) -> tuple[int | None, str]:
         """Exit code (None for a hang) and what was printed."""
@@ -184,6 +191,31 @@ class Matrix:
             row.cells.append(f"{good}/{tried}")
         return row
 
+    def by_chance(self, count: int, seed: int, expected: Expectation) -> Row:
+        """Tries faults drawn by chance."""
+        out, row, choice = self.batch.folder / "disturbed", Row(runs=count), random.Random(seed)
+        for number in range(count):
+            shutil.rmtree(out, ignore_errors=True)
+            point = choice.choice(sorted(self.passes))
+            fault = f"{point}:{choice.randint(1, self.passes[point])}:{choice.choice(ACTIONS)}" + self.companions.get(point, "")
+            wrong = try_fault(self.batch, out, fault, expected)
+            row.wrong += [f"{fault}: {text}" for text in wrong]
+            print(f"{number + 1:4} {fault:50} {wrong or 'same tree'}", flush=True)
+        return row
+
+
+def all_points(matrix: Matrix, arguments: argparse.Namespace, expected: Expectation) -> Row:
+    """Tries every action at every point."""
+    print(f"{'point':22} {'passes':>6}  " + " ".join(f"{action:>11}" for action in ACTIONS))
+    whole, points = Row(), sorted(matrix.passes)
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as jobs:
+        rows = jobs.map(lambda point: matrix.row(point, arguments.passes, expected), points)
+        for point, row in zip(points, rows):
+            whole.runs += row.runs
+            whole.wrong += row.wrong
+            print(f"{point:22} {matrix.passes[point]:6}  " + " ".join(f"{cell:>11}" for cell in row.cells), flush=True)
+    return whole
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -191,9 +223,11 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=4, help="at most so many passes of a point")
     parser.add_argument("--jobs", type=int, default=1, help="points in parallel")
     parser.add_argument("--points", help="only these, separated by commas")
+    parser.add_argument("--mixed", type=int, default=0, help="instead so many faults by chance over the mixed batch")
+    parser.add_argument("--seed", type=int, default=1, help="of the faults by chance")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="fault-matrix-"))
-    batch = Batch(arguments.nocturne, folder)
+    batch = Batch(arguments.nocturne, folder, arguments.mixed > 0)
     undisturbed = folder / "undisturbed"
     code, text = batch.run(batch.command(undisturbed))
     if code != 0:
@@ -203,18 +237,14 @@ def main() -> None:
     known = batch.known_points()
     print(f"{architecture()}: {len(expected.tree)} files, {len(matrix.reached)} of {len(known)} points")
     print(f"never passed: {', '.join(sorted(known - matrix.reached)) or 'none'}\n")
-    print(f"{'point':22} {'passes':>6}  " + " ".join(f"{action:>11}" for action in ACTIONS))
-    runs, wrong, points = 0, [], sorted(matrix.passes)
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as jobs:
-        rows = jobs.map(lambda point: matrix.row(point, arguments.passes, expected), points)
-        for point, row in zip(points, rows):
-            runs += row.runs
-            wrong += row.wrong
-            print(f"{point:22} {matrix.passes[point]:6}  " + " ".join(f"{cell:>11}" for cell in row.cells), flush=True)
-    print(f"\n{runs} runs, {len(wrong)} failures")
-    print("\n".join(wrong))
+    if arguments.mixed:
+        whole = matrix.by_chance(arguments.mixed, arguments.seed, expected)
+    else:
+        whole = all_points(matrix, arguments, expected)
+    print(f"\n{whole.runs} runs, {len(whole.wrong)} failures")
+    print("\n".join(whole.wrong))
     shutil.rmtree(folder, ignore_errors=True)
-    raise SystemExit(1 if wrong else 0)
+    raise SystemExit(1 if whole.wrong else 0)
 
 
 if __name__ == "__main__":

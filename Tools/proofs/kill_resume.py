@@ -7,6 +7,9 @@ Volumes and photos may be in one batch, each with their models. Each round start
 whole process tree with SIGKILL after a random time, and runs `resume` (which may be killed again, with probability
 `--again`) to the end. Then the tree is compared byte by byte with the undisturbed one: everything but run.json,
 events.jsonl and .nocturne. The events show how often each item was committed: a committed item must not be started again.
+
+With `--fills`, the disk of the output folder is filled at a random instant instead, and emptied up to three seconds later; the
+run waits or stops, and is resumed. The disk is a file system in memory: as root.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from full_disks import fill
 from nocturne_tools.result_tree import completed_twice, differing, tree
 
 
@@ -42,6 +46,15 @@ def run(command: list[str], after: float | None) -> int | None:
         return None
 
 
+def ends(process: subprocess.Popen, within: float) -> bool:
+    """Whether a process ends within some seconds."""
+    try:
+        process.wait(timeout=within)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
 class Proof:
     """The batch, its undisturbed run, and the counts over all rounds."""
 
@@ -53,8 +66,8 @@ class Proof:
         self.length = time.monotonic() - before
         self.expected = tree(folder / "undisturbed")
         print(f"undisturbed: exit {self.code}, {self.length:.1f} s, {len(self.expected)} files")
-        self.kills = self.differing = self.repeated = self.wrong_exit = 0
-        self.where: dict[str, int] = {}
+        self.disturbances = self.differing = self.repeated = self.wrong_exit = 0
+        self.where: dict[int, int] = {}
 
     def start(self, out: Path) -> list[str]:
         """The command that starts the batch."""
@@ -65,6 +78,12 @@ class Proof:
             *arguments.options,
         ]
 
+    def disturbed(self, out: Path) -> None:
+        """Counts a disturbance by the progress of the batch."""
+        self.disturbances += 1
+        done = len(list(out.glob("*/result.json"))) if out.exists() else 0
+        self.where[done] = self.where.get(done, 0) + 1
+
     def disturb(self, out: Path) -> int | None:
         """Starts, kills and resumes the batch until it ends: its last exit code."""
         command = self.start(out)
@@ -72,21 +91,41 @@ class Proof:
             last = run(command, self.random.uniform(0.0, self.length * 1.02))
             if last is not None:
                 return last
-            self.kills += 1
-            done = len(list(out.glob("*/result.json"))) if out.exists() else 0
-            self.where[f"{done} completed"] = self.where.get(f"{done} completed", 0) + 1
+            self.disturbed(out)
             command = self.start(out)
             if (out / ".nocturne" / "journal.sqlite").exists() and self.random.random() < 0.5:
                 command = [self.arguments.nocturne, "resume", str(out), "--quiet"]
-            if self.kills >= self.arguments.kills or self.random.random() > self.arguments.again:
+            if self.disturbances >= self.arguments.kills or self.random.random() > self.arguments.again:
                 last = run(command, None)
                 # 2: killed before the journal knew what the batch is.
                 return run(self.start(out), None) if last == 2 else last
 
+    def fill(self, out: Path) -> int | None:
+        """Starts the batch, fills its disk, empties it and resumes the batch until it ends: its last exit code."""
+        process = subprocess.Popen([*self.start(out), "--on-full", self.random.choice(["pause", "stop"])])
+        if not ends(process, self.random.uniform(0.0, self.length * 1.02)):
+            filler = fill(out.parent, leaving=self.random.choice([0, 0, 4096, 50_000, 500_000]))
+            ends(process, self.random.uniform(0.1, 3.0))
+            self.disturbed(out)
+            filler.unlink(missing_ok=True)
+        last = process.wait()
+        return run(self.start(out), None) if last == 75 else last
+
+    def fill_round(self) -> None:
+        disk = self.folder / "disk"
+        disk.mkdir(exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300m", "tmpfs", str(disk)], check=True)
+        try:
+            self.check(disk / "out", self.fill(disk / "out"))
+        finally:
+            subprocess.run(["umount", "-l", str(disk)], check=True)
+
     def round(self) -> None:
         out = self.folder / "disturbed"
         shutil.rmtree(out, ignore_errors=True)
-        last = self.disturb(out)
+        self.check(out, self.disturb(out))
+
+    def check(self, out: Path, last: int | None) -> None:
         if last != self.code:
             self.wrong_exit += 1
             print(f"exit {last} instead of {self.code}")
@@ -104,16 +143,18 @@ def main() -> None:
     parser.add_argument("--model", required=True, nargs="+", help="model packages")
     parser.add_argument("--input", required=True, nargs="+", help="files and folders")
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--fills", type=int, default=0, help="instead so many full disks")
     parser.add_argument("--again", type=float, default=0.3, help="probability that a resumed run is killed too")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--options", nargs=argparse.REMAINDER, default=[], help="more options of `nocturne run`; last")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kill-resume-"))
     proof = Proof(arguments, folder)
-    while proof.kills < arguments.kills:
-        proof.round()
+    while proof.disturbances < (arguments.fills or arguments.kills):
+        proof.fill_round() if arguments.fills else proof.round()
     print(
-        f"{proof.kills} kills at {dict(sorted(proof.where.items()))}: {proof.differing} trees differ, "
+        f"{proof.disturbances} {'full disks' if arguments.fills else 'kills'}, by the number of completed items "
+        f"{dict(sorted(proof.where.items()))}: {proof.differing} trees differ, "
         f"{proof.repeated} with an item completed twice, {proof.wrong_exit} wrong exit codes"
     )
     shutil.rmtree(folder, ignore_errors=True)

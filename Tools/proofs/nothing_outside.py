@@ -6,12 +6,16 @@
 Each tree is a copy of a small finished batch, or of a divided one, in which a person or an attacker has put something:
 folders and files in the folders of items, links to the scans, folders without permissions or with the attribute of
 `chattr +i`, and, in every third tree, a link in place of a folder of the batch itself (`.nocturne/replaced`, `edited`,
-`staging`, `kept` and so on). Then one command runs: resume of an item whose label map is lost, run with another option,
-forget, adopt, merge, review, verify; half of the runs with an injected error of a removal. Afterwards
+`staging`, `kept` and so on). In every fifth tree somebody has put a file of another kind in the place of a record: a link to
+the scans, a folder, a pipe, bytes by chance or a request to any run; in every seventh tree a name in the journal leads to
+the scans. Then one command runs: resume of an item whose label map
+is lost, run with another option, forget, adopt, merge, review, verify, pause, continue, first, enrich, retry; half of the
+runs with an injected error of a removal. Afterwards
 
 - the inputs and a folder of scans with the same names as the items are as they were, to the byte;
 - what a person has put is there with its bytes, in its place or in `kept`, unless the item was forgotten;
 - a batch with a link in place of one of its folders was refused, and nothing in it has changed;
+- no command crashed, whatever the records held;
 - the command has ended within two minutes, or ten where the disk stays full.
 
 As root, or without immutable folders. Exit code 1 when anything differs.
@@ -21,10 +25,12 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import fcntl
 import os
 import random
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -39,9 +45,34 @@ from nocturne_tools.small_volumes import write_volume
 ITEMS = ["a", "b", "c"]
 OWN = [
     *(".nocturne/" + name for name in ("replaced", "edited", "staging", "staging-2", "arrived", "requests", "shards")),
-    *(".nocturne/tasks", "kept", ".nocturne"),
+    *(".nocturne/tasks", ".nocturne/times", "kept", ".nocturne"),
 ]
-COMMANDS = ["resume", "resume", "overwrite", "forget", "adopt", "undo", "merge", "review", "verify"]
+# Files and folders that the program reads and writes, in whose place anything may lie.
+RECORDS = [
+    *("batch.json", "events.jsonl", "index.html", "measurements.csv", "statistics.csv", "retry.txt", "review", "review/data"),
+    *("radiomics.csv", "contact-sheet.pdf", "a/result.json", "a/run.json", "a/preview.png", "b/segmentation.nii.gz"),
+    *(".nocturne/" + name for name in ("lock", "claim.1", "claim.2", "times", "times/x", "requests/0.json", "staging/a")),
+    *(".nocturne/shards/" + name for name in ("1", "1/journal.sqlite", "1/lock", "1/staging", "2/requests", "2/replaced")),
+    *(".nocturne/journal.sqlite" + ending for ending in ("", "-wal", "-shm", "-journal")),
+]
+COMMANDS = [
+    *("resume", "resume", "overwrite", "forget", "adopt", "undo", "merge", "review", "verify", "verify-part"),
+    *("pause", "continue", "first", "enrich", "retry"),
+]
+# A file next to the journal, by which SQLite would remove another one: see `write_rollback`.
+ROLLBACK = "rollback journal"
+# What an attacker may write into a journal: each leads to the scans from where it is used.
+CHANGES = [
+    "INSERT OR REPLACE INTO setting VALUES ('stagingFolder', '../../scans')",
+    """INSERT OR REPLACE INTO setting VALUES ('unfinishedRemoval', '{"marks":[],"names":["../scans"]}')""",
+    "UPDATE item SET name = '../scans' WHERE name = 'a'",
+    ROLLBACK,
+    "UPDATE resultFile SET path = '../../scans/a/1.dcm'",
+    "INSERT INTO edit VALUES ('../../../scans', '', 'a.nii.gz', '', '')",
+    "INSERT OR REPLACE INTO setting VALUES ('firstItems', '[\"../scans\",\"b\"]')",
+    """INSERT OR REPLACE INTO setting VALUES ('verifiedParts', '{"count":1000000000000,"times":{}}')""",
+    """INSERT OR REPLACE INTO setting VALUES ('pause', '{"since":0,"until":-9223372036854775808,"releasesMemory":true}')""",
+]
 OPTIONS = ["--meshes", "none", "--preview", "none", "--quiet"]
 FLAGS, SET_FLAGS, IMMUTABLE = 0x80086601, 0x40086602, 0x10
 
@@ -78,6 +109,15 @@ def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
     return found
 
 
+def write_rollback(database: Path, victim: Path) -> None:
+    """A rollback journal of a transaction over several databases, whose record SQLite removes afterwards: here the victim."""
+    magic, name = bytes.fromhex("d9d505f920a163d7"), os.fsencode(victim)
+    page = struct.unpack(">H", database.read_bytes()[16:18])[0]
+    header = magic + struct.pack(">5I", 0, 0, database.stat().st_size // page, 512, page)
+    end = struct.pack(">I", (1 << 30) // page + 1) + name + struct.pack(">2I", len(name), sum(name)) + magic
+    database.with_name(database.name + "-journal").write_bytes(header.ljust(512, b"\0") + end)
+
+
 class Tree:
     """A copy of a batch with what others have put into it."""
 
@@ -89,6 +129,7 @@ class Tree:
             (self.scans / name / "1.dcm").write_bytes(b"scan of " + name.encode())
             (self.scans / name / "deep/result.json").write_bytes(b"{}")
         self.own_link: str | None = None
+        self.record = ""
         self.immutable: list[Path] = []
         # Texts that a person has put, and the item in whose folder they are.
         self.texts: dict[bytes, str] = {}
@@ -137,6 +178,48 @@ class Tree:
         if place.is_dir():
             shutil.rmtree(place)
         place.symlink_to(self.scans)
+
+    def plant_record(self) -> None:
+        """A link, a folder, a pipe or bytes by chance in place of a file that the program reads or writes."""
+        place = self.out / self.choice.choice(RECORDS)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        data = place.read_bytes() if place.is_file() else b""
+        if place.is_dir():
+            shutil.rmtree(place)
+        place.unlink(missing_ok=True)
+        kind = self.choice.choice(["link", "link", "folder link", "copy", "folder", "pipe", "bytes", "request"])
+        self.record = f"{place.relative_to(self.out)}: {kind}"
+        match kind:
+            case "link":
+                place.symlink_to(self.scans / self.choice.choice(["a/1.dcm", "b/1.dcm", "nothing"]))
+            case "folder link":
+                place.symlink_to(self.scans)
+            case "copy":
+                # The right bytes, at a place of which a person would not expect that it is written.
+                (self.scans / "copy").write_bytes(data)
+                place.symlink_to(self.scans / "copy")
+            case "folder":
+                place.mkdir()
+                (place / "scans").symlink_to(self.scans)
+            case "pipe":
+                os.mkfifo(place)
+            case "bytes":
+                changed = bytearray(data or self.choice.randbytes(300))
+                for _ in range(self.choice.randint(1, 20)):
+                    changed[self.choice.randrange(len(changed))] = self.choice.randrange(256)
+                place.write_bytes(changed[: self.choice.randint(0, len(changed))])
+            case "request":
+                place.write_text('{"run":"","action":{"putFirst":{"_0":["../../scans","a"]}}}')
+
+    def change_journal(self) -> None:
+        """A name in the journal that leads elsewhere, or a number out of range."""
+        change = self.choice.choice(CHANGES)
+        self.record = f"journal: {change}"
+        path = self.out / ".nocturne/journal.sqlite"
+        if change == ROLLBACK:
+            return write_rollback(path, self.scans / "a/1.dcm")
+        with contextlib.closing(sqlite3.connect(path)) as journal, journal:
+            journal.execute(change)
 
     def release(self) -> None:
         """Lets everything be removed."""
@@ -202,6 +285,13 @@ class Proof:
                 return self.call("adopt", out, "b", "--undo")
             case "merge":
                 return self.call("merge", out, *(["--close"] if choice.random() < 0.5 else []))
+            case "verify-part":
+                return self.call("verify", out, "--part", f"{choice.randint(1, 3)}/3", "--sources")
+            case "pause":
+                return self.call("pause", out, "--for", "1h", *(["--release-memory"] if choice.random() < 0.5 else []))
+            case "first":
+                self.call("first", out, "b", choice.choice(["a", "../a", "scans", "nothing"]))
+                return self.call("resume", out, "--quiet")
             case _:
                 return self.call(name, out)
 
@@ -215,6 +305,11 @@ class Proof:
         if seed % 3 == 1:
             tree.plant_fixed()
         tree.plant()
+        is_damaged = seed % 5 == 2 and not tree.own_link
+        if is_damaged:
+            tree.plant_record()
+        elif seed % 7 == 3 and not tree.own_link:
+            tree.change_journal()
         outside = [tree.scans, self.input, self.batch, self.divided]
         before = [contents(folder) for folder in outside]
         whole = contents(tree.out)
@@ -233,9 +328,11 @@ class Proof:
                 lost = [text for text, item in tree.texts.items() if text not in files and item not in forgotten]
                 if lost:
                     faults.append(f"lost: {lost}: {done.stderr}")
-                if done.returncode not in (0, 2, 3, 75):
+                # A file that cannot be read or replaced is named.
+                is_named = bool(tree.record) and tree.record.split(":")[0] in done.stderr
+                if done.returncode not in (0, 2, 3, 75) and not (done.returncode == 1 and is_named):
                     faults.append(f"exit {done.returncode}: {done.stderr}")
-            return name, done.returncode, faults
+            return name, done.returncode, [f"{text} ({tree.record})" for text in faults]
         except subprocess.TimeoutExpired as expired:
             return name, -1, [f"no end within {expired.timeout} s, {self.fault}: {expired.stderr!r}"]
         finally:
@@ -260,6 +357,8 @@ def main() -> None:
             for fault in faults:
                 print(f"tree {seed}, {name}: {fault}", flush=True)
             bad += bool(faults)
+            if (seed - options.seed) % 100 == 99:
+                print(f"{seed - options.seed + 1} trees, {bad} bad", flush=True)
     print(", ".join(f"{count} × {name} with exit {code}" for (name, code), count in sorted(codes.items())))
     print(f"{options.trees} trees, {bad} with something that is not as it was")
     raise SystemExit(1 if bad else 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the same batch with 1, 2 and 5 threads and several memory budgets, and compares the trees byte by byte.
 
-    Tools/proofs/same_bytes.py NOCTURNE --model PACKAGE --input FOLDER
+    Tools/proofs/same_bytes.py NOCTURNE --model PACKAGE [PACKAGE ...] --input FOLDER
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ SETTINGS = [(1, "8G"), (2, "8G"), (5, "8G"), (2, "1500M"), (5, "1200M")]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nocturne", help="the built program")
-    parser.add_argument("--model", required=True, help="a model package")
+    parser.add_argument("--model", required=True, nargs="+", help="model packages")
     parser.add_argument("--input", required=True, help="a file or folder")
+    parser.add_argument("--options", nargs=argparse.REMAINDER, default=[], help="more options of `nocturne run`; last")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="same-bytes-"))
     expected: dict[str, str] | None = None
     differing = 0
     for threads, memory in SETTINGS:
         out = folder / f"{threads}-{memory}"
-        command = [arguments.nocturne, "run", arguments.input, "--model", arguments.model, "--output", str(out)]
+        models = [part for model in arguments.model for part in ("--model", model)]
+        command = [arguments.nocturne, "run", arguments.input, *models, "--output", str(out), *arguments.options]
         command += ["--quiet", "--threads", str(threads), "--memory", memory]
         code = subprocess.run(command).returncode
         found = tree(out)
