@@ -218,13 +218,16 @@ struct ProcessingTests {
         #expect(region.intensities.count(where: \.isNaN) == 1)
     }
 
-    @Test("a region that would have too many voxels is refused before memory is allocated")
-    func tooLarge() throws {
-        let extractor = try extractor(
-            VolumeShape(x: 50, y: 50, z: 50),
-            spacing: SIMD3(3, 3, 3),
-            settings: settings(SIMD3(0.05, 0.05, 0.05))
-        ) { $0.x }
+    @Test(
+        "a region that would have too many voxels is refused before memory is allocated, also where they cannot be counted",
+        arguments: [SIMD3(3.0, 3, 3), SIMD3(1e15, 1e15, 1e15), SIMD3(1, 1, 1e80)]
+    )
+    func tooLarge(spacing: SIMD3<Double>) throws {
+        let (shape, settings) = (VolumeShape(x: 50, y: 50, z: 50), settings(SIMD3(0.05, 0.05, 0.05)))
+        let extractor = try extractor(shape, spacing: spacing, settings: settings) { $0.x }
         #expect(throws: FeatureAbsence.tooLarge) { try extractor.region(of: 1) }
+        let geometry = VolumeGeometry(shape: shape, affine: .scaling(spacing))
+        let bytes = RegionExtractor.predictedBytes(geometry, settings: settings, maximumVoxels: 1000, threads: 1)
+        #expect((90_000...(1 << 30)).contains(bytes))
     }
 }

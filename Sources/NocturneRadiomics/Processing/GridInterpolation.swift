@@ -21,7 +21,8 @@ package struct AxisInterpolation: Sendable {
             return
         }
         // A voxel more than a whole number by rounding alone is none.
-        self.count = max(1, Int((Double(count) * old / new - 1e-9).rounded(.up)))
+        // Limited, so that the product of three axes is a number; ``RegionExtractor`` takes no region on such a grid.
+        self.count = max(1, Int(min((Double(count) * old / new - 1e-9).rounded(.up), 0x1p20)))
         spacing = new
         step = new / old
         start = 0.5 * (Double(count) - 1) - 0.5 * (Double(self.count) - 1) * step
@@ -34,10 +35,10 @@ package struct AxisInterpolation: Sendable {
 
     /// The new voxels that may be interpolated from old ones of a range.
     package func voxels(near range: Range<Int>) -> Range<Int> {
-        let first = Int(((Double(range.lowerBound) - 1 - start) / step).rounded(.down))
-        let last = Int(((Double(range.upperBound) - start) / step).rounded(.up))
-        let lower = min(max(first, 0), count)
-        return lower..<max(lower, min(last + 1, count))
+        let first = ((Double(range.lowerBound) - 1 - start) / step).rounded(.down)
+        let last = ((Double(range.upperBound) - start) / step).rounded(.up)
+        let lower = Int(min(max(first, 0), Double(count)))
+        return lower..<max(lower, Int(min(max(last + 1, 0), Double(count))))
     }
 
     /// The old voxels that some new ones are interpolated from, with `reach` more at each side of the nearest two.

@@ -71,7 +71,10 @@ public struct RegionExtractor: Sendable {
         guard let box = boxes[value], let candidates = grid.voxels(near: box) else {
             throw .noVoxels
         }
-        guard candidates.shape.count <= maximumVoxels else { throw .tooLarge }
+        // An axis at its limit was cut (``AxisInterpolation``).
+        guard grid.axes.allSatisfy({ $0.count < 1 << 20 }), candidates.shape.count <= maximumVoxels else {
+            throw .tooLarge
+        }
         let mask = mask(of: value, in: candidates)
         guard let inner = VoxelBox(around: mask, shape: candidates.shape) else {
             throw .noVoxels
