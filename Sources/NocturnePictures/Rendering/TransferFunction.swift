@@ -43,7 +43,8 @@ public struct TransferFunction: Hashable, Sendable {
     /// Nothing of the volume is visible, only its labels.
     public static let invisible = TransferFunction(
         [.init(0, SIMD3(0, 0, 0), extinction: 0), .init(1, SIMD3(0, 0, 0), extinction: 0)],
-        surfaceGradient: 1
+        // Far below the gradients of labels, which are lit by it too.
+        surfaceGradient: 1e-3
     )
 
     var lower: Double { points[0].intensity }
