@@ -198,6 +198,29 @@ struct JournalTests {
         }
     }
 
+    @Test("A journal from elsewhere cannot have SQLite remove another file")
+    func foreignRollback() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            try await Journal.with(path: path) { _ in }
+            let victim = try folder.write("precious", to: "precious")
+            // A rollback journal without pages: header in the first sector, then the name of the file to remove.
+            let mark: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+            func number(_ value: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(value).bigEndian, Array.init) }
+            let (name, page) = (Array(victim.path.utf8), 4096)
+            let pages = try #require(FileSystem.size(path)) / page
+            var rollback = mark + [0, 0, pages, 512, page].flatMap(number)
+            rollback += [UInt8](repeating: 0, count: 512 - rollback.count)
+            rollback += number((1 << 30) / page + 1) + name
+            rollback += number(name.count) + number(name.reduce(0) { $0 + Int($1) }) + mark
+            try Data(rollback).write(to: folder("journal.sqlite-journal"))
+            await #expect { try await Journal.with(path: path) { _ in } } throws: {
+                ($0 as? JournalError)?.code == .damaged
+            }
+            #expect(FileSystem.kind(victim.path) == .file)
+        }
+    }
+
     @Test("A closed journal throws instead of writing")
     func closed() async throws {
         try await withJournal { journal in

@@ -33,6 +33,7 @@ extension DatabaseQueue {
             try FaultPoint.journalOpen.pass()
             let copy = try isCopied || JournalCopy.isNeeded(for: path) ? JournalCopy(of: path) : nil
             defer { copy?.remove() }
+            try checkRollback(of: copy?.path ?? path)
             // SQLite creates the log next to it with the same permissions: both are for their owner alone.
             if copy == nil { FileSystem.touch(path, mode: 0o600) }
             let isShared = isOnShare ?? !FileSystem.isLocal((path as NSString).deletingLastPathComponent)
@@ -53,6 +54,22 @@ extension DatabaseQueue {
         } catch {
             throw JournalError(error, opening: path)
         }
+    }
+
+    /// Next to a database SQLite looks for a file with the pages before an interrupted change. In transactions over several
+    /// databases, which this program never makes, its end names a further file, which SQLite removes afterwards: whoever hands a
+    /// journal on could have any file removed. Source: `readSuperJournal` and `pager_delsuper` in SQLite's pager.c.
+    /// - Throws: ``JournalError`` for such a file; `FileSystemError`.
+    private static func checkRollback(of path: String) throws {
+        let file = path + "-journal"
+        let mark: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+        guard let size = FileSystem.size(file), size >= mark.count,
+            try FileDescriptor(reading: file).read(count: mark.count, at: size - mark.count) == mark
+        else { return }
+        let detail =
+            "\(file) names another file, which SQLite would remove: it was made by another program. Nothing was changed. Start the "
+            + "batch in another output folder"
+        throw JournalError(.damaged, detail: detail)
     }
 
     private static var lockInterval: Duration { .milliseconds(50) }

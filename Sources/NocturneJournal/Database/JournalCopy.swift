@@ -59,7 +59,7 @@ struct JournalCopy {
         guard FileSystem.exists(path) else { return }
         let copy = path + ".taken"
         do {
-            for suffix in logSuffixes + [""] { FileSystem.remove(copy + suffix) }
+            for suffix in logSuffixes + ["", "-journal"] { FileSystem.remove(copy + suffix) }
             for suffix in ["", "-wal"] where FileSystem.exists(path + suffix) {
                 try FileSystem.copy(path + suffix, to: copy + suffix)
             }
