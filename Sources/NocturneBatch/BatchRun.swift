@@ -184,7 +184,8 @@ actor BatchRun {
         // What failed in this very run is not tried again.
         let planner = WorkPlanner(
             retries: isFirstRound ? context.options.rules.retries : .none,
-            identifiers: context.options.description.identifiers
+            identifiers: context.options.description.identifiers,
+            inputs: context.options.description.inputs
         )
         return try await context.disk.retryingWhenFull { [reconciliation] in
             try await reconciliation.run(notes: notes, planner: planner)

@@ -24,7 +24,7 @@ struct GivenNames {
         )
         try table.add(items)
         try table.order()
-        let wanted = ItemNames(table, identifiers)
+        let wanted = ItemNames(table, identifiers, below: [])
         try wanted.find()
         var alternatives = try ItemNames.Alternatives(wanted, foreign: foreign)
         for candidate in try table.candidates(after: 0) {

@@ -22,11 +22,15 @@ struct ItemNamesTests {
         return item
     }
 
-    private func names(_ items: [DiscoveredItem], _ identifiers: IdentifierPolicy = .hash) throws -> [String] {
+    private func names(
+        _ items: [DiscoveredItem],
+        _ identifiers: IdentifierPolicy = .hash,
+        below inputs: [String] = []
+    ) throws -> [String] {
         let table = try FoundTable()
         try table.add(items)
         try table.order()
-        try ItemNames(table, identifiers).find()
+        try ItemNames(table, identifiers, below: inputs).find()
         return try table.names()
     }
 
@@ -52,6 +56,23 @@ struct ItemNamesTests {
         let items = paths.map { item($0) }
         #expect(try names(items) == expected)
         #expect(try names(items.reversed()) == expected.reversed())
+    }
+
+    @Test("Below the inputs, names begin with the outermost folder in which the items differ: the patient's")
+    func patients() throws {
+        func names(_ paths: [String], below inputs: [String]) throws -> [String] {
+            let items = paths.map { item($0) }
+            let names = try self.names(items, below: inputs)
+            #expect(try self.names(items.reversed(), below: inputs) == names.reversed())
+            return names
+        }
+        #expect(try names(["/e/P1/CT_1/S2", "/e/P2/CT_2/S2"], below: ["/e"]) == ["P1_S2", "P2_S2"])
+        let several = try names(["/e/P1/CT_1/S2", "/e/P1/CT_2/S2", "/e/P2/CT_3/S2"], below: ["/e"])
+        #expect(several == ["P1_CT_1_S2", "P1_CT_2_S2", "P2_CT_3_S2"])
+        #expect(try names(["/e/P1/i", "/e/P2/i", "/f/P3/i"], below: ["/e", "/f"]) == ["P1_i", "P2_i", "P3_i"])
+        // Each patient is an input; folders above inputs are no part of names unless nothing else distinguishes.
+        #expect(try names(["/a/P1/x/i", "/b/P2/x/i"], below: ["/a/P1", "/b/P2"]) == ["P1_i", "P2_i"])
+        #expect(try names(["/P1/x/i", "/P2/x/i"], below: ["/P1/x", "/P2/x"]) == ["P1_i", "P2_i"])
     }
 
     @Test("What discovery appends stays at the end, and volumes of one folder get the same folders in front")

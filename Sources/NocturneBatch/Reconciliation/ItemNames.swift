@@ -4,16 +4,18 @@ import NocturneSystem
 
 /// The names that the items of one search are to have, as folders of the output: the same in any order of the items.
 ///
-/// A name that several items would have gets folders of their paths in front: the shortest run of folders that distinguishes
-/// all of them, the innermost one of that length. `sub-001/ct/ct.nii.gz` and `sub-002/ct/ct.nii.gz` become `sub-001_ct` and
-/// `sub-002_ct`. Items that no folder distinguishes, since they lie in one, keep equal names, as do those whose names are
-/// withheld.
+/// A name that several items would have gets folders of their paths in front: from the outermost folder below the input in which
+/// they differ, in exports that of the patient, as many as distinguish all of them. `sub-001/ct/ct.nii.gz` and
+/// `sub-002/ct/ct.nii.gz` become `sub-001_ct` and `sub-002_ct`. Where folders below the inputs do not, it is the shortest run of
+/// folders of the whole path that distinguishes them, the innermost one of that length. Items that no folder distinguishes, since
+/// they lie in one, keep equal names, as do those whose names are withheld.
 package struct ItemNames {
     private let table: FoundTable
     private let identifiers: IdentifierPolicy
+    private let inputs: [String]
 
-    package init(_ table: FoundTable, _ identifiers: IdentifierPolicy) {
-        (self.table, self.identifiers) = (table, identifiers)
+    package init(_ table: FoundTable, _ identifiers: IdentifierPolicy, below inputs: [String]) {
+        (self.table, self.identifiers, self.inputs) = (table, identifiers, inputs)
     }
 
     /// Finds the preferred name of each item.
@@ -27,10 +29,45 @@ package struct ItemNames {
         var last = ""
         while let stem = try table.repeatedStem(after: last) {
             try check()
-            try table.choose(stem: stem) { path, words in folders(of: path, words).joined(separator: "/") }
-            try qualify()
+            // The input itself only where folders below it are not enough: names then depend less on what else the batch has.
+            let isDone = try qualifyBelowInputs(stem, from: 1) || qualifyBelowInputs(stem, from: 0)
+            if !isDone {
+                try table.choose(stem: stem) { path, words in folders(of: path, words).joined(separator: "/") }
+                try qualify()
+            }
             last = stem
         }
+    }
+
+    /// Puts folders below the inputs in front of the names with a stem.
+    /// - Parameter level: the first one that is used, see `NamePattern.levels`.
+    /// - Returns: whether they distinguish the items.
+    private func qualifyBelowInputs(_ stem: String, from level: Int) throws -> Bool {
+        var (common, most): ([String]?, Int) = (nil, 0)
+        try table.choose(stem: stem) { path, words in
+            let names = ShownNames(identifiers, words: words)
+            let levels = NamePattern.levels(of: path, below: inputs).dropLast().dropFirst(level).filter { !$0.isEmpty }
+            let own = levels.map { WorkPlanner.safeName(names.shown($0)) }
+            common = common.map { zip($0, own).prefix { $0 == $1 }.map(\.0) } ?? own
+            most = max(most, own.count)
+            // With the whole folder, since different folders may have equal levels below different inputs.
+            return own.joined(separator: "/") + "\n" + path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
+        }
+        let start = common?.count ?? 0
+        func run(_ folders: String, _ length: Int) -> ArraySlice<Substring> {
+            folders.prefix { $0 != "\n" }.split(separator: "/").dropFirst(start).prefix(length)
+        }
+        guard try table.depth().count > 1, most > start else { return false }
+        for length in 1...(most - start) {
+            let isEnough = try table.differ { folders in
+                let run = run(folders, length)
+                return run.isEmpty ? nil : run.joined(separator: "/")
+            }
+            guard isEnough else { continue }
+            try table.qualify { folders, name in Self.joined(run(folders, length).reversed().map(String.init), name) }
+            return true
+        }
+        return false
     }
 
     /// Puts folders in front of the names of the chosen items, if any run of them distinguishes the items.

@@ -82,7 +82,7 @@ package struct Reconciler: Sendable {
     /// Nil where all items are known: then no name is given, and a shard does not look through the results of all others.
     private func preferredNames(_ check: () throws -> Void) throws -> ItemNames.Alternatives? {
         guard try journal.found.hasNew() else { return nil }
-        let names = ItemNames(journal.found, planner.identifiers)
+        let names = ItemNames(journal.found, planner.identifiers, below: planner.inputs)
         try names.find(check: check)
         return try ItemNames.Alternatives(names, foreign: try foreignEntries())
     }

@@ -47,10 +47,11 @@ public struct WorkPlanner: Sendable {
     let retries: RetrySelection
     /// How folders are shown that become part of names.
     let identifiers: IdentifierPolicy
+    /// Below which folders become part of names.
+    let inputs: [String]
 
-    public init(retries: RetrySelection, identifiers: IdentifierPolicy = .hash) {
-        self.retries = retries
-        self.identifiers = identifiers
+    public init(retries: RetrySelection, identifiers: IdentifierPolicy = .hash, inputs: [String] = []) {
+        (self.retries, self.identifiers, self.inputs) = (retries, identifiers, inputs)
     }
 
     /// Names that cannot be an item's folder: those of the batch's own files, also while they are written, and of the file

@@ -133,7 +133,7 @@ package struct PlanReport: Encodable, Sendable {
             available: budget - shared,
             filesInMemory: existing.map { FileSystem.isInMemory($0.batch.output.staging) } ?? false
         )
-        let (states, needsInference, notes) = try await planning.run(description.identifiers)
+        let (states, needsInference, notes) = try await planning.run(description)
         found.notes += notes
         let perStep = try await Self.withPool(of: threads) { scope in
             try recipes.enumerated().map { needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
@@ -196,10 +196,14 @@ extension PlanReport {
 
         /// - Returns: how many items are in each state, the indices of the recipes that have items with inference left, and remarks.
         func run(
-            _ identifiers: IdentifierPolicy
+            _ description: BatchDescription
         ) async throws -> (states: [String: Int], needsInference: Set<Int>, notes: [String]) {
             let mean = try await existing?.batch.meanSecondsWithoutInference()
-            let planner = WorkPlanner(retries: existing?.retries ?? .none, identifiers: identifiers)
+            let planner = WorkPlanner(
+                retries: existing?.retries ?? .none,
+                identifiers: description.identifiers,
+                inputs: description.inputs
+            )
             let reconciler = Reconciler(journal, existing?.batch.output, recipes, planner)
             var states = Dictionary(uniqueKeysWithValues: RemainingWork.allCases.map { ($0.rawValue, 0) })
             var needsInference: Set<Int> = []
