@@ -45,10 +45,7 @@ extension DatabaseQueue {
                 return true
             }
             let queue = try DatabaseQueue(path: copy?.path ?? path, configuration: configuration)
-            // Set after opening: GRDB's own set-up would change it back.
-            try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
-            }
+            try setLog(of: queue, lockPatience)
             try JournalSchema.migrate(queue, path: path)
             return queue
         } catch {
@@ -70,6 +67,22 @@ extension DatabaseQueue {
             "\(file) names another file, which SQLite would remove: it was made by another program. Nothing was changed. Start the "
             + "batch in another output folder"
         throw JournalError(.damaged, detail: detail)
+    }
+
+    /// Set after opening: GRDB's own set-up would change it back. Of two processes that change the mode of a new database at the same time,
+    /// SQLite refuses one without asking the busy handler: it is tried again.
+    private static func setLog(of queue: DatabaseQueue, _ lockPatience: (_ waited: Duration) -> Bool) throws {
+        let start = ContinuousClock.now
+        while true {
+            do {
+                return try queue.writeWithoutTransaction { db in
+                    try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
+                }
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                guard lockPatience(ContinuousClock.now - start) else { throw error }
+                usleep(UInt32(lockInterval / .microseconds(1)))
+            }
+        }
     }
 
     private static var lockInterval: Duration { .milliseconds(50) }
