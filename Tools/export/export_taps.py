@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
-from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.offline import forbid_network
 from nocturne_tools.taps.package import Options, write
+from nocturne_tools.wheels import export
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -36,13 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     forbid_network()
     given = vars(parse(arguments))
     wheel, out = given.pop("wheel"), given.pop("out")
-    try:
-        full = write(wheel, out, Options(**given))
-    except Refusal as refusal:
-        print(f"refused: {refusal}", file=sys.stderr)
-        return 2
-    print(f"{out}: {full['id']} {full['version']}, {full['files'][0]['bytes'] / 1e6:.1f} MB")
-    return 0
+    return export(write, wheel, out, Options(**given))
 
 
 if __name__ == "__main__":
