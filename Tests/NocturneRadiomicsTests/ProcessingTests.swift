@@ -207,6 +207,20 @@ struct ProcessingTests {
         #expect(levels(.init(method: .fixedBinNumber, binCount: 4)) == [1, 1, 2, 4])
     }
 
+    @Test("around tiny voxels, the sphere of local intensity is the whole image", arguments: [1e-6, 1e-24])
+    func tinyVoxels(spacing: Double) throws {
+        var settings = settings(nil)
+        settings.families = [.localIntensity]
+        let shape = VolumeShape(x: 5, y: 4, z: 3)
+        let extractor = try extractor(shape, spacing: SIMD3(repeating: spacing), settings: settings) { i, _, _ in
+            i == 4 ? 1 : 0
+        } intensity: {
+            ($0.x / spacing).rounded()
+        }
+        let values = try Radiomics.values(of: extractor.region(of: 1), settings: settings, scope: .serial())
+        #expect(values.map(\.value) == [2, 2])
+    }
+
     @Test("a voxel that is not a number spreads to its neighbours only")
     func notANumber() throws {
         let extractor = try extractor(

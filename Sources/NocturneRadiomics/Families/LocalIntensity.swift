@@ -25,7 +25,7 @@ struct PeakMeasures: Sendable {
     /// - Complexity: two reads of running sums for each voxel and each row of the sphere.
     init(_ region: RadiomicsRegion) {
         let sums = RunningSums(region.surroundings)
-        let rows = SphereRow.rows(radius: RadiomicsRegion.peakRadius, spacing: region.spacing)
+        let rows = SphereRow.rows(radius: RadiomicsRegion.peakRadius, spacing: region.spacing, within: sums.shape)
         var greatest = -Float.infinity
         for place in region.intensities.indices where region.intensityMask[place] != 0 {
             greatest = max(greatest, region.intensities[place])
@@ -58,13 +58,16 @@ extension PeakMeasures {
         /// The voxels on either side of the row's middle.
         let reach: Int
 
-        static func rows(radius: Double, spacing: SIMD3<Double>) -> [SphereRow] {
-            let (most, far) = (Int(radius / spacing.y), Int(radius / spacing.z))
+        /// - Parameter shape: of the image. Of voxels of a micrometre a sphere would have 10⁷ rows, most of them outside.
+        static func rows(radius: Double, spacing: SIMD3<Double>, within shape: VolumeShape) -> [SphereRow] {
+            let most = Int(min(radius / spacing.y, Double(shape.y)))
+            let far = Int(min(radius / spacing.z, Double(shape.z)))
             return (-far...far).flatMap { k in
                 (-most...most).compactMap { j -> SphereRow? in
                     let (y, z) = (Double(j) * spacing.y, Double(k) * spacing.z)
                     let left = radius * radius - y * y - z * z
-                    return left >= 0 ? SphereRow(j: j, k: k, reach: Int(left.squareRoot() / spacing.x)) : nil
+                    return left >= 0
+                        ? SphereRow(j: j, k: k, reach: Int(min(left.squareRoot() / spacing.x, Double(shape.x)))) : nil
                 }
             }
         }

@@ -80,7 +80,10 @@ public struct RegionExtractor: Sendable {
             throw .noVoxels
         }
         let lower = candidates.lower &+ inner.lower
-        let margin = SIMD3<Int>((RadiomicsRegion.peakRadius / grid.spacing).rounded(.up))
+        // Limited, so that it is an integer where voxels are tiny.
+        let margin = SIMD3<Int>(
+            pointwiseMin((RadiomicsRegion.peakRadius / grid.spacing).rounded(.up), SIMD3(repeating: 0x1p20))
+        )
         let around = VoxelBox(
             lower: pointwiseMax(lower &- margin, SIMD3(0, 0, 0)),
             upper: pointwiseMin(candidates.lower &+ inner.upper &+ margin, VoxelBox(all: grid.shape).upper)
