@@ -9,13 +9,14 @@ public enum Radiomics {
     /// The values of a region by its settings' families and aggregations, in the order of the manual.
     ///
     /// Families are computed at the same time; each one in a fixed order, so that values do not depend on threads.
-    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked before every family.
+    /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked before every family, and in
+    ///   loops over a whole body's voxels.
     public static func values(
         of region: RadiomicsRegion,
         settings: RadiomicsSettings,
         scope: ComputeScope
     ) throws(CancelledError) -> [FeatureValue] {
-        let source = FeatureSource(region, settings)
+        let source = FeatureSource(region, settings, scope.flag)
         let families = FeatureFamily.all.filter { settings.families.contains($0.name) }
         return try scope.map(families.count) { families[$0].values(of: source) }.flatMap { $0 }
     }

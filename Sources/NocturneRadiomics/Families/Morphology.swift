@@ -1,5 +1,6 @@
 internal import NocturneCore
 internal import NocturneMesh
+internal import NocturneSystem
 
 #if canImport(Glibc)
     import Glibc
@@ -54,7 +55,7 @@ extension FeatureFamily {
 
     /// How intensities are distributed in the region (also section 3.1).
     static let spatialDistribution = FeatureFamily(.morphology, distributions) { source throws(FeatureAbsence) in
-        SpatialMeasures(try source.intensities())
+        SpatialMeasures(try source.intensities(), source.flag)
     }
 }
 
@@ -105,7 +106,7 @@ struct SpatialMeasures: Sendable {
     let correlation: SpatialAutocorrelation
 
     /// - Parameter region: intensities are finite, and one counts.
-    init(_ region: RadiomicsRegion) {
+    init(_ region: RadiomicsRegion, _ flag: CancellationFlag) {
         var (count, sum, weighted) = (0.0, 0.0, SIMD3<Double>.zero)
         for k in 0..<region.shape.z {
             for j in 0..<region.shape.y {
@@ -124,7 +125,7 @@ struct SpatialMeasures: Sendable {
         centreShift = length(weighted / sum * region.spacing - axes.centre)
         let surface = VoxelSurfaceMeasures(of: region.morphology, shape: region.shape, spacing: region.spacing)
         integratedIntensity = sum / count * surface.volume
-        correlation = SpatialAutocorrelation(of: region)
+        correlation = SpatialAutocorrelation(of: region, flag: flag)
     }
 }
 

@@ -1,3 +1,5 @@
+internal import NocturneSystem
+
 /// The value of a feature of one region.
 public struct FeatureValue: Hashable, Sendable {
     /// As in the standard's tables of reference values, e.g. `cm_joint_max_3D_avg`.
@@ -22,11 +24,14 @@ public struct FeatureValue: Hashable, Sendable {
 struct FeatureSource: Sendable {
     let region: RadiomicsRegion
     let settings: RadiomicsSettings
+    /// For loops longer than a second. What they have then is thrown away.
+    let flag: CancellationFlag
     private let levels: Result<LevelGrid, FeatureAbsence>
 
-    init(_ region: RadiomicsRegion, _ settings: RadiomicsSettings) {
+    init(_ region: RadiomicsRegion, _ settings: RadiomicsSettings, _ flag: CancellationFlag) {
         self.region = region
         self.settings = settings
+        self.flag = flag
         levels = Result { () throws(FeatureAbsence) in
             guard region.intensityMask.contains(1) else { throw .noVoxels }
             guard !region.hasValuesThatAreNotFinite() else { throw .notFinite }

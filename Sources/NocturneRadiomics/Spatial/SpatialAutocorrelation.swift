@@ -1,4 +1,5 @@
 internal import NocturneCore
+package import NocturneSystem
 
 /// Moran's I and Geary's C of a region, with the inverse distances of all pairs of voxels as weights.
 ///
@@ -10,8 +11,10 @@ package struct SpatialAutocorrelation: Sendable {
     package let moran: Double
     package let geary: Double
 
-    /// - Parameter region: intensities are finite. Both measures are NaN for fewer than two voxels or equal intensities.
-    package init(of region: RadiomicsRegion) {
+    /// - Parameters:
+    ///   - region: intensities are finite. Both measures are NaN for fewer than two voxels or equal intensities.
+    ///   - flag: once it is raised, the loops end and both measures mean nothing.
+    package init(of region: RadiomicsRegion, flag: CancellationFlag = CancellationFlag()) {
         let values = region.values()
         let count = Double(values.count)
         let (mean, squares) = values.moments()
@@ -19,7 +22,7 @@ package struct SpatialAutocorrelation: Sendable {
             (moran, geary) = (.nan, .nan)
             return
         }
-        let sums = InverseDistanceConvolution(region, mean: mean).sums()
+        let sums = InverseDistanceConvolution(region, mean: mean, flag: flag).sums()
         moran = count * sums.products / (sums.weights * squares)
         geary = (count - 1) * (sums.squares - sums.products) / (sums.weights * squares)
     }
@@ -30,6 +33,7 @@ extension SpatialAutocorrelation {
     fileprivate struct InverseDistanceConvolution {
         private let region: RadiomicsRegion
         private let mean: Double
+        private let flag: CancellationFlag
         private let shape: VolumeShape
         /// The sequences along i, j and k, and their transforms.
         private let along: (x: FourierTransform, y: FourierTransform, z: FourierTransform)
@@ -46,9 +50,10 @@ extension SpatialAutocorrelation {
             var squares = 0.0
         }
 
-        init(_ region: RadiomicsRegion, mean: Double) {
+        init(_ region: RadiomicsRegion, mean: Double, flag: CancellationFlag) {
             self.region = region
             self.mean = mean
+            self.flag = flag
             shape = region.shape
             func transform(_ size: Int) -> FourierTransform {
                 FourierTransform(length: FourierTransform.goodLength(atLeast: 2 * size - 1))
@@ -62,7 +67,7 @@ extension SpatialAutocorrelation {
             transformRows(to: spectrum)
             let planes = PlaneConvolution(shape: shape, along: (along.y, along.z))
             // Planes u and −u have the same kernel.
-            for u in 0...along.x.length / 2 {
+            for u in 0...along.x.length / 2 where !flag.isCancelled {
                 planes.prepareKernel(kernel.storage + u * rows)
                 planes.convolve(spectrum.part(from: u * rows))
                 let mirrored = (along.x.length - u) % along.x.length
@@ -79,7 +84,7 @@ extension SpatialAutocorrelation {
             let length = along.x.length
             let kernel = FloatArray(count: (length / 2 + 1) * rows)
             let (data, scratch) = (ComplexArray(count: length * Self.lanes), ComplexArray(count: length * Self.lanes))
-            for first in stride(from: 0, to: rows, by: Self.lanes) {
+            for first in stride(from: 0, to: rows, by: Self.lanes) where !flag.isCancelled {
                 let lanes = min(Self.lanes, rows - first)
                 for lane in 0..<lanes {
                     let (j, k) = ((first + lane) % shape.y, (first + lane) / shape.y)
@@ -104,7 +109,7 @@ extension SpatialAutocorrelation {
         private func transformRows(to spectrum: ComplexArray) {
             let length = along.x.length
             let (data, scratch) = (ComplexArray(count: length * Self.lanes), ComplexArray(count: length * Self.lanes))
-            for first in stride(from: 0, to: rows, by: Self.lanes) {
+            for first in stride(from: 0, to: rows, by: Self.lanes) where !flag.isCancelled {
                 let lanes = min(Self.lanes, rows - first)
                 data.clear(length * lanes)
                 for lane in 0..<lanes {
@@ -126,7 +131,7 @@ extension SpatialAutocorrelation {
             let length = along.x.length
             let (data, scratch) = (ComplexArray(count: length * Self.lanes), ComplexArray(count: length * Self.lanes))
             var sums = Sums()
-            for first in stride(from: 0, to: rows, by: Self.lanes) {
+            for first in stride(from: 0, to: rows, by: Self.lanes) where !flag.isCancelled {
                 let lanes = min(Self.lanes, rows - first)
                 for u in 0..<length {
                     data.part(from: u * lanes).update(from: spectrum.part(from: u * rows + first), count: lanes)
