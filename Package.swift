@@ -221,7 +221,7 @@ let package = Package(
             "NocturneReview",
             [
                 "NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch",
-                "NocturneRecipeSupport", "CReviewPage",
+                "NocturneRadiomics", "NocturneRecipeSupport", "CReviewPage",
             ],
             exclude: ["Page"]
         ),

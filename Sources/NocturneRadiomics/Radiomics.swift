@@ -6,6 +6,17 @@ public enum Radiomics {
     /// Every feature without aggregation, in the order of the manual.
     public static var features: [FeatureDescription] { FeatureFamily.all.flatMap { $0.descriptions } }
 
+    /// The feature with this code of a ``FeatureValue``, with its aggregation in both names; nil for another text.
+    public static func feature(code: String) -> FeatureDescription? {
+        let parts = code.split(separator: ".")
+        guard let first = parts.first, let feature = features.first(where: { $0.code == first }) else { return nil }
+        guard parts.count > 1 else { return feature }
+        let directed = Aggregation.allCases.map { (name: $0.suffix, code: $0.code) }
+        let others = Aggregation.Extent.allCases.map { (name: $0.rawValue, code: $0.code) }
+        guard let aggregation = (directed + others).first(where: { $0.code == parts[1] }) else { return nil }
+        return FeatureDescription(name: "\(feature.name)_\(aggregation.name)", code: code, title: feature.title)
+    }
+
     /// The values of a region by its settings' families and aggregations, in the order of the manual.
     ///
     /// Families are computed at the same time; each one in a fixed order, so that values do not depend on threads.

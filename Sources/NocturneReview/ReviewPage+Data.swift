@@ -54,6 +54,10 @@ extension ReviewPage {
         let failures: [FailureGroup]
         let spreads: [UnusualValues.Distribution]
         let outliers: [Outlier]
+        /// That plots can be drawn of, besides the spreads.
+        let features: [Feature]
+        /// How many there are, or would be.
+        let featureCount: Int
         /// Over all compared items.
         let comparison: [Agreement]
         /// How many items could not be compared with their references, and the first of them.
@@ -138,6 +142,8 @@ extension ReviewPage.Summary {
                     text: $0.text
                 )
             },
+            features: ReviewPage.Feature.all(of: report.radiomics),
+            featureCount: report.radiomics.measures.count,
             comparison: report.comparison.map {
                 Agreement(
                     model: $0.model,

@@ -32,15 +32,30 @@ extension ReviewPage {
                 failures.add(entry, at: item.place)
                 marks += item.marks
             }
-            let path = folder + "/" + ReviewPage.fileName(fileCount)
-            let signature = "// \(ReviewPage.signature(of: items, entries, head))\n"
-            if (try? FileSystem.read(path).starts(with: signature.utf8)) != true {
+            let signature = ReviewPage.signature(of: items, entries, head)
+            try write(ReviewPage.fileName(fileCount), signature) {
                 let data = try zip(items, entries).map { try ReviewPage.Entry($0, $1, in: batch.output, reader) }
-                let body = try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
-                try FileSystem.replace(path, with: Array(signature.utf8) + body, flush: false)
+                return try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
+            }
+            let features = ReviewPage.fileName(fileCount, of: "features")
+            if hasFeatures, items.contains(where: { !$0.features.isEmpty }) {
+                try write(features, signature) {
+                    try ReviewPage.script("nocturneFeatures", ReviewPage.Features(items))
+                }
+            } else if FileSystem.exists(folder + "/" + features) {
+                FileSystem.remove(folder + "/" + features)
             }
             writeTimes(of: items)
             fileCount += 1
+        }
+
+        private var hasFeatures: Bool { batch.report.radiomics.valueCount <= ReviewPage.mostFeatureValues }
+
+        /// Leaves a file whose first line has the signature.
+        private func write(_ name: String, _ signature: String, _ body: () throws -> [UInt8]) throws {
+            let (path, first) = (folder + "/" + name, Array("// \(signature)\n".utf8))
+            if (try? FileSystem.read(path).starts(with: first)) == true { return }
+            try FileSystem.replace(path, with: first + (try body()), flush: false)
         }
 
         mutating func finish() throws {
@@ -62,6 +77,7 @@ extension ReviewPage {
             var number = fileCount
             while FileSystem.exists(folder + "/" + ReviewPage.fileName(number)) {
                 FileSystem.remove(folder + "/" + ReviewPage.fileName(number))
+                FileSystem.remove(folder + "/" + ReviewPage.fileName(number, of: "features"))
                 FileSystem.remove(batch.output.times + "/" + ReviewPage.fileName(number))
                 number += 1
             }

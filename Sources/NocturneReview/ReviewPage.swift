@@ -32,9 +32,9 @@ package struct ReviewPage: BatchPage {
         return Parts(batch, reader: reader, flag: flag)
     }
 
-    static func fileName(_ number: Int) -> String {
+    static func fileName(_ number: Int, of kind: String = "items") -> String {
         let digits = String(number)
-        return "items-" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".js"
+        return kind + "-" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".js"
     }
 
     /// A call of a function of the page with one value.

@@ -145,6 +145,40 @@ struct ReviewPageTests {
         #expect(try Set(inodes().keys) == ["batch.js", "items-0000.js"])
     }
 
+    @Test("Every radiomic feature has a title and its values, in files that go with the features")
+    func features() throws {
+        let folder = try TemporaryFolder()
+        let rows = { (item: JournalItem) -> [Statistic] in
+            guard item.id > 1 else { return [] }
+            return ["radiomics:GYBY.ITBB", "secondImageRadiomics:RNU0"].map {
+                Statistic(
+                    label: "liver",
+                    measure: $0,
+                    value: item.id == 2 ? nil : 0.125,
+                    unit: $0.count > 20 ? "b" : "a"
+                )
+            }
+        }
+        try write([item(0), item(1), item(2)], folder, rows: rows)
+        let summary = try #require(data("batch.js", folder) as? [String: Any])
+        let features = try #require(summary["features"] as? [[String: String]])
+        #expect(
+            features.map { $0["title"] } == [
+                "Joint maximum (cm_joint_max_3D_avg)", "second image: Volume (mesh) (morph_volume)",
+            ]
+        )
+        #expect(summary["featureCount"] as? Int == 2)
+        let values = try #require(data("features-0000.js", folder) as? [String: Any])
+        #expect(values["measures"] as? [String] == features.compactMap { $0["measure"] })
+        let found = try #require(values["rows"] as? [[String: Any]])
+        #expect(
+            found.map { "\($0["item"] ?? "") \($0["unit"] ?? "")" } == ["item-1 a", "item-1 b", "item-2 a", "item-2 b"]
+        )
+        #expect((found.last?["values"] as? [Any])?.map { $0 as? Double } == [nil, 0.125])
+        try write([item(0)], folder, rows: rows)
+        #expect(!FileSystem.exists(folder("review/data/features-0000.js").path))
+    }
+
     @Test("A raised flag ends the writing, and the next call writes the rest")
     func cancellation() throws {
         let folder = try TemporaryFolder()

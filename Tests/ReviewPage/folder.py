@@ -145,7 +145,7 @@ def batch_of(entries, **changes):
         "failures": [{"code": code, "remedy": f"What to do about {code}.", "count": len(found), "items": found,
                       "reason": entries[found[0]]["reason"]}
                      for code, found in codes.items()],
-        "spreads": spreads, "outliers": outliers, **changes,
+        "spreads": spreads, "outliers": outliers, "features": [], "featureCount": 0, **changes,
     }
 
 
@@ -154,8 +154,8 @@ def seconds_of(entry):
     return 10 + entry["index"] % 17 if entry["state"] == "completed" else None
 
 
-def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=True, **changes):
-    """Writes a folder. `pictures` and `volumes` are the indices of items that get files."""
+def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=True, values=None, **changes):
+    """Writes a folder. `pictures` and `volumes` are the indices of items that get files, `values` those of features."""
     out = pathlib.Path(out)
     data = out / "review" / "data"
     data.mkdir(parents=True, exist_ok=True)
@@ -167,6 +167,8 @@ def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=True, **c
         entries[index]["volume"] = "review.js"
     with open(data / "batch.js", "w", encoding="utf-8") as file:
         file.write(f"nocturneBatch({json.dumps(batch_of(entries, **changes), ensure_ascii=False)});\n")
+    if values:
+        (data / "features-0000.js").write_text(f"nocturneFeatures({json.dumps(values)});\n", encoding="utf-8")
     for page in range(math.ceil(len(entries) / PAGE_SIZE)):
         part = json.dumps(entries[page * PAGE_SIZE:(page + 1) * PAGE_SIZE], ensure_ascii=False)
         (data / f"items-{page:04d}.js").write_text(f"nocturneItems({page}, {part});\n", encoding="utf-8")

@@ -242,6 +242,28 @@ class MeasureTests(PageTest):
             self.assertIn(text, shown)
         self.assertNotIn("00000", shown)
 
+    def test_any_radiomic_feature_can_be_chosen_for_the_plots(self):
+        entries = folder.items(9)
+        rows = [{"item": entry["item"], "label": "kidney_left", "unit": "0" * 64, "values": [None, 10 + entry["index"] ** 3]}
+                for entry in entries]
+        names = ["radiomics:RNU0", "radiomics:GYBY.ITBB"]
+        features = [{"measure": name, "title": title} for name, title in zip(names, ("Volume", "Joint maximum (cm)"))]
+        self.open(entries, "#unusual", features=features, featureCount=2, values={"measures": names, "rows": rows})
+        self.assertIn("Joint maximum (cm)", self.text("#plot-measure optgroup"))
+        choose = ("(() => { const s = document.querySelector('#plot-measure'); s.value = '%s'; "
+            "s.dispatchEvent(new Event('change')); })()")
+        self.browser.evaluate(choose % names[1])
+        self.browser.wait("document.querySelectorAll('#plots .dot').length === 9")
+        # n³ + 10 for n = 0 … 8: 522 is 4.8 times 1.4826 times the median deviation of 63 from the median.
+        described = self.browser.evaluate("document.querySelector('#plots svg').getAttribute('aria-label')")
+        self.assertIn("9 items, median 74, 1 unusual", described)
+        self.browser.evaluate(choose % names[0])
+        self.browser.wait("document.querySelector('#plots').innerText.startsWith('No item')")
+
+    def test_features_that_are_too_many_for_the_page_are_in_the_table(self):
+        self.open(folder.items(9), "#unusual", featureCount=210)
+        self.assertIn("radiomics.csv", self.text("#features-left-out"))
+
 
 class ComparisonTests(PageTest):
     COMPARISON = [{"model": "urinary-tract-ct", "label": "kidney_left", "measure": "hausdorff95", "unit": "mm", "count": 17,

@@ -19,7 +19,11 @@ package struct RadiomicsTable: Sendable {
     private static let voxels = "voxels"
     private static let intensityVoxels = "intensityVoxels"
 
-    /// The codes of the features, in the order in which they first occur.
+    /// Each feature on each image, in the order in which they first occur.
+    package let measures: [String]
+    /// Of all labels of all items.
+    package let valueCount: Int
+    /// The codes of the features, in the order of ``measures``.
     private let columns: [String]
 
     /// The measures of one label.
@@ -44,20 +48,23 @@ package struct RadiomicsTable: Sendable {
 
     /// Takes the features of the items of a batch in the order of discovery.
     package struct Collector: Sendable {
-        private var columns: [String] = []
-        private var known: Set<Substring> = []
+        private var measures: [String] = []
+        private var known: Set<String> = []
+        private var valueCount = 0
 
         package init() {}
 
         /// - Parameter rows: the features of an item alone, as `withoutFeatures` separates them.
         package mutating func add(_ rows: [Statistic]) {
-            for row in rows {
-                let code = RadiomicsTable.code(row)
-                if known.insert(code).inserted { columns.append(String(code)) }
-            }
+            for row in rows where known.insert(row.measure).inserted { measures.append(row.measure) }
+            valueCount += rows.count
         }
 
-        package var table: RadiomicsTable { RadiomicsTable(columns: columns) }
+        package var table: RadiomicsTable {
+            var known: Set<Substring> = []
+            let codes = measures.map(RadiomicsTable.code).filter { known.insert($0).inserted }
+            return RadiomicsTable(measures: measures, valueCount: valueCount, columns: codes.map(String.init))
+        }
     }
 
     /// Whether no item has features.
@@ -75,7 +82,7 @@ package struct RadiomicsTable: Sendable {
             var (labels, values): ([String], [String: [Substring: Double]]) = ([], [:])
             for row in own {
                 if values[row.label] == nil { labels.append(row.label) }
-                values[row.label, default: [:]][Self.code(row)] = row.value
+                values[row.label, default: [:]][Self.code(row.measure)] = row.value
             }
             let settings = own.first?.unit ?? ""
             return labels.map { label in
@@ -89,11 +96,12 @@ package struct RadiomicsTable: Sendable {
         .joined()
     }
 
-    private static func code(_ row: Statistic) -> Substring {
-        for image in Image.allCases where row.measure.hasPrefix(image.rawValue) {
-            return row.measure.dropFirst(image.rawValue.count)
+    /// The code of the standard in the name of a measure.
+    package static func code(_ measure: String) -> Substring {
+        for image in Image.allCases where measure.hasPrefix(image.rawValue) {
+            return measure.dropFirst(image.rawValue.count)
         }
-        return row.measure[...]
+        return measure[...]
     }
 }
 

@@ -71,7 +71,7 @@
     unit: (unit) => (unit in UNITS ? UNITS[unit] : /^[0-9a-f]{64}$/.test(unit) ? "" : unit || ""),
 
     /* Measures that are not in the list above are split into words. */
-    measure: (name) => MEASURES[name] || name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase(),
+    measure: (name) => MEASURES[name] || Review.model.features.get(name) || name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase(),
 
     /* The head of a column: "Volume (ml)", "Mean intensity (values of the image)". */
     measureHead(name, unit) {

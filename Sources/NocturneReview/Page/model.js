@@ -16,6 +16,9 @@
     spreads: new Map(),
     remedies: new Map(),
     missingPages: [],
+    /* The titles of radiomic features, by measure, and the files with their values: null before they are loaded. */
+    features: new Map(),
+    featureParts: null,
     /* Names of labels that have a volume, in the order in which they come. */
     volumeLabels: new Set(),
     hasTimes: false,
@@ -61,6 +64,19 @@
       next();
     },
 
+    /* Loads the values of all features, which are many times as large as the items. */
+    loadFeatures(done) {
+      model.featureParts = [];
+      const waiting = [...pages.keys()].sort((a, b) => a - b);
+      const next = () => {
+        const page = waiting.shift();
+        // A file of items without features is not written.
+        if (page === undefined) done();
+        else model.loadScript(`review/data/${fileName(page, "features")}`, next);
+      };
+      next();
+    },
+
     /* Runs a classic script, which pages opened from files may do, and removes it again. */
     loadScript(address, done) {
       const script = Review.dom.el("script", { src: address });
@@ -82,7 +98,7 @@
     return [...pages].filter((page) => page >= 0 && page < model.batch.pages);
   }
 
-  const fileName = (page) => `items-${String(page).padStart(4, "0")}.js`;
+  const fileName = (page, kind = "items") => `${kind}-${String(page).padStart(4, "0")}.js`;
 
   function loadPage(page, done) {
     model.loadScript(`review/data/${fileName(page)}`, (isLoaded) => done(isLoaded, page));
@@ -129,8 +145,12 @@
     for (const spread of data.spreads) {
       model.spreads.set(model.spreadKey(spread.model, spread.label, spread.measure, spread.unit), spread);
     }
+    // Scripts are written before the data: these may be of a version without features.
+    for (const { measure, title } of data.features || []) model.features.set(measure, title);
     for (const failure of data.failures) model.remedies.set(failure.code, failure.remedy);
   };
+
+  window.nocturneFeatures = (part) => model.featureParts.push(part);
 
   window.nocturneItems = (page, entries) => {
     for (const entry of entries) {

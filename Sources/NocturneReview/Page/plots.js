@@ -140,20 +140,51 @@
     });
   }
 
+  function take(values, name, entry, { label, measure, unit, value }) {
+    if (value === null || value === undefined) return;
+    const key = model.spreadKey(name, label, measure, unit);
+    if (!values.has(key)) values.set(key, []);
+    values.get(key).push({ entry, value });
+  }
+
+  function median(numbers) {
+    const sorted = [...numbers].sort((a, b) => a - b);
+    const half = Math.floor(sorted.length / 2);
+    return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+  }
+
+  /* As the program computes it. Of fewer than eight values nothing is known about what is usual. */
+  function spreadOf(key, values) {
+    const [name, label, measure, unit] = JSON.parse(key);
+    const numbers = values.map((each) => each.value);
+    const middle = median(numbers);
+    const deviation = numbers.length < 8 ? 0 : median(numbers.map((number) => Math.abs(number - middle)));
+    return { model: name, label, measure, unit, scale: "linear", count: numbers.length, median: middle,
+      spread: 1.4826 * deviation };
+  }
+
   Review.plots = {
     /* Values of one model and measure, by label and unit: see `model.spreadKey`. */
     gather(name, measure) {
       const values = new Map();
       for (const entry of model.items) {
         if (entry.model !== name) continue;
-        for (const each of entry.measures) {
-          if (each.measure !== measure || each.value === null) continue;
-          const key = model.spreadKey(name, each.label, measure, each.unit);
-          if (!values.has(key)) values.set(key, []);
-          values.get(key).push({ entry, value: each.value });
-        }
+        for (const each of entry.measures) if (each.measure === measure) take(values, name, entry, each);
       }
       return values;
+    },
+
+    /* Values of one model and a feature that the items do not have: with a spread for each label and unit. */
+    gatherFeature(name, measure) {
+      const values = new Map();
+      for (const part of model.featureParts || []) {
+        const column = part.measures.indexOf(measure);
+        for (const { item, label, unit, values: row } of column < 0 ? [] : part.rows) {
+          const entry = model.byName.get(item);
+          if (entry && entry.model === name) take(values, name, entry, { measure, label, unit, value: row[column] });
+        }
+      }
+      return { values, spreads: [...values].map(([key, own]) => spreadOf(key, own)) };
     },
 
     /* The plot of one label. */

@@ -17,28 +17,55 @@
           { text: "These values are far from the median of this batch. That can have many reasons, and is neither a finding nor an error: look at the item." }),
         parts.outliers,
         dom.el("h3", { text: "Values of all items" }),
-        model.batch.spreads.length === 0 && dom.el("p", { text: "There are not enough measures in this batch." }),
-        dom.el("div", { class: "row", hidden: model.batch.spreads.length === 0 },
+        !hasPlots() && dom.el("p", { text: "There are not enough measures in this batch." }),
+        model.batch.featureCount > model.features.size && dom.el("p", { id: "features-left-out",
+          text: `${format.plural(model.batch.featureCount, "radiomic feature is", "radiomic features are")} in radiomics.csv alone: this batch has too many values for the page.` }),
+        dom.el("div", { class: "row", hidden: !hasPlots() },
           dom.el("label", { for: "plot-model", text: "Model" }), parts.model,
           dom.el("label", { for: "plot-measure", text: "Measure" }), parts.measure),
         dom.el("p",
-          { text: "The shaded band holds values that are usual in this batch; the line is the median. Every dot is a link.", hidden: model.batch.spreads.length === 0 }),
+          { text: "The shaded band holds values that are usual in this batch; the line is the median. Every dot is a link.", hidden: !hasPlots() }),
         parts.plots);
-      const names = [...new Set(model.batch.spreads.map((spread) => spread.model))];
-      dom.replace(parts.model, names.map((name) => dom.el("option", { value: name, text: name })));
-      chooseMeasures();
+      chooseModels();
     },
 
     show() {
+      chooseModels();
       drawOutliers();
       drawPlots();
     },
   });
 
+  /* Those with spreads, and those of the items that are loaded: their features may be too few for a spread. */
+  function chooseModels() {
+    const own = model.features.size > 0 ? model.items.map((entry) => entry.model).filter((name) => name) : [];
+    const names = [...new Set([...model.batch.spreads.map((spread) => spread.model), ...own])];
+    if (names.length === parts.model.options.length) return;
+    const before = parts.model.value;
+    dom.replace(parts.model, names.map((name) => dom.el("option", { value: name, text: name })));
+    if (names.includes(before)) parts.model.value = before;
+    else chooseMeasures();
+  }
+
   function chooseMeasures() {
     const own = model.batch.spreads.filter((spread) => spread.model === parts.model.value);
     const names = [...new Set(own.map((spread) => spread.measure))];
-    dom.replace(parts.measure, names.map((name) => dom.el("option", { value: name, text: format.measure(name) })));
+    const option = (name) => dom.el("option", { value: name, text: format.measure(name) });
+    const features = [...model.features.keys()].filter((name) => !names.includes(name));
+    dom.replace(parts.measure, names.map(option),
+      features.length > 0 && dom.el("optgroup", { label: "Radiomic features" }, features.map(option)));
+  }
+
+  function hasPlots() {
+    return model.batch.spreads.length > 0 || model.features.size > 0;
+  }
+
+  /* The values of the chosen measure, and how they are distributed. */
+  function chosen() {
+    const [name, measure] = [parts.model.value, parts.measure.value];
+    const spreads = model.batch.spreads.filter((spread) => spread.model === name && spread.measure === measure);
+    return spreads.length === 0 && model.features.has(measure) ? Review.plots.gatherFeature(name, measure)
+      : { values: Review.plots.gather(name, measure), spreads };
   }
 
   function drawOutliers() {
@@ -76,7 +103,15 @@
   function drawPlots() {
     parts.plots.replaceChildren();
     if (parts.observer) parts.observer.disconnect();
-    const values = Review.plots.gather(parts.model.value, parts.measure.value);
+    if (model.isComplete && model.featureParts === null && model.features.has(parts.measure.value)) {
+      parts.plots.append(dom.el("p", { text: "The features are being loaded." }));
+      model.loadFeatures(drawPlots);
+      return;
+    }
+    const { values, spreads } = chosen();
+    if (spreads.length === 0 && model.isComplete && hasPlots()) {
+      parts.plots.append(dom.el("p", { text: "No item of this model has this measure." }));
+    }
     parts.observer = new IntersectionObserver((seen) => {
       for (const { target, isIntersecting } of seen) {
         if (!isIntersecting) continue;
@@ -84,8 +119,7 @@
         target.append(target.drawPlot());
       }
     }, { rootMargin: "300px" });
-    for (const spread of model.batch.spreads) {
-      if (spread.model !== parts.model.value || spread.measure !== parts.measure.value) continue;
+    for (const spread of spreads) {
       const own = values.get(model.spreadKey(spread.model, spread.label, spread.measure, spread.unit));
       if (!own) continue;
       const figure = dom.el("figure", { class: "strip" }, dom.el("figcaption", {
