@@ -30,7 +30,7 @@ struct ReorienterTests {
         let imageAgain = try Reorienter.copy(canonicalImage.frozen(), through: back, scope: scope)
         #expect(imageAgain.array() == image)
         let labelsAgain = try Reorienter.stored(
-            canonicalLabels.frozen(),
+            canonicalLabels,
             stored: Self.stored,
             orientation: orientation,
             scope: scope

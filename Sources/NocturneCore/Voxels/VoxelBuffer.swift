@@ -186,7 +186,8 @@ public struct VoxelBuffer<Element: BitwiseCopyable & Sendable>: ~Copyable, @unch
 
 /// Immutable voxels: cheap to share between stages. The memory is freed with the last reference.
 public final class FrozenVoxels<Element: BitwiseCopyable & Sendable>: Sendable {
-    @usableFromInline let buffer: VoxelBuffer<Element>
+    // Unchecked: changed by ``thawed()`` alone, when nobody else reads. Checks of exclusive access would slow every read.
+    @exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var buffer: VoxelBuffer<Element>
 
     /// Takes the memory over without a copy; the buffer ends here.
     public init(_ buffer: consuming VoxelBuffer<Element>) { self.buffer = buffer }
@@ -196,6 +197,13 @@ public final class FrozenVoxels<Element: BitwiseCopyable & Sendable>: Sendable {
         var buffer = try VoxelBuffer<Element>(count: elements.count)
         for index in elements.indices { buffer[index] = elements[index] }
         self.init(buffer)
+    }
+
+    /// The memory for its last user to change, without a copy. These voxels are none from then on: nobody else may read them.
+    public func thawed() -> VoxelBuffer<Element> {
+        var taken = VoxelBuffer<Element>.empty
+        swap(&taken, &buffer)
+        return taken
     }
 
     /// A mutable copy.

@@ -82,9 +82,7 @@ struct LabelSlices: ~Copyable {
     mutating func take(stored: VolumeShape, scope: ComputeScope) throws -> FrozenVoxels<UInt16> {
         var taken = VoxelBuffer<UInt16>.empty
         swap(&taken, &labels)
-        let own = taken.frozen()
-        guard !grid.orientation.changesNothing else { return own }
-        return try Reorienter.stored(own, stored: stored, orientation: grid.orientation, scope: scope).frozen()
+        return try Reorienter.stored(taken, stored: stored, orientation: grid.orientation, scope: scope).frozen()
     }
 }
 

@@ -50,9 +50,7 @@ struct LabelProbabilities: Sendable {
                 }
             }
         }
-        let own = map.frozen()
-        guard !orientation.changesNothing else { return own }
-        return try Reorienter.stored(own, stored: stored, orientation: orientation, scope: scope).frozen()
+        return try Reorienter.stored(map, stored: stored, orientation: orientation, scope: scope).frozen()
     }
 }
 

@@ -180,9 +180,6 @@ struct VolumeMemory {
         if options.surfaces.meshes != .none {
             buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .render, through: .render))
         }
-        if !model.postprocessRules.isEmpty || options.labels != nil {
-            buffers.append(PlannedBuffer("labels before cleaning", bytes: voxels * 2, from: .finish, through: .finish))
-        }
         if !mappedLabels.isEmpty {
             let bytes = 4 * (voxels + voxelsOfNetworks)
             buffers.append(PlannedBuffer("map of probabilities", bytes: bytes, from: .write, through: .write))

@@ -136,7 +136,7 @@ extension VolumeSegmentation {
     }
 
     /// Labels after the package's cleaning rules, restricted to the requested ones. The restriction comes last, since a
-    /// rule may refer to several labels.
+    /// rule may refer to several labels. The memory of `labels` is changed: nobody may read them afterwards.
     private func cleaned(
         _ labels: LabelVolume,
         _ rules: PostprocessRules,
@@ -144,7 +144,7 @@ extension VolumeSegmentation {
         scope: ComputeScope
     ) throws -> (LabelVolume, [LabelCleaning]) {
         guard !rules.isEmpty || options.labels != nil else { return (labels, []) }
-        var buffer = try labels.voxels.mutableCopy()
+        var buffer = labels.voxels.thawed()
         let cleaning = try LabelCleaner.apply(
             rules,
             to: &buffer,

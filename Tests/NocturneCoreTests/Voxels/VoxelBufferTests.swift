@@ -40,6 +40,9 @@ struct VoxelBufferTests {
         #expect(before == after)
         #expect(frozen.count == 5000 && frozen[4999] == 4999 && frozen.byteCount == 12_288)
         #expect(frozen.withSpan { $0[77] } == 77)
+        let thawed = frozen.thawed()
+        #expect(thawed.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } == after)
+        #expect(thawed[4999] == 4999 && frozen.count == 0)
     }
 
     @Test("an array is copied in")

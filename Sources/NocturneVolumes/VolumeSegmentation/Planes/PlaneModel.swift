@@ -83,13 +83,13 @@ package struct PlaneModel: Sendable {
 
     // MARK: Labels
 
-    /// The labels after the package's rules.
+    /// The labels after the package's rules, in their memory: nobody may read `labels` afterwards.
     /// - Returns: what the rules have changed, by label; empty without rules.
     /// - Throws: `CancelledError`, `AllocationError`.
     package func cleaned(_ labels: LabelVolume, scope: ComputeScope) throws -> (LabelVolume, [LabelCleaning]) {
         let rules = postprocessRules
         guard !rules.isEmpty else { return (labels, []) }
-        var buffer = try labels.voxels.mutableCopy()
+        var buffer = labels.voxels.thawed()
         let cleaning = try LabelCleaner.apply(
             rules,
             to: &buffer,
@@ -127,15 +127,11 @@ package struct PlaneModel: Sendable {
             mappedLabels: []
         ).plan()
         let measuring = max(Self.componentBytes(shape), LabelMeasurer.predictedBytes(threads: threads))
-        var buffers = [
+        let buffers = [
             PlannedBuffer("channels", bytes: shape.count * 4 * model.channelCount, from: .prepare, through: .infer),
             PlannedBuffer("labels", bytes: shape.count * 2, from: .infer, through: .write),
             PlannedBuffer("components or measuring", bytes: measuring, from: .finish, through: .finish),
         ]
-        if !postprocessRules.isEmpty {
-            let bytes = shape.count * 2
-            buffers.append(PlannedBuffer("labels before cleaning", bytes: bytes, from: .finish, through: .finish))
-        }
         return (buffers + part.buffers, part.steps)
     }
 }

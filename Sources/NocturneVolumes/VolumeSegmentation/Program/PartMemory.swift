@@ -147,7 +147,7 @@ struct PartMemory {
             let plane = grid.window.shape.sliceCount * level.classes * 4
             buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
         }
-        if !grid.orientation.changesNothing {
+        if Reorienter.copies(grid.orientation) {
             buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
         }
         return buffers
