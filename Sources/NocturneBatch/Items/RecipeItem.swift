@@ -32,11 +32,14 @@ public struct StageContext: Sendable {
     public let staging: String
     /// Whether the item goes by its lean plan.
     public let isLean: Bool
+    /// Bytes of the budget beyond the lean plan, which nothing else uses, since such an item runs alone; else 0.
+    public let spareBytes: Int
 
-    public init(scope: ComputeScope, staging: String, isLean: Bool = false) {
+    public init(scope: ComputeScope, staging: String, isLean: Bool = false, spareBytes: Int = 0) {
         self.scope = scope
         self.staging = staging
         self.isLean = isLean
+        self.spareBytes = spareBytes
     }
 }
 

@@ -10,7 +10,7 @@ package struct RunFigures: Sendable, Equatable {
     package var threads = 1
     /// Items that were processed to their end.
     package var items = 0
-    /// Of these, the items that were processed alone, with sums in files, since they did not fit into the budget.
+    /// Of these, the items that were processed alone, with large buffers in files, since they did not fit into the budget.
     package var leanItems = 0
     package var budgetBytes = 0
     /// The least budget with which no item had been processed alone; 0 without such items.
@@ -47,7 +47,7 @@ package struct RunFigures: Sendable, Equatable {
         guard Double(leanItems) >= Self.leastShare * Double(items) else { return nil }
         return
             "\(leanItems) of \(items) items did not fit into the budget of \(ByteCount(budgetBytes)) and were processed alone, with "
-            + "sums in files; with --memory \(sufficientBytes / (1 << 20) + 1)M none would be."
+            + "large buffers in files; with --memory \(sufficientBytes / (1 << 20) + 1)M none would be."
     }
 
     private var diskAdvice: String? {

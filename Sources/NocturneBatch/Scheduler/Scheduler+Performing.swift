@@ -108,7 +108,8 @@ extension Scheduler {
             isRecorded = true
             await context.progress.started(id, name: item.name, steps: planned.plan.steps)
             sequence += 1
-            try await planned.start(ActiveItem(item, planned, lease, sequence: sequence, context))
+            let spare = planned.plan.isLean ? budget.total - planned.plan.peak() : 0
+            try await planned.start(ActiveItem(item, planned, lease, spare, sequence: sequence, context))
         } catch let error as JournalError {
             let failure: AdmissionStateMachine.StartFailure = error.isOutOfRoom ? .diskFull : .journal("\(error)")
             await perform(machine.startFailed(id, failure, context.time.monotonic))
@@ -244,7 +245,14 @@ extension PendingItem {
 }
 
 extension ActiveItem {
-    init(_ item: PendingItem, _ planned: PlannedItem, _ lease: MemoryLease, sequence: Int, _ context: RunContext) {
+    init(
+        _ item: PendingItem,
+        _ planned: PlannedItem,
+        _ lease: MemoryLease,
+        _ spareBytes: Int,
+        sequence: Int,
+        _ context: RunContext
+    ) {
         let (source, plan) = (planned.source, planned.plan)
         let flag = context.control.flag(for: item.name)
         var recipeItem = RecipeItem(
@@ -265,7 +273,8 @@ extension ActiveItem {
             context: StageContext(
                 scope: ComputeScope(pool: context.pool, flag: flag, time: context.time),
                 staging: context.output.staging(item.name),
-                isLean: plan.isLean
+                isLean: plan.isLean,
+                spareBytes: spareBytes
             ),
             inputs: source.inputs
         )

@@ -115,6 +115,7 @@ package enum Remedies {
         "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne retry`.",
         "volume.notLabels": "Give the label map in place of the image, or leave the file out with --exclude.",
         "volume.otherGrid": "Draw the labels on the grid of the item's own image.",
+        "volume.surfaceMemory": "Give more memory with --memory, or leave the surfaces out with --meshes none.",
         "volume.tooManyTriangles":
             "Use a higher value for --isosurface, or reduce the volume; noise makes a surface around every voxel.",
     ]

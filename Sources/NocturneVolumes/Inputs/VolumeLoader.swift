@@ -95,6 +95,8 @@ struct VolumeError: CodedError, CustomStringConvertible {
         case notLabels
         /// An isosurface with more triangles than are made of a volume of its size.
         case tooManyTriangles
+        /// A surface that needs more than the budget leaves to an item with a lean plan.
+        case surfaceMemory
     }
 
     var faultCode: FaultCode { FaultCode("volume", code.rawValue) }

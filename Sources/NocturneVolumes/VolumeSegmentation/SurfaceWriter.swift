@@ -44,9 +44,12 @@ final class SurfaceWriter {
     }
 
     /// Writes the surfaces around the voxels of labels, which are released one by one.
-    /// - Parameter labels: those with voxels in the map.
+    /// - Parameters:
+    ///   - labels: those with voxels in the map.
+    ///   - available: the memory in bytes for one surface, of an item with a lean plan. Several together take what it plans.
     /// - Returns: what was written by value, and a note for each surface that would be too large.
-    func write(_ labels: [Label], in map: LabelVolume) throws -> (
+    /// - Throws: ``VolumeError`` for a surface that needs more than `available`.
+    func write(_ labels: [Label], in map: LabelVolume, within available: Int? = nil) throws -> (
         meshes: [UInt16: SegmentationResult.Mesh], notes: [Note]
     ) {
         let bytes = VolumeMemory.surfaceBytes(map.geometry.shape)
@@ -54,11 +57,21 @@ final class SurfaceWriter {
         let forecast = try SurfaceForecast(of: map, options: extraction, scope: scope)
         let byValue = Dictionary(labels.map { ($0.value, $0) }) { first, _ in first }
         let isSmall = { (label: Label) in forecast.workingBytes(of: label.value) <= bytes }
+        if let available,
+            let label = labels.first(where: { isSmall($0) && forecast.workingBytes(of: $0.value) > available })
+        {
+            let needed = ByteCount(forecast.workingBytes(of: label.value))
+            throw VolumeError(
+                code: .surfaceMemory,
+                path: label.fileName,
+                detail: "its surface needs \(needed) of memory, the budget leaves \(ByteCount(available))"
+            )
+        }
         var meshes: [UInt16: SegmentationResult.Mesh] = [:]
         try forecast.forEachSurface(
             of: labels.filter(isSmall).map(\.value),
             in: map,
-            within: bytes,
+            within: VolumeMemory.surfaceBytes(map.geometry.shape, lean: available != nil),
             scope: scope
         ) { value, surface in
             guard !surface.isEmpty, let label = byValue[value] else { return }

@@ -15,14 +15,15 @@ struct VolumeMemory {
     var regions: RegionMeasures? = nil
 
     private var voxels: Int { source.geometry.shape.count }
+    private var sourceBytes: Int { voxels * 4 * model.channelCount }
     private var mappedLabels: Set<UInt16> {
         options.writesProbabilities ? Set(model.wantedLabels(options).map(\.value)) : []
     }
 
-    /// - Parameter lean: whether the sums of tiles are kept in a file.
+    /// - Parameter lean: whether the source and the sums of tiles are kept in files, and surfaces are expected to be small.
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
         var buffers = [
-            PlannedBuffer("source voxels", bytes: voxels * 4 * model.channelCount, from: .load, through: .finish),
+            PlannedBuffer("source voxels", bytes: sourceBytes, from: .load, through: lean ? .load : .finish),
             PlannedBuffer(
                 "slices before resampling",
                 bytes: (source.storedVoxels ?? 0) * 4,
@@ -31,6 +32,16 @@ struct VolumeMemory {
             ),
             PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
         ]
+        if lean {
+            let file = PlannedBuffer(
+                "source in a file",
+                bytes: sourceBytes,
+                from: .load,
+                through: .finish,
+                isInFile: true
+            )
+            buffers.append(file)
+        }
         var steps = 0
         var largest: [PlannedBuffer] = []
         if let region = model.region {
@@ -46,7 +57,7 @@ struct VolumeMemory {
             let bytes = voxels * (4 * model.channelCount + 2)
             buffers.append(PlannedBuffer("region of the volume", bytes: bytes, from: .infer, through: .infer))
         }
-        buffers += finishing(threads)
+        buffers += finishing(threads, lean: lean)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes)
     }
 
@@ -140,7 +151,10 @@ struct VolumeMemory {
     // body needs (its skin has about four vertices for every voxel of the grid's mean cross-section); a map with very
     // many small components is processed in parts.
     static func componentBytes(_ shape: VolumeShape) -> Int { section(shape) * 96 + (1 << 20) }
-    static func surfaceBytes(_ shape: VolumeShape) -> Int { section(shape) * 18 * 180 + (1 << 20) }
+    /// - Parameter lean: for the skin of a body. A larger surface takes what is left of the budget, since nothing else runs.
+    static func surfaceBytes(_ shape: VolumeShape, lean: Bool = false) -> Int {
+        section(shape) * (lean ? 6 : 18) * 180 + (1 << 20)
+    }
     /// Bytes of a DICOM segmentation or structure set: as for surfaces, plus an allowance for the small components of a
     /// small volume.
     static func objectBytes(_ shape: VolumeShape) -> Int { surfaceBytes(shape) + (64 << 20) }
@@ -164,7 +178,7 @@ struct VolumeMemory {
         )
     }
 
-    private func finishing(_ threads: Int) -> [PlannedBuffer] {
+    private func finishing(_ threads: Int, lean: Bool) -> [PlannedBuffer] {
         let shape = source.geometry.shape
         var buffers = [
             PlannedBuffer("labels", bytes: voxels * 2, from: .infer, through: .write),
@@ -178,7 +192,8 @@ struct VolumeMemory {
         ]
         buffers += options.pictures.buffers(shape, hasRegions: regions != nil, threads: threads)
         if options.surfaces.meshes != .none {
-            buffers.append(PlannedBuffer("surfaces", bytes: Self.surfaceBytes(shape), from: .render, through: .render))
+            let bytes = Self.surfaceBytes(shape, lean: lean)
+            buffers.append(PlannedBuffer("surfaces", bytes: bytes, from: .render, through: .render))
         }
         if !mappedLabels.isEmpty {
             let bytes = 4 * (voxels + voxelsOfNetworks)

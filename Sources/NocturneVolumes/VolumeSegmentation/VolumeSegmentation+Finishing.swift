@@ -187,7 +187,9 @@ extension VolumeSegmentation {
         let labels = try model(finished.source.model).package.labels.filter { present.contains($0.value) }
         let written = try writer.write(
             labels.map { .init(value: $0.value, name: "\(own: $0.name)", fileName: $0.name, color: $0.color) },
-            in: finished.labels
+            in: finished.labels,
+            within: context.isLean
+                ? VolumeMemory.surfaceBytes(finished.labels.geometry.shape, lean: true) + context.spareBytes : nil
         )
         try writer.finish()
         return MeshedVolume(finished: finished, folder: folder, meshes: written.meshes, notes: written.notes)

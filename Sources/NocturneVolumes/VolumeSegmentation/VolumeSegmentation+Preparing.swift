@@ -20,7 +20,25 @@ extension VolumeSegmentation {
         if let (path, count) = read.nonFinite {
             throw VolumeError(code: .notFinite, path: path, detail: "\(count) voxels are NaN or infinite")
         }
-        return LoadedVolume(source: source, channels: read.channels, notes: read.notes)
+        let channels = try context.isLean ? read.channels.map { try inFile($0, context) } : read.channels
+        return LoadedVolume(source: source, channels: channels, notes: read.notes)
+    }
+
+    /// A copy in a file in staging. Its pages are released, since later stages read it once each.
+    private func inFile(_ volume: Volume, _ context: StageContext) throws -> Volume {
+        try FileSystem.makeFolder(context.staging)
+        let shape = volume.geometry.shape
+        var file = try VoxelBuffer<Float>(count: shape.count, inFileIn: context.staging)
+        for k in 0..<shape.z {
+            try context.scope.check()
+            let slice = k * shape.sliceCount..<(k + 1) * shape.sliceCount
+            file.withUnsafeMutableBufferPointer { file in
+                volume.voxels.withUnsafeBufferPointer { _ = file[slice].update(fromContentsOf: $0[slice]) }
+            }
+            if k % 32 == 31 { file.releasePages() }
+        }
+        file.releasePages()
+        return Volume(geometry: volume.geometry, voxels: file.frozen())
     }
 
     func prepare(

@@ -48,7 +48,7 @@ struct PlanText {
 
     private func remark(_ item: PlanReport.Item) -> String {
         if !item.fits { return "does not fit into the memory budget" }
-        return item.lean ? "lean: sums in a file, no other items in parallel" : ""
+        return item.lean ? "lean: large buffers in files, no other items in parallel" : ""
     }
 
     private func summary() throws -> String {
