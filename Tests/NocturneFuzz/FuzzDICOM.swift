@@ -22,7 +22,7 @@ enum FuzzDICOM {
             let scan = try? DICOMScanner.scan(
                 paths: [path],
                 scope: scope,
-                rules: DICOMSeriesRules(correctsStacks: true)
+                rules: DICOMSeries.Rules(correctsStacks: true)
             )
         else { return true }
         if !scan.rejectedFiles.isEmpty { _ = try? MediaDirectory(path: path) }
@@ -43,15 +43,15 @@ enum FuzzDICOM {
     static func segmentation(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let path = InputFile.write(bytes, "input.dcm")
         guard DICOMScanner.looksLikeDICOM(path) else { return false }
-        _ = try? DICOMSegmentationReader.readHeader(path: path, limits: limits)
-        _ = try? DICOMSegmentationReader.read(path: path, limits: limits)
+        _ = try? DICOMSegmentation.readHeader(path: path, limits: limits)
+        _ = try? DICOMSegmentation.read(path: path, limits: limits)
         return true
     }
 
     static func structures(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let path = InputFile.write(bytes, "input.dcm")
         guard DICOMScanner.looksLikeDICOM(path) else { return false }
-        _ = try? DICOMStructureSetReader.read(path: path, limits: limits)
+        _ = try? DICOMStructureSet.read(path: path, limits: limits)
         return true
     }
 }

@@ -50,7 +50,7 @@ enum FuzzPhotos {
         guard let facts = try? PhotoReader.readHeader(at: path, limits: limits) else { return true }
         _ = try? PhotoReader.read(at: path, limits: limits)
         let (width, height) = (facts.uprightWidth, facts.uprightHeight)
-        let part = PhotoPart(columns: width / 3..<width / 3 + (width + 1) / 2, rows: height / 3..<height)
+        let part = PhotoReader.Part(columns: width / 3..<width / 3 + (width + 1) / 2, rows: height / 3..<height)
         var sum = 0
         _ = try? PhotoReader.readBands(at: path, limits: limits, part: { _ in part }) { band in
             for row in 0..<band.rows.count {

@@ -80,7 +80,7 @@ final class BatchBench: Sendable {
             let forms = NIfTIForms(qformCode: 1, sformCode: 1)
             let volume = Volume(geometry: VolumeGeometry(shape: shape, affine: .identity), voxels: voxels.frozen())
             try NIfTIWriter.writeVolume(volume, as: .int16, forms: forms, to: one, scope: .serial())
-            let offset = try NIfTIReader.readHeader(at: one).dataOffset
+            let offset = try VolumeFileReader.readHeader(at: one).dataOffset
             let content = try FileSystem.read(one)
             bytes += index == 0 ? content[...] : content[offset...]
         }
@@ -169,7 +169,7 @@ final class BatchBench: Sendable {
     /// The label map of an item, in stored order.
     func labels(_ item: String, _ output: OutputFolder? = nil) throws -> [UInt16] {
         let path = (output ?? self.output).item(item) + "/segmentation.nii.gz"
-        let read = try NIfTIReader.readLabels(at: path, scope: .serial())
+        let read = try VolumeFileReader.readLabels(at: path, scope: .serial())
         return (0..<read.labels.voxels.count).map { read.labels.voxels[$0] }
     }
 

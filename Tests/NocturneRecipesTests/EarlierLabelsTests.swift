@@ -28,7 +28,7 @@ struct EarlierLabelsTests {
     private func plant(isRecorded: Bool = true) throws {
         let path = folder + "/segmentation.nii.gz"
         let before = try FileSystem.digest(path).digest.hex
-        let labels = try NIfTIReader.readLabels(at: path, scope: .serial()).labels
+        let labels = try VolumeFileReader.readLabels(at: path, scope: .serial()).labels
         var voxels = try VoxelBuffer<UInt16>(count: labels.geometry.shape.count)
         var isKept = false
         for index in 0..<labels.geometry.shape.count where labels.voxels[index] != 0 {

@@ -31,10 +31,10 @@ struct EditedLabelsTests {
     /// A copy of the item's map in which every voxel is what `change` makes of it.
     private func edited(
         _ name: String = "edited.nii.gz",
-        names: [NIfTILabel] = [],
+        names: [NIfTIWriter.Label] = [],
         _ change: (Int, UInt16) -> UInt16
     ) throws -> String {
-        let labels = try NIfTIReader.readLabels(at: map, scope: .serial()).labels
+        let labels = try VolumeFileReader.readLabels(at: map, scope: .serial()).labels
         var voxels = try VoxelBuffer<UInt16>(count: labels.geometry.shape.count)
         for index in 0..<labels.geometry.shape.count { voxels[index] = change(index, labels.voxels[index]) }
         let path = bench.folder(name).path
@@ -112,7 +112,7 @@ struct EditedLabelsTests {
     )
     func positions() async throws {
         let path = try edited { _, value in value }
-        let stored = try NIfTIReader.readLabels(at: path, scope: .serial()).labels
+        let stored = try VolumeFileReader.readLabels(at: path, scope: .serial()).labels
         var shifted = stored.geometry.affine
         shifted.translation.x += 3e-5
         let moved = LabelVolume(
@@ -138,7 +138,7 @@ struct EditedLabelsTests {
         }
         let unknown = refusal(try edited { index, value in index == 0 ? 9 : value })
         #expect(unknown.contains("1 voxels have the value 9") && unknown.contains("1 above"), "\(unknown)")
-        let renamed = [NIfTILabel(value: 1, name: "below", red: 0, green: 0, blue: 0)]
+        let renamed = [NIfTIWriter.Label(value: 1, name: "below", red: 0, green: 0, blue: 0)]
         #expect(refusal(try edited(names: renamed) { _, value in value }).contains("another order"))
         #expect(refusal(bench.folder("in/missing.nii").path).contains("missing.nii"))
         let picture = bench.output.item("one") + "/preview.png"

@@ -47,7 +47,7 @@ private struct NNUNetCase: Decodable, CustomTestStringConvertible, Sendable {
         let outcome = try await bench.run(options, threads: threads)
         #expect(outcome.counts.completed == 1)
         let path = bench.output.path + "/\(name)/segmentation.nii.gz"
-        let read = try NIfTIReader.readLabels(at: path, scope: .serial())
+        let read = try VolumeFileReader.readLabels(at: path, scope: .serial())
         return (0..<read.labels.voxels.count).map { read.labels.voxels[$0] }
     }
 }

@@ -13,7 +13,7 @@ struct RemediesTests {
     }
 
     private static let formats =
-        codes(of: NIfTIErrorCode.self) + codes(of: PhotoErrorCode.self) + codes(of: PictureErrorCode.self)
+        codes(of: VolumeFileErrorCode.self) + codes(of: PhotoErrorCode.self) + codes(of: PictureErrorCode.self)
         + codes(of: PDFErrorCode.self) + codes(of: TIFFStackErrorCode.self) + codes(of: MeshFileErrorCode.self)
 
     @Test("Every code of a format, of the system and of the batch has a text for its kind")
@@ -48,9 +48,9 @@ struct RemediesTests {
 
     @Test("What the system refused has the system's code, whatever the file's format")
     func systemErrors() {
-        let full = NIfTIError(.cannotWrite, path: "a", "b", systemCode: 28)
+        let full = VolumeFileError(.cannotWrite, path: "a", "b", systemCode: 28)
         #expect(FaultCode(of: full) == .diskFull)
-        #expect(FaultCode(of: NIfTIError(.truncated, path: "a", "b")).rawValue == "nifti.truncated")
+        #expect(FaultCode(of: VolumeFileError(.truncated, path: "a", "b")).rawValue == "nifti.truncated")
         #expect(FaultCode(of: FileSystemError(operation: "open", path: "a", code: 13)) == .noPermission)
         #expect(FaultCode(of: CancelledError()) == .unexpected)
     }

@@ -57,11 +57,11 @@ struct SampleModelTests {
             progress: progress
         ).run()
         #expect(outcome.counts.completed == 1)
-        let found = try NIfTIReader.readLabels(
+        let found = try VolumeFileReader.readLabels(
             at: output.item("seed-\(seed)") + "/segmentation.nii.gz",
             scope: .serial()
         ).labels
-        let truth = try NIfTIReader.readLabels(
+        let truth = try VolumeFileReader.readLabels(
             at: Fixtures.url("Phantoms/seed-\(seed)-labels.nii.gz").path,
             scope: .serial()
         ).labels

@@ -37,13 +37,13 @@ struct SeriesFilesTests {
     @Test("Of one slice in each file only the number is written; others are listed")
     func slices() throws {
         let files = ["/a/1", "/a/2", "/a/3"]
-        let plain = SeriesSlices(files.map { DICOMSliceName(path: $0, frame: 0, x: 0, y: 0) }, files: files)
+        let plain = SeriesSlices(files.map { DICOMSlice.Name(path: $0, frame: 0, x: 0, y: 0) }, files: files)
         #expect(try text(plain) == "3" && plain.largestOrigin == (0, 0))
         #expect(plain.all(in: 3)?.map(\.file) == [0, 1, 2])
-        let turned = SeriesSlices(files.reversed().map { DICOMSliceName(path: $0, frame: 0, x: 0, y: 0) }, files: files)
+        let turned = SeriesSlices(files.reversed().map { DICOMSlice.Name(path: $0, frame: 0, x: 0, y: 0) }, files: files)
         #expect(try text(turned) == "[[2,0,0,0],[1,0,0,0],[0,0,0,0]]")
         let tiles = SeriesSlices(
-            [(1, 0, 0), (1, 64, 0), (1, 0, 32)].map { DICOMSliceName(path: "/a/1", frame: $0, x: $1, y: $2) },
+            [(1, 0, 0), (1, 64, 0), (1, 0, 32)].map { DICOMSlice.Name(path: "/a/1", frame: $0, x: $1, y: $2) },
             files: files
         )
         #expect(try text(tiles) == "[[0,1,0,0],[0,1,64,0],[0,1,0,32]]" && tiles.largestOrigin == (64, 32))

@@ -54,7 +54,7 @@ struct TIFFVolumeTests {
         let outcome = try await bench.run()
         #expect(outcome.counts.completed == 1 && outcome.counts.inputs == 1)
         let folder = bench.output.item("one")
-        let read = try NIfTIReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
+        let read = try VolumeFileReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
         #expect(read.labels.geometry.shape == VolumeShape(x: 20, y: 18, z: 12))
         #expect(read.labels.geometry.affine == .scaling(SIMD3(-1, -1.25, 2.5)))
         #expect(read.header.pixelSpacing == SIMD3(1, 1.25, 2.5))

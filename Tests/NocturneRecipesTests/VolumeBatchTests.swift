@@ -31,7 +31,7 @@ struct VolumeBatchTests {
         #expect(outcome.counts.completed == 1 && outcome.counts.inputs == 1)
 
         let folder = bench.output.item("one")
-        let (header, labels) = try NIfTIReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
+        let (header, labels) = try VolumeFileReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
         #expect(header.geometry.affine == affine)
         #expect(header.intentCode == 1002 && header.qformCode == 1 && header.sformCode == 1)
         let shape = labels.geometry.shape
@@ -339,7 +339,7 @@ struct VolumeBatchTests {
             let packed = try #require(Data(base64Encoded: text))
             let path = bench.folder("\(key).nii.gz").path
             try FileSystem.write(path, Array(packed))
-            #expect(try NIfTIReader.readHeader(at: path).geometry.shape == VolumeShape(x: 20, y: 18, z: 24))
+            #expect(try VolumeFileReader.readHeader(at: path).geometry.shape == VolumeShape(x: 20, y: 18, z: 24))
         }
         #expect(try await BatchVerification(bench.output, inspection: RecipeResults()).run().faults.isEmpty)
     }
@@ -373,7 +373,7 @@ struct VolumeBatchTests {
         try bench.addBox("one.nii")
         try await bench.run()
         let path = bench.output.item("one") + "/segmentation.nii.gz"
-        let own = try NIfTIReader.readLabels(at: path, scope: .serial()).labels
+        let own = try VolumeFileReader.readLabels(at: path, scope: .serial()).labels
         // Stored from back to front, with its labels numbered otherwise.
         let shape = own.geometry.shape
         var voxels = try VoxelBuffer<UInt16>(count: shape.count)
@@ -390,7 +390,7 @@ struct VolumeBatchTests {
             )
         )
         func compared(
-            _ names: [NIfTILabel]
+            _ names: [NIfTIWriter.Label]
         ) async throws -> (result: String, table: String?, remarks: ReportRemarks?) {
             let file = bench.folder("references/one.nii.gz").path
             try FileSystem.makeFolder(bench.folder("references").path)
@@ -409,7 +409,7 @@ struct VolumeBatchTests {
                 outcome.remarks
             )
         }
-        func label(_ name: String) -> NIfTILabel { NIfTILabel(value: 7, name: name, red: 0, green: 0, blue: 0) }
+        func label(_ name: String) -> NIfTIWriter.Label { NIfTIWriter.Label(value: 7, name: name, red: 0, green: 0, blue: 0) }
         let right = try await compared([label("Above")])
         #expect(right.result.contains("\"dice\" : 1,"))
         #expect(right.table?.contains("threshold,above,dice,1,1,1,1,1,one\n") == true, "\(right.table ?? "")")
@@ -548,7 +548,7 @@ struct VolumeBatchTests {
         #expect(outcome.counts.completed == 1)
         let result = try String(contentsOfFile: bench.folder("out2/a/result.json").path, encoding: .utf8)
         #expect(result.contains("the orientation is assumed as in nibabel") && result.contains("assume-orientation"))
-        let labels = try NIfTIReader.readHeader(at: bench.folder("out2/a/segmentation.nii.gz").path)
+        let labels = try VolumeFileReader.readHeader(at: bench.folder("out2/a/segmentation.nii.gz").path)
         #expect(labels.geometry.affine == Affine(rows: [[-1, 0, 0, 9.5], [0, 1, 0, -8.5], [0, 0, 1, -11.5]]))
     }
 

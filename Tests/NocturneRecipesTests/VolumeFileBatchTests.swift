@@ -74,7 +74,7 @@ struct VolumeFileBatchTests {
         ] {
             #expect(try bench.labels(item) == expected)
             #expect((try result(item, bench)["source"] as? [String: Any])?["format"] as? String == format)
-            let header = try NIfTIReader.readHeader(at: bench.output.item(item) + "/segmentation.nii.gz")
+            let header = try VolumeFileReader.readHeader(at: bench.output.item(item) + "/segmentation.nii.gz")
             #expect(header.geometry.affine == .identity)
         }
     }

@@ -21,10 +21,10 @@ extension DICOMObject {
         defer { free(groups) }
         guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
         let frames = UnsafeBufferPointer(start: groups, count: groups == nil ? 0 : count)
-        return DICOMObject(header, names, frames: frames.map(DICOMFrameGroups.init), path: path)
+        return DICOMObject(header, names, frames: frames.map(FrameGroups.init), path: path)
     }
 
-    private init(_ header: cdicom_header, _ names: cdcmtk_names, frames: [DICOMFrameGroups], path: String) {
+    private init(_ header: cdicom_header, _ names: cdcmtk_names, frames: [FrameGroups], path: String) {
         let words = (text(header.patient_name), text(header.patient_id), text(header.birth_date))
         self.init(
             path: path,
@@ -120,16 +120,16 @@ extension DICOMObject {
         temporalPosition = numbers.integer(header.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
         diffusionBValue = numbers.real(header.b_value, CDICOM_HAS_B_VALUE)
     }
-}
 
-/// Which numbers of a header or of the functional groups of a frame can be used; the others become nil.
-struct StatedNumbers {
-    /// A bit for each element that has a usable value.
-    let present: UInt32
+    /// Which numbers of a header or of the functional groups of a frame can be used; the others become nil.
+    struct StatedNumbers {
+        /// A bit for each element that has a usable value.
+        let present: UInt32
 
-    func has(_ bit: some BinaryInteger) -> Bool { present & UInt32(truncatingIfNeeded: bit) != 0 }
-    func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
-    func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
+        func has(_ bit: some BinaryInteger) -> Bool { present & UInt32(truncatingIfNeeded: bit) != 0 }
+        func integer(_ value: Int64, _ bit: some BinaryInteger) -> Int? { has(bit) ? Int(value) : nil }
+        func real(_ value: Double, _ bit: some BinaryInteger) -> Double? { has(bit) ? value : nil }
+    }
 }
 
 extension DICOMReadError {
@@ -152,7 +152,7 @@ extension DICOMReadError {
             kind,
             path: path,
             detail: text(error.text),
-            condition: error.condition == 0 ? nil : DCMTKCondition(rawValue: error.condition)
+            condition: error.condition == 0 ? nil : Condition(rawValue: error.condition)
         )
     }
 }

@@ -113,7 +113,7 @@ public struct DICOMObject: Sendable, Hashable {
     public var frameGroupCount: Int
 
     /// The items themselves; removed when the object is part of a slice.
-    var frameGroups: [DICOMFrameGroups]
+    var frameGroups: [FrameGroups]
 
     public enum PixelKind: Sendable, Hashable {
         case integer, float, double

@@ -74,10 +74,10 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
     /// A short description of the error, with figures.
     public let detail: String
     /// The error code of DCMTK, if it reported one.
-    public let condition: DCMTKCondition?
+    public let condition: Condition?
     public var faultCode: FaultCode { FaultCode("dicom", code.rawValue) }
 
-    public init(_ code: Code, path: String, detail: String, condition: DCMTKCondition? = nil) {
+    public init(_ code: Code, path: String, detail: String, condition: Condition? = nil) {
         self.code = code
         self.path = path
         self.detail = detail
@@ -101,11 +101,13 @@ extension DICOMSlice {
     func error(_ code: DICOMReadError.Code, _ detail: String) -> DICOMReadError { object.error(code, detail) }
 }
 
-/// A result code of DCMTK: the module in the upper 16 bits, the code in the lower.
-public struct DCMTKCondition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    public let rawValue: UInt32
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
-    public var module: Int { Int(rawValue >> 16) }
-    public var code: Int { Int(rawValue & 0xFFFF) }
-    public var description: String { "DCMTK \(module):\(code)" }
+extension DICOMReadError {
+    /// A result code of DCMTK: the module in the upper 16 bits, the code in the lower.
+    public struct Condition: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: UInt32
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+        public var module: Int { Int(rawValue >> 16) }
+        public var code: Int { Int(rawValue & 0xFFFF) }
+        public var description: String { "DCMTK \(module):\(code)" }
+    }
 }

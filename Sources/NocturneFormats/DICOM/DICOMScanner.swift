@@ -2,29 +2,29 @@ internal import CDICOMParser
 public import NocturneConcurrency
 public import NocturneSystem
 
-/// The DICOM series found in a set of files, from their headers alone.
-public struct DICOMScan: Sendable {
-    /// A DICOM file that belongs to no series, and the reason.
-    public struct RejectedFile: Sendable, Hashable {
-        public let path: String
-        public let reason: DICOMReadError
-    }
-
-    /// In the order of their first files' paths, parts of one series together. If a series cannot become a volume, its
-    /// `problem` states the reason.
-    public var series: [DICOMSeries]
-    /// DICOM files that cannot be read or do not belong to a series, in the order of their paths.
-    public var rejectedFiles: [RejectedFile]
-    /// Files that do not start like a DICOM file, for other formats to try; in the order of their paths.
-    public var notDICOM: [String]
-
-    public init(series: [DICOMSeries], rejectedFiles: [RejectedFile], notDICOM: [String]) {
-        (self.series, self.rejectedFiles, self.notDICOM) = (series, rejectedFiles, notDICOM)
-    }
-}
-
 /// Finds the DICOM series in a set of files by content: names and extensions are ignored.
 public enum DICOMScanner {
+    /// The DICOM series found in a set of files, from their headers alone.
+    public struct Scan: Sendable {
+        /// A DICOM file that belongs to no series, and the reason.
+        public struct RejectedFile: Sendable, Hashable {
+            public let path: String
+            public let reason: DICOMReadError
+        }
+
+        /// In the order of their first files' paths, parts of one series together. If a series cannot become a volume, its
+        /// `problem` states the reason.
+        public var series: [DICOMSeries]
+        /// DICOM files that cannot be read or do not belong to a series, in the order of their paths.
+        public var rejectedFiles: [RejectedFile]
+        /// Files that do not start like a DICOM file, for other formats to try; in the order of their paths.
+        public var notDICOM: [String]
+
+        public init(series: [DICOMSeries], rejectedFiles: [RejectedFile], notDICOM: [String]) {
+            (self.series, self.rejectedFiles, self.notDICOM) = (series, rejectedFiles, notDICOM)
+        }
+    }
+
     /// Whether the file starts like a DICOM object: "DICM" after the preamble, or a plausible first element without
     /// one. Also false when the file cannot be read or is not a regular file. Reads 132 bytes.
     public static func looksLikeDICOM(_ path: String) -> Bool { cdicom_looks_like_dicom(path, nil) == 1 }
@@ -44,12 +44,12 @@ public enum DICOMScanner {
     public static func scan(
         paths: [String],
         scope: ComputeScope,
-        rules: DICOMSeriesRules = DICOMSeriesRules(),
+        rules: DICOMSeries.Rules = DICOMSeries.Rules(),
         progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil,
         looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in }
-    ) throws(CancelledError) -> DICOMScan {
+    ) throws(CancelledError) -> Scan {
         let reader = HeaderReader(scope: scope, progress: progress, looking: looking)
-        var scan = DICOMScan(series: [], rejectedFiles: [], notDICOM: [])
+        var scan = Scan(series: [], rejectedFiles: [], notDICOM: [])
         var objects: [SharedValue<DICOMObject>] = []
         for file in try reader.read(Set(paths).sorted()) {
             switch file.header {
@@ -64,7 +64,7 @@ public enum DICOMScanner {
 
     /// Reads the header of one file.
     /// - Parameter texts: what it shares with other headers that are kept.
-    public static func header(of path: String, sharing texts: RepeatedTexts) -> DICOMFileHeader {
+    public static func header(of path: String, sharing texts: RepeatedTexts) -> FileHeader {
         HeaderReader.header(of: path, texts)
     }
 
@@ -76,7 +76,7 @@ public enum DICOMScanner {
     /// - Throws: ``CancelledError`` once the scope's flag is raised.
     public static func series(
         of objects: [SharedValue<DICOMObject>],
-        rules: DICOMSeriesRules,
+        rules: DICOMSeries.Rules,
         scope: ComputeScope,
         looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in }
     ) throws(CancelledError) -> [DICOMSeries] {
@@ -90,16 +90,16 @@ public enum DICOMScanner {
     /// - Throws: ``DICOMReadError`` when a file can no longer be read or does not contain the slice; `CancelledError`
     ///   when the flag was raised.
     public static func series(
-        of names: [DICOMSliceName],
+        of names: [DICOMSlice.Name],
         corrects: Bool = false,
         scope: ComputeScope
     ) throws -> DICOMSeries {
         let paths = Set(names.map(\.path)).sorted()
-        var slices: [DICOMSliceName: DICOMSlice] = [:]
+        var slices: [DICOMSlice.Name: DICOMSlice] = [:]
         for file in try HeaderReader(scope: scope).read(paths) {
             switch file.header {
             case .object(let object):
-                for slice in try object.wrappedValue.slices() { slices[DICOMSliceName(slice)] = slice }
+                for slice in try object.wrappedValue.slices() { slices[DICOMSlice.Name(slice)] = slice }
             case .fault(let error): throw error
             case .notDICOM:
                 throw DICOMReadError(.notReadable, path: file.path, detail: "is no longer a DICOM file")

@@ -69,9 +69,7 @@ extension DICOMObject {
         guard count <= TileLayout.maximumTileCount else { return count }
         return (1...max(count, 1)).first { $0 * $0 >= count } ?? 1
     }
-}
 
-extension DICOMObject {
     /// Tiles of one size that fill an image from row to row.
     fileprivate struct TileLayout {
         /// Scanners produce at most a few hundred tiles, of 32 pixels per edge or more.
@@ -140,7 +138,7 @@ extension DICOMSlice {
 
     /// One frame of the object that this slice covers. Values that a frame does not state are those of the object,
     /// except its position.
-    fileprivate func framed(_ frame: Int, by groups: DICOMFrameGroups) -> DICOMSlice {
+    fileprivate func framed(_ frame: Int, by groups: DICOMObject.FrameGroups) -> DICOMSlice {
         var slice = self
         slice.frame = frame
         slice.position = groups.position

@@ -69,7 +69,7 @@ struct DuplicateObjects {
         _ slices: [DICOMSlice],
         _ flag: CancellationFlag
     ) -> [(copy: String, original: String)] {
-        let positions = SlicePositions(slices)
+        let positions = SliceSplitting.Positions(slices)
         guard positions.isRepeated, slices.allSatisfy({ !$0.object.sopInstanceUID.isEmpty }),
             let common = slices.first?.object
         else { return [] }

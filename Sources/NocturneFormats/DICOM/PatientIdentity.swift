@@ -36,9 +36,7 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
 
     public var description: String { "a patient" }
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
 
-extension PatientIdentity {
     /// Digests of what identifies the patient in a header: whether two objects are of one patient, and nothing else.
     ///
     /// Capital letters, spaces and the separators of names do not count. 60 bits each, as hexadecimal digits, which a

@@ -112,9 +112,7 @@ public struct SUVFactor: Sendable, Hashable {
         guard elapsed <= max(day, 10 * halfLife) else { throw .injectionTooEarly }
         return elapsed
     }
-}
 
-extension SUVFactor {
     /// Why there is no factor.
     public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
         case unitsMissing

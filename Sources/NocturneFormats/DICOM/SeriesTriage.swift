@@ -20,7 +20,7 @@ enum SeriesTriage {
     /// that separate them. `objects` are sorted by path.
     static func series(
         of objects: [SharedValue<DICOMObject>],
-        rules: DICOMSeriesRules,
+        rules: DICOMSeries.Rules,
         scope: ComputeScope,
         _ looking: @escaping @Sendable (_ paths: [String]) -> Void
     ) throws(CancelledError) -> [DICOMSeries] {
@@ -58,7 +58,7 @@ enum SeriesTriage {
 
     private static func triaged(
         _ objects: [SharedValue<DICOMObject>],
-        _ rules: DICOMSeriesRules,
+        _ rules: DICOMSeries.Rules,
         flag: CancellationFlag
     ) -> [DICOMSeries] {
         // Slices by the kind of problem that prevents a volume; nil for slices without a problem.
@@ -121,7 +121,7 @@ enum SeriesTriage {
         _ slices: [DICOMSlice],
         _ problem: DICOMReadError,
         isMixed: Bool,
-        _ rules: DICOMSeriesRules,
+        _ rules: DICOMSeries.Rules,
         flag: CancellationFlag
     ) -> [DICOMSeries] {
         volumes(slices, corrects: rules.correctsStacks, flag: flag).map { series in

@@ -65,9 +65,7 @@ final class SliceDecoder {
     var notes: [String] {
         String(cString: cdcmtk_decoder_notes(decoder)).split(separator: "\n").map(String.init)
     }
-}
 
-extension SliceDecoder {
     /// Consecutive slices that are stored in one file.
     struct Run: Sendable {
         /// The maximum number of frames of a run: enough to make opening the file cheap, few enough to give every thread

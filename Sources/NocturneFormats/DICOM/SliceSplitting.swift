@@ -79,7 +79,7 @@ enum SliceSplitting {
     // MARK: Repeated positions
 
     private static func splitRepetitions(_ part: Part, _ traits: [SeriesSplitCriterion], depth: Int) -> [Part] {
-        let positions = SlicePositions(part.slices)
+        let positions = Positions(part.slices)
         guard positions.isRepeated else {
             if SliceStack.isEven(part.slices) { return [part] }
             // Two acquisitions of neighbouring regions: each is an even stack, but together they are not.
@@ -94,7 +94,7 @@ enum SliceSplitting {
         for (index, trait) in traits.enumerated() where depth < 4 {
             let split = split(part, by: trait)
             guard split.count > 1, split.allSatisfy({ $0.slices.count > 1 }) else { continue }
-            let inner = split.map { SlicePositions($0.slices) }
+            let inner = split.map { Positions($0.slices) }
             if trait.needsCompleteParts {
                 guard inner.allSatisfy({ !$0.isRepeated && $0.count == positions.count }) else { continue }
             } else {
@@ -108,7 +108,7 @@ enum SliceSplitting {
 
     /// Splits by numbers or times: the first slice of every position, the second, and so on. Only where the order
     /// passes through all positions repeatedly, or finishes each position before the next one.
-    private static func splitByPasses(_ part: Part, _ positions: SlicePositions) -> [Part]? {
+    private static func splitByPasses(_ part: Part, _ positions: Positions) -> [Part]? {
         let orders: [(name: String, key: (DICOMSlice) -> Double?)] = [
             // Frames are consecutive within a file.
             (
@@ -134,76 +134,76 @@ enum SliceSplitting {
         }
         return nil
     }
-}
 
-/// The distinct positions of slices along their common normal.
-struct SlicePositions {
-    /// For each slice the index of its position, from 0 upwards along the normal.
-    let positionOfSlice: [Int]
-    let count: Int
-    let maximumPerPosition: Int
-    var isRepeated: Bool { maximumPerPosition > 1 }
+    /// The distinct positions of slices along their common normal.
+    struct Positions {
+        /// For each slice the index of its position, from 0 upwards along the normal.
+        let positionOfSlice: [Int]
+        let count: Int
+        let maximumPerPosition: Int
+        var isRepeated: Bool { maximumPerPosition > 1 }
 
-    init(_ slices: [DICOMSlice]) {
-        let row = slices.first?.rowDirection ?? .zero
-        let column = slices.first?.columnDirection ?? .zero
-        let normal = cross(row, column)
-        let heights = slices.map { dot($0.position ?? .zero, normal) }
-        let order = heights.indices.sorted { heights[$0] < heights[$1] }
-        let steps = zip(order, order.dropFirst()).map { heights[$1] - heights[$0] }.filter { $0 > 0.01 }.sorted()
-        let usual = steps.isEmpty ? 0 : steps[(steps.count - 1) / 2]
-        // The tolerance with which SliceStack treats positions as equal; noise of repeated passes may be larger, but is
-        // always far below one step.
-        let limit = max(0.01, 0.05 * usual)
-        var positions = [Int](repeating: 0, count: slices.count)
-        var (position, here, most) = (-1, 0, 0)
-        var last = -Double.infinity
-        for index in order {
-            if position < 0 || heights[index] - last > limit {
-                position += 1
-                here = 0
+        init(_ slices: [DICOMSlice]) {
+            let row = slices.first?.rowDirection ?? .zero
+            let column = slices.first?.columnDirection ?? .zero
+            let normal = cross(row, column)
+            let heights = slices.map { dot($0.position ?? .zero, normal) }
+            let order = heights.indices.sorted { heights[$0] < heights[$1] }
+            let steps = zip(order, order.dropFirst()).map { heights[$1] - heights[$0] }.filter { $0 > 0.01 }.sorted()
+            let usual = steps.isEmpty ? 0 : steps[(steps.count - 1) / 2]
+            // The tolerance with which SliceStack treats positions as equal; noise of repeated passes may be larger, but is
+            // always far below one step.
+            let limit = max(0.01, 0.05 * usual)
+            var positions = [Int](repeating: 0, count: slices.count)
+            var (position, here, most) = (-1, 0, 0)
+            var last = -Double.infinity
+            for index in order {
+                if position < 0 || heights[index] - last > limit {
+                    position += 1
+                    here = 0
+                }
+                here += 1
+                most = max(most, here)
+                last = heights[index]
+                positions[index] = position
             }
-            here += 1
-            most = max(most, here)
-            last = heights[index]
-            positions[index] = position
+            positionOfSlice = positions
+            count = position + 1
+            maximumPerPosition = most
         }
-        positionOfSlice = positions
-        count = position + 1
-        maximumPerPosition = most
-    }
 
-    /// The slices of each pass through the positions, by number; nil where `keys` do not form passes. Only the last
-    /// pass may omit positions.
-    func passes(_ keys: [Double?]) -> [[Int]]? {
-        var slicesAtPosition = [[(key: Double, slice: Int)]](repeating: [], count: count)
-        for (slice, key) in keys.enumerated() {
-            guard let key else { return nil }
-            slicesAtPosition[positionOfSlice[slice]].append((key, slice))
-        }
-        var passes = [[(key: Double, slice: Int)]](repeating: [], count: maximumPerPosition)
-        for position in slicesAtPosition.indices {
-            slicesAtPosition[position].sort { $0.key < $1.key }
-            for (index, entry) in slicesAtPosition[position].enumerated() {
-                // Slices at one position that the order does not distinguish.
-                if index > 0, entry.key == slicesAtPosition[position][index - 1].key { return nil }
-                passes[index].append(entry)
+        /// The slices of each pass through the positions, by number; nil where `keys` do not form passes. Only the last
+        /// pass may omit positions.
+        func passes(_ keys: [Double?]) -> [[Int]]? {
+            var slicesAtPosition = [[(key: Double, slice: Int)]](repeating: [], count: count)
+            for (slice, key) in keys.enumerated() {
+                guard let key else { return nil }
+                slicesAtPosition[positionOfSlice[slice]].append((key, slice))
             }
+            var passes = [[(key: Double, slice: Int)]](repeating: [], count: maximumPerPosition)
+            for position in slicesAtPosition.indices {
+                slicesAtPosition[position].sort { $0.key < $1.key }
+                for (index, entry) in slicesAtPosition[position].enumerated() {
+                    // Slices at one position that the order does not distinguish.
+                    if index > 0, entry.key == slicesAtPosition[position][index - 1].key { return nil }
+                    passes[index].append(entry)
+                }
+            }
+            guard passes.dropLast().allSatisfy({ $0.count == count }), passes.allSatisfy({ $0.count > 1 }) else {
+                return nil
+            }
+            let isPassAfterPass = Self.followEachOther(passes)
+            let staysAtEachPosition = passes.allSatisfy { $0.count == count } && Self.followEachOther(slicesAtPosition)
+            guard isPassAfterPass || staysAtEachPosition else { return nil }
+            return passes.map { $0.map(\.slice) }
         }
-        guard passes.dropLast().allSatisfy({ $0.count == count }), passes.allSatisfy({ $0.count > 1 }) else {
-            return nil
-        }
-        let isPassAfterPass = Self.followEachOther(passes)
-        let staysAtEachPosition = passes.allSatisfy { $0.count == count } && Self.followEachOther(slicesAtPosition)
-        guard isPassAfterPass || staysAtEachPosition else { return nil }
-        return passes.map { $0.map(\.slice) }
-    }
 
-    /// Whether the ranges of keys do not overlap, whatever their order.
-    private static func followEachOther(_ groups: [[(key: Double, slice: Int)]]) -> Bool {
-        let ranges = groups.map { group in
-            (low: group.map(\.key).min() ?? 0, high: group.map(\.key).max() ?? 0)
-        }.sorted { $0.low < $1.low }
-        return zip(ranges, ranges.dropFirst()).allSatisfy { $0.high < $1.low }
+        /// Whether the ranges of keys do not overlap, whatever their order.
+        private static func followEachOther(_ groups: [[(key: Double, slice: Int)]]) -> Bool {
+            let ranges = groups.map { group in
+                (low: group.map(\.key).min() ?? 0, high: group.map(\.key).max() ?? 0)
+            }.sorted { $0.low < $1.low }
+            return zip(ranges, ranges.dropFirst()).allSatisfy { $0.high < $1.low }
+        }
     }
 }

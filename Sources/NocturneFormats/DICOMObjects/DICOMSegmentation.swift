@@ -61,26 +61,26 @@ public struct DICOMSegmentation: Sendable {
     public var referencedSeriesUID: String
     /// Remarks for a report that do not prevent reading.
     public var notes: [Note]
+
+    /// The contents of a DICOM segmentation that are known before its pixels are read.
+    public struct Header: Sendable {
+        /// How masks are stored.
+        public var kind: DICOMSegmentation.Kind
+        /// The grid of all masks, as ``DICOMSegmentation/geometry``.
+        public var geometry: VolumeGeometry
+        /// In the order of the object; their voxels have not been read.
+        public var segments: [DICOMSegmentation.Segment]
+        /// The maximum number of label volumes that overlapping segments can need: one where no two segments have frames on
+        /// the same slice.
+        public var maximumVolumeCount: Int
+        /// The coordinate system of ``geometry``.
+        public var frameOfReferenceUID: String
+        /// The series that was segmented; empty when the object names none.
+        public var referencedSeriesUID: String
+    }
 }
 
-/// The contents of a DICOM segmentation that are known before its pixels are read.
-public struct DICOMSegmentationHeader: Sendable {
-    /// How masks are stored.
-    public var kind: DICOMSegmentation.Kind
-    /// The grid of all masks, as ``DICOMSegmentation/geometry``.
-    public var geometry: VolumeGeometry
-    /// In the order of the object; their voxels have not been read.
-    public var segments: [DICOMSegmentation.Segment]
-    /// The maximum number of label volumes that overlapping segments can need: one where no two segments have frames on
-    /// the same slice.
-    public var maximumVolumeCount: Int
-    /// The coordinate system of ``geometry``.
-    public var frameOfReferenceUID: String
-    /// The series that was segmented; empty when the object names none.
-    public var referencedSeriesUID: String
-}
-
-extension DICOMSegmentationReader {
+extension DICOMSegmentation {
     /// Reads everything except the pixels.
     /// - Parameter grid: as for ``read(path:on:limits:flag:)``: the frames are placed on it, or the same error is
     ///   thrown.
@@ -89,8 +89,8 @@ extension DICOMSegmentationReader {
         path: String,
         on grid: VolumeGeometry? = nil,
         limits: DICOMObjectLimits = DICOMObjectLimits()
-    ) throws(DICOMReadError) -> DICOMSegmentationHeader {
-        let file = try SegmentationFile(path: path, limits: limits)
+    ) throws(DICOMReadError) -> DICOMSegmentation.Header {
+        let file = try DICOMSegmentation.File(path: path, limits: limits)
         let facts = file.facts
         let (frames, planes) = try file.placedFrames(on: grid, limits: limits, path: path)
         let segments = try file.segments()
@@ -98,7 +98,7 @@ extension DICOMSegmentationReader {
         if file.kind != .labelMap {
             for (frame, slice) in zip(frames, planes.slices) { onSlice[slice, default: []].insert(Int(frame.segment)) }
         }
-        return DICOMSegmentationHeader(
+        return DICOMSegmentation.Header(
             kind: file.kind,
             geometry: planes.geometry,
             segments: segments,

@@ -7,7 +7,7 @@ public import NocturneSystem
 ///
 /// Frames may be uncompressed (also bits without padding), deflated as a whole or individually, RLE, JPEG 2000, JPEG-LS
 /// or JPEG lossless. They may be in any order and sparse, and planes may be shared or missing.
-public enum DICOMSegmentationReader {
+extension DICOMSegmentation {
     /// Reads one object with its masks.
     ///
     /// Safe for hostile files: the sizes in the header are checked against the limits and the file before memory is
@@ -24,7 +24,7 @@ public enum DICOMSegmentationReader {
         limits: DICOMObjectLimits = DICOMObjectLimits(),
         flag: CancellationFlag = CancellationFlag()
     ) throws -> DICOMSegmentation {
-        let file = try SegmentationFile(path: path, limits: limits)
+        let file = try DICOMSegmentation.File(path: path, limits: limits)
         let facts = file.facts
         let (frames, planes) = try file.placedFrames(on: grid, limits: limits, path: path)
         var segments = try file.segments()

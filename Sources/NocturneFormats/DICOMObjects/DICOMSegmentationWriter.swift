@@ -4,31 +4,33 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// A label to be written as a segment.
-public struct DICOMSegment: Hashable, Sendable {
-    /// The value in the label volume; never 0.
-    public var value: UInt16
-    /// The name of the segment.
-    public var label: String
-    /// The recommended colour of the segment.
-    public var color: LabelColor
-    /// The category of the segmented object.
-    public var category: CodedConcept
-    /// The type of the segmented object.
-    public var type: CodedConcept
+extension DICOMSegmentation {
+    /// A label to be written as a segment.
+    public struct LabelSegment: Hashable, Sendable {
+        /// The value in the label volume; never 0.
+        public var value: UInt16
+        /// The name of the segment.
+        public var label: String
+        /// The recommended colour of the segment.
+        public var color: LabelColor
+        /// The category of the segmented object.
+        public var category: CodedConcept
+        /// The type of the segmented object.
+        public var type: CodedConcept
 
-    public init(
-        value: UInt16,
-        label: String,
-        color: LabelColor,
-        category: CodedConcept = .anatomicalStructure,
-        type: CodedConcept
-    ) {
-        self.value = value
-        self.label = label
-        self.color = color
-        self.category = category
-        self.type = type
+        public init(
+            value: UInt16,
+            label: String,
+            color: LabelColor,
+            category: CodedConcept = .anatomicalStructure,
+            type: CodedConcept
+        ) {
+            self.value = value
+            self.label = label
+            self.color = color
+            self.category = category
+            self.type = type
+        }
     }
 }
 
@@ -39,7 +41,7 @@ public struct DICOMSegment: Hashable, Sendable {
 /// images are listed. Patient and study are copied from the first source inside the C++ shim and are not visible
 /// outside it. The UIDs are derived from the fingerprint and the dates from the source, so the same input gives the
 /// same bytes.
-public enum DICOMSegmentationWriter {
+extension DICOMSegmentation {
     /// Writes the segments that have voxels.
     ///
     /// - Parameters:
@@ -56,7 +58,7 @@ public enum DICOMSegmentationWriter {
     @discardableResult
     public static func write(
         _ labels: LabelVolume,
-        segments: [DICOMSegment],
+        segments: [LabelSegment],
         from origin: DICOMObjectOrigin,
         to path: String,
         within bytes: Int = Int.max,
@@ -103,7 +105,7 @@ public enum DICOMSegmentationWriter {
 
     /// Whether a segment has voxels in a slice, at `slice * segments.count + segment`.
     private static func presence(
-        of segments: [DICOMSegment],
+        of segments: [LabelSegment],
         in labels: LabelVolume,
         scope: ComputeScope
     ) throws(CancelledError) -> [Bool] {
@@ -132,7 +134,7 @@ public enum DICOMSegmentationWriter {
         return present
     }
 
-    private static func add(_ segment: DICOMSegment, to builder: borrowing ObjectBuilder) throws(DICOMWriteError) {
+    private static func add(_ segment: LabelSegment, to builder: borrowing ObjectBuilder) throws(DICOMWriteError) {
         var texts = [dicomText(segment.label, limit: 64)]
         for code in [segment.category, segment.type] {
             texts.append(dicomText(code.scheme, limit: 16))

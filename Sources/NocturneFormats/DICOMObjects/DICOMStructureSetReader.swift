@@ -5,7 +5,7 @@ import NocturneCore
 public import NocturneSystem
 
 /// Reads DICOM structure sets (RTSTRUCT).
-public enum DICOMStructureSetReader {
+extension DICOMStructureSet {
     /// Reads regions with their closed planar contours (CLOSED_PLANAR and CLOSEDPLANAR_XOR).
     ///
     /// Points and open contours have no inside: they are noted and omitted, and so are contours with fewer than three
@@ -19,7 +19,7 @@ public enum DICOMStructureSetReader {
         limits: DICOMObjectLimits = DICOMObjectLimits(),
         flag: CancellationFlag = CancellationFlag()
     ) throws -> DICOMStructureSet {
-        let file = try StructureFile(path: path, limits: limits)
+        let file = try DICOMStructureSet.File(path: path, limits: limits)
         var images: [String] = []
         var known: Set<String> = []
         for index in 0..<file.facts.referenced_images {
@@ -78,95 +78,95 @@ public enum DICOMStructureSetReader {
             }
         }
     }
-}
 
-/// An open structure set. To be used by one thread at a time.
-struct StructureFile: ~Copyable {
-    let file: OpaquePointer
-    let path: String
-    let facts: cdcmtk_structure_facts
+    /// An open structure set. To be used by one thread at a time.
+    struct File: ~Copyable {
+        let file: OpaquePointer
+        let path: String
+        let facts: cdcmtk_structure_facts
 
-    init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
-        var opened: OpaquePointer?
-        var facts = cdcmtk_structure_facts()
-        var error = cdicom_error()
-        let (numbers, overflow) = limits.points.multipliedReportingOverflow(by: 3)
-        var most = cdcmtk_structure_limits(
-            regions: limits.segments,
-            contours: limits.contours,
-            numbers: overflow ? Int.max : numbers
-        )
-        let code = cdcmtk_structure_open(path, &most, &opened, &facts, &error)
-        guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
-        file = opened
-        self.path = path
-        self.facts = facts
-    }
-
-    deinit { cdcmtk_structure_close(file) }
-
-    func image(_ index: Int) throws(DICOMReadError) -> String {
-        var uid = [CChar](repeating: 0, count: 72)
-        var error = cdicom_error()
-        let code = cdcmtk_structure_image(file, index, &uid, &error)
-        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
-        return String(decoding: uid.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    func region(_ index: Int) throws(DICOMReadError) -> (DICOMStructureSet.Region, contours: Int) {
-        var facts = cdcmtk_region_facts()
-        var error = cdicom_error()
-        let code = cdcmtk_structure_region(file, index, &facts, &error)
-        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
-        let color = facts.color
-        let region = DICOMStructureSet.Region(
-            number: Int(facts.number),
-            name: text(facts.name),
-            description: text(facts.description),
-            color: facts.has_color == 0 ? nil : LabelColor(red: color.0, green: color.1, blue: color.2),
-            code: CodedConcept(facts.code),
-            interpretedType: text(facts.interpreted_type),
-            frameOfReferenceUID: text(facts.frame_of_reference_uid),
-            contours: []
-        )
-        return (region, facts.contours)
-    }
-
-    /// Nil for a contour without an inside; the reason is then counted.
-    func contour(
-        _ index: Int,
-        of region: Int,
-        _ omitted: inout DICOMStructureSetReader.OmittedContours
-    ) throws(DICOMReadError) -> DICOMStructureSet.Contour? {
-        var facts = cdcmtk_contour_facts()
-        var error = cdicom_error()
-        let code = cdcmtk_structure_contour(file, region, index, &facts, &error)
-        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
-        let type = text(facts.geometric_type)
-        guard type == "CLOSED_PLANAR" || type == "CLOSEDPLANAR_XOR" else {
-            omitted.add(type.isEmpty ? "of no type" : "of type \(type)")
-            return nil
+        init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
+            var opened: OpaquePointer?
+            var facts = cdcmtk_structure_facts()
+            var error = cdicom_error()
+            let (numbers, overflow) = limits.points.multipliedReportingOverflow(by: 3)
+            var most = cdcmtk_structure_limits(
+                regions: limits.segments,
+                contours: limits.contours,
+                numbers: overflow ? Int.max : numbers
+            )
+            let code = cdcmtk_structure_open(path, &most, &opened, &facts, &error)
+            guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
+            file = opened
+            self.path = path
+            self.facts = facts
         }
-        guard facts.count % 3 == 0 else {
-            omitted.add("with incomplete coordinates")
-            return nil
+
+        deinit { cdcmtk_structure_close(file) }
+
+        func image(_ index: Int) throws(DICOMReadError) -> String {
+            var uid = [CChar](repeating: 0, count: 72)
+            var error = cdicom_error()
+            let code = cdcmtk_structure_image(file, index, &uid, &error)
+            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            return String(decoding: uid.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
-        guard facts.count >= 9, let numbers = facts.points else {
-            omitted.add("of fewer than three points")
-            return nil
+
+        func region(_ index: Int) throws(DICOMReadError) -> (DICOMStructureSet.Region, contours: Int) {
+            var facts = cdcmtk_region_facts()
+            var error = cdicom_error()
+            let code = cdcmtk_structure_region(file, index, &facts, &error)
+            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            let color = facts.color
+            let region = DICOMStructureSet.Region(
+                number: Int(facts.number),
+                name: text(facts.name),
+                description: text(facts.description),
+                color: facts.has_color == 0 ? nil : LabelColor(red: color.0, green: color.1, blue: color.2),
+                code: CodedConcept(facts.code),
+                interpretedType: text(facts.interpreted_type),
+                frameOfReferenceUID: text(facts.frame_of_reference_uid),
+                contours: []
+            )
+            return (region, facts.contours)
         }
-        var points: [SIMD3<Double>] = []
-        points.reserveCapacity(facts.count / 3)
-        for place in stride(from: 0, to: facts.count, by: 3) {
-            // LPS to RAS; adding zero converts -0 to 0.
-            let point = SIMD3(-numbers[place], -numbers[place + 1], numbers[place + 2]) + SIMD3<Double>.zero
-            if points.last != point { points.append(point) }
+
+        /// Nil for a contour without an inside; the reason is then counted.
+        func contour(
+            _ index: Int,
+            of region: Int,
+            _ omitted: inout DICOMStructureSet.OmittedContours
+        ) throws(DICOMReadError) -> DICOMStructureSet.Contour? {
+            var facts = cdcmtk_contour_facts()
+            var error = cdicom_error()
+            let code = cdcmtk_structure_contour(file, region, index, &facts, &error)
+            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            let type = text(facts.geometric_type)
+            guard type == "CLOSED_PLANAR" || type == "CLOSEDPLANAR_XOR" else {
+                omitted.add(type.isEmpty ? "of no type" : "of type \(type)")
+                return nil
+            }
+            guard facts.count % 3 == 0 else {
+                omitted.add("with incomplete coordinates")
+                return nil
+            }
+            guard facts.count >= 9, let numbers = facts.points else {
+                omitted.add("of fewer than three points")
+                return nil
+            }
+            var points: [SIMD3<Double>] = []
+            points.reserveCapacity(facts.count / 3)
+            for place in stride(from: 0, to: facts.count, by: 3) {
+                // LPS to RAS; adding zero converts -0 to 0.
+                let point = SIMD3(-numbers[place], -numbers[place + 1], numbers[place + 2]) + SIMD3<Double>.zero
+                if points.last != point { points.append(point) }
+            }
+            if points.count > 1, points.first == points.last { points.removeLast() }
+            guard points.count >= 3 else {
+                omitted.add("of fewer than three points")
+                return nil
+            }
+            return DICOMStructureSet.Contour(points: points, imageUID: text(facts.referenced_image_uid))
         }
-        if points.count > 1, points.first == points.last { points.removeLast() }
-        guard points.count >= 3 else {
-            omitted.add("of fewer than three points")
-            return nil
-        }
-        return DICOMStructureSet.Contour(points: points, imageUID: text(facts.referenced_image_uid))
     }
 }

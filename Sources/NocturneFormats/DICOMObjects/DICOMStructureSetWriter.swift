@@ -4,45 +4,47 @@ import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// A region to be written: closed contours on the slices of the grid.
-public struct DICOMContouredRegion: Sendable {
-    /// A closed polygon on slice `slice`; the last point is connected to the first.
-    public struct Contour: Sendable {
-        /// The index k of the grid.
-        public var slice: Int
-        /// In indices: (column, row), pixel centres at whole numbers.
-        public var points: [SIMD2<Double>]
+extension DICOMStructureSet {
+    /// A region to be written: closed contours on the slices of the grid.
+    public struct ContouredRegion: Sendable {
+        /// A closed polygon on slice `slice`; the last point is connected to the first.
+        public struct Contour: Sendable {
+            /// The index k of the grid.
+            public var slice: Int
+            /// In indices: (column, row), pixel centres at whole numbers.
+            public var points: [SIMD2<Double>]
 
-        public init(slice: Int, points: [SIMD2<Double>]) {
-            self.slice = slice
-            self.points = points
+            public init(slice: Int, points: [SIMD2<Double>]) {
+                self.slice = slice
+                self.points = points
+            }
         }
-    }
 
-    /// The name of the region.
-    public var name: String
-    /// The display colour of the region.
-    public var color: LabelColor
-    /// What the region is; nil for none.
-    public var code: CodedConcept?
-    /// Holes are connected to the surrounding contour by a channel of zero width, as the standard specifies for
-    /// CLOSED_PLANAR.
-    public var contours: [Contour]
+        /// The name of the region.
+        public var name: String
+        /// The display colour of the region.
+        public var color: LabelColor
+        /// What the region is; nil for none.
+        public var code: CodedConcept?
+        /// Holes are connected to the surrounding contour by a channel of zero width, as the standard specifies for
+        /// CLOSED_PLANAR.
+        public var contours: [Contour]
 
-    public init(name: String, color: LabelColor, code: CodedConcept? = nil, contours: [Contour]) {
-        self.name = name
-        self.color = color
-        self.code = code
-        self.contours = contours
+        public init(name: String, color: LabelColor, code: CodedConcept? = nil, contours: [Contour]) {
+            self.name = name
+            self.color = color
+            self.code = code
+            self.contours = contours
+        }
     }
 }
 
 /// Writes contours as a DICOM structure set (RTSTRUCT).
 ///
 /// Every contour refers to the source image of its slice, and all source images are listed. Patient, study, UIDs and
-/// dates are handled as in ``DICOMSegmentationWriter``. Coordinates have four decimal places. The object is written
+/// dates are handled as in ``DICOMSegmentation``. Coordinates have four decimal places. The object is written
 /// with implicit value representations, the only ones that can store contours of more than 64 KiB.
-public enum DICOMStructureSetWriter {
+extension DICOMStructureSet {
     /// Writes the regions that have contours.
     ///
     /// - Parameters:
@@ -54,7 +56,7 @@ public enum DICOMStructureSetWriter {
     /// - Complexity: about 60 bytes of memory and 25 bytes of file per point. The headers of all sources are read.
     @discardableResult
     public static func write(
-        _ regions: [DICOMContouredRegion],
+        _ regions: [DICOMStructureSet.ContouredRegion],
         geometry: VolumeGeometry,
         from origin: DICOMObjectOrigin,
         to path: String,
@@ -94,7 +96,7 @@ public enum DICOMStructureSetWriter {
     }
 
     private static func add(
-        _ region: DICOMContouredRegion,
+        _ region: DICOMStructureSet.ContouredRegion,
         to builder: borrowing ObjectBuilder
     ) throws(DICOMWriteError) {
         var texts = [dicomText(region.name, limit: 64)]

@@ -54,7 +54,7 @@ struct MaskVolumes {
     // MARK: Label maps
 
     mutating func readLabels(
-        of file: borrowing SegmentationFile,
+        of file: borrowing DICOMSegmentation.File,
         slices: [Int],
         segments: inout [DICOMSegmentation.Segment],
         flag: CancellationFlag
@@ -93,7 +93,7 @@ struct MaskVolumes {
     // MARK: One frame per segment and slice
 
     mutating func readSegments(
-        of file: borrowing SegmentationFile,
+        of file: borrowing DICOMSegmentation.File,
         frames: [cdcmtk_segmentation_frame],
         slices: [Int],
         segments: inout [DICOMSegmentation.Segment],

@@ -8,28 +8,24 @@ public import NocturneSystem
 /// or else that of the file to be written.
 public typealias DICOMWriteError = FileFormatError<DICOMWriteErrorCode>
 
-/// The kind of a ``DICOMWriteError``. New kinds may be added.
-public struct DICOMWriteErrorCode: FormatErrorCode, CustomStringConvertible {
+/// The kind of a ``DICOMWriteError``.
+public enum DICOMWriteErrorCode: String, FormatErrorCode, CaseIterable {
     public static let domain = "dicomObject"
-    /// The name of the kind.
-    public let rawValue: String
-    public init(rawValue: String) { self.rawValue = rawValue }
-    public var description: String { rawValue }
 
     /// A source image cannot be read again.
-    public static let sourceNotReadable = DICOMWriteErrorCode(rawValue: "sourceNotReadable")
+    case sourceNotReadable
     /// A source image has no UID to refer to.
-    public static let missingElement = DICOMWriteErrorCode(rawValue: "missingElement")
+    case missingElement
     /// The source images do not all belong to one study and one frame of reference.
-    public static let sourcesDiffer = DICOMWriteErrorCode(rawValue: "sourcesDiffer")
+    case sourcesDiffer
     /// The voxels are not on the grid of the source images.
-    public static let gridDiffers = DICOMWriteErrorCode(rawValue: "gridDiffers")
+    case gridDiffers
     /// The data exceeds the capacity of one object.
-    public static let tooLarge = DICOMWriteErrorCode(rawValue: "tooLarge")
+    case tooLarge
     /// The system cannot write the file.
-    public static let notWritten = DICOMWriteErrorCode(rawValue: "notWritten")
+    case notWritten
     /// An error of the writer itself.
-    public static let internalFault = DICOMWriteErrorCode(rawValue: "internalFault")
+    case internalFault
 }
 
 extension DICOMWriteError {
@@ -121,7 +117,7 @@ struct ObjectBuilder: ~Copyable {
 
     /// Reads the headers of the source images, in the order of k.
     func add(
-        _ sources: [DICOMSourceSlice],
+        _ sources: [DICOMObjectOrigin.Source],
         of geometry: VolumeGeometry,
         flag: CancellationFlag
     ) throws {

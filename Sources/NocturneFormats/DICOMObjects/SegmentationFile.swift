@@ -3,66 +3,68 @@ internal import CDICOMParser
 internal import NocturneCore
 import NocturneSystem
 
-/// An open segmentation: header values and frames. To be used by one thread at a time.
-struct SegmentationFile: ~Copyable {
-    let file: OpaquePointer
-    let path: String
-    let facts: cdcmtk_segmentation_facts
+extension DICOMSegmentation {
+    /// An open segmentation: header values and frames. To be used by one thread at a time.
+    struct File: ~Copyable {
+        let file: OpaquePointer
+        let path: String
+        let facts: cdcmtk_segmentation_facts
 
-    init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
-        var opened: OpaquePointer?
-        var facts = cdcmtk_segmentation_facts()
-        var error = cdicom_error()
-        let code = cdcmtk_segmentation_open(path, limits.frames, limits.segments, &opened, &facts, &error)
-        guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
-        file = opened
-        self.path = path
-        self.facts = facts
-    }
-
-    deinit { cdcmtk_segmentation_close(file) }
-
-    var kind: DICOMSegmentation.Kind {
-        switch Int(facts.kind) {
-        case Int(CDCMTK_SEG_BINARY): .binary
-        case Int(CDCMTK_SEG_FRACTIONAL): .fractional
-        default: .labelMap
+        init(path: String, limits: DICOMObjectLimits) throws(DICOMReadError) {
+            var opened: OpaquePointer?
+            var facts = cdcmtk_segmentation_facts()
+            var error = cdicom_error()
+            let code = cdcmtk_segmentation_open(path, limits.frames, limits.segments, &opened, &facts, &error)
+            guard code == 0, let opened else { throw DICOMReadError(objectCode: code, error, path: path) }
+            file = opened
+            self.path = path
+            self.facts = facts
         }
-    }
 
-    func frame(_ index: Int) throws(DICOMReadError) -> cdcmtk_segmentation_frame {
-        var frame = cdcmtk_segmentation_frame()
-        var error = cdicom_error()
-        let code = cdcmtk_segmentation_frame_facts(file, index, &frame, &error)
-        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
-        return frame
-    }
+        deinit { cdcmtk_segmentation_close(file) }
 
-    func segment(_ index: Int) throws(DICOMReadError) -> DICOMSegmentation.Segment {
-        var facts = cdcmtk_segment_facts()
-        var error = cdicom_error()
-        let code = cdcmtk_segmentation_segment(file, index, &facts, &error)
-        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
-        return DICOMSegmentation.Segment(
-            number: UInt16(truncatingIfNeeded: facts.number),
-            label: text(facts.label),
-            description: text(facts.description),
-            algorithmType: text(facts.algorithm_type),
-            algorithmName: text(facts.algorithm_name),
-            category: CodedConcept(facts.category),
-            type: CodedConcept(facts.type),
-            color: facts.has_color == 0
-                ? nil : LabelColor(cieLab: SIMD3(facts.lab.0, facts.lab.1, facts.lab.2)),
-            volume: 0,
-            voxelCount: 0
-        )
-    }
+        var kind: DICOMSegmentation.Kind {
+            switch Int(facts.kind) {
+            case Int(CDCMTK_SEG_BINARY): .binary
+            case Int(CDCMTK_SEG_FRACTIONAL): .fractional
+            default: .labelMap
+            }
+        }
 
-    /// The stored values of a frame, row by row.
-    func read(_ index: Int, into values: inout [UInt16]) throws(DICOMReadError) {
-        var error = cdicom_error()
-        let code = cdcmtk_segmentation_read_frame(file, index, &values, values.count, &error)
-        guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+        func frame(_ index: Int) throws(DICOMReadError) -> cdcmtk_segmentation_frame {
+            var frame = cdcmtk_segmentation_frame()
+            var error = cdicom_error()
+            let code = cdcmtk_segmentation_frame_facts(file, index, &frame, &error)
+            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            return frame
+        }
+
+        func segment(_ index: Int) throws(DICOMReadError) -> DICOMSegmentation.Segment {
+            var facts = cdcmtk_segment_facts()
+            var error = cdicom_error()
+            let code = cdcmtk_segmentation_segment(file, index, &facts, &error)
+            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+            return DICOMSegmentation.Segment(
+                number: UInt16(truncatingIfNeeded: facts.number),
+                label: text(facts.label),
+                description: text(facts.description),
+                algorithmType: text(facts.algorithm_type),
+                algorithmName: text(facts.algorithm_name),
+                category: CodedConcept(facts.category),
+                type: CodedConcept(facts.type),
+                color: facts.has_color == 0
+                    ? nil : LabelColor(cieLab: SIMD3(facts.lab.0, facts.lab.1, facts.lab.2)),
+                volume: 0,
+                voxelCount: 0
+            )
+        }
+
+        /// The stored values of a frame, row by row.
+        func read(_ index: Int, into values: inout [UInt16]) throws(DICOMReadError) {
+            var error = cdicom_error()
+            let code = cdcmtk_segmentation_read_frame(file, index, &values, values.count, &error)
+            guard code == 0 else { throw DICOMReadError(objectCode: code, error, path: path) }
+        }
     }
 }
 
@@ -102,7 +104,7 @@ extension DICOMReadError {
     }
 }
 
-extension SegmentationFile {
+extension DICOMSegmentation.File {
     /// The frames as listed in the header, and the grid that contains them.
     /// - Throws: ``DICOMReadError``, also for more voxels than the limits allow.
     func placedFrames(

@@ -8,8 +8,8 @@ public protocol MeshFormat: Sendable {
     var name: String { get }
     /// Without the dot.
     var fileExtension: String { get }
-    /// Which surfaces one file holds.
-    var layout: MeshLayout { get }
+    /// Whether one file holds the surfaces of all labels, as nodes named after them; else every label has its own file, named after it.
+    var isScene: Bool { get }
     /// Whether the files contain the labels' colours.
     var hasColors: Bool { get }
 
@@ -23,14 +23,6 @@ public protocol MeshFormat: Sendable {
     /// - Parameter label: which of a scene's surfaces; ignored where every label has its own file.
     /// - Throws: ``MeshFileError``.
     func read(_ label: String, at path: String) throws -> MeshFileContents
-}
-
-/// Which surfaces one file holds.
-public enum MeshLayout: Sendable {
-    /// Every label has its own file, named after it.
-    case filePerLabel
-    /// One file contains the surfaces of all labels, as nodes named after them.
-    case scene
 }
 
 /// The surface of one label, to be written to a file.

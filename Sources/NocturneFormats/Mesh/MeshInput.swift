@@ -45,11 +45,13 @@ extension [UInt8] {
 
     /// Three consecutive float32 values.
     func vector(at offset: Int) -> SIMD3<Float> {
-        SIMD3(
-            Float(bitPattern: littleEndian(at: offset)),
-            Float(bitPattern: littleEndian(at: offset + 4)),
-            Float(bitPattern: littleEndian(at: offset + 8))
-        )
+        let bits = corners(at: offset)
+        return SIMD3(Float(bitPattern: bits.x), Float(bitPattern: bits.y), Float(bitPattern: bits.z))
+    }
+
+    /// Three indices of vertices.
+    func corners(at offset: Int) -> SIMD3<UInt32> {
+        SIMD3(littleEndian(at: offset), littleEndian(at: offset + 4), littleEndian(at: offset + 8))
     }
 }
 

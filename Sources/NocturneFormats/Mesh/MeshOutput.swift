@@ -25,6 +25,12 @@ struct MeshOutput: ~Copyable {
         withUnsafeBytes(of: value.littleEndian) { buffer.append(contentsOf: $0) }
     }
 
+    mutating func append(_ corners: SIMD3<UInt32>) {
+        append(corners.x)
+        append(corners.y)
+        append(corners.z)
+    }
+
     mutating func append(_ vector: SIMD3<Float>) {
         append(vector.x.bitPattern)
         append(vector.y.bitPattern)

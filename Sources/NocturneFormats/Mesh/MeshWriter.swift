@@ -21,7 +21,7 @@ public protocol LabelMeshFormat: MeshFormat {
 }
 
 extension LabelMeshFormat {
-    public var layout: MeshLayout { .filePerLabel }
+    public var isScene: Bool { false }
 
     public func makeWriter(in folder: String, frame: PatientFrame, scope: ComputeScope) -> any MeshWriter {
         LabelMeshWriter(format: self, folder: folder, frame: frame, scope: scope)

@@ -25,7 +25,7 @@ public struct PLYFormat: LabelMeshFormat {
             )
         }
         var output = try MeshOutput(path: path, scope: scope)
-        output.append(PLYHeader(frame: frame, vertexCount: mesh.vertices.count, faceCount: mesh.triangles.count).text)
+        output.append(Header(frame: frame, vertexCount: mesh.vertices.count, faceCount: mesh.triangles.count).text)
         let color = [surface.color.x, surface.color.y, surface.color.z]
         for vertex in mesh.vertices {
             output.append(frame.converted(vertex))
@@ -34,9 +34,7 @@ public struct PLYFormat: LabelMeshFormat {
         }
         for triangle in mesh.triangles {
             output.append([3])
-            output.append(triangle.x)
-            output.append(triangle.y)
-            output.append(triangle.z)
+            output.append(triangle)
             try output.spill()
         }
         try output.finish()
@@ -46,9 +44,9 @@ public struct PLYFormat: LabelMeshFormat {
     /// agree with its header, which is checked before anything is allocated.
     public func read(_ label: String, at path: String) throws -> MeshFileContents {
         let input = try MeshInput(path)
-        let (header, start) = try PLYHeader.read(input)
+        let (header, start) = try Header.read(input)
         let (vertexBytes, faceBytes) = (
-            header.vertexCount * PLYHeader.vertexBytes, header.faceCount * PLYHeader.faceBytes
+            header.vertexCount * Header.vertexBytes, header.faceCount * Header.faceBytes
         )
         let needed = start + vertexBytes + faceBytes
         guard input.byteCount >= needed else {
@@ -69,7 +67,7 @@ public struct PLYFormat: LabelMeshFormat {
             throw MeshFileError(.truncated, path: path, "was truncated while it was read")
         }
         mesh.vertices.reserveCapacity(header.vertexCount)
-        for offset in stride(from: 0, to: vertexBytes, by: PLYHeader.vertexBytes) {
+        for offset in stride(from: 0, to: vertexBytes, by: Header.vertexBytes) {
             // Adding zero converts -0 to 0.
             let place = (header.frame ?? .lps).converted(vertices.vector(at: offset)) + SIMD3<Float>(repeating: 0)
             guard place.isFinite else { throw MeshFileError(.invalidMesh, path: path, "a corner is not finite") }
@@ -78,12 +76,8 @@ public struct PLYFormat: LabelMeshFormat {
         }
         mesh.triangles.reserveCapacity(header.faceCount)
         let limit = UInt32(header.vertexCount)
-        for offset in stride(from: 0, to: faceBytes, by: PLYHeader.faceBytes) {
-            let triangle = SIMD3<UInt32>(
-                faces.littleEndian(at: offset + 1),
-                faces.littleEndian(at: offset + 5),
-                faces.littleEndian(at: offset + 9)
-            )
+        for offset in stride(from: 0, to: faceBytes, by: Header.faceBytes) {
+            let triangle = faces.corners(at: offset + 1)
             guard faces[offset] == 3, triangle.x < limit, triangle.y < limit, triangle.z < limit else {
                 throw MeshFileError(.invalidMesh, path: path, "a face is not a triangle of its vertices")
             }
@@ -98,58 +92,60 @@ extension MeshSelection {
     public static let ply = MeshSelection(PLYFormat())
 }
 
-/// The text header before the binary data.
-private struct PLYHeader {
-    let frame: PatientFrame?
-    let vertexCount: Int
-    let faceCount: Int
+extension PLYFormat {
+    /// The text header before the binary data.
+    private struct Header {
+        let frame: PatientFrame?
+        let vertexCount: Int
+        let faceCount: Int
 
-    /// Bytes of a position and a colour.
-    static let vertexBytes = 15
-    /// Bytes of a count and three indices.
-    static let faceBytes = 13
+        /// Bytes of a position and a colour.
+        static let vertexBytes = 15
+        /// Bytes of a count and three indices.
+        static let faceBytes = 13
 
-    private static let largest = 1024
-    private static let end = "end_header\n"
+        private static let largest = 1024
+        private static let end = "end_header\n"
 
-    var text: String {
-        let comments = frame.map { "comment \($0.meshTag)\ncomment UNIT=mm\n" } ?? ""
-        return "ply\nformat binary_little_endian 1.0\n" + comments + elements + Self.end
-    }
-
-    private var elements: String {
-        "element vertex \(vertexCount)\nproperty float x\nproperty float y\nproperty float z\n"
-            + "property uchar red\nproperty uchar green\nproperty uchar blue\n"
-            + "element face \(faceCount)\nproperty list uchar int vertex_indices\n"
-    }
-
-    /// Reads the header and determines where the data begins.
-    static func read(_ input: borrowing MeshInput) throws(MeshFileError) -> (header: PLYHeader, dataOffset: Int) {
-        let path = input.path
-        let bytes = try input.read(count: largest, at: 0)
-        guard bytes.starts(with: "ply\n".utf8) else {
-            throw bytes.count < 4
-                ? MeshFileError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
-                : MeshFileError(.wrongFormat, path: path, "is not a PLY file")
+        var text: String {
+            let comments = frame.map { "comment \($0.meshTag)\ncomment UNIT=mm\n" } ?? ""
+            return "ply\nformat binary_little_endian 1.0\n" + comments + elements + Self.end
         }
-        // Latin-1: one character per byte.
-        let text = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
-        guard let tail = text.unicodeScalars.firstRange(of: end.unicodeScalars) else {
-            throw MeshFileError(.truncated, path: path, "the header does not end within \(bytes.count) bytes")
+
+        private var elements: String {
+            "element vertex \(vertexCount)\nproperty float x\nproperty float y\nproperty float z\n"
+                + "property uchar red\nproperty uchar green\nproperty uchar blue\n"
+                + "element face \(faceCount)\nproperty list uchar int vertex_indices\n"
         }
-        let lines = text[..<tail.lowerBound].split(separator: "\n")
-        func count(_ element: String) -> Int? {
-            lines.first { $0.hasPrefix("element \(element) ") }.flatMap { Int($0.dropFirst(9 + element.count)) }
+
+        /// Reads the header and determines where the data begins.
+        static func read(_ input: borrowing MeshInput) throws(MeshFileError) -> (header: Header, dataOffset: Int) {
+            let path = input.path
+            let bytes = try input.read(count: largest, at: 0)
+            guard bytes.starts(with: "ply\n".utf8) else {
+                throw bytes.count < 4
+                    ? MeshFileError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
+                    : MeshFileError(.wrongFormat, path: path, "is not a PLY file")
+            }
+            // Latin-1: one character per byte.
+            let text = String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+            guard let tail = text.unicodeScalars.firstRange(of: end.unicodeScalars) else {
+                throw MeshFileError(.truncated, path: path, "the header does not end within \(bytes.count) bytes")
+            }
+            let lines = text[..<tail.lowerBound].split(separator: "\n")
+            func count(_ element: String) -> Int? {
+                lines.first { $0.hasPrefix("element \(element) ") }.flatMap { Int($0.dropFirst(9 + element.count)) }
+            }
+            guard let vertexCount = count("vertex"), let faceCount = count("face"),
+                (0...Int(Int32.max)).contains(vertexCount), (0...Int(Int32.max)).contains(faceCount)
+            else { throw MeshFileError(.wrongFormat, path: path, "has no vertices and faces") }
+            let frame = PatientFrame.allCases.first { lines.contains("comment \($0.meshTag)") }
+            let header = Header(frame: frame, vertexCount: vertexCount, faceCount: faceCount)
+            let stated = lines.filter { !$0.hasPrefix("comment") }.joined(separator: "\n") + "\n"
+            guard stated == "ply\nformat binary_little_endian 1.0\n" + header.elements else {
+                throw MeshFileError(.wrongFormat, path: path, "its vertices are not positions and colours in binary")
+            }
+            return (header, text.unicodeScalars.distance(from: text.startIndex, to: tail.upperBound))
         }
-        guard let vertexCount = count("vertex"), let faceCount = count("face"),
-            (0...Int(Int32.max)).contains(vertexCount), (0...Int(Int32.max)).contains(faceCount)
-        else { throw MeshFileError(.wrongFormat, path: path, "has no vertices and faces") }
-        let frame = PatientFrame.allCases.first { lines.contains("comment \($0.meshTag)") }
-        let header = PLYHeader(frame: frame, vertexCount: vertexCount, faceCount: faceCount)
-        let stated = lines.filter { !$0.hasPrefix("comment") }.joined(separator: "\n") + "\n"
-        guard stated == "ply\nformat binary_little_endian 1.0\n" + header.elements else {
-            throw MeshFileError(.wrongFormat, path: path, "its vertices are not positions and colours in binary")
-        }
-        return (header, text.unicodeScalars.distance(from: text.startIndex, to: tail.upperBound))
     }
 }

@@ -53,7 +53,7 @@ public struct STLFormat: LabelMeshFormat {
     /// - Throws: ``MeshFileError``. The number of triangles must agree exactly with the size of the file, which is
     ///   checked before anything is allocated; a corner that is not finite is refused.
     /// - Complexity: linear; about 100 bytes per triangle.
-    public static func contents(at path: String, assuming: PatientFrame = .lps) throws(MeshFileError) -> STLContents {
+    public static func contents(at path: String, assuming: PatientFrame = .lps) throws(MeshFileError) -> Contents {
         let input = try MeshInput(path)
         let size = input.byteCount
         let start = try input.read(count: 84)
@@ -99,7 +99,7 @@ public struct STLFormat: LabelMeshFormat {
                 }
             }
         }
-        return STLContents(headerText: headerText, frame: frame, mesh: merger.mesh, normals: merger.normals)
+        return Contents(headerText: headerText, frame: frame, mesh: merger.mesh, normals: merger.normals)
     }
 
     /// Computed in double: the edges of a fine mesh are small differences of large numbers.
@@ -117,45 +117,48 @@ extension MeshSelection {
     public static let stl = MeshSelection(STLFormat())
 }
 
-/// The contents of a binary STL file.
-public struct STLContents: Sendable {
-    /// The text of the 80 header bytes, up to the first zero.
-    public let headerText: String
-    /// The coordinate system that the header names; nil when it names none.
-    public let frame: PatientFrame?
-    /// The surface in RAS+, with equal corners merged into one vertex, in the order of first appearance.
-    public let mesh: SurfaceMesh
-    /// The normals as stored, converted to RAS+, one per triangle.
-    public let normals: [SIMD3<Float>]
-}
+extension STLFormat {
+    /// The contents of a binary STL file.
+    public struct Contents: Sendable {
+        /// The text of the 80 header bytes, up to the first zero.
+        public let headerText: String
+        /// The coordinate system that the header names; nil when it names none.
+        public let frame: PatientFrame?
+        /// The surface in RAS+, with equal corners merged into one vertex, in the order of first appearance.
+        public let mesh: SurfaceMesh
+        /// The normals as stored, converted to RAS+, one per triangle.
+        public let normals: [SIMD3<Float>]
+    }
 
-/// Merges equal corners as triangles are added.
-private struct VertexMerger {
-    let frame: PatientFrame
-    private(set) var mesh = SurfaceMesh()
-    private(set) var normals: [SIMD3<Float>] = []
-    private var known: [SIMD3<UInt32>: UInt32] = [:]
+    /// Merges equal corners as triangles are added.
+    private struct VertexMerger {
+        let frame: PatientFrame
+        private(set) var mesh = SurfaceMesh()
+        private(set) var normals: [SIMD3<Float>] = []
+        private var known: [SIMD3<UInt32>: UInt32] = [:]
 
-    init(frame: PatientFrame) { self.frame = frame }
+        init(frame: PatientFrame) { self.frame = frame }
 
-    /// False when a corner is not finite.
-    mutating func add(_ records: [UInt8], at offset: Int) -> Bool {
-        var corners = SIMD3<UInt32>()
-        for corner in 0..<3 {
-            // Adding zero converts -0 to 0.
-            let vertex = frame.converted(records.vector(at: offset + 12 * (corner + 1))) + SIMD3<Float>(repeating: 0)
-            guard vertex.isFinite else { return false }
-            let key = SIMD3(vertex.x.bitPattern, vertex.y.bitPattern, vertex.z.bitPattern)
-            if let index = known[key] {
-                corners[corner] = index
-            } else {
-                corners[corner] = UInt32(mesh.vertices.count)
-                known[key] = corners[corner]
-                mesh.vertices.append(vertex)
+        /// False when a corner is not finite.
+        mutating func add(_ records: [UInt8], at offset: Int) -> Bool {
+            var corners = SIMD3<UInt32>()
+            for corner in 0..<3 {
+                // Adding zero converts -0 to 0.
+                let vertex =
+                    frame.converted(records.vector(at: offset + 12 * (corner + 1))) + SIMD3<Float>(repeating: 0)
+                guard vertex.isFinite else { return false }
+                let key = SIMD3(vertex.x.bitPattern, vertex.y.bitPattern, vertex.z.bitPattern)
+                if let index = known[key] {
+                    corners[corner] = index
+                } else {
+                    corners[corner] = UInt32(mesh.vertices.count)
+                    known[key] = corners[corner]
+                    mesh.vertices.append(vertex)
+                }
             }
+            mesh.triangles.append(corners)
+            normals.append(frame.converted(records.vector(at: offset)))
+            return true
         }
-        mesh.triangles.append(corners)
-        normals.append(frame.converted(records.vector(at: offset)))
-        return true
     }
 }

@@ -13,9 +13,9 @@ public enum PDFErrorCode: String, FormatErrorCode, CaseIterable {
     case cannotWrite
 }
 
-/// Checks whether a PDF file is complete by its beginning and end: no page is rendered.
-public enum PDFCheck {
-    /// The problem found; nil when the file starts and ends as a PDF and its end points at an existing cross-reference
+extension PDFPage {
+    /// Checks whether a PDF file is complete by its beginning and end: no page is rendered.
+    /// - Returns: the problem found; nil when the file starts and ends as a PDF and its end points at an existing cross-reference
     /// table.
     /// - Complexity: a few hundred bytes are read.
     public static func fault(at path: String) -> String? {
@@ -40,28 +40,28 @@ public enum PDFCheck {
     }
 
     private static let noTable = "has no cross-reference table at the stated offset"
-}
 
-/// What cairo has written so far; cairo may access it until the surface is destroyed.
-final class PDFOutput {
-    var bytes: [UInt8] = []
-    /// How many bytes were written before.
-    private(set) var flushedByteCount = 0
-    /// Takes the bytes at the end of each page; nil until the whole file is written.
-    var file: FileDescriptor?
-    let path: String?
+    /// What cairo has written so far; cairo may access it until the surface is destroyed.
+    final class Output {
+        var bytes: [UInt8] = []
+        /// How many bytes were written before.
+        private(set) var flushedByteCount = 0
+        /// Takes the bytes at the end of each page; nil until the whole file is written.
+        var file: FileDescriptor?
+        let path: String?
 
-    init() { path = nil }
+        init() { path = nil }
 
-    init(path: String) throws(FileSystemError) {
-        self.path = path
-        file = try FileDescriptor(creating: path)
-    }
+        init(path: String) throws(FileSystemError) {
+            self.path = path
+            file = try FileDescriptor(creating: path)
+        }
 
-    func flush() throws(FileSystemError) {
-        guard file != nil else { return }
-        try file?.write(bytes)
-        flushedByteCount += bytes.count
-        bytes.removeAll(keepingCapacity: true)
+        func flush() throws(FileSystemError) {
+            guard file != nil else { return }
+            try file?.write(bytes)
+            flushedByteCount += bytes.count
+            bytes.removeAll(keepingCapacity: true)
+        }
     }
 }

@@ -18,14 +18,14 @@ public final class PDFPage {
     public private(set) var texts: [String] = []
     private let surface: OpaquePointer?
     private let context: OpaquePointer?
-    private let output: PDFOutput
+    private let output: Output
     /// The texts in place of the figures, in the order of drawing.
     private var alternatives: [String] = []
 
     /// An empty page, A4 by default.
     /// - Parameter title: of the document, as PDF readers show it.
     public convenience init(width: Double = 595, height: Double = 842, title: String) {
-        self.init(width: width, height: height, title: title, PDFOutput())
+        self.init(width: width, height: height, title: title, Output())
     }
 
     /// The same for a file of many pages, which is written page by page.
@@ -36,19 +36,19 @@ public final class PDFPage {
         title: String,
         writingTo path: String
     ) throws(PDFError) {
-        let output: PDFOutput
-        do { output = try PDFOutput(path: path) } catch { throw PDFError(.cannotWrite, writing: error) }
+        let output: Output
+        do { output = try Output(path: path) } catch { throw PDFError(.cannotWrite, writing: error) }
         self.init(width: width, height: height, title: title, output)
     }
 
-    private init(width: Double, height: Double, title: String, _ output: PDFOutput) {
+    private init(width: Double, height: Double, title: String, _ output: Output) {
         self.width = width
         self.height = height
         self.output = output
         surface = cairo_pdf_surface_create_for_stream(
             { closure, data, count in
                 guard let closure, let data else { return CAIRO_STATUS_SUCCESS }
-                Unmanaged<PDFOutput>.fromOpaque(closure).takeUnretainedValue()
+                Unmanaged<Output>.fromOpaque(closure).takeUnretainedValue()
                     .bytes.append(contentsOf: UnsafeBufferPointer(start: data, count: Int(count)))
                 return CAIRO_STATUS_SUCCESS
             },
@@ -81,7 +81,7 @@ public final class PDFPage {
     private static let documentType = "Document"
 
     /// Draws a part of the document's structure. Parts may contain others, and end on the page on which they begin.
-    public func element<Result>(_ element: PDFElement, _ draw: () throws -> Result) rethrows -> Result {
+    public func element<Result>(_ element: Element, _ draw: () throws -> Result) rethrows -> Result {
         if case .figure(let alternative) = element { alternatives.append(alternative.withoutControlCharacters) }
         cairo_tag_begin(context, element.structureType, nil)
         defer { cairo_tag_end(context, element.structureType) }
@@ -97,7 +97,7 @@ public final class PDFPage {
         y: Double,
         size: Double,
         isBold: Bool = false,
-        color: PDFColor = PDFColor(gray: 0.1)
+        color: Color = Color(gray: 0.1)
     ) {
         set(size: size, isBold: isBold)
         set(color)
@@ -162,7 +162,7 @@ public final class PDFPage {
     }
 
     private func set(size: Double, isBold: Bool) {
-        guard let fonts = PDFFonts.shared else { return }
+        guard let fonts = Fonts.shared else { return }
         cairo_set_font_face(context, isBold ? fonts.bold : fonts.regular)
         cairo_set_font_size(context, size)
     }
@@ -170,14 +170,14 @@ public final class PDFPage {
     // MARK: Areas, lines, images
 
     /// Fills a rectangle.
-    public func fill(_ rectangle: PDFRectangle, _ color: PDFColor) {
+    public func fill(_ rectangle: Rectangle, _ color: Color) {
         set(color)
         cairo_rectangle(context, rectangle.x, rectangle.y, rectangle.width, rectangle.height)
         cairo_fill(context)
     }
 
     /// Draws the border of a rectangle, half of the line width on either side.
-    public func outline(_ rectangle: PDFRectangle, _ color: PDFColor, lineWidth: Double = 0.7) {
+    public func outline(_ rectangle: Rectangle, _ color: Color, lineWidth: Double = 0.7) {
         set(color)
         cairo_set_line_width(context, lineWidth)
         cairo_rectangle(context, rectangle.x, rectangle.y, rectangle.width, rectangle.height)
@@ -185,7 +185,7 @@ public final class PDFPage {
     }
 
     /// Draws a straight line.
-    public func line(from start: SIMD2<Double>, to end: SIMD2<Double>, _ color: PDFColor, lineWidth: Double = 0.7) {
+    public func line(from start: SIMD2<Double>, to end: SIMD2<Double>, _ color: Color, lineWidth: Double = 0.7) {
         set(color)
         cairo_set_line_width(context, lineWidth)
         cairo_move_to(context, start.x, start.y)
@@ -194,7 +194,7 @@ public final class PDFPage {
     }
 
     /// Fills the polygon with these corners.
-    public func fill(polygon corners: [SIMD2<Double>], _ color: PDFColor) {
+    public func fill(polygon corners: [SIMD2<Double>], _ color: Color) {
         guard let first = corners.first else { return }
         set(color)
         cairo_move_to(context, first.x, first.y)
@@ -204,14 +204,14 @@ public final class PDFPage {
     }
 
     /// Fills a circle; `radius` in points.
-    public func fillCircle(center: SIMD2<Double>, radius: Double, _ color: PDFColor) {
+    public func fillCircle(center: SIMD2<Double>, radius: Double, _ color: Color) {
         set(color)
         cairo_arc(context, center.x, center.y, radius, 0, 2 * Double.pi)
         cairo_fill(context)
     }
 
     /// Draws an image into a rectangle, stretched to fill it. It is stored without loss.
-    public func image(_ image: RGBImage, in rectangle: PDFRectangle) {
+    public func image(_ image: RGBImage, in rectangle: Rectangle) {
         guard image.width > 0, image.height > 0 else { return }
         let picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(image.width), Int32(image.height))
         defer { cairo_surface_destroy(picture) }
@@ -238,7 +238,7 @@ public final class PDFPage {
         cairo_restore(context)
     }
 
-    private func set(_ color: PDFColor) { cairo_set_source_rgb(context, color.red, color.green, color.blue) }
+    private func set(_ color: Color) { cairo_set_source_rgb(context, color.red, color.green, color.blue) }
 
     // MARK: Writing
 
@@ -262,7 +262,7 @@ public final class PDFPage {
     }
 
     private func end(path: String) throws(PDFError) {
-        guard PDFFonts.shared != nil else { throw PDFError(.cannotDraw, path: path, "no memory for the fonts") }
+        guard Fonts.shared != nil else { throw PDFError(.cannotDraw, path: path, "no memory for the fonts") }
         cairo_tag_end(context, PDFPage.documentType)
         cairo_show_page(context)
         var status = cairo_status(context)
@@ -271,7 +271,7 @@ public final class PDFPage {
         guard status == CAIRO_STATUS_SUCCESS else {
             throw PDFError(.cannotDraw, path: path, String(cString: cairo_status_to_string(status)))
         }
-        let accessibility = PDFAccessibility(language: "en", alternatives: alternatives)
+        let accessibility = Accessibility(language: "en", alternatives: alternatives)
         guard let update = accessibility.update(of: output.bytes, startingAt: output.flushedByteCount) else {
             throw PDFError(.cannotDraw, path: path, "the structure of the document is not as expected")
         }

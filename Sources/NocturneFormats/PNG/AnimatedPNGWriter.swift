@@ -62,21 +62,22 @@ public struct AnimatedPNGWriter: Sendable {
         do {
             var output = try FileDescriptor(creating: path)
             try output.write(
-                PNGFile.signature + PNGFile.header(width: width, height: height, palette == nil ? .rgb : .palette)
-                    + PNGFile.chunk("acTL", PNGFile.bigEndian(frameCount) + PNGFile.bigEndian(0))
-                    + (palette.map { PNGFile.chunk("PLTE", $0.flatMap { [$0.x, $0.y, $0.z] }) } ?? [])
-                    + PNGFile.chunk("IDAT", try packed(cover, for: path))
+                PNGWriter.File.signature
+                    + PNGWriter.File.header(width: width, height: height, palette == nil ? .rgb : .palette)
+                    + PNGWriter.File.chunk("acTL", PNGWriter.File.bigEndian(frameCount) + PNGWriter.File.bigEndian(0))
+                    + (palette.map { PNGWriter.File.chunk("PLTE", $0.flatMap { [$0.x, $0.y, $0.z] }) } ?? [])
+                    + PNGWriter.File.chunk("IDAT", try packed(cover, for: path))
             )
             var sequence = 0
             for start in stride(from: 0, to: frameCount, by: Self.framesAtOnce) {
                 for packed in try frames(start..<min(frameCount, start + Self.framesAtOnce), path, scope, frame) {
-                    let content = PNGFile.bigEndian(sequence + 1) + packed
-                    try output.write(control(sequence) + PNGFile.chunk("fdAT", content))
+                    let content = PNGWriter.File.bigEndian(sequence + 1) + packed
+                    try output.write(control(sequence) + PNGWriter.File.chunk("fdAT", content))
                     sequence += 2
                     written(sequence / 2)
                 }
             }
-            try output.write(PNGFile.chunk("IEND", []))
+            try output.write(PNGWriter.File.chunk("IEND", []))
             try output.close()
         } catch let error as FileSystemError {
             throw PictureError(.cannotWrite, writing: error)
@@ -85,10 +86,11 @@ public struct AnimatedPNGWriter: Sendable {
 
     /// The chunk before a frame: its size and position, its duration, and that it replaces the whole image.
     private func control(_ sequence: Int) -> [UInt8] {
-        func two(_ value: Int) -> [UInt8] { Array(PNGFile.bigEndian(value).suffix(2)) }
-        return PNGFile.chunk(
+        func two(_ value: Int) -> [UInt8] { Array(PNGWriter.File.bigEndian(value).suffix(2)) }
+        return PNGWriter.File.chunk(
             "fcTL",
-            [sequence, width, height, 0, 0].flatMap(PNGFile.bigEndian) + two(millisecondsPerFrame) + two(1000) + [0, 0]
+            [sequence, width, height, 0, 0].flatMap(PNGWriter.File.bigEndian) + two(millisecondsPerFrame) + two(1000)
+                + [0, 0]
         )
     }
 
@@ -132,6 +134,6 @@ public struct AnimatedPNGWriter: Sendable {
             let voxels = nocturne_voxels(width: 1, row: rowBytes + 1)
             count = nocturne_deflate(deflater, rows, rows.count, voxels, 1, target.baseAddress!)
         }
-        return [0x78, 0x01] + body + PNGFile.bigEndian(Int(adler32(1, rows, uInt(rows.count))))
+        return [0x78, 0x01] + body + PNGWriter.File.bigEndian(Int(adler32(1, rows, uInt(rows.count))))
     }
 }

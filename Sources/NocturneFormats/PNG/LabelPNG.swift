@@ -30,10 +30,13 @@ public enum LabelPNG {
         guard let content = ZlibStream.deflated(rows) else {
             throw PictureError(.outOfMemory, path: path, "no memory to compress the label map")
         }
-        let header = PNGFile.header(width: width, height: height, .grey, bits: UInt8(bits))
+        let header = PNGWriter.File.header(width: width, height: height, .grey, bits: UInt8(bits))
         do {
             var output = try FileDescriptor(creating: path)
-            try output.write(PNGFile.signature + header + PNGFile.chunk("IDAT", content) + PNGFile.chunk("IEND", []))
+            try output.write(
+                PNGWriter.File.signature + header + PNGWriter.File.chunk("IDAT", content)
+                    + PNGWriter.File.chunk("IEND", [])
+            )
             try output.close()
         } catch {
             throw PictureError(.cannotWrite, writing: error)
@@ -91,14 +94,14 @@ public enum LabelPNG {
         } catch {
             throw damaged("cannot be read: \(error)")
         }
-        var place = PNGFile.signature.count
-        guard file.starts(with: PNGFile.signature) else { throw damaged("is not a PNG") }
+        var place = PNGWriter.File.signature.count
+        guard file.starts(with: PNGWriter.File.signature) else { throw damaged("is not a PNG") }
         func chunk(_ type: String) throws(PictureError) -> ArraySlice<UInt8> {
             guard place + 12 <= file.count else { throw damaged("ends before its \(type)") }
             let length = Self.number(file[place..<place + 4])
             guard length <= file.count - place - 12 else { throw damaged("ends within its \(type)") }
             let content = file[place + 8..<place + 8 + length]
-            guard PNGFile.chunk(type, Array(content)).elementsEqual(file[place..<place + 12 + length]) else {
+            guard PNGWriter.File.chunk(type, Array(content)).elementsEqual(file[place..<place + 12 + length]) else {
                 throw damaged("its \(type) is missing or damaged")
             }
             place += 12 + length

@@ -67,7 +67,7 @@ public final class PictureText {
 
     /// How much of every pixel the text covers, row by row; nil without memory.
     private func coverage(of text: String, isBold: Bool) -> [UInt8]? {
-        guard let fonts = PDFFonts.shared else { return nil }
+        guard let fonts = PDFPage.Fonts.shared else { return nil }
         cairo_set_operator(context, CAIRO_OPERATOR_CLEAR)
         cairo_paint(context)
         cairo_set_operator(context, CAIRO_OPERATOR_OVER)

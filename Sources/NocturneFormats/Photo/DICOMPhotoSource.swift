@@ -13,7 +13,7 @@ import NocturneSystem
 ///
 /// The whole frame is decoded at the start, because DICOM stores it as a unit.
 final class DICOMPhotoSource: PhotoSource {
-    let format = PhotoFormat.dicom
+    let format = PhotoFacts.Format.dicom
     let orientation = 1
     private(set) var header = cphoto_header()
     private(set) var message = ""
@@ -70,7 +70,10 @@ final class DICOMPhotoSource: PhotoSource {
 
     var pageCount: Int { Int(picture.frames) }
 
-    func workingBytes(denominator: Int) -> Int {
+    func ownDenominator(of wanted: Int) -> Int { 1 }
+    func keepColumns(_ columns: Range<Int>) -> Range<Int> { 0..<Int(header.width) }
+
+    var workingBytes: Int {
         // The frame as bytes, and as the decoder holds it: compressed, and in cells of up to eight bytes.
         let pixels = Int(header.width) * Int(header.height)
         return pixels * (3 + 12 * Int(picture.samples)) + 1 << 20

@@ -9,26 +9,28 @@ public struct Photo: Sendable {
     public let facts: PhotoFacts
 }
 
-/// The supported file types, recognised by their first bytes.
-public enum PhotoFormat: String, Hashable, Sendable, CaseIterable {
-    case jpeg
-    case png
-    case tiff
-    case heic
-    case webp
-    case dicom
-}
+extension PhotoFacts {
+    /// The supported file types, recognised by their first bytes.
+    public enum Format: String, Hashable, Sendable, CaseIterable {
+        case jpeg
+        case png
+        case tiff
+        case heic
+        case webp
+        case dicom
+    }
 
-/// How the file stores its colours.
-public enum PhotoColourModel: String, Hashable, Sendable, CaseIterable {
-    case grey
-    case greyAlpha
-    case rgb
-    case rgba
-    case palette
-    case yCbCr
-    case cmyk
-    case ycck
+    /// How the file stores its colours.
+    public enum ColourModel: String, Hashable, Sendable, CaseIterable {
+        case grey
+        case greyAlpha
+        case rgb
+        case rgba
+        case palette
+        case yCbCr
+        case cmyk
+        case ycck
+    }
 }
 
 /// Information about a picture, from its header and from decoding it.
@@ -36,7 +38,7 @@ public enum PhotoColourModel: String, Hashable, Sendable, CaseIterable {
 /// Contains nothing of what a camera stores about people, places or times.
 public struct PhotoFacts: Hashable, Sendable {
     /// The file type.
-    public let format: PhotoFormat
+    public let format: Format
     /// In pixels, as stored in the file.
     public let storedWidth: Int
     /// In pixels, as stored in the file.
@@ -51,7 +53,7 @@ public struct PhotoFacts: Hashable, Sendable {
     /// Bits of a stored sample, or of a palette index.
     public let bitDepth: Int
     /// How the file stores its colours.
-    public let colourModel: PhotoColourModel
+    public let colourModel: ColourModel
     /// Whether the file has transparency, which is placed on white.
     public let hasAlpha: Bool
     /// 1, or n where each pixel of the result stands for n × n stored ones.

@@ -3,28 +3,30 @@ import NocturneConcurrency
 internal import NocturneCore
 public import NocturneSystem
 
-/// Columns and rows of an upright picture, in pixels from the left and the top.
-public struct PhotoPart: Hashable, Sendable {
-    /// From the left.
-    public var columns: Range<Int>
-    /// From the top.
-    public var rows: Range<Int>
+extension PhotoReader {
+    /// Columns and rows of an upright picture, in pixels from the left and the top.
+    public struct Part: Hashable, Sendable {
+        /// From the left.
+        public var columns: Range<Int>
+        /// From the top.
+        public var rows: Range<Int>
 
-    public init(columns: Range<Int>, rows: Range<Int>) {
-        self.columns = columns
-        self.rows = rows
+        public init(columns: Range<Int>, rows: Range<Int>) {
+            self.columns = columns
+            self.rows = rows
+        }
     }
-}
 
-/// Some rows of a part of a picture, starting at the left edge of the part, 3 bytes per pixel. Valid only during the
-/// call.
-public struct PhotoBand: ~Copyable {
-    /// The start of the first row.
-    public let samples: UnsafePointer<UInt8>
-    /// Number of bytes from one row to the next.
-    public let stride: Int
-    /// Rows of the upright picture.
-    public let rows: Range<Int>
+    /// Some rows of a part of a picture, starting at the left edge of the part, 3 bytes per pixel. Valid only during the
+    /// call.
+    public struct Band: ~Copyable {
+        /// The start of the first row.
+        public let samples: UnsafePointer<UInt8>
+        /// Number of bytes from one row to the next.
+        public let stride: Int
+        /// Rows of the upright picture.
+        public let rows: Range<Int>
+    }
 }
 
 extension PhotoReader {
@@ -44,8 +46,8 @@ extension PhotoReader {
         at path: String,
         limits: PhotoLimits = PhotoLimits(),
         flag: CancellationFlag = CancellationFlag(),
-        part choose: (PhotoFacts) throws -> PhotoPart,
-        _ take: (borrowing PhotoBand) throws -> Void
+        part choose: (PhotoFacts) throws -> Part,
+        _ take: (borrowing Band) throws -> Void
     ) throws -> PhotoFacts {
         let source = try open(path, limits)
         var facts = try checkedFacts(of: source, path: path, limits: limits)
@@ -79,7 +81,7 @@ extension PhotoReader {
             try block.withUnsafeBufferPointer { block in
                 let start = (wanted.lowerBound - row) * rowBytes + offset
                 try take(
-                    PhotoBand(
+                    Band(
                         samples: block.baseAddress! + start,
                         stride: rowBytes,
                         rows: wanted
@@ -97,11 +99,11 @@ extension PhotoReader {
         try PhotoError.check(code, path: path, message: source.message, systemCode: source.systemCode)
     }
 
-    private static func whole(_ photo: Photo, _ part: PhotoPart, _ take: (borrowing PhotoBand) throws -> Void) throws {
+    private static func whole(_ photo: Photo, _ part: Part, _ take: (borrowing Band) throws -> Void) throws {
         let width = photo.image.width
         try photo.image.samples.withUnsafeBufferPointer { samples in
             let start = (part.rows.lowerBound * width + part.columns.lowerBound) * 3
-            try take(PhotoBand(samples: samples.baseAddress! + start, stride: width * 3, rows: part.rows))
+            try take(Band(samples: samples.baseAddress! + start, stride: width * 3, rows: part.rows))
         }
     }
 }

@@ -53,18 +53,13 @@ public enum PhotoReader {
     }
 
     static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
-        switch try format(of: path) {
-        case .jpeg: try JPEGSource(path: path)
-        case .png: try PNGSource(path: path)
-        case .tiff: try TIFFSource(path: path, limits: limits)
-        case .heic: try FrameSource(heicAt: path, limits: limits)
-        case .webp: try FrameSource(webpAt: path)
-        case .dicom: try DICOMPhotoSource(photoAt: path)
-        }
+        let format = try format(of: path)
+        return format == .dicom
+            ? try DICOMPhotoSource(photoAt: path) : try LibrarySource(format, path: path, limits: limits)
     }
 
     /// The format, recognised by the first bytes.
-    private static func format(of path: String) throws(PhotoError) -> PhotoFormat {
+    private static func format(of path: String) throws(PhotoError) -> PhotoFacts.Format {
         let head: [UInt8]
         do throws(FileSystemError) {
             head = try FileDescriptor(reading: path, points: .inputHead).read(count: 16, at: 0)
@@ -136,9 +131,8 @@ extension PhotoFacts {
             (height + denominator - 1) / denominator,
             source.orientation
         )
-        let working = source.workingBytes(denominator: denominator)
-        let result = upright.width * upright.height * 3 + RowPlan.bytes(width: width)
-        let (bytes, isTooMuch) = working.addingReportingOverflow(result)
+        let result = upright.width * upright.height * 3 + PhotoReader.RowPlan.bytes(width: width)
+        let (bytes, isTooMuch) = source.workingBytes.addingReportingOverflow(result)
         var notes: [Note] = []
         if min(width, height) < 100 { notes.append(.small(width: width, height: height)) }
         if denominator > 1 { notes.append(.reduced(denominator: denominator)) }
@@ -154,7 +148,7 @@ extension PhotoFacts {
             uprightWidth: upright.width,
             uprightHeight: upright.height,
             bitDepth: Int(header.bits),
-            colourModel: PhotoColourModel(header.model),
+            colourModel: ColourModel(header.model),
             hasAlpha: header.has_alpha != 0,
             scaleDenominator: denominator,
             pageCount: source.pageCount,
@@ -168,9 +162,9 @@ extension PhotoFacts {
     }
 }
 
-extension PhotoColourModel {
+extension PhotoFacts.ColourModel {
     fileprivate init(_ model: Int32) {
-        let models: [PhotoColourModel] = [.grey, .greyAlpha, .rgb, .rgba, .palette, .yCbCr, .cmyk, .ycck]
+        let models: [PhotoFacts.ColourModel] = [.grey, .greyAlpha, .rgb, .rgba, .palette, .yCbCr, .cmyk, .ycck]
         self = models.indices.contains(Int(model)) ? models[Int(model)] : .rgb
     }
 }

@@ -5,13 +5,13 @@ import NocturneSystem
 
 /// An open picture file of one type: its header has been read, its rows have not.
 protocol PhotoSource: AnyObject {
-    var format: PhotoFormat { get }
+    var format: PhotoFacts.Format { get }
     var header: cphoto_header { get }
     /// 1 to 8.
     var orientation: Int { get }
     var pageCount: Int { get }
-    /// Memory besides the requested rows, when decoded at 1/`denominator` of the size.
-    func workingBytes(denominator: Int) -> Int
+    /// Memory besides the requested rows.
+    var workingBytes: Int { get }
     /// The reduction that the decoder itself applies for the requested one: a factor of it, or 1.
     func ownDenominator(of wanted: Int) -> Int
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code
@@ -28,13 +28,6 @@ protocol PhotoSource: AnyObject {
     var notes: [Note] { get }
 }
 
-extension PhotoSource {
-    var pageCount: Int { 1 }
-    var notes: [Note] { [] }
-    func ownDenominator(of wanted: Int) -> Int { 1 }
-    func keepColumns(_ columns: Range<Int>) -> Range<Int> { 0..<Int(header.width) }
-}
-
 /// Called by the C code between rows. The context is an unretained ``CancellationFlag``; its owner keeps it allocated
 /// while the decoder is used.
 let photoStop: @convention(c) (UnsafeRawPointer?) -> Int32 = { context in
@@ -46,179 +39,144 @@ func photoStopContext(_ flag: CancellationFlag) -> UnsafeRawPointer {
     UnsafeRawPointer(Unmanaged.passUnretained(flag).toOpaque())
 }
 
-final class JPEGSource: PhotoSource {
-    let format = PhotoFormat.jpeg
-    private let decoder: OpaquePointer?
+/// A picture that a C library decodes: libjpeg-turbo, libpng, libtiff, libheif or libwebp.
+///
+/// The interfaces of all five have the same calls, each for its own decoder, so that one class serves them all.
+final class LibrarySource: PhotoSource {
+    let format: PhotoFacts.Format
     private(set) var header = cphoto_header()
     private(set) var orientation = 1
+    private(set) var pageCount = 1
+    private(set) var workingBytes = 0
+    private let library: Library
+    private let decoder: OpaquePointer?
     private var flag: CancellationFlag?
 
-    init(path: String) throws(PhotoError) {
+    init(_ format: PhotoFacts.Format, path: String, limits: PhotoLimits) throws(PhotoError) {
+        self.format = format
+        library = Library.of(format)
         var decoder: OpaquePointer?
-        let code = cphoto_jpeg_open(path, &decoder, &header)
+        var (pages, frames) = (ctiff_facts(), cphoto_frame_facts())
+        let code =
+            switch format {
+            case .jpeg: cphoto_jpeg_open(path, &decoder, &header)
+            case .png: cphoto_png_open(path, &decoder, &header)
+            case .tiff: ctiff_open(path, limits.bytes, &decoder, &header, &pages)
+            case .heic: cphoto_heif_open(path, Int64(limits.storedPixels), &decoder, &header, &frames)
+            case .webp: cphoto_webp_open(path, &decoder, &header, &frames)
+            case .dicom: preconditionFailure("DCMTK reads DICOM photos")
+            }
         self.decoder = decoder
         try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
-        var count = 0
-        if let exif = cphoto_jpeg_exif(decoder, &count) {
-            orientation = ExifOrientation.find(in: Array(UnsafeBufferPointer(start: exif, count: count))) ?? 1
-        }
-    }
-
-    deinit { cphoto_jpeg_close(decoder) }
-
-    var message: String { String(cString: cphoto_jpeg_message(decoder)) }
-    var systemCode: Int32 { cphoto_jpeg_system_code(decoder) }
-
-    func workingBytes(denominator: Int) -> Int {
+        let width = Int(header.width)
+        switch format {
+        case .tiff:
+            (orientation, pageCount) = (Int(pages.orientation), Int(pages.page_count))
+            let (bytes, isTooLarge) = Int(pages.working_bytes).addingReportingOverflow(1 << 20)
+            workingBytes = isTooLarge ? .max : bytes
         // Coefficients of the whole picture if it is stored in scans, some rows of every component, the Exif block.
-        Int(header.layered_bytes) + Int(header.width) * 4 * 64 + 1 << 20
+        case .jpeg: workingBytes = Int(header.layered_bytes) + width * 4 * 64 + 1 << 20
+        // The library's two rows of up to eight bytes per pixel, one with alpha, and its window.
+        case .png: workingBytes = Int(header.layered_bytes) + width * 24 + 1 << 20
+        default:
+            pageCount = Int(frames.picture_count)
+            workingBytes = Int(header.layered_bytes) + 1 << 20
+        }
+        readOrientation()
     }
 
-    func ownDenominator(of wanted: Int) -> Int { [8, 4, 2].first { wanted % $0 == 0 } ?? 1 }
+    deinit { library.close(decoder) }
+
+    /// By the Exif block of JPEG, PNG and WebP; libheif turns pictures itself.
+    private func readOrientation() {
+        var (count, isText) = (0, Int32(0))
+        let exif: UnsafePointer<UInt8>? =
+            switch format {
+            case .jpeg: cphoto_jpeg_exif(decoder, &count)
+            case .png: cphoto_png_exif(decoder, &count, &isText)
+            case .webp: cphoto_frame_exif(decoder, &count)
+            default: nil
+            }
+        guard let exif else { return }
+        let stored = Array(UnsafeBufferPointer(start: exif, count: count))
+        let block = isText != 0 ? PhotoReader.ExifOrientation.block(fromHexadecimal: stored) : stored
+        orientation = PhotoReader.ExifOrientation.find(in: block) ?? 1
+    }
+
+    var message: String { String(cString: library.message(decoder)) }
+    var systemCode: Int32 { library.systemCode(decoder) }
+
+    func ownDenominator(of wanted: Int) -> Int {
+        format == .jpeg ? [8, 4, 2].first { wanted % $0 == 0 } ?? 1 : 1
+    }
 
     func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
         self.flag = flag
-        return cphoto_jpeg_start(decoder, Int32(denominator), memory, photoStop, photoStopContext(flag))
+        return library.start(decoder, denominator, memory, flag)
     }
 
+    /// libjpeg-turbo skips what is left of and right of the columns; the others decode whole rows.
     func keepColumns(_ columns: Range<Int>) -> Range<Int> {
+        guard format == .jpeg else { return 0..<Int(header.width) }
         var (first, count) = (columns.lowerBound, columns.count)
         cphoto_jpeg_keep_columns(decoder, &first, &count)
         return first..<first + count
     }
 
     func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
-        cphoto_jpeg_rows(decoder, rows, count)
+        library.rows(decoder, rows, count)
     }
 
     var notes: [Note] {
+        guard format == .jpeg else { return [] }
         let irregularities = Int(cphoto_jpeg_irregularities(decoder))
         return (irregularities & CPHOTO_NO_END_MARKER != 0 ? [.noEndMarker] : [])
             + (irregularities & CPHOTO_STRAY_BYTES != 0 ? [.strayBytes] : [])
     }
-}
 
-final class PNGSource: PhotoSource {
-    let format = PhotoFormat.png
-    private let decoder: OpaquePointer?
-    private(set) var header = cphoto_header()
-    private(set) var orientation = 1
-    private var flag: CancellationFlag?
+    /// The calls of one library after its file is open.
+    private struct Library {
+        let close: (OpaquePointer?) -> Void
+        let message: (OpaquePointer?) -> UnsafePointer<CChar>
+        let systemCode: (OpaquePointer?) -> Int32
+        let start: (OpaquePointer?, _ denominator: Int, _ memory: Int, CancellationFlag) -> cphoto_code
+        let rows: (OpaquePointer?, UnsafeMutablePointer<UInt8>, Int) -> cphoto_code
 
-    init(path: String) throws(PhotoError) {
-        var decoder: OpaquePointer?
-        let code = cphoto_png_open(path, &decoder, &header)
-        self.decoder = decoder
-        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
-        var count = 0
-        var isText: Int32 = 0
-        if let exif = cphoto_png_exif(decoder, &count, &isText) {
-            let stored = Array(UnsafeBufferPointer(start: exif, count: count))
-            let block = isText != 0 ? ExifOrientation.block(fromHexadecimal: stored) : stored
-            orientation = ExifOrientation.find(in: block) ?? 1
+        static func of(_ format: PhotoFacts.Format) -> Library {
+            switch format {
+            case .jpeg:
+                Library(
+                    close: cphoto_jpeg_close,
+                    message: { cphoto_jpeg_message($0) },
+                    systemCode: cphoto_jpeg_system_code,
+                    start: { cphoto_jpeg_start($0, Int32($1), $2, photoStop, photoStopContext($3)) },
+                    rows: cphoto_jpeg_rows
+                )
+            case .png:
+                Library(
+                    close: cphoto_png_close,
+                    message: { cphoto_png_message($0) },
+                    systemCode: cphoto_png_system_code,
+                    start: { decoder, _, _, flag in cphoto_png_start(decoder, photoStop, photoStopContext(flag)) },
+                    rows: cphoto_png_rows
+                )
+            case .tiff:
+                Library(
+                    close: ctiff_close,
+                    message: { ctiff_message($0) },
+                    systemCode: ctiff_system_code,
+                    start: { decoder, _, _, flag in ctiff_start(decoder, photoStop, photoStopContext(flag)) },
+                    rows: ctiff_rows
+                )
+            default:
+                Library(
+                    close: cphoto_frame_close,
+                    message: { cphoto_frame_message($0) },
+                    systemCode: cphoto_frame_system_code,
+                    start: { decoder, _, _, flag in cphoto_frame_start(decoder, photoStop, photoStopContext(flag)) },
+                    rows: cphoto_frame_rows
+                )
+            }
         }
-    }
-
-    deinit { cphoto_png_close(decoder) }
-
-    var message: String { String(cString: cphoto_png_message(decoder)) }
-    var systemCode: Int32 { cphoto_png_system_code(decoder) }
-
-    func workingBytes(denominator: Int) -> Int {
-        // The library's two rows of up to eight bytes per pixel, one with alpha, and its window.
-        Int(header.layered_bytes) + Int(header.width) * 24 + 1 << 20
-    }
-
-    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
-        self.flag = flag
-        return cphoto_png_start(decoder, photoStop, photoStopContext(flag))
-    }
-
-    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
-        cphoto_png_rows(decoder, rows, count)
-    }
-}
-
-/// The first picture of a TIFF.
-final class TIFFSource: PhotoSource {
-    let format = PhotoFormat.tiff
-    private let decoder: OpaquePointer?
-    private(set) var header = cphoto_header()
-    private var facts = ctiff_facts()
-    private var flag: CancellationFlag?
-
-    init(path: String, limits: PhotoLimits) throws(PhotoError) {
-        var decoder: OpaquePointer?
-        let code = ctiff_open(path, limits.bytes, &decoder, &header, &facts)
-        self.decoder = decoder
-        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
-    }
-
-    deinit { ctiff_close(decoder) }
-
-    var orientation: Int { Int(facts.orientation) }
-    var pageCount: Int { Int(facts.page_count) }
-    var message: String { String(cString: ctiff_message(decoder)) }
-    var systemCode: Int32 { ctiff_system_code(decoder) }
-
-    func workingBytes(denominator: Int) -> Int {
-        let (bytes, isTooLarge) = Int(facts.working_bytes).addingReportingOverflow(1 << 20)
-        return isTooLarge ? .max : bytes
-    }
-
-    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
-        self.flag = flag
-        return ctiff_start(decoder, photoStop, photoStopContext(flag))
-    }
-
-    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
-        ctiff_rows(decoder, rows, count)
-    }
-}
-
-/// A picture that its library decodes as a whole: HEIC and WebP.
-final class FrameSource: PhotoSource {
-    let format: PhotoFormat
-    private let decoder: OpaquePointer?
-    private(set) var header = cphoto_header()
-    private(set) var orientation = 1
-    private var facts = cphoto_frame_facts()
-    private var flag: CancellationFlag?
-
-    init(heicAt path: String, limits: PhotoLimits) throws(PhotoError) {
-        var decoder: OpaquePointer?
-        format = .heic
-        let code = cphoto_heif_open(path, Int64(limits.storedPixels), &decoder, &header, &facts)
-        self.decoder = decoder
-        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
-    }
-
-    init(webpAt path: String) throws(PhotoError) {
-        var decoder: OpaquePointer?
-        format = .webp
-        let code = cphoto_webp_open(path, &decoder, &header, &facts)
-        self.decoder = decoder
-        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
-        var count = 0
-        if let exif = cphoto_frame_exif(decoder, &count) {
-            orientation = ExifOrientation.find(in: Array(UnsafeBufferPointer(start: exif, count: count))) ?? 1
-        }
-    }
-
-    deinit { cphoto_frame_close(decoder) }
-
-    var pageCount: Int { Int(facts.picture_count) }
-    var message: String { String(cString: cphoto_frame_message(decoder)) }
-    var systemCode: Int32 { cphoto_frame_system_code(decoder) }
-
-    func workingBytes(denominator: Int) -> Int { Int(header.layered_bytes) + 1 << 20 }
-
-    func start(denominator: Int, memory: Int, flag: CancellationFlag) -> cphoto_code {
-        self.flag = flag
-        return cphoto_frame_start(decoder, photoStop, photoStopContext(flag))
-    }
-
-    func read(_ count: Int, into rows: UnsafeMutablePointer<UInt8>) -> cphoto_code {
-        cphoto_frame_rows(decoder, rows, count)
     }
 }

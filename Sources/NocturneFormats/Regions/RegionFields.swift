@@ -3,7 +3,7 @@ import NocturneSystem
 
 /// The fields of one object in a file of regions, with its location for messages.
 struct RegionFields {
-    private let fields: [String: JSONTree]
+    private let fields: [String: JSONValue]
     private let path: String
     private let place: String
     private let region: String?
@@ -11,7 +11,7 @@ struct RegionFields {
     private static let largest = 1e6
     private static let smallest = 1e-3
 
-    init(_ tree: JSONTree, path: String, place: String, region: String?) throws(RegionFileError) {
+    init(_ tree: JSONValue, path: String, place: String, region: String?) throws(RegionFileError) {
         guard case .object(let fields) = tree else {
             throw RegionFileError(path: path, field: place, region: region, "is not an object")
         }
@@ -31,13 +31,13 @@ struct RegionFields {
         }
     }
 
-    private func needed(_ key: String) throws(RegionFileError) -> JSONTree {
+    private func needed(_ key: String) throws(RegionFileError) -> JSONValue {
         guard let tree = fields[key] else { throw fault(key, "is missing") }
         return tree
     }
 
-    func list(_ key: String) throws(RegionFileError) -> [JSONTree] {
-        guard case .list(let list) = try needed(key) else { throw fault(key, "is not a list") }
+    func list(_ key: String) throws(RegionFileError) -> [JSONValue] {
+        guard case .array(let list) = try needed(key) else { throw fault(key, "is not a list") }
         return list
     }
 
@@ -56,7 +56,7 @@ struct RegionFields {
     }
 
     func text(_ key: String, atMost count: Int) throws(RegionFileError) -> String {
-        guard case .text(let text) = try needed(key) else { throw fault(key, "is not a text") }
+        guard case .string(let text) = try needed(key) else { throw fault(key, "is not a text") }
         guard !text.isEmpty, text.utf8.count <= count, !text.unicodeScalars.contains(where: { $0.value < 32 }) else {
             throw fault(key, "is empty, longer than \(count) bytes, or has a control character")
         }
@@ -74,8 +74,8 @@ struct RegionFields {
         return word
     }
 
-    private func numbers(_ tree: JSONTree, _ key: String, _ count: Int) throws(RegionFileError) -> [Double] {
-        guard case .list(let list) = tree, list.count == count else { throw fault(key, "is not \(count) numbers") }
+    private func numbers(_ tree: JSONValue, _ key: String, _ count: Int) throws(RegionFileError) -> [Double] {
+        guard case .array(let list) = tree, list.count == count else { throw fault(key, "is not \(count) numbers") }
         var numbers: [Double] = []
         for tree in list {
             guard case .number(let number) = tree, abs(number) <= Self.largest else {
@@ -86,7 +86,7 @@ struct RegionFields {
         return numbers
     }
 
-    private func point(_ tree: JSONTree, _ key: String) throws(RegionFileError) -> SIMD3<Double> {
+    private func point(_ tree: JSONValue, _ key: String) throws(RegionFileError) -> SIMD3<Double> {
         let numbers = try numbers(tree, key, 3)
         return SIMD3(numbers[0], numbers[1], numbers[2])
     }
@@ -145,7 +145,7 @@ struct RegionFields {
         guard (1...100).contains(list.count) else { throw fault("items", "has \(list.count) patterns, not 1 to 100") }
         var patterns: [String] = []
         for tree in list {
-            guard case .text(let pattern) = tree, !pattern.isEmpty, pattern.utf8.count <= 1000 else {
+            guard case .string(let pattern) = tree, !pattern.isEmpty, pattern.utf8.count <= 1000 else {
                 throw fault("items", "has an entry that is not a text of 1 to 1000 bytes")
             }
             patterns.append(pattern)

@@ -22,7 +22,7 @@ public enum TIFFLabelWriter {
     ) throws {
         let shape = labels.geometry.shape
         let bits = labels.voxels.withUnsafeBufferPointer { $0.max() ?? 0 } < 255 ? 8 : 16
-        var pages = TIFFPages(
+        var pages = Pages(
             width: shape.x,
             height: shape.y,
             bits: bits,
@@ -59,54 +59,56 @@ public enum TIFFLabelWriter {
             }
         }
     }
-}
 
-/// The structure of a TIFF of grey pages, low bytes first: each page's directory is followed by its pixels.
-struct TIFFPages {
-    let width: Int
-    let height: Int
-    let bits: Int
-    /// Whether offsets have eight bytes.
-    let isBig: Bool
-    /// Where the next directory is.
-    private var place: Int
+    /// The structure of a TIFF of grey pages, low bytes first: each page's directory is followed by its pixels.
+    struct Pages {
+        let width: Int
+        let height: Int
+        let bits: Int
+        /// Whether offsets have eight bytes.
+        let isBig: Bool
+        /// Where the next directory is.
+        private var place: Int
 
-    private static let entryCount = 10
+        private static let entryCount = 10
 
-    init(width: Int, height: Int, bits: Int, isBig: Bool) {
-        (self.width, self.height, self.bits, self.isBig) = (width, height, bits, isBig)
-        place = isBig ? 16 : 8
-    }
-
-    /// The beginning of the file, up to the first directory.
-    var head: [UInt8] {
-        isBig
-            ? [0x49, 0x49] + Self.bytes(43, 2) + Self.bytes(8, 2) + Self.bytes(0, 2) + Self.bytes(16, 8)
-            : [0x49, 0x49] + Self.bytes(42, 2) + Self.bytes(8, 4)
-    }
-
-    /// The next page.
-    /// - Parameter pixels: compressed with deflate.
-    mutating func page(_ pixels: [UInt8], isLast: Bool) -> [UInt8] {
-        let offsetBytes = isBig ? 8 : 4
-        let directoryBytes = isBig ? 8 + Self.entryCount * 20 + 8 : 2 + Self.entryCount * 12 + 4
-        let start = place + directoryBytes
-        // Directories begin at even places.
-        place = start + pixels.count + pixels.count % 2
-        var page = Self.bytes(Self.entryCount, isBig ? 8 : 2)
-        let (short, long, offset) = (3, 4, isBig ? 16 : 4)
-        for (tag, type, value) in [
-            (256, long, width), (257, long, height), (258, short, bits), (259, short, 8), (262, short, 1),
-            (273, offset, start), (277, short, 1), (278, long, height), (279, offset, pixels.count), (339, short, 1),
-        ] {
-            page +=
-                Self.bytes(tag, 2) + Self.bytes(type, 2) + Self.bytes(1, offsetBytes) + Self.bytes(value, offsetBytes)
+        init(width: Int, height: Int, bits: Int, isBig: Bool) {
+            (self.width, self.height, self.bits, self.isBig) = (width, height, bits, isBig)
+            place = isBig ? 16 : 8
         }
-        page += Self.bytes(isLast ? 0 : place, offsetBytes)
-        return page + pixels + (pixels.count % 2 == 1 ? [0] : [])
-    }
 
-    private static func bytes(_ value: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+        /// The beginning of the file, up to the first directory.
+        var head: [UInt8] {
+            isBig
+                ? [0x49, 0x49] + Self.bytes(43, 2) + Self.bytes(8, 2) + Self.bytes(0, 2) + Self.bytes(16, 8)
+                : [0x49, 0x49] + Self.bytes(42, 2) + Self.bytes(8, 4)
+        }
+
+        /// The next page.
+        /// - Parameter pixels: compressed with deflate.
+        mutating func page(_ pixels: [UInt8], isLast: Bool) -> [UInt8] {
+            let offsetBytes = isBig ? 8 : 4
+            let directoryBytes = isBig ? 8 + Self.entryCount * 20 + 8 : 2 + Self.entryCount * 12 + 4
+            let start = place + directoryBytes
+            // Directories begin at even places.
+            place = start + pixels.count + pixels.count % 2
+            var page = Self.bytes(Self.entryCount, isBig ? 8 : 2)
+            let (short, long, offset) = (3, 4, isBig ? 16 : 4)
+            for (tag, type, value) in [
+                (256, long, width), (257, long, height), (258, short, bits), (259, short, 8), (262, short, 1),
+                (273, offset, start), (277, short, 1), (278, long, height), (279, offset, pixels.count),
+                (339, short, 1),
+            ] {
+                page +=
+                    Self.bytes(tag, 2) + Self.bytes(type, 2) + Self.bytes(1, offsetBytes)
+                    + Self.bytes(value, offsetBytes)
+            }
+            page += Self.bytes(isLast ? 0 : place, offsetBytes)
+            return page + pixels + (pixels.count % 2 == 1 ? [0] : [])
+        }
+
+        private static func bytes(_ value: Int, _ count: Int) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
+        }
     }
 }

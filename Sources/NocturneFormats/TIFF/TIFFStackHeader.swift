@@ -2,79 +2,81 @@ internal import CPhoto
 public import NocturneCore
 public import NocturneSystem
 
-/// The values of a TIFF whose pages are the slices of a volume.
-public struct TIFFStackHeader: Hashable, Sendable {
-    /// Columns, rows and pages.
-    public let shape: VolumeShape
-    /// The type of the stored numbers.
-    let type: NIfTIDataType
+extension TIFFStackReader {
+    /// The values of a TIFF whose pages are the slices of a volume.
+    public struct Header: Hashable, Sendable {
+        /// Columns, rows and pages.
+        public let shape: VolumeShape
+        /// The type of the stored numbers.
+        let type: StoredVoxelType
 
-    /// The name of the type, such as `uint16`.
-    public var typeName: String { "\(type)" }
+        /// The name of the type, such as `uint16`.
+        public var typeName: String { "\(type)" }
 
-    /// - Parameters:
-    ///   - bits: of a sample: 8 to 64.
-    ///   - kind: TIFF's SampleFormat: 1 for unsigned, 2 for signed and 3 for floating point numbers.
-    static func type(bits: Int, kind: Int) -> NIfTIDataType? {
-        switch (kind, bits) {
-        case (1, 8): .uint8
-        case (1, 16): .uint16
-        case (1, 32): .uint32
-        case (1, 64): .uint64
-        case (2, 8): .int8
-        case (2, 16): .int16
-        case (2, 32): .int32
-        case (2, 64): .int64
-        case (3, 32): .float32
-        case (3, 64): .float64
-        default: nil
+        /// - Parameters:
+        ///   - bits: of a sample: 8 to 64.
+        ///   - kind: TIFF's SampleFormat: 1 for unsigned, 2 for signed and 3 for floating point numbers.
+        static func type(bits: Int, kind: Int) -> StoredVoxelType? {
+            switch (kind, bits) {
+            case (1, 8): .uint8
+            case (1, 16): .uint16
+            case (1, 32): .uint32
+            case (1, 64): .uint64
+            case (2, 8): .int8
+            case (2, 16): .int16
+            case (2, 32): .int32
+            case (2, 64): .int64
+            case (3, 32): .float32
+            case (3, 64): .float64
+            default: nil
+            }
         }
     }
-}
 
-/// The axes of the pages of a TIFF by its ImageDescription; they may be more than the slices of one volume.
-///
-/// tifffile, ImageJ and OME store the axes there. nnU-Net takes files of which tifffile makes an array of three axes.
-struct TIFFStackDescription {
-    /// The number of pages along each axis.
-    let axes: [Int]
+    /// The axes of the pages of a TIFF by its ImageDescription; they may be more than the slices of one volume.
+    ///
+    /// tifffile, ImageJ and OME store the axes there. nnU-Net takes files of which tifffile makes an array of three axes.
+    struct Description {
+        /// The number of pages along each axis.
+        let axes: [Int]
 
-    /// Nil for a description without axes.
-    init?(_ text: String) {
-        let text = text.prefix(64 << 10)
-        if text.hasPrefix("ImageJ=") {
-            let values = text.split(whereSeparator: \.isNewline).map { $0.split(separator: "=", maxSplits: 1) }
-            axes = ["channels", "slices", "frames"].compactMap { name in
-                values.first { $0.first == Substring(name) }.flatMap { $0.count == 2 ? Int($0[1]) : nil }
-            }.filter { $0 > 1 }
-        } else if text.contains("<OME ") {
-            axes = ["SizeC", "SizeZ", "SizeT"].compactMap { Self.attribute($0, in: text) }.filter { $0 > 1 }
-        } else if text.hasPrefix("{\"shape\": ["), let end = text.firstIndex(of: "]") {
-            let list = text[..<end].dropFirst("{\"shape\": [".count).split(separator: ",")
-            let numbers = list.compactMap { Int($0.filter { $0 != " " }) }
-            guard numbers.count == list.count, numbers.count >= 2 else { return nil }
-            // The last two are rows and columns.
-            axes = Array(numbers.dropLast(2))
-        } else {
+        /// Nil for a description without axes.
+        init?(_ text: String) {
+            let text = text.prefix(64 << 10)
+            if text.hasPrefix("ImageJ=") {
+                let values = text.split(whereSeparator: \.isNewline).map { $0.split(separator: "=", maxSplits: 1) }
+                axes = ["channels", "slices", "frames"].compactMap { name in
+                    values.first { $0.first == Substring(name) }.flatMap { $0.count == 2 ? Int($0[1]) : nil }
+                }.filter { $0 > 1 }
+            } else if text.contains("<OME ") {
+                axes = ["SizeC", "SizeZ", "SizeT"].compactMap { Self.attribute($0, in: text) }.filter { $0 > 1 }
+            } else if text.hasPrefix("{\"shape\": ["), let end = text.firstIndex(of: "]") {
+                let list = text[..<end].dropFirst("{\"shape\": [".count).split(separator: ",")
+                let numbers = list.compactMap { Int($0.filter { $0 != " " }) }
+                guard numbers.count == list.count, numbers.count >= 2 else { return nil }
+                // The last two are rows and columns.
+                axes = Array(numbers.dropLast(2))
+            } else {
+                return nil
+            }
+        }
+
+        private static func attribute(_ name: String, in text: Substring) -> Int? {
+            guard let range = text.firstRange(of: " \(name)=\"") else { return nil }
+            return Int(text[range.upperBound...].prefix { $0 != "\"" })
+        }
+
+        /// Why the pages are not the slices of one volume; nil if they are.
+        func problem(pages: Int) -> String? {
+            if axes.count > 1 {
+                let product = axes.map(String.init).joined(separator: "×")
+                return "its description has pages along \(axes.count) axes (\(product)); one volume has slices alone"
+            }
+            if let stated = axes.first, stated != pages {
+                return "its description states \(stated) slices, it has \(pages) pages"
+            }
             return nil
         }
-    }
-
-    private static func attribute(_ name: String, in text: Substring) -> Int? {
-        guard let range = text.firstRange(of: " \(name)=\"") else { return nil }
-        return Int(text[range.upperBound...].prefix { $0 != "\"" })
-    }
-
-    /// Why the pages are not the slices of one volume; nil if they are.
-    func problem(pages: Int) -> String? {
-        if axes.count > 1 {
-            let product = axes.map(String.init).joined(separator: "×")
-            return "its description has pages along \(axes.count) axes (\(product)); one volume has slices alone"
-        }
-        if let stated = axes.first, stated != pages {
-            return "its description states \(stated) slices, it has \(pages) pages"
-        }
-        return nil
     }
 }
 

@@ -4,16 +4,6 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// A volume read from a TIFF.
-public struct TIFFStackVolume: Sendable {
-    /// The size and type of the pages.
-    public let header: TIFFStackHeader
-    /// As stored, in single precision; column, row and page are i, j and k.
-    public let voxels: FrozenVoxels<Float>
-    /// Number of voxels that are NaN or infinite; they are kept unchanged.
-    public let nonFiniteCount: Int
-}
-
 /// Reads TIFFs whose pages are the slices of a volume, as nnU-Net's `Tiff3DIO`: integers of 8 to 64 bits and floating point
 /// numbers of 32 and 64 bits, one sample a pixel, in strips or tiles, in both byte orders, with offsets of 4 or 8 bytes,
 /// compressed or not.
@@ -34,17 +24,19 @@ public enum TIFFStackReader {
 
     /// Reads the first page's header, and counts the pages.
     /// - Throws: ``TIFFStackError``, naming the file and the fact.
-    public static func readHeader(at path: String) throws(TIFFStackError) -> TIFFStackHeader {
+    public static func readHeader(at path: String) throws(TIFFStackError) -> Header {
         try OpenStack(path).header
     }
 
     /// Reads the voxels as float32.
     /// - Throws: ``TIFFStackError``; `CancelledError` soon after the scope's flag is raised.
     /// - Complexity: one pass on the calling thread; 4 bytes per voxel and ``workingBytes(_:)``.
-    public static func readVolume(at path: String, scope: ComputeScope) throws -> TIFFStackVolume {
+    public static func readVolume(at path: String, scope: ComputeScope) throws -> (
+        header: Header, voxels: FrozenVoxels<Float>, nonFiniteCount: Int
+    ) {
         let stack = try OpenStack(path)
         let shape = stack.header.shape
-        let convert = NIfTIVoxelConversion.toFloats(native: stack.header.type)
+        let convert = VoxelConversion.toFloats(native: stack.header.type)
         var voxels: VoxelBuffer<Float> = try buffer(shape.count, path)
         var page: VoxelBuffer<UInt8> = try buffer(shape.sliceCount * stack.header.type.bytesPerVoxel, path)
         var nonFinite = 0
@@ -59,7 +51,7 @@ public enum TIFFStackReader {
                 }
             }
         }
-        return TIFFStackVolume(header: stack.header, voxels: voxels.frozen(), nonFiniteCount: nonFinite)
+        return (stack.header, voxels.frozen(), nonFinite)
     }
 
     private static func buffer<Element: BitwiseCopyable & Sendable>(
@@ -75,7 +67,7 @@ public enum TIFFStackReader {
 
     /// An open file whose header has been checked.
     private final class OpenStack {
-        let header: TIFFStackHeader
+        let header: Header
         private let path: String
         private let decoder: OpaquePointer?
 
@@ -102,20 +94,20 @@ public enum TIFFStackReader {
             _ facts: ctiff_stack_facts,
             description: String,
             _ path: String
-        ) throws(TIFFStackError) -> TIFFStackHeader {
+        ) throws(TIFFStackError) -> Header {
             let (width, height, pages) = (Int(facts.width), Int(facts.height), Int(facts.page_count))
             guard let shape = VolumeShape(validating: width, y: height, z: pages),
-                let type = TIFFStackHeader.type(bits: Int(facts.bits), kind: Int(facts.kind))
+                let type = Header.type(bits: Int(facts.bits), kind: Int(facts.kind))
             else {
                 throw TIFFStackError(.corrupt, path: path, "\(pages) pages of \(width)×\(height) samples are too many")
             }
-            if let problem = TIFFStackDescription(description)?.problem(pages: pages) {
+            if let problem = Description(description)?.problem(pages: pages) {
                 throw TIFFStackError(.notThreeDimensional, path: path, problem)
             }
             guard pages > 1 else {
                 throw TIFFStackError(.notThreeDimensional, path: path, "a single page is not a volume")
             }
-            return TIFFStackHeader(shape: shape, type: type)
+            return Header(shape: shape, type: type)
         }
 
         /// Pages are read in order.

@@ -4,8 +4,8 @@ import NocturneSystem
 /// What a text header states about its volume.
 struct DescribedVolume {
     let format: VolumeFileFormat
-    let dataType: NIfTIDataType
-    let byteOrder: NIfTIByteOrder
+    let dataType: StoredVoxelType
+    let byteOrder: VolumeFileHeader.ByteOrder
     let shape: VolumeShape
     let placement: Placement
     var labelNames: [UInt16: String] = [:]
@@ -33,21 +33,21 @@ struct DescribedVolume {
 
     /// Opens the file of the voxels.
     /// - Parameter path: the header.
-    /// - Throws: ``NIfTIError``; also for a placement that is not usable.
-    func open(_ path: String, _ storage: Storage, assumesOrientation: Bool) throws(NIfTIError) -> NIfTIOpenFile {
+    /// - Throws: ``VolumeFileError``; also for a placement that is not usable.
+    func open(_ path: String, _ storage: Storage, assumesOrientation: Bool) throws(VolumeFileError) -> OpenVolumeFile {
         let spacing = placement.spacing
         guard (0..<3).allSatisfy({ spacing[$0].isFinite && spacing[$0] > 0 }) else {
             let text = (0..<3).map { "\(spacing[$0])" }.joined(separator: "×")
-            throw NIfTIError(.invalidSpacing, path: path, "the voxel spacing \(text) mm is not usable")
+            throw VolumeFileError(.invalidSpacing, path: path, "the voxel spacing \(text) mm is not usable")
         }
         if let fault = NIfTIHeaderParser.fault(placement.affine, "header's") {
-            throw NIfTIError(.invalidAffine, path: path, fault)
+            throw VolumeFileError(.invalidAffine, path: path, fault)
         }
         guard storage.start >= 0, storage.start < 1 << 50, storage.skipped >= -1, storage.skipped < 1 << 50 else {
-            throw NIfTIError(.invalidDataOffset, path: path, "the header states no valid offset of the voxels")
+            throw VolumeFileError(.invalidDataOffset, path: path, "the header states no valid offset of the voxels")
         }
         let isCompressed = storage.isCompressed
-        let source = try NIfTIByteSource(
+        let source = try VolumeByteSource(
             path: storage.path,
             isCompressed ? .deflate : .none,
             from: isCompressed ? storage.start : 0
@@ -55,11 +55,11 @@ struct DescribedVolume {
         var offset = storage.skipped + (isCompressed ? 0 : storage.start)
         if storage.skipped < 0 {
             guard !isCompressed else {
-                throw NIfTIError(.unsupportedStorage, path: path, "compressed voxels that end with their file")
+                throw VolumeFileError(.unsupportedStorage, path: path, "compressed voxels that end with their file")
             }
             offset = max(storage.start, source.fileSize - shape.count * dataType.bytesPerVoxel)
         }
-        return try NIfTIOpenFile(
+        return try OpenVolumeFile(
             path: path,
             header: header(dataOffset: offset, dataPath: storage.path),
             source: source,
@@ -68,8 +68,8 @@ struct DescribedVolume {
     }
 
     /// The header of the NIfTI file with the same content.
-    private func header(dataOffset: Int, dataPath: String) -> NIfTIHeader {
-        NIfTIHeader(
+    private func header(dataOffset: Int, dataPath: String) -> VolumeFileHeader {
+        VolumeFileHeader(
             format: format,
             version: nil,
             byteOrder: byteOrder,
@@ -154,7 +154,7 @@ extension DescribedVolume.Placement {
 
 extension DescribedVolume.Storage {
     /// The file of the voxels: a name in the folder of the header. A header that comes from elsewhere must not choose other files.
-    static func path(named name: String, by fields: HeaderFields) throws(NIfTIError) -> String {
+    static func path(named name: String, by fields: TextHeader.Fields) throws(VolumeFileError) -> String {
         let plain = name.hasPrefix("./") ? String(name.dropFirst(2)) : name
         guard !plain.contains("%"), plain.uppercased() != "LIST", !plain.uppercased().hasPrefix("LIST ") else {
             throw fields.unsupported("the voxels are in several files; write them to one")
@@ -167,7 +167,7 @@ extension DescribedVolume.Storage {
         let folder = fields.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(fields.path[...$0]) } ?? ""
         let path = folder + plain
         guard FileSystem.exists(path) else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .unreadable,
                 path: fields.path,
                 "the file of the voxels, which the header names, is missing in the same folder"

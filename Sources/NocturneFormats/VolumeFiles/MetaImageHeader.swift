@@ -3,14 +3,14 @@ import NocturneSystem
 
 /// A MetaImage header. Source: the documentation of MetaIO, and its reader in ITK.
 struct MetaImageHeader {
-    private var fields: HeaderFields
+    private var fields: TextHeader.Fields
     private let text: TextHeader
 
     private static let lastField = "elementdatafile"
 
-    init(_ path: String) throws(NIfTIError) {
+    init(_ path: String) throws(VolumeFileError) {
         text = try TextHeader(of: path, .metaImage, isHeader: Self.isFirst) { Self.name(of: $0) == Self.lastField }
-        fields = HeaderFields(path: path)
+        fields = TextHeader.Fields(path: path)
         for line in text.lines where !line.trimmed.isEmpty {
             guard let sign = line.firstIndex(of: "=") else { throw fields.invalid("has a line that is not a field") }
             try fields.add(line[..<sign], line[sign...].dropFirst())
@@ -26,9 +26,9 @@ struct MetaImageHeader {
         ["objecttype", "comment", "ndims", "objectsubtype"].contains(name(of: line))
     }
 
-    func open(assumesOrientation: Bool) throws(NIfTIError) -> NIfTIOpenFile {
+    func open(assumesOrientation: Bool) throws(VolumeFileError) -> OpenVolumeFile {
         guard fields["objecttype"]?.lowercased() ?? "image" == "image" else {
-            throw NIfTIError(.notThreeDimensional, path: fields.path, "an object of MetaIO that is not an image")
+            throw VolumeFileError(.notThreeDimensional, path: fields.path, "an object of MetaIO that is not an image")
         }
         let volume = DescribedVolume(
             format: .metaImage,
@@ -41,7 +41,7 @@ struct MetaImageHeader {
     }
 
     /// The first of these fields that there is.
-    private func flag(_ names: String...) throws(NIfTIError) -> Bool? {
+    private func flag(_ names: String...) throws(VolumeFileError) -> Bool? {
         guard let name = names.first(where: { fields[$0] != nil }) else { return nil }
         switch fields[name]?.lowercased() {
         case "true", "t", "1": return true
@@ -52,26 +52,26 @@ struct MetaImageHeader {
 
     // MARK: The array
 
-    private static let types: [String: NIfTIDataType] = [
+    private static let types: [String: StoredVoxelType] = [
         "met_char": .int8, "met_uchar": .uint8, "met_short": .int16, "met_ushort": .uint16,
         "met_int": .int32, "met_uint": .uint32, "met_long": .int32, "met_ulong": .uint32,
         "met_long_long": .int64, "met_ulong_long": .uint64, "met_float": .float32, "met_double": .float64,
     ]
 
-    private func dataType() throws(NIfTIError) -> NIfTIDataType {
+    private func dataType() throws(VolumeFileError) -> StoredVoxelType {
         let channels = try fields.integer("elementnumberofchannels") ?? 1
         guard channels == 1 else {
-            throw NIfTIError(.notThreeDimensional, path: fields.path, "\(channels) values for each voxel")
+            throw VolumeFileError(.notThreeDimensional, path: fields.path, "\(channels) values for each voxel")
         }
         guard let type = Self.types[try fields.required("elementtype").lowercased()] else {
-            throw NIfTIError(.unsupportedDataType, path: fields.path, "voxels of this type are not supported")
+            throw VolumeFileError(.unsupportedDataType, path: fields.path, "voxels of this type are not supported")
         }
         let function = (
             slope: try fields.numbers("elementtointensityfunctionslope", count: 1)?[0] ?? 1,
             offset: try fields.numbers("elementtointensityfunctionoffset", count: 1)?[0] ?? 0
         )
         guard function == (1, 0) else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .invalidScaling,
                 path: fields.path,
                 "the header scales intensities, which ITK ignores; store the values themselves"
@@ -80,19 +80,19 @@ struct MetaImageHeader {
         return type
     }
 
-    private func shape() throws(NIfTIError) -> VolumeShape {
+    private func shape() throws(VolumeFileError) -> VolumeShape {
         guard let axes = try fields.integer("ndims") else { throw fields.invalid("has no field \"ndims\"") }
         guard axes == 3 else {
-            throw NIfTIError(.notThreeDimensional, path: fields.path, "\(axes) axes, not the three of a volume")
+            throw VolumeFileError(.notThreeDimensional, path: fields.path, "\(axes) axes, not the three of a volume")
         }
         return try fields.shape("dimsize")
     }
 
     // MARK: The patient
 
-    private func placement() throws(NIfTIError) -> DescribedVolume.Placement {
+    private func placement() throws(VolumeFileError) -> DescribedVolume.Placement {
         guard let numbers = try fields.numbers("elementspacing", "elementsize", count: 3) else {
-            throw NIfTIError(.invalidSpacing, path: fields.path, "the header states no spacing of the voxels")
+            throw VolumeFileError(.invalidSpacing, path: fields.path, "the header states no spacing of the voxels")
         }
         let unit = DescribedVolume.Placement.millimetres(fields["distanceunits"] ?? "mm")
         let spacing = SIMD3(numbers) * unit
@@ -112,7 +112,7 @@ struct MetaImageHeader {
 
     // MARK: Storage
 
-    private func storage() throws(NIfTIError) -> DescribedVolume.Storage {
+    private func storage() throws(VolumeFileError) -> DescribedVolume.Storage {
         guard try flag("binarydata") ?? true else {
             throw fields.unsupported("the voxels are stored as text; save them as binary data")
         }

@@ -3,14 +3,14 @@ import NocturneSystem
 
 /// An NRRD header. Source: "Definition of NRRD File Format", versions 1 to 5, of Teem.
 struct NRRDHeader {
-    private var fields: HeaderFields
+    private var fields: TextHeader.Fields
     /// Keys and values, which programs define.
     private var pairs: [String: String] = [:]
     private let text: TextHeader
 
-    init(_ path: String) throws(NIfTIError) {
+    init(_ path: String) throws(VolumeFileError) {
         text = try TextHeader(of: path, .nrrd, isHeader: Self.isFirst, isLast: \.isEmpty)
-        fields = HeaderFields(path: path)
+        fields = TextHeader.Fields(path: path)
         for line in text.lines.dropFirst() where !line.hasPrefix("#") && !line.isEmpty {
             // A value may contain the sign that ends the name of a field.
             let pair = line.firstRange(of: ":=")
@@ -29,7 +29,7 @@ struct NRRDHeader {
         line.hasPrefix("NRRD000") && line.utf8.count == 8 && ("1"..."5").contains(line.suffix(1))
     }
 
-    func open(assumesOrientation: Bool) throws(NIfTIError) -> NIfTIOpenFile {
+    func open(assumesOrientation: Bool) throws(VolumeFileError) -> OpenVolumeFile {
         let type = try dataType()
         let volume = DescribedVolume(
             format: .nrrd,
@@ -44,8 +44,8 @@ struct NRRDHeader {
 
     // MARK: The array
 
-    private static let types: [String: NIfTIDataType] = {
-        let names: [(NIfTIDataType, [String])] = [
+    private static let types: [String: StoredVoxelType] = {
+        let names: [(StoredVoxelType, [String])] = [
             (.int8, ["signed char", "int8", "int8_t"]), (.uint8, ["uchar", "unsigned char", "uint8", "uint8_t"]),
             (.int16, ["short", "short int", "signed short", "signed short int", "int16", "int16_t"]),
             (.uint16, ["ushort", "unsigned short", "unsigned short int", "uint16", "uint16_t"]),
@@ -64,14 +64,14 @@ struct NRRDHeader {
         return Dictionary(uniqueKeysWithValues: names.flatMap { type, names in names.map { ($0, type) } })
     }()
 
-    private func dataType() throws(NIfTIError) -> NIfTIDataType {
+    private func dataType() throws(VolumeFileError) -> StoredVoxelType {
         guard let type = Self.types[try fields.required("type").lowercased()] else {
-            throw NIfTIError(.unsupportedDataType, path: fields.path, "voxels of this type are not supported")
+            throw VolumeFileError(.unsupportedDataType, path: fields.path, "voxels of this type are not supported")
         }
         return type
     }
 
-    private func byteOrder(_ type: NIfTIDataType) throws(NIfTIError) -> NIfTIByteOrder {
+    private func byteOrder(_ type: StoredVoxelType) throws(VolumeFileError) -> VolumeFileHeader.ByteOrder {
         switch fields["endian"]?.lowercased() {
         case "little": return .little
         case "big": return .big
@@ -80,25 +80,29 @@ struct NRRDHeader {
         }
     }
 
-    private func shape() throws(NIfTIError) -> VolumeShape {
+    private func shape() throws(VolumeFileError) -> VolumeShape {
         guard let axes = try fields.integer("dimension") else { throw fields.invalid("has no field \"dimension\"") }
         let kinds = fields["kinds"]?.lowercased().split(whereSeparator: \.isWhitespace) ?? []
         let isScalar = kinds.allSatisfy { ["domain", "space", "???", "none"].contains($0) }
         guard axes == 3, isScalar else {
             let hint = axes == 4 ? ": several values for each voxel, several layers of labels, or a time series" : ""
-            throw NIfTIError(.notThreeDimensional, path: fields.path, "\(axes) axes, not the three of a volume\(hint)")
+            throw VolumeFileError(
+                .notThreeDimensional,
+                path: fields.path,
+                "\(axes) axes, not the three of a volume\(hint)"
+            )
         }
         return try fields.shape("sizes")
     }
 
     // MARK: The patient
 
-    private func placement() throws(NIfTIError) -> DescribedVolume.Placement {
+    private func placement() throws(VolumeFileError) -> DescribedVolume.Placement {
         let space = fields["space"].flatMap { DescribedVolume.Placement.spaces[$0.lowercased()] }
         guard let directions = fields["space directions"] else {
             let unit = try millimetres("units")
             guard let numbers = try fields.numbers("spacings", count: 3) else {
-                throw NIfTIError(.invalidSpacing, path: fields.path, "the header states no spacing of the voxels")
+                throw VolumeFileError(.invalidSpacing, path: fields.path, "the header states no spacing of the voxels")
             }
             return .init(assumedWith: SIMD3(numbers) * unit)
         }
@@ -138,7 +142,7 @@ struct NRRDHeader {
     }
 
     /// In one unit of a field with a text in quotation marks for each axis.
-    private func millimetres(_ name: String) throws(NIfTIError) -> Double {
+    private func millimetres(_ name: String) throws(VolumeFileError) -> Double {
         guard let value = fields[name] else { return 1 }
         let parts = value.split(separator: "\"", omittingEmptySubsequences: false)
         let units = Set(
@@ -165,7 +169,7 @@ struct NRRDHeader {
 
     // MARK: Storage
 
-    private func storage() throws(NIfTIError) -> DescribedVolume.Storage {
+    private func storage() throws(VolumeFileError) -> DescribedVolume.Storage {
         let isCompressed: Bool
         switch try fields.required("encoding").lowercased() {
         case "raw": isCompressed = false
@@ -184,7 +188,7 @@ struct NRRDHeader {
             return DescribedVolume.Storage(path: path, isCompressed: isCompressed, start: 0, skipped: skipped)
         }
         guard text.isEnded else {
-            throw NIfTIError(.truncated, path: fields.path, "the file ends with its header")
+            throw VolumeFileError(.truncated, path: fields.path, "the file ends with its header")
         }
         return DescribedVolume.Storage(
             path: fields.path,

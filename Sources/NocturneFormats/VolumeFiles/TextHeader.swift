@@ -21,8 +21,8 @@ struct TextHeader {
         _ format: VolumeFileFormat,
         isHeader: (String) -> Bool,
         isLast: (String) -> Bool
-    ) throws(NIfTIError) {
-        let source = try NIfTIByteSource(path: path, .none)
+    ) throws(VolumeFileError) {
+        let source = try VolumeByteSource(path: path, .none)
         var (bytes, lines, begin, isEnded, isWhole) = ([UInt8](), [String](), 0, false, false)
         while !isEnded, !isWhole, bytes.count < Self.maximumBytes {
             var searched = bytes.count
@@ -41,10 +41,14 @@ struct TextHeader {
             lines.append(Self.line(bytes[begin...]))
             begin = bytes.count
         }
-        guard !bytes.isEmpty else { throw NIfTIError(.truncated, path: path, "the file is empty") }
+        guard !bytes.isEmpty else { throw VolumeFileError(.truncated, path: path, "the file is empty") }
         guard let first = lines.first, isHeader(first) else { throw Self.foreign(path, format) }
         guard isEnded || isWhole else {
-            throw NIfTIError(.invalidHeader, path: path, "the header does not end within \(Self.maximumBytes) bytes")
+            throw VolumeFileError(
+                .invalidHeader,
+                path: path,
+                "the header does not end within \(Self.maximumBytes) bytes"
+            )
         }
         (self.lines, self.isEnded, byteCount) = (lines, isEnded, begin)
     }
@@ -53,69 +57,73 @@ struct TextHeader {
         String(decoding: bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes, as: UTF8.self)
     }
 
-    private static func foreign(_ path: String, _ format: VolumeFileFormat) -> NIfTIError {
-        NIfTIError(.notNIfTI, path: path, "not a file in \(format.title): it does not begin with such a header")
+    private static func foreign(_ path: String, _ format: VolumeFileFormat) -> VolumeFileError {
+        VolumeFileError(.notNIfTI, path: path, "not a file in \(format.title): it does not begin with such a header")
     }
-}
 
-/// The fields of a text header, by name in lower case. Errors show no text of a header: it may name a patient.
-struct HeaderFields {
-    let path: String
-    private var values: [String: String] = [:]
+    /// The fields of a text header, by name in lower case. Errors show no text of a header: it may name a patient.
+    struct Fields {
+        let path: String
+        private var values: [String: String] = [:]
 
-    init(path: String) { self.path = path }
+        init(path: String) { self.path = path }
 
-    mutating func add(_ name: some StringProtocol, _ value: some StringProtocol) throws(NIfTIError) {
-        guard values.updateValue(value.trimmed, forKey: name.trimmed.lowercased()) == nil else {
-            throw NIfTIError(.invalidHeader, path: path, "a field of the header occurs twice")
+        mutating func add(_ name: some StringProtocol, _ value: some StringProtocol) throws(VolumeFileError) {
+            guard values.updateValue(value.trimmed, forKey: name.trimmed.lowercased()) == nil else {
+                throw VolumeFileError(.invalidHeader, path: path, "a field of the header occurs twice")
+            }
         }
-    }
 
-    /// The value of the first of these fields that there is.
-    subscript(_ names: String...) -> String? { names.lazy.compactMap { values[$0] }.first }
+        /// The value of the first of these fields that there is.
+        subscript(_ names: String...) -> String? { names.lazy.compactMap { values[$0] }.first }
 
-    func required(_ name: String) throws(NIfTIError) -> String {
-        guard let value = values[name] else { throw invalid("has no field \"\(name)\"") }
-        return value
-    }
-
-    /// The number of the first of these fields that there is; nil without one.
-    func integer(_ names: String...) throws(NIfTIError) -> Int? {
-        guard let name = names.first(where: { values[$0] != nil }), let value = values[name] else { return nil }
-        guard let number = Int(value) else { throw invalid("has no whole number in the field \"\(name)\"") }
-        return number
-    }
-
-    /// The numbers of the first of these fields that there is; nil without one.
-    func numbers(_ names: String..., count: Int) throws(NIfTIError) -> [Double]? {
-        guard let name = names.first(where: { values[$0] != nil }), let value = values[name] else { return nil }
-        let parts = value.split(whereSeparator: \.isWhitespace)
-        let numbers = parts.compactMap { Double($0) }
-        guard parts.count == count, numbers.count == count else {
-            throw invalid("does not have \(count) numbers in the field \"\(name)\"")
+        func required(_ name: String) throws(VolumeFileError) -> String {
+            guard let value = values[name] else { throw invalid("has no field \"\(name)\"") }
+            return value
         }
-        return numbers
-    }
 
-    /// - Throws: ``NIfTIError`` unless there are three positive sizes of a volume.
-    func shape(_ name: String) throws(NIfTIError) -> VolumeShape {
-        let parts = try required(name).split(whereSeparator: \.isWhitespace)
-        let sizes = parts.compactMap { Int($0) }
-        guard parts.count == 3, sizes.count == 3 else {
-            throw invalid("does not have 3 whole numbers in the field \"\(name)\"")
+        /// The number of the first of these fields that there is; nil without one.
+        func integer(_ names: String...) throws(VolumeFileError) -> Int? {
+            guard let name = names.first(where: { values[$0] != nil }), let value = values[name] else { return nil }
+            guard let number = Int(value) else { throw invalid("has no whole number in the field \"\(name)\"") }
+            return number
         }
-        let text = sizes.map(String.init).joined(separator: "×")
-        guard let shape = VolumeShape(validating: sizes[0], y: sizes[1], z: sizes[2]) else {
-            throw NIfTIError(.invalidDimensions, path: path, "the dimensions \(text) are not those of a volume")
+
+        /// The numbers of the first of these fields that there is; nil without one.
+        func numbers(_ names: String..., count: Int) throws(VolumeFileError) -> [Double]? {
+            guard let name = names.first(where: { values[$0] != nil }), let value = values[name] else { return nil }
+            let parts = value.split(whereSeparator: \.isWhitespace)
+            let numbers = parts.compactMap { Double($0) }
+            guard parts.count == count, numbers.count == count else {
+                throw invalid("does not have \(count) numbers in the field \"\(name)\"")
+            }
+            return numbers
         }
-        return shape
-    }
 
-    func invalid(_ fact: String) -> NIfTIError {
-        NIfTIError(.invalidHeader, path: path, "the header \(fact)")
-    }
+        /// - Throws: ``VolumeFileError`` unless there are three positive sizes of a volume.
+        func shape(_ name: String) throws(VolumeFileError) -> VolumeShape {
+            let parts = try required(name).split(whereSeparator: \.isWhitespace)
+            let sizes = parts.compactMap { Int($0) }
+            guard parts.count == 3, sizes.count == 3 else {
+                throw invalid("does not have 3 whole numbers in the field \"\(name)\"")
+            }
+            let text = sizes.map(String.init).joined(separator: "×")
+            guard let shape = VolumeShape(validating: sizes[0], y: sizes[1], z: sizes[2]) else {
+                throw VolumeFileError(
+                    .invalidDimensions,
+                    path: path,
+                    "the dimensions \(text) are not those of a volume"
+                )
+            }
+            return shape
+        }
 
-    func unsupported(_ fact: String) -> NIfTIError { NIfTIError(.unsupportedStorage, path: path, fact) }
+        func invalid(_ fact: String) -> VolumeFileError {
+            VolumeFileError(.invalidHeader, path: path, "the header \(fact)")
+        }
+
+        func unsupported(_ fact: String) -> VolumeFileError { VolumeFileError(.unsupportedStorage, path: path, fact) }
+    }
 }
 
 extension StringProtocol {

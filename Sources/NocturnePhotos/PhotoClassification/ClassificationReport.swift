@@ -76,7 +76,7 @@ package struct ClassificationReport {
                 image.width > imageSide
                 ? try PillowResize.bilinear(image, width: imageSide, height: imageSide, flag: flag) : image
             page.element(.figure(alternative: alternative)) {
-                page.image(small, in: PDFRectangle(x: x, y: y, width: side, height: side))
+                page.image(small, in: PDFPage.Rectangle(x: x, y: y, width: side, height: side))
             }
         }
         func caption(_ text: String, x: Double) {
@@ -102,14 +102,14 @@ package struct ClassificationReport {
         for step in 0..<steps {
             let color = AttentionMap.color(1 - (Float(step) + 0.5) / Float(steps)) / 255
             page.fill(
-                PDFRectangle(
+                PDFPage.Rectangle(
                     x: x + 2,
                     y: y + 12 + Double(step) * (height - 24) / Double(steps),
                     width: 9,
                     // Slightly taller, so that no line shows between two steps.
                     height: (height - 24) / Double(steps) + 0.3
                 ),
-                PDFColor(red: Double(color.x), green: Double(color.y), blue: Double(color.z))
+                PDFPage.Color(red: Double(color.x), green: Double(color.y), blue: Double(color.z))
             )
         }
         page.text(ReportText.attentionHigh, x: x, y: y + 8, size: 7, color: .quiet)
@@ -138,7 +138,7 @@ package struct ClassificationReport {
         }
         let height = 30 + 12 * Double(riskLines.count + summary.count) + 11 * Double(reasons.count)
         let color = risk.level.color
-        page.outline(PDFRectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
+        page.outline(PDFPage.Rectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
         page.sign(risk.level, x: margin + 30, y: y + height / 2, size: 30)
         var line = y + 18
         page.element(.heading(level: 2)) {
@@ -191,11 +191,11 @@ package struct ClassificationReport {
             let start = margin + page.width(of: title, size: 8.5) + 4
             page.text(mark, x: start, y: line, size: 7, color: .quiet)
         }
-        let bar = PDFRectangle(x: left, y: line - 7, width: right - left, height: 8)
-        page.fill(bar, PDFColor(gray: 0.92))
+        let bar = PDFPage.Rectangle(x: left, y: line - 7, width: right - left, height: 8)
+        page.fill(bar, PDFPage.Color(gray: 0.92))
         page.fill(
-            PDFRectangle(x: bar.x, y: bar.y, width: bar.width * entry.probability, height: bar.height),
-            PDFColor(entry.color) ?? .quiet
+            PDFPage.Rectangle(x: bar.x, y: bar.y, width: bar.width * entry.probability, height: bar.height),
+            PDFPage.Color(entry.color) ?? .quiet
         )
         page.text(ClassScores.text(entry.probability), x: right + 8, y: line, size: 8.5)
     }
@@ -229,7 +229,7 @@ package struct ClassificationReport {
 
     private func footer(on page: PDFPage) {
         let y = page.height - margin - 14
-        page.line(from: SIMD2(margin, y - 10), to: SIMD2(page.width - margin, y - 10), PDFColor(gray: 0.7))
+        page.line(from: SIMD2(margin, y - 10), to: SIMD2(page.width - margin, y - 10), PDFPage.Color(gray: 0.7))
         let colors = result.isColorCorrected ? ReportText.colorsCorrected : ReportText.colorsKept
         let lines = [
             ReportText.preparation(result.preparation.inputSizePx, colors),

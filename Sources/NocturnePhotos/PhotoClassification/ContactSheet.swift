@@ -143,7 +143,7 @@ package enum ContactSheet {
     }
 
     private static func draw(_ entry: Entry, on page: PDFPage, x: Double, y: Double, side: Double) throws {
-        let place = PDFRectangle(x: x, y: y, width: side, height: side)
+        let place = PDFPage.Rectangle(x: x, y: y, width: side, height: side)
         try page.element(.figure(alternative: ReportText.pictureAlternative(entry.item))) {
             do {
                 page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)

@@ -31,7 +31,7 @@ extension PhotoClassification {
                 guard facts.uprightWidth == source.photo.width, facts.uprightHeight == source.photo.height else {
                     throw PhotoError(.corrupt, path: source.photo.path, "the file changed since it was found")
                 }
-                return PhotoPart(
+                return PhotoReader.Part(
                     columns: part.x..<part.x + part.width,
                     rows: part.y..<part.y + part.height
                 )

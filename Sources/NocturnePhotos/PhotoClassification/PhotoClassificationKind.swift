@@ -79,7 +79,7 @@ package enum PhotoClassificationKind: RecipeKind {
 
     /// Checks the contact sheet.
     package static func inspectBatchFile(at path: String) -> String? {
-        path.hasSuffix(".pdf") ? PDFCheck.fault(at: path) : nil
+        path.hasSuffix(".pdf") ? PDFPage.fault(at: path) : nil
     }
 
     /// Every photo is one.

@@ -24,7 +24,7 @@ extension PhotoClassificationResult: InspectableResult {
         )
         try inspection.inspectPicture("heatmap.png")
         try inspection.inspect("report.pdf") { inspection, path in
-            if let detail = PDFCheck.fault(at: path) { inspection.add("report.pdf", detail) }
+            if let detail = PDFPage.fault(at: path) { inspection.add("report.pdf", detail) }
         }
         guard let attention else { return }
         try inspection.inspect(attention.valuesFile) { inspection, path in

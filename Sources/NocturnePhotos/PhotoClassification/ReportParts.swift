@@ -17,7 +17,7 @@ extension PDFPage {
         y: Double,
         size: Double,
         isBold: Bool = false,
-        color: PDFColor = .ink
+        color: Color = .ink
     ) {
         element(.paragraph) { text(line, x: x, y: y, size: size, isBold: isBold, color: color) }
     }
@@ -28,8 +28,8 @@ extension PDFPage {
         let inner = width - 2 * Self.margin - 20
         let lines = lines(of: disclaimer, width: inner, size: 9)
         let height = 24 + 12 * Double(lines.count) + 6
-        let frame = PDFRectangle(x: Self.margin, y: y, width: width - 2 * Self.margin, height: height)
-        fill(frame, PDFColor(gray: 0.94))
+        let frame = Rectangle(x: Self.margin, y: y, width: width - 2 * Self.margin, height: height)
+        fill(frame, Color(gray: 0.94))
         outline(frame, .ink, lineWidth: 1.2)
         element(.paragraph) {
             text(ReportText.disclaimerTitle, x: Self.margin + 10, y: y + 16, size: 10, isBold: true)
@@ -51,12 +51,12 @@ extension PDFPage {
             )
             let width = size * 0.12
             fill(
-                PDFRectangle(x: x - width / 2, y: y - size * 0.16, width: width, height: size * 0.36),
-                PDFColor(gray: 1)
+                Rectangle(x: x - width / 2, y: y - size * 0.16, width: width, height: size * 0.36),
+                Color(gray: 1)
             )
             fill(
-                PDFRectangle(x: x - width / 2, y: y + size * 0.27, width: width, height: width),
-                PDFColor(gray: 1)
+                Rectangle(x: x - width / 2, y: y + size * 0.27, width: width, height: width),
+                Color(gray: 1)
             )
         case .moderate:
             fill(
@@ -70,20 +70,20 @@ extension PDFPage {
 
 extension RiskLevel {
     /// From the palette of Okabe and Ito.
-    var color: PDFColor {
+    var color: PDFPage.Color {
         switch self {
-        case .high: PDFColor(red: 0.835, green: 0.369, blue: 0)
-        case .moderate: PDFColor(red: 0.7, green: 0.48, blue: 0)
-        case .low: PDFColor(red: 0, green: 0.447, blue: 0.698)
+        case .high: PDFPage.Color(red: 0.835, green: 0.369, blue: 0)
+        case .moderate: PDFPage.Color(red: 0.7, green: 0.48, blue: 0)
+        case .low: PDFPage.Color(red: 0, green: 0.447, blue: 0.698)
         }
     }
 }
 
-extension PDFColor {
+extension PDFPage.Color {
     /// Of texts; the colour that pages have by default.
-    static let ink = PDFColor(gray: 0.1)
+    static let ink = PDFPage.Color(gray: 0.1)
     /// Of what is read second.
-    static let quiet = PDFColor(gray: 0.38)
+    static let quiet = PDFPage.Color(gray: 0.38)
 
     /// - Parameter text: `#rrggbb`.
     init?(_ text: String) {

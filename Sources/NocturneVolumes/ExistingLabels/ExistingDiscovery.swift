@@ -39,7 +39,7 @@ struct ExistingDiscovery: InputClaims {
         let named = all.filter { FoundVolume.isVolumeFile($0.fileName) }
         let scan = try dicom.series(
             of: all.filter { !FoundVolume.isVolumeFile($0.fileName) },
-            rules: DICOMSeriesRules()
+            rules: DICOMSeries.Rules()
         )
         let files = Dictionary(all.map { ($0.path, $0) }) { first, _ in first }
         let maps = try LabelMapDiscovery(options: options, request: request, patients: patients, scope: scope)
@@ -160,19 +160,19 @@ struct ExistingDiscovery: InputClaims {
 
     private func segmentation(_ file: FoundFile, _ images: SourceImages) throws(DICOMReadError) -> Found {
         let path = file.path
-        let own: Result<DICOMSegmentationHeader, DICOMReadError>
+        let own: Result<DICOMSegmentation.Header, DICOMReadError>
         do throws(DICOMReadError) {
-            own = .success(try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits))
+            own = .success(try DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits))
         } catch {
             // Frames that do not form their own grid may still lie on the images' grid.
             own = .failure(error)
         }
         let named = (try? own.get()).map { ($0.referencedSeriesUID, $0.frameOfReferenceUID) }
         let candidates = images.candidates(series: named?.0 ?? "", images: [], frameOfReference: named?.1 ?? "")
-        var fitting: [(series: DICOMSeries, header: DICOMSegmentationHeader)] = []
+        var fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)] = []
         for series in candidates.series {
             guard let geometry = series.geometry,
-                let header = try? DICOMSegmentationReader.readHeader(
+                let header = try? DICOMSegmentation.readHeader(
                     path: path,
                     on: geometry,
                     limits: ExistingSource.limits
@@ -181,7 +181,7 @@ struct ExistingDiscovery: InputClaims {
             fitting.append((series, header))
         }
         let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
-        let header: DICOMSegmentationHeader
+        let header: DICOMSegmentation.Header
         if let chosen { header = chosen.header } else { header = try own.get() }
         let note = chosen == nil ? candidates.note(fits: fitting.count) : candidates.substitution
         let notes = note.map { [$0] } ?? []
@@ -201,7 +201,7 @@ struct ExistingDiscovery: InputClaims {
     }
 
     private func structureSet(_ file: FoundFile, _ images: SourceImages) throws -> Found {
-        let set = try DICOMStructureSetReader.read(path: file.path, limits: ExistingSource.limits, flag: scope.flag)
+        let set = try DICOMStructureSet.read(path: file.path, limits: ExistingSource.limits, flag: scope.flag)
         let frame =
             set.frameOfReferenceUID.isEmpty
             ? set.regions.map(\.frameOfReferenceUID).first { !$0.isEmpty } ?? "" : set.frameOfReferenceUID

@@ -78,7 +78,7 @@ public struct ExistingLabels: Recipe {
         var notes = source.notes
         switch source.kind {
         case .segmentation:
-            let read = try DICOMSegmentationReader.read(
+            let read = try DICOMSegmentation.read(
                 path: source.path,
                 on: source.image == nil ? nil : source.geometry,
                 limits: source.limits,
@@ -90,7 +90,7 @@ public struct ExistingLabels: Recipe {
             notes += read.notes
             content = .segmentation(read)
         case .structureSet:
-            let read = try DICOMStructureSetReader.read(
+            let read = try DICOMStructureSet.read(
                 path: source.path,
                 limits: source.limits,
                 flag: context.scope.flag

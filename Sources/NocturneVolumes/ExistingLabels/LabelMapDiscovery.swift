@@ -17,7 +17,7 @@ struct LabelMapDiscovery {
     let patients: PatientFolders
     let scope: ComputeScope
 
-    private typealias Header = Result<NIfTIHeader, NIfTIError>
+    private typealias Header = Result<VolumeFileHeader, VolumeFileError>
 
     /// - Returns: an item for each label map, and the files that are none.
     /// - Throws: `CancelledError`; ``BatchError`` when the folder of images cannot be read.
@@ -39,9 +39,9 @@ struct LabelMapDiscovery {
             let path = files[index].path
             request.trace.willRead([path])
             let header: Header
-            do throws(NIfTIError) {
+            do throws(VolumeFileError) {
                 header = .success(
-                    try retryingTransientErrors(scope) { () throws(NIfTIError) in
+                    try retryingTransientErrors(scope) { () throws(VolumeFileError) in
                         try VolumeFileReader.readHeader(at: path)
                     }
                 )
@@ -79,7 +79,7 @@ struct LabelMapDiscovery {
             inputs: [InputStamp(file.path)]
         )
         item.words = words
-        let header: NIfTIHeader
+        let header: VolumeFileHeader
         switch headers[file.path] {
         case .success(let found): header = found
         case .failure(let error):
@@ -121,7 +121,7 @@ struct LabelMapDiscovery {
     /// The image, if its voxels are those of the label map in any order of the axes; else the reason in a note.
     private func image(
         of pair: LabelMapPairs.Pair,
-        _ header: NIfTIHeader,
+        _ header: VolumeFileHeader,
         _ headers: [String: Header]
     ) -> (VolumeSource?, note: Note?) {
         guard let file = pair.image else { return (nil, .noIntensities("no image of this label map was found")) }
@@ -149,7 +149,7 @@ struct LabelMapDiscovery {
     }
 
     /// The file that names the labels: the one given; or nnU-Net's next to the folder, where the header names none.
-    private func namesFile(for file: FoundFile, _ header: NIfTIHeader) -> FoundFile? {
+    private func namesFile(for file: FoundFile, _ header: VolumeFileHeader) -> FoundFile? {
         if let path = options.namesFile {
             return FoundFile(path: path, name: (path as NSString).lastPathComponent, root: "")
         }
@@ -161,7 +161,7 @@ struct LabelMapDiscovery {
     }
 }
 
-extension NIfTIHeader {
+extension VolumeFileHeader {
     private static let labelIntent = 1002
 
     /// Whether the header states that the values are labels.

@@ -18,7 +18,7 @@ struct NamedLabelMap: Sendable {
     /// More different values than this are not labels.
     static let mostLabels = 4096
 
-    /// - Throws: `NIfTIError`, ``BatchError``, ``VolumeError``, `CancelledError`.
+    /// - Throws: `VolumeFileError`, ``BatchError``, ``VolumeError``, `CancelledError`.
     init(_ source: ExistingSource, scope: ComputeScope) throws {
         var notes: [Note] = []
         let read = try VolumeFileReader.readLabels(at: source.path, scope: scope) { notes.append($0) }
@@ -66,7 +66,7 @@ extension ExistingLabels {
                 )
             }
             return (read.volume, [])
-        } catch let error as NIfTIError where error.code != .outOfMemory {
+        } catch let error as VolumeFileError where error.code != .outOfMemory {
             return (nil, [.noIntensities("the image cannot be read: \(error.detail)")])
         }
     }

@@ -41,7 +41,7 @@ package struct RadiomicsPair: Sendable {
                 )
             }
             labels = try RadiomicsLabels.read(files[0], on: image.geometry, scope: scope) { notes.append("\($0)") }
-        } catch let error as NIfTIError where error.code != .outOfMemory {
+        } catch let error as VolumeFileError where error.code != .outOfMemory {
             throw BatchError(.inputMissing, path: error.path, detail: error.detail)
         } catch let error as DICOMReadError {
             throw BatchError(.inputMissing, path: error.path, detail: error.detail)
@@ -128,12 +128,12 @@ private struct RadiomicsLabels: Sendable {
         let header = try? DICOMObject.readHeader(path: path)
         switch header.flatMap({ LabelObject.Kind(sopClassUID: $0.sopClassUID) }) {
         case .segmentation:
-            let read = try DICOMSegmentationReader.read(path: path, on: grid, flag: scope.flag)
+            let read = try DICOMSegmentation.read(path: path, on: grid, flag: scope.flag)
             for one in read.notes { note(one) }
             guard read.geometry.matches(grid) else { throw otherGrid(path) }
             return RadiomicsLabels(ExistingLabel.labels(of: read), read.masks)
         case .structureSet:
-            let read = try DICOMStructureSetReader.read(path: path, flag: scope.flag)
+            let read = try DICOMStructureSet.read(path: path, flag: scope.flag)
             for one in read.notes { note(one) }
             return try filled(read, on: grid, scope: scope, note: note)
         default:

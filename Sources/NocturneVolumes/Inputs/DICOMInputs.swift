@@ -30,7 +30,7 @@ final class DICOMInputs: Sendable {
     }
 
     /// Reads the header of a file that is offered.
-    func header(of file: FoundFile) -> DICOMFileHeader {
+    func header(of file: FoundFile) -> DICOMScanner.FileHeader {
         request.trace.willRead([file.path])
         let header = DICOMScanner.header(of: file.path, sharing: texts)
         guard case .object(let shared) = header else { return header }
@@ -88,13 +88,13 @@ final class DICOMInputs: Sendable {
     /// - Parameter found: all files of each series among them.
     func series(
         of found: [FoundFile],
-        rules: DICOMSeriesRules
+        rules: DICOMSeries.Rules
     ) throws -> (series: [DICOMSeries], rejected: [(file: FoundFile, reason: DICOMReadError)], notDICOM: [FoundFile]) {
         let found = found.sorted()
-        let headers = Mutex([DICOMFileHeader](repeating: .notDICOM, count: found.count))
+        let headers = Mutex([DICOMScanner.FileHeader](repeating: .notDICOM, count: found.count))
         try scope.forEach(found.count) { index in
             let path = found[index].path
-            let header: DICOMFileHeader
+            let header: DICOMScanner.FileHeader
             if let known = kept.take(path) {
                 header = .object(known)
             } else {

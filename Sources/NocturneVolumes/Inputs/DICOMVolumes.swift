@@ -49,7 +49,7 @@ extension FoundVolume {
                 window: HeaderWindow(series),
                 series: SeriesFacts(
                     part: series.part,
-                    slices: SeriesSlices(series.slices.map(DICOMSliceName.init), files: files),
+                    slices: SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: files),
                     storedVoxels: series.correction?.storedShape.count,
                     valueType: series.otherValueType,
                     notes: series.notes
@@ -85,7 +85,7 @@ extension FoundVolume {
     }
 
     /// What the user can do about a refused volume file.
-    static func hint(_ error: NIfTIError) -> String {
+    static func hint(_ error: VolumeFileError) -> String {
         let reader = [.nrrd, .metaImage].contains(VolumeFileFormat(ofName: error.path)) ? "ITK" : "nibabel"
         return error.code == .missingOrientation ? "; --assume-orientation reads it as \(reader) does" : ""
     }

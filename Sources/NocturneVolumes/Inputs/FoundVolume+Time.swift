@@ -2,7 +2,7 @@ import NocturneFormats
 
 extension FoundVolume {
     /// The volumes of a file with several, each by itself. As with the parts of a DICOM series, their names end with the part.
-    func timePoints(_ time: NIfTITimeSeries) -> [FoundVolume] {
+    func timePoints(_ time: VolumeFileHeader.TimeSeries) -> [FoundVolume] {
         (0..<time.count).map { index in
             let point = VolumeSource.TimePoint(index: index, count: time.count, seconds: time.seconds(at: index))
             var found = self

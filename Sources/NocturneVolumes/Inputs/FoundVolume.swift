@@ -57,7 +57,7 @@ struct SeriesFacts: Codable, Sendable {
 }
 
 extension VolumeFacts {
-    init(_ header: NIfTIHeader) {
+    init(_ header: VolumeFileHeader) {
         self.init(format: VolumeSource.Format(header.format), geometry: header.geometry, spacing: header.pixelSpacing)
         notes = header.notes
         window = header.displayRange.map { HeaderWindow(lower: $0.lower, upper: $0.upper) }

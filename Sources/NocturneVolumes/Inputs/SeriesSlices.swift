@@ -18,7 +18,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
         package init(file: Int) { self.file = file }
 
         /// A slice as the reader names it, in a file by its index.
-        package init(_ name: DICOMSliceName, file: Int) {
+        package init(_ name: DICOMSlice.Name, file: Int) {
             self.file = file
             frame = name.frame
             x = name.x
@@ -57,7 +57,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
     /// - Parameters:
     ///   - names: the slices in order. Those of other files are left out.
     ///   - files: the paths of the files.
-    package init(_ names: [DICOMSliceName], files: [String]) {
+    package init(_ names: [DICOMSlice.Name], files: [String]) {
         let places = Dictionary(uniqueKeysWithValues: zip(files, files.indices))
         self.init(names.compactMap { name in places[name.path].map { Slice(name, file: $0) } })
     }

@@ -49,7 +49,7 @@ struct TIFFVolumes {
 
 extension VolumeFacts {
     /// - Parameter spacing: in mm along columns, rows and pages; nil for 1 mm.
-    init(_ header: TIFFStackHeader, spacing: SIMD3<Double>?) {
+    init(_ header: TIFFStackReader.Header, spacing: SIMD3<Double>?) {
         let known = spacing ?? SIMD3(1, 1, 1)
         // As ITK places an array: to the left, to the back and upwards, from the origin.
         let affine = Affine.scaling(SIMD3(-known.x, -known.y, known.z))

@@ -42,8 +42,8 @@ package struct VolumeInputOptions: OptionSection, RecipeOptions {
     package init() {}
 
     /// Which DICOM series become volumes.
-    var seriesRules: DICOMSeriesRules {
-        DICOMSeriesRules(correctsStacks: fixesTilt, includesDerived: includesDerived)
+    var seriesRules: DICOMSeries.Rules {
+        DICOMSeries.Rules(correctsStacks: fixesTilt, includesDerived: includesDerived)
     }
 }
 

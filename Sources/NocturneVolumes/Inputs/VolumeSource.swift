@@ -110,9 +110,9 @@ public struct VolumeSource: ItemSource {
     }
 
     /// The slices with full paths; nil if the source is not DICOM or is inconsistent.
-    var sliceNames: [DICOMSliceName]? {
+    var sliceNames: [DICOMSlice.Name]? {
         guard let slices = slices?.all(in: files.count) else { return nil }
-        return slices.map { DICOMSliceName(path: files[$0.file], frame: $0.frame, x: $0.x, y: $0.y) }
+        return slices.map { DICOMSlice.Name(path: files[$0.file], frame: $0.frame, x: $0.x, y: $0.y) }
     }
     /// The file of reference labels.
     var reference: String?

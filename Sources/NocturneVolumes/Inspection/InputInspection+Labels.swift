@@ -23,7 +23,7 @@ extension InputInspection {
         _ series: DICOMSeries,
         _ all: [DICOMSeries]
     ) throws(DICOMReadError) -> Entry {
-        let header = try DICOMSegmentationReader.readHeader(path: path, limits: ExistingSource.limits)
+        let header = try DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits)
         let labels = header.segments.map {
             Label(
                 number: Int($0.number),
@@ -56,7 +56,7 @@ extension InputInspection {
         _ series: DICOMSeries,
         _ all: [DICOMSeries]
     ) throws -> Entry {
-        let set = try DICOMStructureSetReader.read(path: path, limits: ExistingSource.limits, flag: scope.flag)
+        let set = try DICOMStructureSet.read(path: path, limits: ExistingSource.limits, flag: scope.flag)
         let labels = set.regions.map {
             Label(
                 number: $0.number,

@@ -9,7 +9,7 @@ extension ItemInspection {
     mutating func inspectSegmentationObject(_ labels: [RecordedLabelMap.Label], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.segmentationFile
         try inspect(file) { inspection, path in
-            let object = try DICOMSegmentationReader.read(path: path, on: grid, flag: inspection.flag)
+            let object = try DICOMSegmentation.read(path: path, on: grid, flag: inspection.flag)
             var counts: [String: Int] = [:]
             for segment in object.segments { counts[segment.label, default: 0] += segment.voxelCount }
             for label in labels where label.voxelCount != counts[label.name] ?? 0 {
@@ -29,7 +29,7 @@ extension ItemInspection {
     mutating func inspectStructureSet(_ labels: [RecordedLabelMap.Label], on grid: VolumeGeometry) throws {
         let file = ClinicalObjects.structureSetFile
         try inspect(file) { inspection, path in
-            let object = try DICOMStructureSetReader.read(path: path, flag: inspection.flag)
+            let object = try DICOMStructureSet.read(path: path, flag: inspection.flag)
             guard let toIndex = grid.affine.inverse else { return }
             for label in labels {
                 let points = object.regions.filter { $0.name == label.name }.flatMap(\.contours).flatMap(\.points)

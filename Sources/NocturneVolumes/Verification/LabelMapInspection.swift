@@ -73,7 +73,7 @@ extension ItemInspection {
     /// Reads the header of a map of probabilities.
     mutating func inspectProbabilities(_ file: String, of label: String, on geometry: VolumeGeometry) throws {
         try inspect(file) { inspection, path in
-            let header = try NIfTIReader.readHeader(at: path)
+            let header = try VolumeFileReader.readHeader(at: path)
             if header.geometry.shape != geometry.shape || !header.geometry.matches(geometry) {
                 inspection.add(file, "the grid of the probabilities of \(label) is not the one of result.json")
             }
@@ -94,13 +94,13 @@ struct LabelCounts {
         var upper = SIMD3<Int>(repeating: .min)
     }
 
-    let header: NIfTIHeader
+    let header: VolumeFileHeader
     /// Without the background.
     let labels: [Int: Entry]
 
     init(at path: String, scope: ComputeScope) throws {
         var found: [Int: Entry] = [:]
-        header = try NIfTIReader.scanLabels(at: path, scope: scope) { header, place, labels in
+        header = try VolumeFileReader.scanLabels(at: path, scope: scope) { header, place, labels in
             let shape = header.shape
             var index = 0
             while index < labels.count {

@@ -19,7 +19,7 @@ extension ItemInspection {
         margin: Double
     ) throws {
         try inspect(mesh.file) { inspection, path in
-            guard let format = MeshFormats.format(of: mesh.file), (format.layout == .scene) == (mesh.node != nil) else {
+            guard let format = MeshFormats.format(of: mesh.file), format.isScene == (mesh.node != nil) else {
                 inspection.add(mesh.file, "is not a mesh file of a known format")
                 return
             }

@@ -93,8 +93,8 @@ struct ClinicalObjects {
         [.missingElement, .sourcesDiffer, .gridDiffers, .tooLarge].contains(code)
     }
 
-    private var slices: [DICOMSourceSlice] {
-        (source.sliceNames ?? []).map { DICOMSourceSlice(path: $0.path, frame: $0.frame) }
+    private var slices: [DICOMObjectOrigin.Source] {
+        (source.sliceNames ?? []).map { DICOMObjectOrigin.Source(path: $0.path, frame: $0.frame) }
     }
 
     private var fingerprint: ContentDigest {
@@ -102,9 +102,9 @@ struct ClinicalObjects {
     }
 
     /// - Parameter kind: what the series has, for its description.
-    private func maker(_ kind: String) -> DICOMObjectMaker {
+    private func maker(_ kind: String) -> DICOMObjectOrigin.Maker {
         let algorithm = "\(package.name) \(package.version)"
-        return DICOMObjectMaker(
+        return DICOMObjectOrigin.Maker(
             software: item.version.isEmpty ? "Nocturne" : "Nocturne \(item.version)",
             algorithm: algorithm,
             description: "\(kind): \(algorithm)",
@@ -114,14 +114,14 @@ struct ClinicalObjects {
 
     private func writeSegmentation(to path: String, scope: ComputeScope) throws -> Bool {
         let segments = labels.map { label in
-            DICOMSegment(
+            DICOMSegmentation.LabelSegment(
                 value: label.value,
                 label: label.name,
                 color: label.color,
                 type: label.code ?? .uncoded(label.title ?? label.name)
             )
         }
-        let values = try DICOMSegmentationWriter.write(
+        let values = try DICOMSegmentation.write(
             volume,
             segments: segments,
             from: DICOMObjectOrigin(sources: slices, maker: maker("Segmentation"), fingerprint: fingerprint),
@@ -142,14 +142,14 @@ struct ClinicalObjects {
             path
         )
         let regions = zip(labels, contours).map { label, contours in
-            DICOMContouredRegion(
+            DICOMStructureSet.ContouredRegion(
                 name: label.name,
                 color: label.color,
                 code: label.code,
                 contours: contours.map { .init(slice: $0.slice, points: $0.points) }
             )
         }
-        return try DICOMStructureSetWriter.write(
+        return try DICOMStructureSet.write(
             regions,
             geometry: volume.geometry,
             from: DICOMObjectOrigin(sources: slices, maker: maker("Contours"), fingerprint: fingerprint),

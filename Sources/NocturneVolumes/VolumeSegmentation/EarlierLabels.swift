@@ -82,7 +82,7 @@ struct EarlierLabels: Sendable {
     /// Copies a file of the result.
     func copy(_ file: String, to path: String) throws { try FileSystem.copy(folder + "/" + file, to: path) }
 
-    /// - Throws: `NIfTIError`, ``VolumeError`` when the file was replaced meanwhile, `CancelledError`.
+    /// - Throws: `VolumeFileError`, ``VolumeError`` when the file was replaced meanwhile, `CancelledError`.
     func read(on geometry: VolumeGeometry, _ scope: ComputeScope) throws -> LabelVolume {
         try EditedLabelMap.read(path, on: geometry, scope)
     }

@@ -17,19 +17,19 @@ enum EditedLabelMap {
     /// - Parameter map: the item's label map.
     /// - Throws: `LabelMapError`; `CancelledError`.
     static func check(_ path: String, against map: String, scope: ComputeScope) throws {
-        let own: NIfTIHeader
+        let own: VolumeFileHeader
         var counts = [Int](repeating: 0, count: 1 << 16)
-        let edited: NIfTIHeader
+        let edited: VolumeFileHeader
         do {
-            own = try NIfTIReader.readHeader(at: map)
-            let geometry = try NIfTIReader.readHeader(at: path).geometry
+            own = try VolumeFileReader.readHeader(at: map)
+            let geometry = try VolumeFileReader.readHeader(at: path).geometry
             guard GridMapping(of: geometry, in: own.geometry) != nil else {
                 throw LabelMapError(detail: LabelVolume.difference(geometry, own.geometry))
             }
-            edited = try NIfTIReader.scanLabels(at: path, scope: scope) { _, _, labels in
+            edited = try VolumeFileReader.scanLabels(at: path, scope: scope) { _, _, labels in
                 for label in labels { counts[Int(label)] += 1 }
             }
-        } catch let error as NIfTIError {
+        } catch let error as VolumeFileError {
             throw LabelMapError(detail: error.detail)
         }
         let names = own.labelNames
@@ -57,7 +57,7 @@ enum EditedLabelMap {
         _ scope: ComputeScope,
         note: (Note) -> Void = { _ in }
     ) throws -> LabelVolume {
-        let labels = try NIfTIReader.readLabels(at: path, scope: scope, note: note).labels
+        let labels = try VolumeFileReader.readLabels(at: path, scope: scope, note: note).labels
         guard GridMapping(of: labels.geometry, in: geometry) != nil else {
             throw VolumeError(code: .otherGrid, path: path, detail: LabelVolume.difference(labels.geometry, geometry))
         }
@@ -122,8 +122,8 @@ enum LabelMapComparison {
     static func rows(_ first: String, _ second: String, scope: ComputeScope) throws -> [Statistic] {
         let file = "/segmentation.nii.gz"
         do {
-            let own = try NIfTIReader.readLabels(at: first + file, scope: scope)
-            let other = try NIfTIReader.readLabels(at: second + file, scope: scope)
+            let own = try VolumeFileReader.readLabels(at: first + file, scope: scope)
+            let other = try VolumeFileReader.readLabels(at: second + file, scope: scope)
             guard GridMapping(of: other.labels.geometry, in: own.labels.geometry) != nil else {
                 throw LabelMapError(detail: LabelVolume.difference(other.labels.geometry, own.labels.geometry))
             }
@@ -148,7 +148,7 @@ enum LabelMapComparison {
                     voxelVolume: own.labels.geometry.voxelVolume
                 ).statistics
             }
-        } catch let error as NIfTIError where error.code != .outOfMemory {
+        } catch let error as VolumeFileError where error.code != .outOfMemory {
             throw LabelMapError(detail: "\(error)")
         }
     }

@@ -86,7 +86,7 @@ struct ReferenceComparison {
             + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
 
-    /// - Throws: `CancelledError`, and `AllocationError` or a `NIfTIError` if memory cannot be allocated.
+    /// - Throws: `CancelledError`, and `AllocationError` or a `VolumeFileError` if memory cannot be allocated.
     func compare(
         _ labels: LabelVolume,
         named wanted: [ModelLabel],
@@ -106,7 +106,7 @@ struct ReferenceComparison {
                 return (try outcome(name, labels, found.labels, found.values, scope), after(name, found.notes))
             }
         }
-        let read: (header: NIfTIHeader, labels: LabelVolume)
+        let read: (header: VolumeFileHeader, labels: LabelVolume)
         var readNotes: [Note] = []
         do {
             let geometry = try VolumeFileReader.readHeader(at: path, assumesOrientation: true).geometry
@@ -116,7 +116,7 @@ struct ReferenceComparison {
             read = try VolumeFileReader.readLabels(at: path, assumesOrientation: true, scope: scope) {
                 readNotes.append($0)
             }
-        } catch let error as NIfTIError where error.code != .outOfMemory {
+        } catch let error as VolumeFileError where error.code != .outOfMemory {
             return (nil, note(error.detail))
         }
         let matching: ReferenceNames

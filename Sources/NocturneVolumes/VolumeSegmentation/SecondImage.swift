@@ -82,7 +82,7 @@ struct SecondImageFinder {
             image.notes = header.notes.isEmpty ? nil : header.notes
             let files = [file] + images.map { file.neighbour(at: $0) }
             return try made(SecondImage(name: file.name, image: image), files)
-        } catch let error as NIfTIError {
+        } catch let error as VolumeFileError {
             return try made(SecondImage(name: file.name, problem: error.detail + FoundVolume.hint(error)), [file])
         }
     }
@@ -120,7 +120,7 @@ struct SecondImageFinder {
     }
 
     /// The series to measure: the only one that is a volume, or the only PET among several.
-    private static func choice(_ scan: DICOMScan) -> Result<DICOMSeries, Fault> {
+    private static func choice(_ scan: DICOMScanner.Scan) -> Result<DICOMSeries, Fault> {
         let volumes = scan.series.filter { $0.problem == nil && $0.geometry != nil }
         let emission = volumes.filter { $0.modality == "PT" }
         if let only = volumes.count == 1 ? volumes.first : emission.count == 1 ? emission.first : nil {
@@ -158,7 +158,7 @@ extension VolumeSource {
         window = HeaderWindow(series)
         let facts = SeriesFacts(
             part: series.part,
-            slices: SeriesSlices(series.slices.map(DICOMSliceName.init), files: self.files),
+            slices: SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: self.files),
             storedVoxels: series.correction?.storedShape.count,
             valueType: series.otherValueType,
             notes: series.notes

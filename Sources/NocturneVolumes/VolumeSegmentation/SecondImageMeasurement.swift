@@ -70,7 +70,7 @@ struct SecondImageMeasurement {
             read = try VolumeLoader(source: image, path: image.files.first ?? "", scope: scope).load()
         } catch let error as DICOMReadError where error.code != .tooLarge {
             return (nil, notMeasured(error.detail))
-        } catch let error as NIfTIError where error.code != .outOfMemory {
+        } catch let error as VolumeFileError where error.code != .outOfMemory {
             return (nil, notMeasured(error.detail))
         }
         let unit = try MeasuredUnit(of: image, scope: scope)

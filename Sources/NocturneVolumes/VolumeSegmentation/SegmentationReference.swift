@@ -34,7 +34,7 @@ enum SegmentationReference {
     ) throws -> Result<Found, Fault> {
         let read: DICOMSegmentation
         do {
-            read = try DICOMSegmentationReader.read(
+            read = try DICOMSegmentation.read(
                 path: path,
                 on: geometry,
                 limits: DICOMObjectLimits(volumes: maximumVolumeCount),

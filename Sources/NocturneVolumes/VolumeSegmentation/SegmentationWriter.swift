@@ -111,7 +111,7 @@ struct SegmentationWriter {
 
     private func writeLabels(to path: String, scope: ComputeScope) throws {
         let names = labels.map {
-            NIfTILabel(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
+            NIfTIWriter.Label(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
         }
         try NIfTIWriter.writeLabels(finished.labels, names: names, forms: try forms(), to: path, scope: scope)
     }

@@ -106,7 +106,7 @@ final class SurfaceWriter {
         let file = try writer.add(LabelSurface(name: name, color: color, mesh: surface))
         return SegmentationResult.Mesh(
             file: "meshes/" + file,
-            node: format.layout == .scene ? name : nil,
+            node: format.isScene ? name : nil,
             frame: frame.rawValue.uppercased(),
             triangles: surface.triangles.count,
             areaMm2: SegmentationResult.rounded(area),

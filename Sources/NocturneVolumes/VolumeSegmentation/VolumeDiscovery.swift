@@ -139,9 +139,9 @@ struct VolumeFinder: Sendable {
             return [whole(.failure(Refusal(problem: .refused(request.silent.reason(for: path)))))]
         }
         request.trace.willRead([path])
-        do throws(NIfTIError) {
+        do throws(VolumeFileError) {
             // The rest of a header may be large: it is not kept.
-            let header = try retryingTransientErrors(scope) { () throws(NIfTIError) in
+            let header = try retryingTransientErrors(scope) { () throws(VolumeFileError) in
                 try VolumeFileReader.readHeader(
                     at: path,
                     assumesOrientation: options.inputs.assumesOrientation,

@@ -57,7 +57,7 @@ struct AbsurdHeaderTests {
         let scan = try DICOMScanner.scan(
             paths: paths,
             scope: .serial(),
-            rules: DICOMSeriesRules(correctsStacks: corrects)
+            rules: DICOMSeries.Rules(correctsStacks: corrects)
         )
         #expect(scan.notDICOM.isEmpty)
         var grids = 0

@@ -94,7 +94,7 @@ struct CharacterSetTests {
             let image = try folder.write(slice.file(), to: "image.dcm").path
             #expect(try DICOMObject.readHeader(path: image).seriesDescription == example.text)
             let bytes = DICOMDataSet.preamble("1.2.840.10008.1.2") + structures.encoded(.implicit)
-            let read = try DICOMStructureSetReader.read(path: folder.write(bytes, to: "rs.dcm").path)
+            let read = try DICOMStructureSet.read(path: folder.write(bytes, to: "rs.dcm").path)
             #expect(read.regions.map(\.name) == [example.text])
         }
     }
@@ -129,7 +129,7 @@ struct CharacterSetTests {
             segment.label = label
             segment.type = .uncoded(label)
             let path = source.folder("out.dcm").path
-            try DICOMSegmentationWriter.write(
+            try DICOMSegmentation.write(
                 try source.labels(),
                 segments: [segment],
                 from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
@@ -137,7 +137,7 @@ struct CharacterSetTests {
                 scope: .serial()
             )
             return (
-                try DICOMSegmentationReader.read(path: path), try Data(contentsOf: URL(fileURLWithPath: path))
+                try DICOMSegmentation.read(path: path), try Data(contentsOf: URL(fileURLWithPath: path))
             )
         }
         let chinese = try write("肝脏")

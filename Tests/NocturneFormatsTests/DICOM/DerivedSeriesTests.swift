@@ -26,7 +26,7 @@ struct DerivedSeriesTests {
     ) throws -> R {
         try TemporaryFolder.with("dicom") { folder in
             let paths = try shuffledFiles(slices).map { try folder.write($0.value, to: $0.key).path }
-            let rules = DICOMSeriesRules(includesDerived: includesDerived)
+            let rules = DICOMSeries.Rules(includesDerived: includesDerived)
             return try body(try DICOMScanner.scan(paths: paths, scope: .serial(), rules: rules).series)
         }
     }
@@ -39,7 +39,7 @@ struct DerivedSeriesTests {
             let found = try #require(series.first)
             #expect(series.count == 1 && found.problem == nil && found.part == nil)
             #expect(found.notes.texts.contains { $0.contains("DERIVED and DIFFUSION: computed from other images") })
-            let again = try DICOMScanner.series(of: found.slices.map(DICOMSliceName.init), scope: .serial())
+            let again = try DICOMScanner.series(of: found.slices.map(DICOMSlice.Name.init), scope: .serial())
             #expect(again.problem == nil && again.geometry == found.geometry)
             _ = try DICOMReader.readVolume(again, scope: .serial())
         }

@@ -41,14 +41,14 @@ struct RepresentationTests {
         let source = try SourceSeries(3, isMisstated: true)
         let labels = try source.labels()
         let path = source.folder("out.dcm").path
-        _ = try DICOMSegmentationWriter.write(
+        _ = try DICOMSegmentation.write(
             labels,
             segments: testSegments,
             from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: path,
             scope: .serial()
         )
-        let back = try DICOMSegmentationReader.read(path: path, on: source.geometry)
+        let back = try DICOMSegmentation.read(path: path, on: source.geometry)
         #expect(back.studyInstanceUID == "1.2.3" && back.frameOfReferenceUID == "1.2.99")
         #expect(back.notes.isEmpty)
     }

@@ -47,7 +47,7 @@ struct SharedTriageTests {
         let scan = try DICOMScanner.scan(
             paths: files,
             scope: .serial(),
-            rules: DICOMSeriesRules(correctsStacks: expected.corrects)
+            rules: DICOMSeries.Rules(correctsStacks: expected.corrects)
         )
         let problems = scan.series.compactMap { $0.problem?.detail }
         #expect(problems.isEmpty, "\(problems)")

@@ -19,7 +19,7 @@ struct SliceDistanceTests {
         }
     }
 
-    private func scan(_ slices: [TestSlice], _ rules: DICOMSeriesRules = DICOMSeriesRules()) throws -> [DICOMSeries] {
+    private func scan(_ slices: [TestSlice], _ rules: DICOMSeries.Rules = DICOMSeries.Rules()) throws -> [DICOMSeries] {
         try TemporaryFolder.with("dicom") { folder in
             let paths = try shuffledFiles(slices).map { try folder.write($0.value, to: $0.key).path }
             return try DICOMScanner.scan(paths: paths, scope: .serial(), rules: rules).series
@@ -48,7 +48,7 @@ struct SliceDistanceTests {
         #expect(series.count == 1 && series[0].problem == nil)
         #expect(abs((series[0].geometry?.spacing.z ?? 0) - 3.3) < 0.01)
         #expect(series[0].notes.texts.contains { $0.contains("is rounded: slices lie up to 0.0") })
-        let corrected = try scan(rounded(), DICOMSeriesRules(correctsStacks: true))
+        let corrected = try scan(rounded(), DICOMSeries.Rules(correctsStacks: true))
         #expect(corrected[0].correction == nil && corrected[0].geometry == series[0].geometry)
     }
 
@@ -61,7 +61,7 @@ struct SliceDistanceTests {
     @Test("a tilted stack with rounded positions is sheared, and its slices stay the planes of the grid")
     func roundedTilt() throws {
         let slices = rounded { position, k in position += SIMD3(0.8, 0.48, 0.36) * Double(k) }
-        let series = try scan(slices, DICOMSeriesRules(correctsStacks: true))
+        let series = try scan(slices, DICOMSeries.Rules(correctsStacks: true))
         let correction = try #require(series[0].correction)
         #expect(correction.tiltDegrees > 10 && correction.interpolatedPlanes == 0)
         #expect(correction.geometry.shape.z == 20)
@@ -110,7 +110,7 @@ struct SliceDistanceTests {
         #expect(parts.map(\.problem) == [nil, nil])
         #expect(parts.map { $0.geometry?.spacing.z } == [4, 7])
         #expect(parts[0].notes.texts.contains { $0.contains("SliceThickness (0018,0050) is 4, one of 4, 7") })
-        let whole = try scan(head(), DICOMSeriesRules(correctsStacks: true))
+        let whole = try scan(head(), DICOMSeries.Rules(correctsStacks: true))
         #expect(whole.count == 1 && whole[0].part == nil && whole[0].problem == nil)
         #expect(whole[0].correction?.interpolatedPlanes ?? 0 > 0)
     }
@@ -128,7 +128,7 @@ struct SliceDistanceTests {
         let heights = [0.0, 4, 8, 12, 16, 17, 24, 31]
         let series = try scan(
             slices(heights, thickness: heights.map { _ in nil }),
-            DICOMSeriesRules(correctsStacks: true)
+            DICOMSeries.Rules(correctsStacks: true)
         )
         #expect(series[0].problem == nil)
         #expect(series[0].geometry?.spacing.z == 31.0 / 8)

@@ -197,12 +197,12 @@ struct SliceSplittingTests {
         try withScan(shuffledFiles(slices)) { scan in
             #expect(scan.series.count == 3)
             for series in scan.series {
-                let names = series.slices.map { DICOMSliceName($0) }
+                let names = series.slices.map { DICOMSlice.Name($0) }
                 let again = try DICOMScanner.series(of: names, scope: .serial())
                 #expect(again.geometry == series.geometry && again.slices == series.slices)
                 #expect(again.problem == nil)
             }
-            let wrong = DICOMSliceName(path: scan.series[0].files[0], frame: 1)
+            let wrong = DICOMSlice.Name(path: scan.series[0].files[0], frame: 1)
             #expect(throws: DICOMReadError.self) { try DICOMScanner.series(of: [wrong], scope: .serial()) }
         }
     }

@@ -36,7 +36,7 @@ struct StackCorrectionTests {
             let series = try DICOMScanner.scan(
                 paths: paths,
                 scope: .serial(),
-                rules: DICOMSeriesRules(correctsStacks: true)
+                rules: DICOMSeries.Rules(correctsStacks: true)
             ).series
             #expect(series.count == 1 && series[0].problem == nil)
             #expect(plain[0].possibleCorrection == series[0].correction)
@@ -152,7 +152,7 @@ struct StackCorrectionTests {
             let series = try DICOMScanner.scan(
                 paths: paths,
                 scope: scope,
-                rules: DICOMSeriesRules(correctsStacks: true)
+                rules: DICOMSeries.Rules(correctsStacks: true)
             ).series
             return voxels(try DICOMReader.readVolume(series[0], scope: scope))
         }
@@ -175,7 +175,7 @@ struct StackCorrectionTests {
             let series = try DICOMScanner.scan(
                 paths: paths,
                 scope: .serial(),
-                rules: DICOMSeriesRules(correctsStacks: true)
+                rules: DICOMSeries.Rules(correctsStacks: true)
             ).series
             #expect(series.count == 1 && series[0].geometry == nil && series[0].possibleCorrection == nil)
             let detail = try #require(series[0].problem).detail
@@ -196,7 +196,7 @@ struct StackCorrectionTests {
             let series = try DICOMScanner.scan(
                 paths: paths,
                 scope: .serial(),
-                rules: DICOMSeriesRules(correctsStacks: corrects)
+                rules: DICOMSeries.Rules(correctsStacks: corrects)
             ).series
             #expect(series.count == 1 && series[0].possibleCorrection == nil)
             let problem = try #require(series[0].problem)
@@ -211,7 +211,7 @@ struct StackCorrectionTests {
             let series = try DICOMScanner.scan(
                 paths: paths,
                 scope: .serial(),
-                rules: DICOMSeriesRules(correctsStacks: true)
+                rules: DICOMSeries.Rules(correctsStacks: true)
             ).series
             #expect(series.map(\.correction) == [nil] && series[0].notes.isEmpty)
         }

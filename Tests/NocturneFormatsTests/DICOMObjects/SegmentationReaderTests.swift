@@ -112,7 +112,7 @@ struct SegmentationReaderTests {
         limits: DICOMObjectLimits = DICOMObjectLimits()
     ) throws -> DICOMSegmentation {
         try TemporaryFolder.with { folder in
-            try DICOMSegmentationReader.read(path: try folder.write(bytes, to: "seg.dcm").path, limits: limits)
+            try DICOMSegmentation.read(path: try folder.write(bytes, to: "seg.dcm").path, limits: limits)
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
 struct SourceSeries {
     let folder: TemporaryFolder
     let geometry: VolumeGeometry
-    let sources: [DICOMSourceSlice]
+    let sources: [DICOMObjectOrigin.Source]
 
     static let directions: [(name: String, row: SIMD3<Double>, column: SIMD3<Double>)] = [
         ("axial", SIMD3(1, 0, 0), SIMD3(0, 1, 0)),
@@ -47,7 +47,7 @@ struct SourceSeries {
         let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
         let series = try #require(scan.series.first)
         geometry = try #require(series.geometry)
-        sources = series.slices.map { DICOMSourceSlice(path: $0.path) }
+        sources = series.slices.map { DICOMObjectOrigin.Source(path: $0.path) }
     }
 
     /// Values 0, 3, 40 and 65535 at random; slice 1 is empty.
@@ -60,20 +60,20 @@ struct SourceSeries {
     }
 }
 
-let testSegments: [DICOMSegment] = [
-    DICOMSegment(
+let testSegments: [DICOMSegmentation.LabelSegment] = [
+    DICOMSegmentation.LabelSegment(
         value: 40,
         label: "kidney",
         color: LabelColor(red: 10, green: 200, blue: 30),
         type: CodedConcept(scheme: "SCT", value: "64033007", meaning: "Kidney")
     ),
-    DICOMSegment(
+    DICOMSegmentation.LabelSegment(
         value: 9,
         label: "absent",
         color: LabelColor(red: 0, green: 0, blue: 0),
         type: .uncoded("absent")
     ),
-    DICOMSegment(
+    DICOMSegmentation.LabelSegment(
         value: 3,
         label: "Nieren\\größe",
         color: LabelColor(red: 255, green: 0, blue: 128),
@@ -82,14 +82,14 @@ let testSegments: [DICOMSegment] = [
     ),
 ]
 
-let testMaker = DICOMObjectMaker(software: "test 1", algorithm: "model 2", description: "Test")
+let testMaker = DICOMObjectOrigin.Maker(software: "test 1", algorithm: "model 2", description: "Test")
 let testFingerprint = ContentDigest.of("a test")
 
 @Suite("Segmentations are written and read again")
 struct SegmentationWriterTests {
     private func write(_ source: SourceSeries, _ labels: LabelVolume, to name: String = "out.dcm") throws -> String {
         let path = source.folder(name).path
-        let values = try DICOMSegmentationWriter.write(
+        let values = try DICOMSegmentation.write(
             labels,
             segments: testSegments,
             from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
@@ -105,7 +105,7 @@ struct SegmentationWriterTests {
         let source = try SourceSeries(direction, columns: columns)
         let labels = try source.labels()
         let path = try write(source, labels)
-        let back = try DICOMSegmentationReader.read(path: path, on: source.geometry)
+        let back = try DICOMSegmentation.read(path: path, on: source.geometry)
         #expect(back.kind == .binary)
         #expect(back.masks.count == 1)
         let mask = try #require(back.masks.first)
@@ -121,7 +121,7 @@ struct SegmentationWriterTests {
         #expect(back.frameOfReferenceUID == "1.2.99")
         #expect(back.notes.isEmpty)
         // By itself: the same place, and the empty slice in between is not lost.
-        let alone = try DICOMSegmentationReader.read(path: path)
+        let alone = try DICOMSegmentation.read(path: path)
         #expect(alone.geometry.matches(source.geometry))
     }
 
@@ -133,7 +133,7 @@ struct SegmentationWriterTests {
         let (folder, sources) = (source.folder, source.sources)
         let again = try await resultsForWidths { scope in
             let path = folder("again\(scope.width).dcm").path
-            try DICOMSegmentationWriter.write(
+            try DICOMSegmentation.write(
                 labels,
                 segments: testSegments,
                 from: DICOMObjectOrigin(sources: sources, maker: testMaker, fingerprint: testFingerprint),
@@ -155,12 +155,12 @@ struct SegmentationWriterTests {
         let labels = try source.labels()
         func elements(_ algorithm: String) throws -> [String] {
             let path = source.folder("\(algorithm).dcm").path
-            try DICOMSegmentationWriter.write(
+            try DICOMSegmentation.write(
                 labels,
                 segments: testSegments,
                 from: DICOMObjectOrigin(
                     sources: source.sources,
-                    maker: DICOMObjectMaker(
+                    maker: DICOMObjectOrigin.Maker(
                         software: "Program 9",
                         algorithm: algorithm,
                         description: "Seg: \(algorithm)"
@@ -198,7 +198,7 @@ struct SegmentationWriterTests {
             voxels: try FrozenVoxels([UInt16](repeating: 0, count: source.geometry.shape.count))
         )
         let path = source.folder("none.dcm").path
-        let values = try DICOMSegmentationWriter.write(
+        let values = try DICOMSegmentation.write(
             empty,
             segments: testSegments,
             from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
@@ -209,12 +209,12 @@ struct SegmentationWriterTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    private func fault(_ source: SourceSeries, _ sources: [DICOMSourceSlice], path: String? = nil) throws
+    private func fault(_ source: SourceSeries, _ sources: [DICOMObjectOrigin.Source], path: String? = nil) throws
         -> DICOMWriteError?
     {
         let labels = try source.labels()
         do {
-            try DICOMSegmentationWriter.write(
+            try DICOMSegmentation.write(
                 labels,
                 segments: testSegments,
                 from: DICOMObjectOrigin(sources: sources, maker: testMaker, fingerprint: testFingerprint),
@@ -234,7 +234,7 @@ struct SegmentationWriterTests {
         #expect(try fault(source, Array(source.sources.dropLast()))?.code == .gridDiffers)
         #expect(try fault(source, source.sources.reversed())?.code == .gridDiffers)
         #expect(
-            try fault(source, source.sources.dropLast() + [DICOMSourceSlice(path: "/nowhere.dcm")])?.code
+            try fault(source, source.sources.dropLast() + [DICOMObjectOrigin.Source(path: "/nowhere.dcm")])?.code
                 == .sourceNotReadable
         )
         let other = try SourceSeries(0) { $0.text(0x0020_000D, "UI", "1.2.4") }
@@ -253,7 +253,7 @@ struct SegmentationWriterTests {
         flag.cancel()
         let labels = try source.labels()
         #expect(throws: CancelledError.self) {
-            try DICOMSegmentationWriter.write(
+            try DICOMSegmentation.write(
                 labels,
                 segments: testSegments,
                 from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),

@@ -20,7 +20,7 @@ struct SharedSegmentationTests {
     func counts(index: Int) throws {
         let expected = Self.segmentations[index]
         guard let url = SharedData.url(expected.file) else { return }
-        let read = try DICOMSegmentationReader.read(path: url.path)
+        let read = try DICOMSegmentation.read(path: url.path)
         #expect(read.geometry.shape.z == expected.slices)
         #expect(read.masks.count == expected.volumes)
         #expect(read.segments.map(\.voxelCount) == expected.counts)
@@ -37,7 +37,7 @@ struct SharedSegmentationTests {
         var first: [UInt16]?
         for ending in endings {
             guard let url = SharedData.url("pydicom-small/\(name)\(ending).dcm") else { return }
-            let read = try DICOMSegmentationReader.read(path: url.path)
+            let read = try DICOMSegmentation.read(path: url.path)
             let voxels = read.masks[0].voxels.withUnsafeBufferPointer { Array($0) }
             #expect(voxels == first ?? voxels, "\(ending)")
             #expect(voxels.contains(1))
@@ -56,7 +56,7 @@ struct SharedSegmentationTests {
     func regions(index: Int) throws {
         let expected = Self.structures[index]
         guard let url = SharedData.url(expected.file) else { return }
-        let read = try DICOMStructureSetReader.read(path: url.path)
+        let read = try DICOMStructureSet.read(path: url.path)
         #expect(read.regions.map(\.name) == expected.regions.map(\.name))
         #expect(read.regions.map(\.contours.count) == expected.regions.map(\.contours))
         #expect(read.referencedImageUIDs.count == expected.images)

@@ -13,15 +13,15 @@ struct StructureSetTests {
         let source = try SourceSeries(direction)
         let points = [SIMD2(-0.5, -0.5), SIMD2(3.5, -0.5), SIMD2(3.5, 4.25), SIMD2(1.125, 2)]
         let regions = [
-            DICOMContouredRegion(
+            DICOMStructureSet.ContouredRegion(
                 name: "kidney",
                 color: testSegments[0].color,
                 code: testSegments[0].type,
                 contours: [.init(slice: 3, points: points), .init(slice: 0, points: points.reversed())]
             ),
-            DICOMContouredRegion(name: "absent", color: testSegments[1].color, contours: []),
+            DICOMStructureSet.ContouredRegion(name: "absent", color: testSegments[1].color, contours: []),
             // More than 64 KiB of text.
-            DICOMContouredRegion(
+            DICOMStructureSet.ContouredRegion(
                 name: "long",
                 color: testSegments[2].color,
                 contours: [.init(slice: 2, points: (0..<9000).map { SIMD2(Double($0 % 90) / 7, Double($0) / 900) })]
@@ -29,7 +29,7 @@ struct StructureSetTests {
         ]
         let path = source.folder("rt.dcm").path
         func write() throws -> Data {
-            let written = try DICOMStructureSetWriter.write(
+            let written = try DICOMStructureSet.write(
                 regions,
                 geometry: source.geometry,
                 from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
@@ -40,7 +40,7 @@ struct StructureSetTests {
             return try Data(contentsOf: URL(fileURLWithPath: path))
         }
         #expect(try write() == write())
-        let back = try DICOMStructureSetReader.read(path: path)
+        let back = try DICOMStructureSet.read(path: path)
         #expect(back.regions.map(\.name) == ["kidney", "long"])
         #expect(back.regions.map(\.color) == [testSegments[0].color, testSegments[2].color])
         #expect(back.regions[0].code == testSegments[0].type)
@@ -73,7 +73,7 @@ struct StructureSetTests {
         let bytes = structureSet(contours)
         try TemporaryFolder.with { folder in
             let path = try folder.write(bytes, to: "rt.dcm").path
-            let read = try DICOMStructureSetReader.read(path: path)
+            let read = try DICOMStructureSet.read(path: path)
             let region = try #require(read.regions.first)
             #expect(region.contours.count == 2)
             #expect(region.contours[0].points == [SIMD3(0, 0, 5), SIMD3(-1, 0, 5), SIMD3(-1, -1, 5)])
@@ -93,12 +93,12 @@ struct StructureSetTests {
         try TemporaryFolder.with { folder in
             let closed = ("CLOSED_PLANAR", "0\\0\\5\\1\\0\\5\\1\\1\\5")
             let good = try folder.write(structureSet([closed, closed]), to: "good.dcm").path
-            #expect(throws: Never.self) { try DICOMStructureSetReader.read(path: good) }
+            #expect(throws: Never.self) { try DICOMStructureSet.read(path: good) }
             for limits in [
                 DICOMObjectLimits(segments: 0), DICOMObjectLimits(contours: 1), DICOMObjectLimits(points: 5),
             ] {
                 let error = #expect(throws: DICOMReadError.self) {
-                    try DICOMStructureSetReader.read(path: good, limits: limits)
+                    try DICOMStructureSet.read(path: good, limits: limits)
                 }
                 #expect(error?.code == .overLimit)
             }
@@ -107,10 +107,10 @@ struct StructureSetTests {
                 "0 0\\0\\0",
             ] {
                 let path = try folder.write(structureSet([("CLOSED_PLANAR", words)]), to: "bad.dcm").path
-                #expect(throws: DICOMReadError.self) { try DICOMStructureSetReader.read(path: path) }
+                #expect(throws: DICOMReadError.self) { try DICOMStructureSet.read(path: path) }
             }
             let image = try folder.write(TestSlice().file(), to: "image.dcm").path
-            let error = #expect(throws: DICOMReadError.self) { try DICOMStructureSetReader.read(path: image) }
+            let error = #expect(throws: DICOMReadError.self) { try DICOMStructureSet.read(path: image) }
             #expect(error?.code == .otherObject)
             // Whatever a byte is changed to, there is an answer.
             let bytes = structureSet([closed])
@@ -124,7 +124,7 @@ struct StructureSetTests {
                     Array(broken.prefix(Int(random.next() % 4) == 0 ? bytes.count / 2 : bytes.count)),
                     to: "fuzz.dcm"
                 ).path
-                _ = try? DICOMStructureSetReader.read(path: path)
+                _ = try? DICOMStructureSet.read(path: path)
             }
         }
     }

@@ -12,17 +12,17 @@ struct ValueValidityTests {
     private func written(_ change: @escaping (inout DICOMDataSet) -> Void) throws -> [Data] {
         let source = try SourceSeries(0, change: change)
         let segmentation = source.folder("out.dcm").path
-        try DICOMSegmentationWriter.write(
+        try DICOMSegmentation.write(
             source.labels(),
             segments: [testSegments[0]],
             from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: segmentation,
             scope: .serial()
         )
-        let contour = DICOMContouredRegion.Contour(slice: 1, points: [SIMD2(0, 0), SIMD2(3, 0), SIMD2(3, 3)])
+        let contour = DICOMStructureSet.ContouredRegion.Contour(slice: 1, points: [SIMD2(0, 0), SIMD2(3, 0), SIMD2(3, 3)])
         let structures = source.folder("rt.dcm").path
-        _ = try DICOMStructureSetWriter.write(
-            [DICOMContouredRegion(name: "kidney", color: testSegments[0].color, contours: [contour])],
+        _ = try DICOMStructureSet.write(
+            [DICOMStructureSet.ContouredRegion(name: "kidney", color: testSegments[0].color, contours: [contour])],
             geometry: source.geometry,
             from: DICOMObjectOrigin(sources: source.sources, maker: testMaker, fingerprint: testFingerprint),
             to: structures,

@@ -52,7 +52,7 @@ struct MeshFormatTests {
         for format in MeshFormats.all {
             try TemporaryFolder.with { folder in
                 let files = try Self.write(format, frame: frame, into: folder)
-                #expect(Set(files).count == (format.layout == .scene ? 1 : 2))
+                #expect(Set(files).count == (format.isScene ? 1 : 2))
                 #expect(Set(FileSystem.entries(folder.path)) == Set(files), "\(format.name) leaves other files behind")
                 for (file, surface) in zip(files, Self.surfaces) {
                     #expect(file.hasSuffix("." + format.fileExtension))

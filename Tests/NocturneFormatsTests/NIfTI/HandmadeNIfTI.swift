@@ -4,12 +4,12 @@ import NocturneSystem
 
 /// NIfTI files put together byte by byte, without the writer under test.
 struct HandmadeNIfTI {
-    var version = NIfTIVersion.nifti1
-    var byteOrder = NIfTIByteOrder.little
+    var version = VolumeFileHeader.NIfTIVersion.nifti1
+    var byteOrder = VolumeFileHeader.ByteOrder.little
     var isPair = false
     /// `dim`, the number of dimensions first.
     var dimensions: [Int] = [3, 5, 4, 3]
-    var dataType = NIfTIDataType.int16.rawValue
+    var dataType = StoredVoxelType.int16.rawValue
     var pixelDimensions: [Double] = [1, 0.5, 0.75, 2]
     var slope = 0.0
     var intercept = 0.0
@@ -26,7 +26,7 @@ struct HandmadeNIfTI {
     var intentCode = 0
     var intentName = ""
     var summary = "by hand"
-    var extensions: [NIfTIExtension] = []
+    var extensions: [VolumeFileHeader.Extension] = []
     /// Nil for right behind header and extensions.
     var dataOffset: Double?
 
@@ -85,7 +85,7 @@ struct HandmadeNIfTI {
             case 16: ordered(UInt64(Float(value).bitPattern), 4)
             case 64: ordered(value.bitPattern, 8)
             case 1280: ordered(UInt64(value), 8)
-            default: integer(Int(value), NIfTIDataType(rawValue: dataType)?.bytesPerVoxel ?? 4)
+            default: integer(Int(value), StoredVoxelType(rawValue: dataType)?.bytesPerVoxel ?? 4)
             }
         }
     }
@@ -136,11 +136,11 @@ func checksum(_ content: [UInt8]) -> UInt32 {
 }
 
 /// The code with which `body` fails, and the text; nil when it does not.
-func niftiFault(_ body: () throws -> Void) -> NIfTIError? {
+func niftiFault(_ body: () throws -> Void) -> VolumeFileError? {
     do {
         try body()
         return nil
     } catch {
-        return error as? NIfTIError
+        return error as? VolumeFileError
     }
 }

@@ -8,10 +8,10 @@ import Testing
 
 @Suite("The place of NIfTI volumes in the patient")
 struct NIfTIGeometryTests {
-    private func header(_ file: HandmadeNIfTI, assumesOrientation: Bool = false) throws -> NIfTIHeader {
+    private func header(_ file: HandmadeNIfTI, assumesOrientation: Bool = false) throws -> VolumeFileHeader {
         try TemporaryFolder.with { folder in
             let bytes = file.file([Double](repeating: 0, count: file.voxelCount))
-            return try NIfTIReader.readHeader(
+            return try VolumeFileReader.readHeader(
                 at: folder.write(bytes, to: "a.nii").path,
                 assumesOrientation: assumesOrientation
             )
@@ -22,8 +22,8 @@ struct NIfTIGeometryTests {
         zip(a.rows.joined(), b.rows.joined()).allSatisfy { abs($0 - $1) <= tolerance }
     }
 
-    @Test("Without forms a file is refused, or read as nibabel does", arguments: NIfTIVersion.allCases)
-    func noForms(version: NIfTIVersion) throws {
+    @Test("Without forms a file is refused, or read as nibabel does", arguments: VolumeFileHeader.NIfTIVersion.allCases)
+    func noForms(version: VolumeFileHeader.NIfTIVersion) throws {
         var file = HandmadeNIfTI(version: version)
         (file.qformCode, file.sformCode) = (0, 0)
         let fault = niftiFault { _ = try header(file) }
@@ -54,7 +54,7 @@ struct NIfTIGeometryTests {
             )
             let path = folder("a.nii").path
             try NIfTIWriter.writeLabels(labels, names: [], forms: NIfTIForms(of: source), to: path, scope: .serial())
-            let read = try NIfTIReader.readHeader(at: path)
+            let read = try VolumeFileReader.readHeader(at: path)
             #expect((read.qformCode, read.sformCode) == (1, 2))
             #expect(read.pixelSpacing == source.pixelSpacing)
             #expect(close(read.geometry.affine, source.geometry.affine, 1e-6))
@@ -86,7 +86,7 @@ struct NIfTIGeometryTests {
 
     @Test("Metres and micrometres become millimetres", arguments: [(1, 1000.0), (2, 1), (3, 0.001), (0, 1), (10, 1)])
     func units(code: Int, factor: Double) throws {
-        for version in NIfTIVersion.allCases {
+        for version in VolumeFileHeader.NIfTIVersion.allCases {
             var file = HandmadeNIfTI(version: version)
             file.units = code
             let sform = try header(file).geometry.affine
@@ -147,7 +147,7 @@ struct NIfTIGeometryTests {
                         to: path,
                         scope: .serial()
                     )
-                    let read = try NIfTIReader.readHeader(at: path)
+                    let read = try VolumeFileReader.readHeader(at: path)
                     #expect((read.qformCode, read.sformCode) == (1, 0))
                     // Near half turns the three float32 parts hardly tell the fourth: that is NIfTI's precision.
                     #expect(read.geometry.matches(geometry, tolerance: 0.007))
@@ -176,7 +176,7 @@ struct NIfTIGeometryTests {
                 to: path,
                 scope: .serial()
             )
-            let read = try NIfTIReader.readHeader(at: path)
+            let read = try VolumeFileReader.readHeader(at: path)
             #expect((read.qformCode, read.sformCode) == (0, 1))
             #expect(read.geometry.matches(labels.geometry, tolerance: 1e-3))
         }
@@ -199,7 +199,7 @@ struct NIfTIGeometryTests {
                 to: path,
                 scope: .serial()
             )
-            let read = try NIfTIReader.readHeader(at: path)
+            let read = try VolumeFileReader.readHeader(at: path)
             #expect(read.qformCode == 0)
             #expect(read.sformCode == max(sform, 1))
             #expect(close(read.geometry.affine, affine, 1e-6))

@@ -8,21 +8,21 @@ import Testing
 
 @Suite("NIfTI files that must be refused")
 struct NIfTIHostileTests {
-    private func fault(_ bytes: [UInt8], _ name: String = "a.nii") throws -> NIfTIError? {
+    private func fault(_ bytes: [UInt8], _ name: String = "a.nii") throws -> VolumeFileError? {
         try TemporaryFolder.with { folder in
             let path = try folder.write(bytes, to: name).path
-            return niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial()) }
+            return niftiFault { _ = try VolumeFileReader.readVolume(at: path, scope: .serial()) }
         }
     }
 
-    private func fault(_ change: (inout HandmadeNIfTI) -> Void) throws -> NIfTIError? {
+    private func fault(_ change: (inout HandmadeNIfTI) -> Void) throws -> VolumeFileError? {
         var file = HandmadeNIfTI()
         change(&file)
         return try fault(file.header() + [UInt8](repeating: 0, count: 4096))
     }
 
-    @Test("A file cut anywhere is refused", arguments: NIfTIVersion.allCases)
-    func everyPrefix(version: NIfTIVersion) throws {
+    @Test("A file cut anywhere is refused", arguments: VolumeFileHeader.NIfTIVersion.allCases)
+    func everyPrefix(version: VolumeFileHeader.NIfTIVersion) throws {
         try TemporaryFolder.with { folder in
             let file = HandmadeNIfTI(version: version)
             let whole = file.file((0..<file.voxelCount).map(Double.init))
@@ -31,15 +31,15 @@ struct NIfTIHostileTests {
                 let url = folder(name)
                 for count in 0..<bytes.count {
                     try FileSystem.write(url.path, Array(bytes[..<count]))
-                    let fault = niftiFault { _ = try NIfTIReader.readVolume(at: url.path, scope: .serial()) }
+                    let fault = niftiFault { _ = try VolumeFileReader.readVolume(at: url.path, scope: .serial()) }
                     // One byte of gzip's two is not gzip yet.
                     #expect(fault?.code == .truncated, "\(count) bytes of \(name)")
                 }
                 try FileSystem.write(url.path, bytes)
-                #expect(niftiFault { _ = try NIfTIReader.readVolume(at: url.path, scope: .serial()) } == nil)
+                #expect(niftiFault { _ = try VolumeFileReader.readVolume(at: url.path, scope: .serial()) } == nil)
             }
             let short = try folder.write(Array(whole.dropLast(3)), to: "b.nii").path
-            let text = niftiFault { _ = try NIfTIReader.readHeader(at: short) }?.description
+            let text = niftiFault { _ = try VolumeFileReader.readHeader(at: short) }?.description
             #expect(text == "\(short): the voxels end after 117 of 120 bytes")
         }
     }
@@ -77,7 +77,7 @@ struct NIfTIHostileTests {
     @Test("What is not there, a folder, or half a pair cannot be read")
     func unreadable() throws {
         try TemporaryFolder.with { folder in
-            func fault(_ path: String) -> NIfTIError? { niftiFault { _ = try NIfTIReader.readHeader(at: path) } }
+            func fault(_ path: String) -> VolumeFileError? { niftiFault { _ = try VolumeFileReader.readHeader(at: path) } }
             #expect(fault(folder("none.nii").path)?.detail == "cannot be opened: No such file or directory")
             #expect(fault(folder.path)?.detail == "is not a regular file")
             let pair = HandmadeNIfTI(isPair: true)
@@ -110,7 +110,7 @@ struct NIfTIHostileTests {
     @Test(
         "Dimensions that make no volume are refused",
         arguments: [
-            ([0, 5, 4, 3], NIfTIErrorCode.invalidDimensions), ([8, 5, 4, 3], .invalidDimensions),
+            ([0, 5, 4, 3], VolumeFileErrorCode.invalidDimensions), ([8, 5, 4, 3], .invalidDimensions),
             ([-1, 5, 4, 3], .invalidDimensions), ([3, 0, 4, 3], .invalidDimensions),
             ([3, 5, -4, 3], .invalidDimensions),
             ([4, 5, 4, 3, 0], .invalidDimensions), ([3, 32767, 32767, 32767], .invalidDimensions),
@@ -119,7 +119,7 @@ struct NIfTIHostileTests {
             ([3, 2000, 2000, 2000], .truncated),
         ]
     )
-    func dimensions(dimensions: [Int], code: NIfTIErrorCode) throws {
+    func dimensions(dimensions: [Int], code: VolumeFileErrorCode) throws {
         #expect(try fault { $0.dimensions = dimensions }?.code == code)
     }
 
@@ -131,7 +131,7 @@ struct NIfTIHostileTests {
         let file = HandmadeNIfTI(dimensions: dimensions)
         try TemporaryFolder.with { folder in
             let path = try folder.write(file.file([Double](repeating: 0, count: file.voxelCount)), to: "slice.nii").path
-            let shape = try NIfTIReader.readHeader(at: path, assumesOrientation: true).shape
+            let shape = try VolumeFileReader.readHeader(at: path, assumesOrientation: true).shape
             #expect([shape.x, shape.y, shape.z] == sizes)
         }
     }
@@ -192,10 +192,10 @@ struct NIfTIHostileTests {
             var file = HandmadeNIfTI()
             (file.qformCode, file.sformCode) = (1, 2)
             let values = [Double](repeating: 1, count: file.voxelCount)
-            let both = try NIfTIReader.readHeader(at: folder.write(file.file(values), to: "a.nii").path)
+            let both = try VolumeFileReader.readHeader(at: folder.write(file.file(values), to: "a.nii").path)
             let (qform, sform) = (try #require(both.qform), try #require(both.sform))
             file.sform = file.sform.map { _ in [0, 0, 0, 0] }
-            let zeros = try NIfTIReader.readHeader(at: folder.write(file.file(values), to: "b.nii").path)
+            let zeros = try VolumeFileReader.readHeader(at: folder.write(file.file(values), to: "b.nii").path)
             #expect(zeros.geometry.affine == qform && zeros.sform == nil)
             #expect(
                 zeros.notes.texts == ["the s-form affine is singular: its axes lie in one plane; the q-form is used"]
@@ -203,12 +203,12 @@ struct NIfTIHostileTests {
             file = HandmadeNIfTI()
             (file.qformCode, file.sformCode) = (1, 2)
             file.quaternion[0] = .nan
-            let broken = try NIfTIReader.readHeader(at: folder.write(file.file(values), to: "c.nii").path)
+            let broken = try VolumeFileReader.readHeader(at: folder.write(file.file(values), to: "c.nii").path)
             #expect(broken.geometry.affine == sform && broken.qform == nil)
             #expect(broken.notes.texts == ["the q-form affine holds numbers that are not finite; the s-form is used"])
             file.sform = file.sform.map { _ in [0, 0, 0, 0] }
             let fault = niftiFault {
-                _ = try NIfTIReader.readHeader(at: folder.write(file.file(values), to: "d.nii").path)
+                _ = try VolumeFileReader.readHeader(at: folder.write(file.file(values), to: "d.nii").path)
             }
             #expect(fault?.code == .invalidAffine)
             #expect(
@@ -224,7 +224,7 @@ struct NIfTIHostileTests {
             let url = folder("a.nii")
             for round in 0..<1000 {
                 var file = HandmadeNIfTI(version: round & 1 == 0 ? .nifti1 : .nifti2)
-                file.extensions = [NIfTIExtension(code: 6, bytes: [UInt8](repeating: 32, count: 8))]
+                file.extensions = [VolumeFileHeader.Extension(code: 6, bytes: [UInt8](repeating: 32, count: 8))]
                 var bytes = file.file((0..<file.voxelCount).map(Double.init))
                 if round & 2 != 0 { bytes = storedGzip(bytes) }
                 for _ in 0..<(1 + round % 4) {
@@ -232,9 +232,9 @@ struct NIfTIHostileTests {
                 }
                 try FileSystem.write(url.path, bytes)
                 do {
-                    let read = try NIfTIReader.readVolume(at: url.path, scope: .serial())
+                    let read = try VolumeFileReader.readVolume(at: url.path, scope: .serial())
                     #expect(read.volume.voxels.count == read.header.shape.count)
-                } catch let fault as NIfTIError {
+                } catch let fault as VolumeFileError {
                     #expect(fault.description.hasPrefix(url.path))
                 }
             }

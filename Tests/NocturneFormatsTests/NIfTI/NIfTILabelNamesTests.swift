@@ -11,14 +11,14 @@ struct NIfTILabelNamesTests {
     func roundTrip() throws {
         let names = ["kidney_right", "A & B <c>", "end ]]> of CDATA", "Leber, links", "数"]
         let labels = names.enumerated().map {
-            NIfTILabel(value: UInt16($0.offset * 3 + 1), name: $0.element, red: 1, green: 2, blue: 3)
+            NIfTIWriter.Label(value: UInt16($0.offset * 3 + 1), name: $0.element, red: 1, green: 2, blue: 3)
         }
         let geometry = VolumeGeometry(shape: VolumeShape(x: 2, y: 2, z: 2), affine: .identity)
         let map = LabelVolume(geometry: geometry, voxels: try FrozenVoxels([UInt16](repeating: 1, count: 8)))
         try TemporaryFolder.with { folder in
             let path = folder("a.nii.gz").path
             try NIfTIWriter.writeLabels(map, names: labels, forms: nil, to: path, scope: .serial())
-            let header = try NIfTIReader.readHeader(at: path)
+            let header = try VolumeFileReader.readHeader(at: path)
             #expect(header.labelNames == Dictionary(uniqueKeysWithValues: labels.map { ($0.value, $0.name) }))
         }
     }
@@ -44,7 +44,7 @@ struct NIfTILabelNamesTests {
         try TemporaryFolder.with { folder in
             // The writer's own table is replaced by the text, padded to the same length.
             let path = folder("a.nii").path
-            let label = NIfTILabel(value: 1, name: String(repeating: "n", count: 1000), red: 0, green: 0, blue: 0)
+            let label = NIfTIWriter.Label(value: 1, name: String(repeating: "n", count: 1000), red: 0, green: 0, blue: 0)
             try NIfTIWriter.writeLabels(map, names: [label], forms: nil, to: path, scope: .serial())
             var bytes = [UInt8](try Data(contentsOf: folder("a.nii")))
             let start = 352 + 8
@@ -57,7 +57,7 @@ struct NIfTILabelNamesTests {
             for (code, names) in [(30, expected), (0, expected), (6, [:])] {
                 bytes[356] = UInt8(code)
                 try folder.write(bytes, to: "b.nii")
-                #expect(try NIfTIReader.readHeader(at: folder("b.nii").path).labelNames == names)
+                #expect(try VolumeFileReader.readHeader(at: folder("b.nii").path).labelNames == names)
             }
         }
     }

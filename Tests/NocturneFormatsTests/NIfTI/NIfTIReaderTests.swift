@@ -9,7 +9,7 @@ import Testing
 @Suite("Reading NIfTI")
 struct NIfTIReaderTests {
     /// Values that the type can hold, with its ends.
-    static func values(of type: NIfTIDataType, count: Int) -> [Double] {
+    static func values(of type: StoredVoxelType, count: Int) -> [Double] {
         let ends: [Double] =
             switch type {
             case .uint8: [0, 255]
@@ -32,12 +32,12 @@ struct NIfTIReaderTests {
     )
     func displayRange(stored: [Double], isOne: Bool) throws {
         try TemporaryFolder.with { folder in
-            for version in NIfTIVersion.allCases {
-                for order in NIfTIByteOrder.allCases {
+            for version in VolumeFileHeader.NIfTIVersion.allCases {
+                for order in VolumeFileHeader.ByteOrder.allCases {
                     var file = HandmadeNIfTI(version: version, byteOrder: order)
                     file.displayRange = stored
                     let values = [Double](repeating: 0, count: file.voxelCount)
-                    let header = try NIfTIReader.readHeader(at: try Self.write(file, values, 0, folder))
+                    let header = try VolumeFileReader.readHeader(at: try Self.write(file, values, 0, folder))
                     #expect((header.displayRange != nil) == isOne)
                     guard isOne else { continue }
                     #expect(header.displayRange?.lower == stored[1] && header.displayRange?.upper == stored[0])
@@ -46,17 +46,17 @@ struct NIfTIReaderTests {
         }
     }
 
-    @Test("Every type, byte order, version and container gives the same volume", arguments: NIfTIDataType.allCases)
-    func matrix(type: NIfTIDataType) throws {
+    @Test("Every type, byte order, version and container gives the same volume", arguments: StoredVoxelType.allCases)
+    func matrix(type: StoredVoxelType) throws {
         try TemporaryFolder.with { folder in
-            for version in NIfTIVersion.allCases {
-                for order in NIfTIByteOrder.allCases {
+            for version in VolumeFileHeader.NIfTIVersion.allCases {
+                for order in VolumeFileHeader.ByteOrder.allCases {
                     for container in 0..<6 {
                         var file = HandmadeNIfTI(version: version, byteOrder: order, isPair: container >= 2)
                         file.dataType = type.rawValue
                         let values = Self.values(of: type, count: file.voxelCount)
                         let path = try Self.write(file, values, container, folder)
-                        let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                        let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
                         let header = read.header
                         #expect(header.version == version)
                         #expect(header.byteOrder == order)
@@ -67,7 +67,7 @@ struct NIfTIReaderTests {
                         #expect((header.qformCode, header.sformCode) == (0, 2))
                         #expect(read.volume.voxels.array() == values.map { Float($0) })
                         #expect(read.nonFiniteCount == 0)
-                        #expect(try NIfTIReader.readHeader(at: path) == header)
+                        #expect(try VolumeFileReader.readHeader(at: path) == header)
                     }
                 }
             }
@@ -101,15 +101,15 @@ struct NIfTIReaderTests {
         }
     }
 
-    @Test("Scaling is computed in double and rounded once", arguments: NIfTIDataType.allCases)
-    func scaling(type: NIfTIDataType) throws {
+    @Test("Scaling is computed in double and rounded once", arguments: StoredVoxelType.allCases)
+    func scaling(type: StoredVoxelType) throws {
         try TemporaryFolder.with { folder in
-            for order in NIfTIByteOrder.allCases {
+            for order in VolumeFileHeader.ByteOrder.allCases {
                 var file = HandmadeNIfTI(version: .nifti2, byteOrder: order, dataType: type.rawValue)
                 (file.slope, file.intercept) = (0.1, -1024.3)
                 let values = Self.values(of: type, count: file.voxelCount)
                 let path = try folder.write(file.file(values), to: "\(order).nii").path
-                let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
                 let stored = type == .float32 ? values.map { Double(Float($0)) } : values
                 #expect(read.volume.voxels.array() == stored.map { Float($0 * 0.1 + -1024.3) })
                 #expect((read.header.scalingSlope, read.header.scalingIntercept) == (0.1, -1024.3))
@@ -127,7 +127,7 @@ struct NIfTIReaderTests {
             (file.slope, file.intercept) = (slope, 100)
             let values = (0..<file.voxelCount).map(Double.init)
             let path = try folder.write(file.file(values), to: "a.nii").path
-            let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+            let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
             #expect(!read.header.hasScaling)
             #expect(read.volume.voxels.array() == values.map { Float($0) })
         }
@@ -136,12 +136,12 @@ struct NIfTIReaderTests {
     @Test("Voxels that are not finite are counted and kept")
     func nonFinite() throws {
         try TemporaryFolder.with { folder in
-            for type in [NIfTIDataType.float32, .float64] {
+            for type in [StoredVoxelType.float32, .float64] {
                 let file = HandmadeNIfTI(dataType: type.rawValue)
                 var values = (0..<file.voxelCount).map(Double.init)
                 (values[3], values[10], values[59]) = (.nan, .infinity, -.infinity)
                 let path = try folder.write(file.file(values), to: "\(type).nii").path
-                let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
                 #expect(read.nonFiniteCount == 3)
                 #expect(read.volume.voxels[3].isNaN)
                 #expect(read.volume.voxels[59] == -.infinity)
@@ -152,17 +152,17 @@ struct NIfTIReaderTests {
     @Test("Extensions, intent and units come with the header")
     func extensions() throws {
         try TemporaryFolder.with { folder in
-            for version in NIfTIVersion.allCases {
-                for order in NIfTIByteOrder.allCases {
+            for version in VolumeFileHeader.NIfTIVersion.allCases {
+                for order in VolumeFileHeader.ByteOrder.allCases {
                     var file = HandmadeNIfTI(version: version, byteOrder: order)
                     file.extensions = [
-                        NIfTIExtension(code: 6, bytes: Array("comment!".utf8)),
-                        NIfTIExtension(code: 30, bytes: (0..<40).map { UInt8($0) }),
+                        VolumeFileHeader.Extension(code: 6, bytes: Array("comment!".utf8)),
+                        VolumeFileHeader.Extension(code: 30, bytes: (0..<40).map { UInt8($0) }),
                     ]
                     (file.intentCode, file.intentName, file.units) = (1002, "organs", 10)
                     let values = (0..<file.voxelCount).map(Double.init)
                     let path = try folder.write(file.file(values), to: "a.nii").path
-                    let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+                    let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
                     #expect(read.header.extensions == file.extensions)
                     #expect((read.header.intentCode, read.header.intentName) == (1002, "organs"))
                     #expect(read.header.unitsCode == 10)
@@ -179,10 +179,10 @@ struct NIfTIReaderTests {
     func damagedExtension(size: Int) throws {
         try TemporaryFolder.with { folder in
             var file = HandmadeNIfTI()
-            file.extensions = [NIfTIExtension(code: 6, bytes: [UInt8](repeating: 1, count: 24))]
+            file.extensions = [VolumeFileHeader.Extension(code: 6, bytes: [UInt8](repeating: 1, count: 24))]
             var bytes = file.file((0..<file.voxelCount).map(Double.init))
             for index in 0..<4 { bytes[352 + index] = UInt8(truncatingIfNeeded: size >> (8 * index)) }
-            let read = try NIfTIReader.readVolume(at: folder.write(bytes, to: "a.nii").path, scope: .serial())
+            let read = try VolumeFileReader.readVolume(at: folder.write(bytes, to: "a.nii").path, scope: .serial())
             #expect(read.header.extensions.isEmpty)
             #expect(read.volume.voxels[59] == 59)
         }
@@ -200,22 +200,22 @@ struct NIfTIReaderTests {
                 ("behind.nii.gz", storedGzip(plain) + [0, 0, 7]),
                 ("members.nii.gz", storedGzip(Array(plain[..<400])) + storedGzip(Array(plain[400...]))),
             ] {
-                let read = try NIfTIReader.readVolume(at: folder.write(bytes, to: name).path, scope: .serial())
+                let read = try VolumeFileReader.readVolume(at: folder.write(bytes, to: name).path, scope: .serial())
                 #expect(read.volume.voxels.array() == values.map { Float($0) }, "\(name)")
             }
         }
     }
 
-    @Test("Label maps are read from every type", arguments: NIfTIDataType.allCases)
-    func labels(type: NIfTIDataType) throws {
+    @Test("Label maps are read from every type", arguments: StoredVoxelType.allCases)
+    func labels(type: StoredVoxelType) throws {
         try TemporaryFolder.with { folder in
-            for order in NIfTIByteOrder.allCases {
+            for order in VolumeFileHeader.ByteOrder.allCases {
                 for slope in [0.0, 2.0] {
                     var file = HandmadeNIfTI(byteOrder: order, dataType: type.rawValue)
                     file.slope = slope
                     let values = (0..<file.voxelCount).map { Double($0 * 2) }
                     let path = try folder.write(file.file(values), to: "a.nii").path
-                    let read = try NIfTIReader.readLabels(at: path, scope: .serial())
+                    let read = try VolumeFileReader.readLabels(at: path, scope: .serial())
                     #expect(read.labels.voxels.array() == values.map { UInt16(slope == 0 ? $0 : $0 * slope) })
                     #expect(read.labels.geometry == read.header.geometry)
                 }
@@ -227,9 +227,9 @@ struct NIfTIReaderTests {
     func nearlyWhole(factor: Double) throws {
         try TemporaryFolder.with { folder in
             let whole = (0..<60).map { Double($0 % 5) }
-            var float = HandmadeNIfTI(dataType: NIfTIDataType.float64.rawValue)
+            var float = HandmadeNIfTI(dataType: StoredVoxelType.float64.rawValue)
             float.slope = 0
-            var scaled = HandmadeNIfTI(dataType: NIfTIDataType.int16.rawValue)
+            var scaled = HandmadeNIfTI(dataType: StoredVoxelType.int16.rawValue)
             // As nibabel stores an array of doubles as int16.
             (scaled.slope, scaled.intercept) = (4.0 / 65000, 2)
             let stored = whole.map { (($0 - 2) / scaled.slope).rounded() }
@@ -239,11 +239,11 @@ struct NIfTIReaderTests {
             ] {
                 let path = try folder.write(bytes, to: "a.nii").path
                 var notes: [String] = []
-                let read = try NIfTIReader.readLabels(at: path, scope: .serial()) { notes.append($0.description) }
+                let read = try VolumeFileReader.readLabels(at: path, scope: .serial()) { notes.append($0.description) }
                 #expect(read.labels.voxels.array() == whole.map { UInt16($0) })
                 #expect(!notes.isEmpty == isNoted)
                 var scanned: [UInt16] = []
-                _ = try NIfTIReader.scanLabels(at: path, scope: .serial()) { scanned += Array($2) }
+                _ = try VolumeFileReader.scanLabels(at: path, scope: .serial()) { scanned += Array($2) }
                 #expect(scanned == read.labels.voxels.array())
             }
         }
@@ -255,11 +255,11 @@ struct NIfTIReaderTests {
     )
     func notLabels(value: Double) throws {
         try TemporaryFolder.with { folder in
-            let file = HandmadeNIfTI(dataType: NIfTIDataType.float64.rawValue)
+            let file = HandmadeNIfTI(dataType: StoredVoxelType.float64.rawValue)
             var values = [Double](repeating: 65535, count: file.voxelCount)
             values[5 * 4 + 7] = value
             let path = try folder.write(file.file(values), to: "a.nii").path
-            let fault = niftiFault { _ = try NIfTIReader.readLabels(at: path, scope: .serial()) }
+            let fault = niftiFault { _ = try VolumeFileReader.readLabels(at: path, scope: .serial()) }
             #expect(fault?.code == .notLabels)
             #expect(fault?.description.contains("voxel (2, 1, 1)") == true)
         }
@@ -272,8 +272,8 @@ struct NIfTIReaderTests {
             let path = try folder.write(storedGzip(file.file([Double](repeating: 1, count: 60))), to: "a.nii.gz").path
             let flag = CancellationFlag()
             flag.cancel()
-            #expect(throws: CancelledError.self) { _ = try NIfTIReader.readVolume(at: path, scope: .serial(flag)) }
-            #expect(throws: CancelledError.self) { _ = try NIfTIReader.readLabels(at: path, scope: .serial(flag)) }
+            #expect(throws: CancelledError.self) { _ = try VolumeFileReader.readVolume(at: path, scope: .serial(flag)) }
+            #expect(throws: CancelledError.self) { _ = try VolumeFileReader.readLabels(at: path, scope: .serial(flag)) }
         }
     }
 }

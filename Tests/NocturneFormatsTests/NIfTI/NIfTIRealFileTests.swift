@@ -54,8 +54,8 @@ struct NIfTIRealFileTests {
             // An image that nibabel does not pair, because only one of the two is compressed.
             let isPair = facts.path.hasSuffix("minimal2.hdr")
             guard facts.isScalar, facts.range != nil || isPair, (2...3).contains(facts.essentialShape.count) else {
-                let fault = niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial()) }
-                let expected: [NIfTIErrorCode] =
+                let fault = niftiFault { _ = try VolumeFileReader.readVolume(at: path, scope: .serial()) }
+                let expected: [VolumeFileErrorCode] =
                     facts.path.hasSuffix(".mgz") || facts.path.contains("analyze")
                     ? [.notNIfTI]
                     : facts.range == nil && facts.isScalar
@@ -64,7 +64,7 @@ struct NIfTIRealFileTests {
                 refused += 1
                 continue
             }
-            let result = try NIfTIReader.readVolume(at: path, assumesOrientation: true, scope: .serial())
+            let result = try VolumeFileReader.readVolume(at: path, assumesOrientation: true, scope: .serial())
             let header = result.header
             let sizes = facts.essentialShape + (facts.essentialShape.count == 2 ? [1] : [])
             #expect([header.shape.x, header.shape.y, header.shape.z] == sizes, "\(facts.path)")
@@ -89,7 +89,7 @@ struct NIfTIRealFileTests {
     @Test("An extension of a real file is kept")
     func realExtension() throws {
         guard let url = SharedData.url("nifti-odd/nifti-reader-js/with_extension.nii.gz") else { return }
-        let header = try NIfTIReader.readHeader(at: url.path)
+        let header = try VolumeFileReader.readHeader(at: url.path)
         #expect(header.dataOffset == 736)
         #expect(header.extensions.map { $0.bytes.count + 8 }.reduce(0, +) == 736 - 352)
     }
@@ -104,7 +104,7 @@ struct NIfTIRealFileTests {
     )
     func formsAgree(name: String) throws {
         guard let url = SharedData.url(name) else { return }
-        let header = try NIfTIReader.readHeader(at: url.path)
+        let header = try VolumeFileReader.readHeader(at: url.path)
         #expect(header.qform != nil && header.sform != nil && header.qform != header.sform)
         #expect(!header.formsDisagree)
     }
@@ -112,7 +112,7 @@ struct NIfTIRealFileTests {
     @Test("The phantom counts up along its axes")
     func orientation() throws {
         guard let url = SharedData.url("orientation-phantom/orientation.nii.gz") else { return }
-        let volume = try NIfTIReader.readVolume(at: url.path, scope: .serial()).volume
+        let volume = try VolumeFileReader.readVolume(at: url.path, scope: .serial()).volume
         let shape = volume.geometry.shape
         #expect(volume.geometry.orientationCode == "LPS")
         for (i, j, k) in [(0, 0, 0), (31, 0, 0), (0, 47, 0), (0, 0, 63), (5, 6, 7)] {
@@ -125,7 +125,7 @@ struct NIfTIRealFileTests {
         guard let folder = SharedData.url("fuzz/nifti") else { return }
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             let path = folder.appendingPathComponent(name).path
-            #expect(niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial()) } != nil, "\(name)")
+            #expect(niftiFault { _ = try VolumeFileReader.readVolume(at: path, scope: .serial()) } != nil, "\(name)")
         }
     }
 
@@ -133,7 +133,7 @@ struct NIfTIRealFileTests {
     func rewritten() throws {
         guard let url = SharedData.url("nifti-ct-mr/totalseg/example_seg.nii.gz") else { return }
         try TemporaryFolder.with { folder in
-            let (header, labels) = try NIfTIReader.readLabels(at: url.path, scope: .serial())
+            let (header, labels) = try VolumeFileReader.readLabels(at: url.path, scope: .serial())
             let path = folder("again.nii.gz").path
             try NIfTIWriter.writeLabels(
                 labels,
@@ -142,7 +142,7 @@ struct NIfTIRealFileTests {
                 to: path,
                 scope: .serial()
             )
-            let again = try NIfTIReader.readLabels(at: path, scope: .serial())
+            let again = try VolumeFileReader.readLabels(at: path, scope: .serial())
             #expect(again.labels.voxels.array() == labels.voxels.array())
             #expect(again.header.geometry == header.geometry)
             #expect((again.header.qformCode, again.header.sformCode) == (header.qformCode, header.sformCode))

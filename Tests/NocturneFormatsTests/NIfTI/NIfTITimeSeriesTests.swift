@@ -10,7 +10,7 @@ import Testing
 struct NIfTITimeSeriesTests {
     private static let count = 4
 
-    private func series(_ version: NIfTIVersion = .nifti1, _ order: NIfTIByteOrder = .little) -> HandmadeNIfTI {
+    private func series(_ version: VolumeFileHeader.NIfTIVersion = .nifti1, _ order: VolumeFileHeader.ByteOrder = .little) -> HandmadeNIfTI {
         var file = HandmadeNIfTI(version: version, byteOrder: order)
         file.dimensions = [4, 5, 4, 3, Self.count]
         file.pixelDimensions = [1, 0.5, 0.75, 2, 2500]
@@ -24,18 +24,18 @@ struct NIfTITimeSeriesTests {
     @Test("Each volume is read by itself, in every version, byte order and container", arguments: 0..<6)
     func volumes(container: Int) throws {
         try TemporaryFolder.with { folder in
-            for version in NIfTIVersion.allCases {
-                for order in NIfTIByteOrder.allCases {
+            for version in VolumeFileHeader.NIfTIVersion.allCases {
+                for order in VolumeFileHeader.ByteOrder.allCases {
                     var file = series(version, order)
                     file.isPair = container >= 2
                     let path = try NIfTIReaderTests.write(file, allValues, container, folder)
-                    let header = try NIfTIReader.readHeader(at: path, acceptsTimeSeries: true)
+                    let header = try VolumeFileReader.readHeader(at: path, acceptsTimeSeries: true)
                     #expect(header.shape == VolumeShape(x: 5, y: 4, z: 3))
                     let time = try #require(header.time)
                     #expect(time.count == Self.count && time.step == 2.5 && time.start == 0.5)
                     #expect((header.volumeByteCount, header.storedByteCount) == (120, 480))
                     for volume in [2, 0, 3, 1] {
-                        let read = try NIfTIReader.readVolume(at: path, timePoint: volume, scope: .serial())
+                        let read = try VolumeFileReader.readVolume(at: path, timePoint: volume, scope: .serial())
                         #expect(read.volume.voxels.array() == values(of: volume).map { Float($0) })
                         #expect(read.header == header)
                     }
@@ -54,7 +54,7 @@ struct NIfTITimeSeriesTests {
             for (name, content) in [("a.nii", bytes), ("b.nii.gz", storedGzip(bytes))] {
                 let path = try folder.write(content, to: name).path
                 for volume in 0..<3 {
-                    let read = try NIfTIReader.readVolume(at: path, timePoint: volume, scope: .serial())
+                    let read = try VolumeFileReader.readVolume(at: path, timePoint: volume, scope: .serial())
                     let expected = (0..<count).map { Float(volume * 100 + (volume * count + $0) % 97) }
                     #expect(read.volume.voxels.array() == expected)
                 }
@@ -64,12 +64,12 @@ struct NIfTITimeSeriesTests {
 
     @Test("The time of a volume is known only with a unit and a distance")
     func times() throws {
-        func time(_ change: (inout HandmadeNIfTI) -> Void) throws -> NIfTITimeSeries? {
+        func time(_ change: (inout HandmadeNIfTI) -> Void) throws -> VolumeFileHeader.TimeSeries? {
             try TemporaryFolder.with { folder in
                 var file = series()
                 change(&file)
                 let path = try folder.write(file.file(allValues), to: "a.nii").path
-                return try NIfTIReader.readHeader(at: path, acceptsTimeSeries: true).time
+                return try VolumeFileReader.readHeader(at: path, acceptsTimeSeries: true).time
             }
         }
         #expect(try time { _ in }?.seconds(at: 3) == 8)
@@ -85,12 +85,12 @@ struct NIfTITimeSeriesTests {
 
     @Test("What is not a time series is refused by name, and so is a series where one volume is expected")
     func refusals() throws {
-        func fault(_ change: (inout HandmadeNIfTI) -> Void) throws -> NIfTIError? {
+        func fault(_ change: (inout HandmadeNIfTI) -> Void) throws -> VolumeFileError? {
             try TemporaryFolder.with { folder in
                 var file = series(.nifti2)
                 change(&file)
                 let path = try folder.write(file.file(allValues), to: "a.nii").path
-                return niftiFault { _ = try NIfTIReader.readVolume(at: path, timePoint: 1, scope: .serial()) }
+                return niftiFault { _ = try VolumeFileReader.readVolume(at: path, timePoint: 1, scope: .serial()) }
             }
         }
         #expect(try fault { _ in } == nil)
@@ -104,9 +104,9 @@ struct NIfTITimeSeriesTests {
         try TemporaryFolder.with { folder in
             let path = try folder.write(series().file(allValues), to: "a.nii").path
             let faults = [
-                niftiFault { _ = try NIfTIReader.readHeader(at: path) },
-                niftiFault { _ = try NIfTIReader.readVolume(at: path, scope: .serial()) },
-                niftiFault { _ = try NIfTIReader.readLabels(at: path, scope: .serial()) },
+                niftiFault { _ = try VolumeFileReader.readHeader(at: path) },
+                niftiFault { _ = try VolumeFileReader.readVolume(at: path, scope: .serial()) },
+                niftiFault { _ = try VolumeFileReader.readLabels(at: path, scope: .serial()) },
             ]
             for fault in faults {
                 #expect(fault?.code == .notThreeDimensional)
@@ -120,7 +120,7 @@ struct NIfTITimeSeriesTests {
         try TemporaryFolder.with { folder in
             let bytes = series().file(allValues)
             let plain = try folder.write(Array(bytes.dropLast(1)), to: "a.nii").path
-            let text = niftiFault { _ = try NIfTIReader.readHeader(at: plain, acceptsTimeSeries: true) }?.detail
+            let text = niftiFault { _ = try VolumeFileReader.readHeader(at: plain, acceptsTimeSeries: true) }?.detail
             #expect(text == "the voxels end after 479 of 480 bytes")
             var damaged = storedGzip(bytes)
             damaged[damaged.count - 12] ^= 1
@@ -128,8 +128,8 @@ struct NIfTITimeSeriesTests {
             let wrong = try folder.write(damaged, to: "c.nii.gz").path
             let ended = try folder.write(Array(storedGzip(bytes).dropLast(6)), to: "d.nii.gz").path
             for volume in 0..<Self.count {
-                func code(_ path: String) -> NIfTIErrorCode? {
-                    niftiFault { _ = try NIfTIReader.readVolume(at: path, timePoint: volume, scope: .serial()) }?.code
+                func code(_ path: String) -> VolumeFileErrorCode? {
+                    niftiFault { _ = try VolumeFileReader.readVolume(at: path, timePoint: volume, scope: .serial()) }?.code
                 }
                 #expect(code(wrong) == .corruptCompression)
                 #expect(code(ended) == .truncated)

@@ -33,7 +33,7 @@ struct NIfTIWriterTests {
                 to: path,
                 scope: .serial()
             )
-            let (header, read) = try NIfTIReader.readLabels(at: path, scope: .serial())
+            let (header, read) = try VolumeFileReader.readLabels(at: path, scope: .serial())
             #expect(read.voxels.array() == labels.voxels.array())
             #expect(header.geometry == labels.geometry)
             #expect(header.dataType == (largest <= 255 ? .uint8 : .uint16))
@@ -48,10 +48,10 @@ struct NIfTIWriterTests {
     func typeByName() throws {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 3)
-            let names = [NIfTILabel(value: 300, name: "rib", red: 1, green: 2, blue: 3)]
+            let names = [NIfTIWriter.Label(value: 300, name: "rib", red: 1, green: 2, blue: 3)]
             let path = folder("a.nii").path
             try NIfTIWriter.writeLabels(labels, names: names, forms: nil, to: path, scope: .serial())
-            #expect(try NIfTIReader.readHeader(at: path).dataType == .uint16)
+            #expect(try VolumeFileReader.readHeader(at: path).dataType == .uint16)
         }
     }
 
@@ -61,7 +61,7 @@ struct NIfTIWriterTests {
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 3)
             let path = folder("a.nii").path
             try NIfTIWriter.writeLabels(labels, names: [], forms: nil, to: path, scope: .serial())
-            var header = try NIfTIReader.readHeader(at: path)
+            var header = try VolumeFileReader.readHeader(at: path)
             #expect((header.qformCode, header.sformCode) == (1, 1))
 
             let plain = VolumeGeometry(shape: labels.geometry.shape, affine: .scaling(SIMD3(1, 2, 3)))
@@ -83,7 +83,7 @@ struct NIfTIWriterTests {
                     to: path,
                     scope: .serial()
                 )
-                header = try NIfTIReader.readHeader(at: path)
+                header = try VolumeFileReader.readHeader(at: path)
                 #expect((header.qformCode, header.sformCode) == (1, 1))
                 #expect(header.geometry.matches(geometry))
             }
@@ -94,7 +94,7 @@ struct NIfTIWriterTests {
                 to: path,
                 scope: .serial()
             )
-            header = try NIfTIReader.readHeader(at: path)
+            header = try VolumeFileReader.readHeader(at: path)
             #expect((header.qformCode, header.sformCode) == (0, 2))
         }
     }
@@ -104,12 +104,12 @@ struct NIfTIWriterTests {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 4, y: 4, z: 4), largest: 2)
             let names = [
-                NIfTILabel(value: 2, name: "a ]]> b & <c> \u{7}ü", red: 255, green: 0, blue: 128),
-                NIfTILabel(value: 1, name: "liver", red: 1, green: 254, blue: 127),
+                NIfTIWriter.Label(value: 2, name: "a ]]> b & <c> \u{7}ü", red: 255, green: 0, blue: 128),
+                NIfTIWriter.Label(value: 1, name: "liver", red: 1, green: 254, blue: 127),
             ]
             let path = folder("a.nii.gz").path
             try NIfTIWriter.writeLabels(labels, names: names, forms: nil, to: path, scope: .serial())
-            let header = try NIfTIReader.readHeader(at: path)
+            let header = try VolumeFileReader.readHeader(at: path)
             let block = try #require(header.extensions.first)
             #expect(header.extensions.count == 1 && block.code == 30)
             #expect((block.bytes.count + 8) % 16 == 0)
@@ -140,7 +140,7 @@ struct NIfTIWriterTests {
         }
         #expect(Set(files).count == 1)
         #expect(Array(try #require(files.first)[..<10]) == [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255])
-        let read = try NIfTIReader.readLabels(at: folder("w2.nii.gz").path, scope: .serial())
+        let read = try VolumeFileReader.readLabels(at: folder("w2.nii.gz").path, scope: .serial())
         #expect(read.labels.voxels.array() == labels.voxels.array())
         withExtendedLifetime(folder) {}
     }
@@ -161,7 +161,7 @@ struct NIfTIWriterTests {
                 )
                 #expect(try Data(contentsOf: url).starts(with: [0x1f, 0x8b]) == compressed)
                 #expect(
-                    try NIfTIReader.readLabels(at: url.path, scope: .serial()).labels.voxels.array()
+                    try VolumeFileReader.readLabels(at: url.path, scope: .serial()).labels.voxels.array()
                         == labels.voxels.array()
                 )
             }
@@ -187,7 +187,7 @@ struct NIfTIWriterTests {
             )
             let path = folder("a.nii").path
             try NIfTIWriter.writeLabels(labels, names: [], forms: nil, to: path, scope: .serial())
-            let header = try NIfTIReader.readHeader(at: path)
+            let header = try VolumeFileReader.readHeader(at: path)
             #expect(header.geometry.matches(labels.geometry, tolerance: 1e-4) && header.sformCode == 1)
             guard lean < 0.0018 else {
                 #expect(header.qformCode == 0)
@@ -209,7 +209,7 @@ struct NIfTIWriterTests {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 2, y: 40000, z: 3), largest: 3)
             let path = folder("a" + ending).path
-            let names = [NIfTILabel(value: 1, name: "one", red: 1, green: 2, blue: 3)]
+            let names = [NIfTIWriter.Label(value: 1, name: "one", red: 1, green: 2, blue: 3)]
             try NIfTIWriter.writeLabels(
                 labels,
                 names: names,
@@ -217,7 +217,7 @@ struct NIfTIWriterTests {
                 to: path,
                 scope: .serial()
             )
-            let (header, read) = try NIfTIReader.readLabels(at: path, scope: .serial())
+            let (header, read) = try VolumeFileReader.readLabels(at: path, scope: .serial())
             #expect(header.version == .nifti2)
             #expect((header.intentCode, header.unitsCode, header.extensions.count) == (1002, 2, 1))
             #expect(header.geometry == labels.geometry)
@@ -239,11 +239,11 @@ struct NIfTIWriterTests {
             let volume = Volume(geometry: geometry, voxels: voxels.frozen())
             let path = folder("a" + ending).path
             try NIfTIWriter.writeVolume(volume, as: .float32, to: path, scope: .serial())
-            let floats = try NIfTIReader.readVolume(at: path, scope: .serial())
+            let floats = try VolumeFileReader.readVolume(at: path, scope: .serial())
             #expect(floats.volume.voxels.array().map(\.bitPattern) == volume.voxels.array().map(\.bitPattern))
             #expect(floats.header.intentCode == 0 && floats.header.geometry == geometry)
             try NIfTIWriter.writeVolume(volume, as: .int16, to: path, scope: .serial())
-            let integers = try NIfTIReader.readVolume(at: path, scope: .serial()).volume.voxels.array()
+            let integers = try VolumeFileReader.readVolume(at: path, scope: .serial()).volume.voxels.array()
             #expect(integers.prefix(6) == [0, 2, 0, 32767, -32768, 0])
             #expect(
                 integers.dropFirst(6) == volume.voxels.array().dropFirst(6).map { $0.rounded(.toNearestOrEven) }[...]
@@ -259,7 +259,7 @@ struct NIfTIWriterTests {
     func faults(compressed: Bool) throws {
         try TemporaryFolder.with { folder in
             let labels = try Self.labels(VolumeShape(x: 40, y: 40, z: 40), largest: 3)
-            func fault(_ labels: LabelVolume, _ path: String) -> NIfTIError? {
+            func fault(_ labels: LabelVolume, _ path: String) -> VolumeFileError? {
                 niftiFault {
                     try NIfTIWriter.writeLabels(
                         labels,

@@ -11,13 +11,13 @@ struct PDFPageTests {
         let page = PDFPage(title: "A title")
         page.text("Grüße – “quoted” ≥ 5 µm", x: 20, y: 40, size: 12)
         page.text("bold", x: 20, y: 60, size: 12, isBold: true)
-        page.fill(PDFRectangle(x: 10, y: 80, width: 50, height: 20), PDFColor(gray: 0.5))
-        page.outline(PDFRectangle(x: 10, y: 80, width: 50, height: 20), PDFColor(gray: 0))
-        page.fill(polygon: [SIMD2(0, 0), SIMD2(10, 0), SIMD2(0, 10)], PDFColor(red: 1, green: 0, blue: 0))
-        page.fillCircle(center: SIMD2(100, 100), radius: 5, PDFColor(gray: 0.2))
+        page.fill(PDFPage.Rectangle(x: 10, y: 80, width: 50, height: 20), PDFPage.Color(gray: 0.5))
+        page.outline(PDFPage.Rectangle(x: 10, y: 80, width: 50, height: 20), PDFPage.Color(gray: 0))
+        page.fill(polygon: [SIMD2(0, 0), SIMD2(10, 0), SIMD2(0, 10)], PDFPage.Color(red: 1, green: 0, blue: 0))
+        page.fillCircle(center: SIMD2(100, 100), radius: 5, PDFPage.Color(gray: 0.2))
         var image = RGBImage(width: 3, height: 2)
         image[1, 1] = SIMD3(255, 128, 1)
-        page.image(image, in: PDFRectangle(x: 200, y: 200, width: 90, height: 60))
+        page.image(image, in: PDFPage.Rectangle(x: 200, y: 200, width: 90, height: 60))
         return page
     }
 
@@ -29,7 +29,7 @@ struct PDFPageTests {
             for number in 1...3 {
                 if number > 1 { try page.nextPage() }
                 page.text("page \(number)", x: 20, y: 40, size: 12)
-                page.image(RGBImage(width: 50, height: 50), in: PDFRectangle(x: 20, y: 60, width: 90, height: 90))
+                page.image(RGBImage(width: 50, height: 50), in: PDFPage.Rectangle(x: 20, y: 60, width: 90, height: 90))
                 if number == 3 { #expect((FileSystem.size(path) ?? 0) > 500) }
             }
             try page.finish()
@@ -49,7 +49,7 @@ struct PDFPageTests {
                 page.element(.heading(level: 2)) { page.text("Heading \(number)", x: 20, y: 40, size: 12) }
                 page.element(.section) {
                     page.element(.figure(alternative: "Größe \(number)")) {
-                        page.image(RGBImage(width: 5, height: 5), in: PDFRectangle(x: 20, y: 60, width: 9, height: 9))
+                        page.image(RGBImage(width: 5, height: 5), in: PDFPage.Rectangle(x: 20, y: 60, width: 9, height: 9))
                     }
                     page.element(.list) {
                         for item in ["one", "two"] {
@@ -61,7 +61,7 @@ struct PDFPageTests {
             try page.finish()
             let bytes = try FileSystem.read(path)
             let text = String(decoding: bytes.map { $0 < 128 ? $0 : 63 }, as: UTF8.self)
-            #expect(PDFCheck.fault(at: path) == nil)
+            #expect(PDFPage.fault(at: path) == nil)
             // The file ends with an update; its table must point at the changed objects.
             let update = try #require(text.components(separatedBy: "%%EOF\n").dropFirst().first)
             #expect(update.contains("/Lang <FEFF0065006E>") && update.contains("/DisplayDocTitle true"))

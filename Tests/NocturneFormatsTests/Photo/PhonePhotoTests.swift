@@ -65,7 +65,7 @@ struct PhonePhotoTests {
     @Test("A part of a picture is what it is in the whole", arguments: names)
     func bands(_ name: String) throws {
         let whole = try PhotoReader.read(at: Self.path(name)).image
-        let part = PhotoPart(columns: 7..<60, rows: 11..<90)
+        let part = PhotoReader.Part(columns: 7..<60, rows: 11..<90)
         var differing = 0
         var next = part.rows.lowerBound
         _ = try PhotoReader.readBands(at: Self.path(name), part: { _ in part }) { band in

@@ -24,7 +24,7 @@ struct PhotoBandTests {
         }
     }
 
-    private func part(_ path: String, _ part: PhotoPart) throws -> [UInt8] {
+    private func part(_ path: String, _ part: PhotoReader.Part) throws -> [UInt8] {
         var bytes: [UInt8] = []
         var next = part.rows.lowerBound
         _ = try PhotoReader.readBands(at: path, part: { _ in part }) { band in
@@ -49,10 +49,10 @@ struct PhotoBandTests {
             return first..<first + 1 + Int(random.next() % UInt64(length - first))
         }
         var parts = [
-            PhotoPart(columns: 0..<width, rows: 0..<height), PhotoPart(columns: width / 2..<width, rows: 0..<1),
-            PhotoPart(columns: 0..<(width + 1) / 2, rows: height - 1..<height),
+            PhotoReader.Part(columns: 0..<width, rows: 0..<height), PhotoReader.Part(columns: width / 2..<width, rows: 0..<1),
+            PhotoReader.Part(columns: 0..<(width + 1) / 2, rows: height - 1..<height),
         ]
-        for _ in 0..<12 { parts.append(PhotoPart(columns: range(width), rows: range(height))) }
+        for _ in 0..<12 { parts.append(PhotoReader.Part(columns: range(width), rows: range(height))) }
         for part in parts {
             let expected = part.rows.flatMap { row in
                 whole.samples[(row * width + part.columns.lowerBound) * 3..<(row * width + part.columns.upperBound) * 3]
@@ -92,11 +92,11 @@ struct PhotoBandTests {
             // The part lies above the damage, and still there is one.
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
             let cut = try folder.write(Array(bytes.prefix(bytes.count * 3 / 4)), to: "cut.jpg")
-            #expect(throws: PhotoError.self) { try part(cut.path, PhotoPart(columns: 0..<20, rows: 0..<20)) }
+            #expect(throws: PhotoError.self) { try part(cut.path, PhotoReader.Part(columns: 0..<20, rows: 0..<20)) }
         }
         let flag = CancellationFlag()
         #expect(throws: CancelledError.self) {
-            try PhotoReader.readBands(at: path, flag: flag, part: { _ in PhotoPart(columns: 0..<9, rows: 0..<400) }) {
+            try PhotoReader.readBands(at: path, flag: flag, part: { _ in PhotoReader.Part(columns: 0..<9, rows: 0..<400) }) {
                 _ in
                 flag.cancel()
             }

@@ -52,7 +52,7 @@ struct PhotoReaderTests {
         #expect(photo.image.width == header.uprightWidth && photo.image.height == header.uprightHeight)
         #expect(header.predictedBytes > photo.image.samples.count)
         #expect(header.predictedBytes < photo.image.samples.count * 8 + 4 << 20)
-        let kind: PhotoFormat =
+        let kind: PhotoFacts.Format =
             name.hasPrefix("jpeg") || name == "portrait.jpg" ? .jpeg : name.hasPrefix("tiff") ? .tiff : .png
         #expect(header.format == kind, "by content, not by name")
     }

@@ -11,14 +11,14 @@ struct VolumeFileHostileTests {
     struct Case: Sendable {
         let name: String
         let line: String
-        let code: NIfTIErrorCode
+        let code: VolumeFileErrorCode
 
-        init(_ name: String, _ line: String, _ code: NIfTIErrorCode) {
+        init(_ name: String, _ line: String, _ code: VolumeFileErrorCode) {
             (self.name, self.line, self.code) = (name, line, code)
         }
     }
 
-    private static func code(_ file: HandmadeVolume) throws -> NIfTIErrorCode? {
+    private static func code(_ file: HandmadeVolume) throws -> VolumeFileErrorCode? {
         try TemporaryFolder.with { folder in
             let path = try file.write(HandmadeVolume.values, folder)
             return niftiFault { _ = try VolumeFileReader.readVolume(at: path, scope: .serial()) }?.code

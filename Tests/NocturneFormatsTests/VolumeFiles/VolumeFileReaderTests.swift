@@ -9,8 +9,8 @@ import Testing
 /// NRRD and MetaImage files put together by hand, with 5 × 4 × 3 voxels.
 struct HandmadeVolume {
     var format = VolumeFileFormat.nrrd
-    var type = NIfTIDataType.int16
-    var byteOrder = NIfTIByteOrder.little
+    var type = StoredVoxelType.int16
+    var byteOrder = VolumeFileHeader.ByteOrder.little
     var isCompressed = false
     /// The file of the voxels; nil for the file itself.
     var dataFile: String?
@@ -19,12 +19,12 @@ struct HandmadeVolume {
 
     static let voxelCount = 60
 
-    private static let nrrdTypes: [NIfTIDataType: String] = [
+    private static let nrrdTypes: [StoredVoxelType: String] = [
         .uint8: "uchar", .int8: "int8", .uint16: "unsigned short", .int16: "short", .uint32: "uint32_t",
         .int32: "signed int", .uint64: "unsigned long long int", .int64: "longlong", .float32: "float",
         .float64: "double",
     ]
-    private static let metaTypes: [NIfTIDataType: String] = [
+    private static let metaTypes: [StoredVoxelType: String] = [
         .uint8: "UCHAR", .int8: "CHAR", .uint16: "USHORT", .int16: "SHORT", .uint32: "UINT", .int32: "INT",
         .uint64: "ULONG_LONG", .int64: "LONG_LONG", .float32: "FLOAT", .float64: "DOUBLE",
     ]
@@ -108,12 +108,12 @@ struct VolumeFileReaderTests {
         translation: SIMD3(-1, 2, 3.5)
     )
 
-    @Test("Every type, byte order, compression and container gives the same volume", arguments: NIfTIDataType.allCases)
-    func matrix(type: NIfTIDataType) throws {
+    @Test("Every type, byte order, compression and container gives the same volume", arguments: StoredVoxelType.allCases)
+    func matrix(type: StoredVoxelType) throws {
         let values = NIfTIReaderTests.values(of: type, count: HandmadeVolume.voxelCount)
         try TemporaryFolder.with { folder in
             for format in [VolumeFileFormat.nrrd, .metaImage] {
-                for order in NIfTIByteOrder.allCases {
+                for order in VolumeFileHeader.ByteOrder.allCases {
                     for (isCompressed, dataFile) in [(false, nil), (true, nil), (false, "v.raw"), (true, "./v.z")] {
                         let file = HandmadeVolume(
                             format: format,

@@ -48,7 +48,7 @@ struct SharedContourTests {
     @Test("closed, with area and volume of the label map's surface", arguments: files)
     func regions(file: String) throws {
         guard let url = SharedData.url(file) else { return }
-        for region in try DICOMStructureSetReader.read(path: url.path).regions {
+        for region in try DICOMStructureSet.read(path: url.path).regions {
             let contours = region.contours.map(\.points)
             guard let labels = try labels(contours) else { continue }
             let made = MeshMeasures(of: try ContourExtruder.surface(of: contours, scope: .serial()).mesh)

@@ -27,7 +27,7 @@ struct ExistingLabelsTests {
         for item in ["seg", "rt"] {
             #expect(try bench.faults(item) == [])
             let folder = bench.batch.output.item(item)
-            let (_, read) = try NIfTIReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
+            let (_, read) = try VolumeFileReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
             #expect(read.geometry.matches(bench.geometry))
             #expect((0..<bench.shape.count).allSatisfy { read.voxels[$0] == drawn.voxels[$0] })
             let labels = try bench.labels(item)
@@ -79,7 +79,7 @@ struct ExistingLabelsTests {
         #expect(labels.map { $0["file"] as? String } == ["segmentation.nii.gz", "segmentation-2.nii.gz"])
         #expect(labels.map { $0["voxelCount"] as? Int } == [1000, 1000])
         let path = bench.batch.output.item("rt") + "/segmentation-2.nii.gz"
-        let (_, second) = try NIfTIReader.readLabels(at: path, scope: .serial())
+        let (_, second) = try VolumeFileReader.readLabels(at: path, scope: .serial())
         #expect((0..<bench.shape.count).allSatisfy { (second.voxels[$0] == 2) == (regions[1].voxels[$0] == 1) })
         #expect(!FileSystem.exists(bench.batch.output.item("rt") + "/meshes"))
     }
@@ -140,7 +140,7 @@ struct ExistingLabelsTests {
             #expect(abs(mean - 64.0 / 216) < 1e-6)
             #expect(notes.contains { $0.hasPrefix("the series that it names is not among the inputs") })
             let path = bench.batch.output.item(item) + "/segmentation.nii.gz"
-            let (_, map) = try NIfTIReader.readLabels(at: path, scope: .serial())
+            let (_, map) = try VolumeFileReader.readLabels(at: path, scope: .serial())
             #expect(map.geometry.matches(bench.geometry))
         }
     }

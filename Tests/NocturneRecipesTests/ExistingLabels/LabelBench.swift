@@ -16,7 +16,7 @@ import NocturneVolumes
 struct LabelBench {
     let batch: BatchBench
     let shape = VolumeShape(x: 20, y: 18, z: 24)
-    let slices: [DICOMSourceSlice]
+    let slices: [DICOMObjectOrigin.Source]
     let geometry: VolumeGeometry
 
     /// The CT has ones in the box that ``BatchBench/addBox(_:shape:at:edge:affine:)`` draws.
@@ -34,7 +34,7 @@ struct LabelBench {
         let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
         guard let series = scan.series.first, let geometry = series.geometry else { throw Missing() }
         self.geometry = geometry
-        slices = series.slices.map { DICOMSourceSlice(path: $0.object.path) }
+        slices = series.slices.map { DICOMObjectOrigin.Source(path: $0.object.path) }
     }
 
     struct Missing: Error {}
@@ -43,7 +43,7 @@ struct LabelBench {
         LabelColor(red: 200, green: 30, blue: 60), LabelColor(red: 20, green: 130, blue: 60),
     ]
     static let code = CodedConcept(scheme: "SCT", value: "64033007", meaning: "Kidney")
-    private let maker = DICOMObjectMaker(software: "test", algorithm: "test", description: "Test")
+    private let maker = DICOMObjectOrigin.Maker(software: "test", algorithm: "test", description: "Test")
 
     /// Boxes by their lower corners, values and edges.
     func labels(_ boxes: [(lower: Int, value: UInt16, edge: Int)]) throws -> LabelVolume {
@@ -60,14 +60,14 @@ struct LabelBench {
 
     func writeSegmentation(_ labels: LabelVolume, named names: [String], to path: String) throws {
         let segments = names.enumerated().map { index, name in
-            DICOMSegment(
+            DICOMSegmentation.LabelSegment(
                 value: UInt16(index + 1),
                 label: name,
                 color: Self.colors[index],
                 type: index == 0 ? Self.code : .uncoded(name)
             )
         }
-        try DICOMSegmentationWriter.write(
+        try DICOMSegmentation.write(
             labels,
             segments: segments,
             from: DICOMObjectOrigin(sources: slices, maker: maker, fingerprint: ContentDigest.of(path)),
@@ -79,7 +79,7 @@ struct LabelBench {
     /// One region for each volume: they may overlap.
     func writeStructureSet(_ regions: [(name: String, labels: LabelVolume)], to path: String) throws {
         let contoured = try regions.enumerated().map { index, region in
-            DICOMContouredRegion(
+            DICOMStructureSet.ContouredRegion(
                 name: region.name,
                 color: Self.colors[index],
                 code: index == 0 ? Self.code : nil,
@@ -88,7 +88,7 @@ struct LabelBench {
                 }
             )
         }
-        _ = try DICOMStructureSetWriter.write(
+        _ = try DICOMStructureSet.write(
             contoured,
             geometry: geometry,
             from: DICOMObjectOrigin(sources: slices, maker: maker, fingerprint: ContentDigest.of(path)),

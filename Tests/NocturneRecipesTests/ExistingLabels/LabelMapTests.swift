@@ -73,7 +73,7 @@ struct LabelMapTests {
     init() throws { bench = try LabelBench() }
 
     /// Two boxes of labels 3 and 7, in the order of the image's voxels or with the first axis the other way.
-    private func write(_ path: String, names: [NIfTILabel] = [], isFlipped: Bool = false) throws {
+    private func write(_ path: String, names: [NIfTIWriter.Label] = [], isFlipped: Bool = false) throws {
         var voxels = try VoxelBuffer<UInt16>(count: shape.count)
         for (lower, value, edge) in [(2, UInt16(3), 6), (9, UInt16(7), 8)] {
             for k in lower..<lower + edge {
@@ -124,14 +124,14 @@ struct LabelMapTests {
 
     @Test("have the names of their header, or of the file that was given")
     func names() async throws {
-        try write("in/m.nii.gz", names: [NIfTILabel(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
+        try write("in/m.nii.gz", names: [NIfTIWriter.Label(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
         try await bench.run()
         #expect(try bench.labels("m").map { $0["name"] as? String } == ["liver", "label 7"])
         let notes = try bench.result("m")["notes"] as? [String] ?? []
         #expect(notes.contains { $0.contains("no image of this label map was found") })
 
         let other = try LabelMapTests()
-        try other.write("in/m_seg.nii.gz", names: [NIfTILabel(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
+        try other.write("in/m_seg.nii.gz", names: [NIfTIWriter.Label(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
         var options = try ExistingLabelsOptions(given: ["meshes": "none", "radiomics": "auto"])
         options.namesFile = try other.bench.batch.folder.write(#"{"7": "spleen", "3": "gut"}"#, to: "names.json").path
         try await other.bench.run(options)

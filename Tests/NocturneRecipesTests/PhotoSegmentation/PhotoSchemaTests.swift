@@ -15,9 +15,9 @@ struct PhotoSchemaTests {
         let properties = try #require(schema?["properties"] as? [String: Any])
         let source = try #require((properties["source"] as? [String: Any])?["properties"] as? [String: Any])
         let formats = (source["format"] as? [String: Any])?["enum"] as? [String]
-        #expect(formats.map(Set.init) == Set(PhotoFormat.allCases.map(\.rawValue)))
+        #expect(formats.map(Set.init) == Set(PhotoFacts.Format.allCases.map(\.rawValue)))
         if let models = (source["colorModel"] as? [String: Any])?["enum"] as? [String] {
-            #expect(Set(models) == Set(PhotoColourModel.allCases.map(\.rawValue)))
+            #expect(Set(models) == Set(PhotoFacts.ColourModel.allCases.map(\.rawValue)))
         }
     }
 }

@@ -34,7 +34,7 @@ struct ProbabilityMapTests {
     /// The scaled values of a map.
     private func map(_ bench: BatchBench, _ label: String, _ output: OutputFolder? = nil) throws -> [Double] {
         let path = (output ?? bench.output).item("one") + "/probabilities/\(label).nii.gz"
-        let read = try NIfTIReader.readVolume(at: path, scope: .serial())
+        let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
         #expect(read.header.dataType == .uint8)
         return (0..<read.volume.voxels.count).map { Double(read.volume.voxels[$0]) }
     }

@@ -106,7 +106,7 @@ struct BatchVerificationTests {
     func labelMaps() async throws {
         let (_, batch) = try await finished()
         let path = batch.url("a/segmentation.nii.gz").path
-        let (_, labels) = try NIfTIReader.readLabels(at: path, scope: .serial())
+        let (_, labels) = try VolumeFileReader.readLabels(at: path, scope: .serial())
         let name = try label(batch).name
         func write(_ geometry: VolumeGeometry, _ body: (inout [UInt16]) -> Void) async throws {
             var voxels = labels.voxels.withSpan { span in (0..<span.count).map { span[$0] } }
@@ -241,7 +241,7 @@ struct BatchVerificationTests {
         let batch = VerifiedBatch(output: bench.output, by: bench)
         #expect(try await batch.faults() == [])
         let (name, mesh) = try label(batch)
-        #expect(mesh == (format.layout == .scene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.fileExtension)"))
+        #expect(mesh == (format.isScene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.fileExtension)"))
         #expect(try format.read(name, at: batch.url(mesh).path).frame == .lps)
         try batch.change(mesh) { $0.removeLast(20) }
         try await batch.recordAnew("a")

@@ -14,7 +14,7 @@ public struct GLBFormat: MeshFormat {
 
     public var name: String { "glb" }
     public var fileExtension: String { "glb" }
-    public var layout: MeshLayout { .scene }
+    public var isScene: Bool { true }
     public var hasColors: Bool { true }
 
     public func makeWriter(in folder: String, frame: PatientFrame, scope: ComputeScope) -> any MeshWriter {
@@ -31,18 +31,20 @@ extension MeshSelection {
     public static let glb = MeshSelection(GLBFormat())
 }
 
-/// The container: a header of 12 bytes, a chunk of JSON, a chunk of binary data.
-enum GLBContainer {
-    /// "glTF"
-    static let magic: UInt32 = 0x4654_6C67
-    static let version: UInt32 = 2
-    /// "JSON"
-    static let documentChunk: UInt32 = 0x4E4F_534A
-    /// "BIN"
-    static let binaryChunk: UInt32 = 0x004E_4942
-    /// The header of the file and the header of one chunk.
-    static let headerBytes = 12
-    static let chunkHeadBytes = 8
+extension GLBFormat {
+    /// The container: a header of 12 bytes, a chunk of JSON, a chunk of binary data.
+    enum Container {
+        /// "glTF"
+        static let magic: UInt32 = 0x4654_6C67
+        static let version: UInt32 = 2
+        /// "JSON"
+        static let documentChunk: UInt32 = 0x4E4F_534A
+        /// "BIN"
+        static let binaryChunk: UInt32 = 0x004E_4942
+        /// The header of the file and the header of one chunk.
+        static let headerBytes = 12
+        static let chunkHeadBytes = 8
+    }
 }
 
 /// The parts of a glTF 2.0 document that Nocturne writes and reads.

@@ -17,9 +17,9 @@ struct GLBReader: ~Copyable {
 
     init(_ path: String) throws(MeshFileError) {
         let input = try MeshInput(path)
-        let headers = GLBContainer.headerBytes + GLBContainer.chunkHeadBytes
+        let headers = GLBFormat.Container.headerBytes + GLBFormat.Container.chunkHeadBytes
         let start = try input.read(count: headers)
-        guard start.count >= 4, start.littleEndian(at: 0) == GLBContainer.magic else {
+        guard start.count >= 4, start.littleEndian(at: 0) == GLBFormat.Container.magic else {
             throw start.count < 4
                 ? MeshFileError(.truncated, path: path, "the header ends after \(start.count) bytes")
                 : MeshFileError(.wrongFormat, path: path, "is not a binary glTF file")
@@ -27,19 +27,20 @@ struct GLBReader: ~Copyable {
         guard start.count == headers, input.byteCount >= Int(start.littleEndian(at: 8, as: UInt32.self)) else {
             throw MeshFileError(.truncated, path: path, "ends after \(input.byteCount) bytes, before its stated length")
         }
-        guard start.littleEndian(at: 4) == GLBContainer.version,
-            start.littleEndian(at: 16) == GLBContainer.documentChunk
+        guard start.littleEndian(at: 4) == GLBFormat.Container.version,
+            start.littleEndian(at: 16) == GLBFormat.Container.documentChunk
         else { throw MeshFileError(.wrongFormat, path: path, "is not a binary glTF file of version 2") }
         let total = Int(start.littleEndian(at: 8, as: UInt32.self))
         let documentBytes = Int(start.littleEndian(at: 12, as: UInt32.self))
         let binaryHead = headers + documentBytes
         guard total == input.byteCount, documentBytes <= Self.maximumDocumentBytes,
-            binaryHead + GLBContainer.chunkHeadBytes <= total
+            binaryHead + GLBFormat.Container.chunkHeadBytes <= total
         else { throw Self.invalid(path, "the lengths in its header do not agree with its \(input.byteCount) bytes") }
         let document = try Self.document(try input.read(count: documentBytes), path)
-        let head = try input.read(count: GLBContainer.chunkHeadBytes)
-        let first = binaryHead + GLBContainer.chunkHeadBytes
-        guard head.count == GLBContainer.chunkHeadBytes, head.littleEndian(at: 4) == GLBContainer.binaryChunk,
+        let head = try input.read(count: GLBFormat.Container.chunkHeadBytes)
+        let first = binaryHead + GLBFormat.Container.chunkHeadBytes
+        guard head.count == GLBFormat.Container.chunkHeadBytes,
+            head.littleEndian(at: 4) == GLBFormat.Container.binaryChunk,
             Int(head.littleEndian(at: 0, as: UInt32.self)) == total - first
         else { throw Self.invalid(path, "its second chunk is not the binary data") }
         binary = first..<total
@@ -88,11 +89,7 @@ struct GLBReader: ~Copyable {
         mesh.triangles.reserveCapacity(corners.count / 12)
         let limit = UInt32(clamping: mesh.vertices.count)
         for offset in stride(from: 0, to: corners.count, by: 12) {
-            let triangle = SIMD3<UInt32>(
-                corners.littleEndian(at: offset),
-                corners.littleEndian(at: offset + 4),
-                corners.littleEndian(at: offset + 8)
-            )
+            let triangle = corners.corners(at: offset)
             guard triangle.x < limit, triangle.y < limit, triangle.z < limit else {
                 throw invalid("a triangle of \(name) refers to a missing vertex")
             }
@@ -103,7 +100,7 @@ struct GLBReader: ~Copyable {
 
     private func color(of primitive: GLTFDocument.Mesh.Primitive) -> SIMD3<UInt8>? {
         guard let material = primitive.material, document.materials.indices.contains(material) else { return nil }
-        return LinearColor.color(document.materials[material].pbrMetallicRoughness.baseColorFactor)
+        return GLBFormat.LinearColor.color(document.materials[material].pbrMetallicRoughness.baseColorFactor)
     }
 
     /// The bytes of a tightly packed accessor.

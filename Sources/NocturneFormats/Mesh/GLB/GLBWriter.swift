@@ -58,9 +58,7 @@ final class GLBWriter: MeshWriter {
             try binary?.spill()
         }
         for triangle in mesh.triangles {
-            binary?.append(triangle.x)
-            binary?.append(triangle.y)
-            binary?.append(triangle.z)
+            binary?.append(triangle)
             try binary?.spill()
         }
         let part = Part(
@@ -82,15 +80,17 @@ final class GLBWriter: MeshWriter {
         binary = nil
         var document = try StableJSON.encodeLine(self.document())
         document += [UInt8](repeating: UInt8(ascii: " "), count: (4 - document.count % 4) % 4)
-        let total = GLBContainer.headerBytes + 2 * GLBContainer.chunkHeadBytes + document.count + binaryBytes
+        let total =
+            GLBFormat.Container.headerBytes + 2 * GLBFormat.Container.chunkHeadBytes + document.count + binaryBytes
         try check(byteCount: total)
         var output = try MeshOutput(path: path, scope: scope)
         for word in [
-            GLBContainer.magic, GLBContainer.version, UInt32(total), UInt32(document.count), GLBContainer.documentChunk,
+            GLBFormat.Container.magic, GLBFormat.Container.version, UInt32(total), UInt32(document.count),
+            GLBFormat.Container.documentChunk,
         ] { output.append(word) }
         output.append(document)
         output.append(UInt32(binaryBytes))
-        output.append(GLBContainer.binaryChunk)
+        output.append(GLBFormat.Container.binaryChunk)
         let input = try MeshInput(binaryPath)
         while true {
             let piece = try input.read(count: 1 << 18)
@@ -131,7 +131,10 @@ final class GLBWriter: MeshWriter {
                 )
             )
             document.materials.append(
-                .init(name: part.name, pbrMetallicRoughness: .init(baseColorFactor: LinearColor.components(part.color)))
+                .init(
+                    name: part.name,
+                    pbrMetallicRoughness: .init(baseColorFactor: GLBFormat.LinearColor.components(part.color))
+                )
             )
             document.bufferViews += [
                 .init(byteOffset: offset, byteLength: part.vertexBytes, target: GLTFDocument.BufferView.vertices),
@@ -164,24 +167,26 @@ final class GLBWriter: MeshWriter {
     }
 }
 
-/// Conversion between the sRGB of label colours and the linear components of materials.
-enum LinearColor {
-    /// Red, green, blue and alpha, rounded to six digits: the same text with every mathematics library.
-    static func components(_ color: SIMD3<UInt8>) -> [Double] {
-        [color.x, color.y, color.z].map { byte in
-            let value = Double(byte) / 255
-            let linear = value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
-            return (linear * 1e6).rounded() / 1e6
-        } + [1]
-    }
-
-    /// The nearest colour; nil for invalid components.
-    static func color(_ components: [Double]) -> SIMD3<UInt8>? {
-        guard components.count == 4, components.allSatisfy({ (0...1).contains($0) }) else { return nil }
-        let bytes = components.prefix(3).map { linear in
-            let value = linear <= 0.0031308 ? linear * 12.92 : 1.055 * pow(linear, 1 / 2.4) - 0.055
-            return UInt8((value * 255).rounded())
+extension GLBFormat {
+    /// Conversion between the sRGB of label colours and the linear components of materials.
+    enum LinearColor {
+        /// Red, green, blue and alpha, rounded to six digits: the same text with every mathematics library.
+        static func components(_ color: SIMD3<UInt8>) -> [Double] {
+            [color.x, color.y, color.z].map { byte in
+                let value = Double(byte) / 255
+                let linear = value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4)
+                return (linear * 1e6).rounded() / 1e6
+            } + [1]
         }
-        return SIMD3(bytes[0], bytes[1], bytes[2])
+
+        /// The nearest colour; nil for invalid components.
+        static func color(_ components: [Double]) -> SIMD3<UInt8>? {
+            guard components.count == 4, components.allSatisfy({ (0...1).contains($0) }) else { return nil }
+            let bytes = components.prefix(3).map { linear in
+                let value = linear <= 0.0031308 ? linear * 12.92 : 1.055 * pow(linear, 1 / 2.4) - 0.055
+                return UInt8((value * 255).rounded())
+            }
+            return SIMD3(bytes[0], bytes[1], bytes[2])
+        }
     }
 }

@@ -7,7 +7,7 @@ import NocturneTestSupport
 import Testing
 
 /// Writes `files` under the names given, scans them all, and hands over the result while the files still exist.
-func withScan<R>(_ files: [String: [UInt8]], _ body: (DICOMScan) throws -> R) throws -> R {
+func withScan<R>(_ files: [String: [UInt8]], _ body: (DICOMScanner.Scan) throws -> R) throws -> R {
     try TemporaryFolder.with("dicom") { folder in
         let paths = try files.map { try folder.write($0.value, to: $0.key).path }
         return try body(try DICOMScanner.scan(paths: paths, scope: .serial()))

@@ -77,8 +77,8 @@ struct PictureBench {
     private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
     private static func read(_ image: String, _ labels: String, _ scope: ComputeScope) throws -> (Volume, LabelVolume) {
-        let volume = try NIfTIReader.readVolume(at: image, scope: scope).volume
-        let labels = try NIfTIReader.readLabels(at: labels, scope: scope).labels
+        let volume = try VolumeFileReader.readVolume(at: image, scope: scope).volume
+        let labels = try VolumeFileReader.readLabels(at: labels, scope: scope).labels
         return (volume, LabelVolume(geometry: volume.geometry, voxels: labels.voxels))
     }
 

@@ -2,7 +2,7 @@ public import NocturneCore
 public import NocturneSystem
 
 /// The voxel types that Nocturne reads, with NIfTI's codes.
-public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
+public enum StoredVoxelType: Int, Hashable, Sendable, CaseIterable {
     case uint8 = 2
     case int16 = 4
     case int32 = 8
@@ -26,7 +26,7 @@ public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
 
     /// The names of the type codes that Nocturne does not read.
     static func name(ofCode code: Int) -> String {
-        if let known = NIfTIDataType(rawValue: code) { return "\(known)" }
+        if let known = StoredVoxelType(rawValue: code) { return "\(known)" }
         return switch code {
         case 0: "unknown"
         case 1: "binary"
@@ -41,44 +41,30 @@ public enum NIfTIDataType: Int, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The version of the header: 348 bytes in NIfTI-1, 540 in NIfTI-2.
-public enum NIfTIVersion: Int, Hashable, Sendable, CaseIterable {
-    case nifti1 = 1
-    case nifti2 = 2
-}
-
-/// The byte order of header and voxels.
-public enum NIfTIByteOrder: String, Hashable, Sendable, CaseIterable {
-    case little
-    case big
-}
-
-/// A block of foreign content stored with the header.
-public struct NIfTIExtension: Hashable, Sendable {
-    /// The program that defines the content: 4 AFNI, 6 comment, 30 Caret and Connectome Workbench.
-    public let code: Int
-    /// The content, including the zeros that pad it to a multiple of 16.
-    public let bytes: [UInt8]
-
-    /// - Parameter code: as registered for NIfTI, such as 30 for Connectome Workbench.
-    public init(code: Int, bytes: [UInt8]) {
-        self.code = code
-        self.bytes = bytes
+extension VolumeFileHeader {
+    /// The version of the header: 348 bytes in NIfTI-1, 540 in NIfTI-2.
+    public enum NIfTIVersion: Int, Hashable, Sendable, CaseIterable {
+        case nifti1 = 1
+        case nifti2 = 2
     }
-}
 
-/// The format of a file that is a volume.
-public enum VolumeFileFormat: String, Hashable, Sendable, CaseIterable {
-    case nifti
-    case nrrd
-    case metaImage = "metaimage"
+    /// The byte order of header and voxels.
+    public enum ByteOrder: String, Hashable, Sendable, CaseIterable {
+        case little
+        case big
+    }
 
-    /// The name for people.
-    public var title: String {
-        switch self {
-        case .nifti: "NIfTI"
-        case .nrrd: "NRRD"
-        case .metaImage: "MetaImage"
+    /// A block of foreign content stored with the header.
+    public struct Extension: Hashable, Sendable {
+        /// The program that defines the content: 4 AFNI, 6 comment, 30 Caret and Connectome Workbench.
+        public let code: Int
+        /// The content, including the zeros that pad it to a multiple of 16.
+        public let bytes: [UInt8]
+
+        /// - Parameter code: as registered for NIfTI, such as 30 for Connectome Workbench.
+        public init(code: Int, bytes: [UInt8]) {
+            self.code = code
+            self.bytes = bytes
         }
     }
 }
@@ -92,15 +78,15 @@ public enum VolumeFileFormat: String, Hashable, Sendable, CaseIterable {
 /// and ``sform``.
 ///
 /// The header of an NRRD or MetaImage file is that of the NIfTI file with the same content, whose forms agree.
-public struct NIfTIHeader: Hashable, Sendable {
+public struct VolumeFileHeader: Hashable, Sendable {
     /// The format of the file.
     public let format: VolumeFileFormat
     /// The version of a NIfTI header; nil for other formats.
     public let version: NIfTIVersion?
     /// The byte order of header and voxels.
-    public let byteOrder: NIfTIByteOrder
+    public let byteOrder: ByteOrder
     /// The type of the stored voxels.
-    public let dataType: NIfTIDataType
+    public let dataType: StoredVoxelType
     /// A value is `stored * scalingSlope + scalingIntercept`. 1 and 0 when the file specifies no scaling.
     public let scalingSlope: Double
     /// See ``scalingSlope``.
@@ -108,7 +94,7 @@ public struct NIfTIHeader: Hashable, Sendable {
     /// Shape (i fastest) and the map from voxel indices to RAS+ millimetres.
     public let geometry: VolumeGeometry
     /// The fourth axis; nil for a file with one volume.
-    public let time: NIfTITimeSeries?
+    public let time: TimeSeries?
     /// The field `pixdim` in millimetres along i, j and k, in single precision: ITK, and therefore nnU-Net, uses it as
     /// the spacing whatever the affine states.
     public let pixelSpacing: SIMD3<Double>
@@ -133,7 +119,7 @@ public struct NIfTIHeader: Hashable, Sendable {
     /// The free text of the header.
     public let summary: String
     /// Blocks after the header, in the order of the file.
-    public let extensions: [NIfTIExtension]
+    public let extensions: [Extension]
     /// The names of labels that the header gives, by value; empty where it gives none.
     public let labelNames: [UInt16: String]
     /// The offset of the voxels in ``dataPath``, counted after decompression.
@@ -213,7 +199,7 @@ public struct NIfTIForms: Hashable, Sendable {
     }
 
     /// The forms of a file that was read.
-    public init(of header: NIfTIHeader) {
+    public init(of header: VolumeFileHeader) {
         self.init(qformCode: header.qformCode, sformCode: header.sformCode, qform: header.qform)
     }
 
@@ -222,10 +208,10 @@ public struct NIfTIForms: Hashable, Sendable {
 }
 
 /// Why a NIfTI, NRRD or MetaImage file could not be read or written.
-public typealias NIfTIError = FileFormatError<NIfTIErrorCode>
+public typealias VolumeFileError = FileFormatError<VolumeFileErrorCode>
 
-/// The kind of a ``NIfTIError``, with a description.
-public enum NIfTIErrorCode: String, FormatErrorCode, CaseIterable {
+/// The kind of a ``VolumeFileError``, with a description.
+public enum VolumeFileErrorCode: String, FormatErrorCode, CaseIterable {
     public static let domain = "nifti"
 
     /// The content is not NIfTI; or not NRRD or MetaImage, as the file's name states.

@@ -29,20 +29,23 @@ public enum NIfTIWriter {
     ///     corner by more than a hundredth of the smallest spacing, its code is 0, and the s-form takes over that code if
     ///     it had none; but a sheared grid keeps the q-form of its image.
     ///   - compressed: whether to write gzip; nil decides by the extension `.gz`, which a temporary name may lack.
-    /// - Throws: ``NIfTIError`` with code `cannotWrite` and the system's reason, `invalidAffine`, `outOfMemory`;
+    /// - Throws: ``VolumeFileError`` with code `cannotWrite` and the system's reason, `invalidAffine`, `outOfMemory`;
     ///   `CancelledError` within a few milliseconds after the flag is raised.
     /// - Complexity: two passes over the voxels, both shared among threads.
     public static func writeLabels(
         _ labels: LabelVolume,
-        names: [NIfTILabel],
+        names: [Label],
         forms: NIfTIForms?,
         to path: String,
         compressed: Bool? = nil,
         scope: ComputeScope
     ) throws {
         let largest = max(try largestValue(labels, path, scope), names.map(\.value).max() ?? 0)
-        let dataType: NIfTIDataType = largest <= 255 ? .uint8 : .uint16
-        let table = NIfTIExtension(code: NIfTILabelTable.code, bytes: Array(NIfTILabelTable.xml(names).utf8))
+        let dataType: StoredVoxelType = largest <= 255 ? .uint8 : .uint16
+        let table = VolumeFileHeader.Extension(
+            code: NIfTILabelTable.code,
+            bytes: Array(NIfTILabelTable.xml(names).utf8)
+        )
         let encoder = NIfTIHeaderEncoder(
             geometry: labels.geometry,
             dataType: dataType,
@@ -52,16 +55,10 @@ public enum NIfTIWriter {
         )
         let voxels = labels.voxels
         try write(encoder, to: path, compressed, scope) { range, target in
-            voxels.withUnsafeBufferPointer { source in
-                if dataType == .uint8 {
-                    let bytes = target.bindMemory(to: UInt8.self, capacity: range.count)
-                    let first = source.baseAddress! + range.lowerBound
-                    for index in 0..<range.count { bytes[index] = UInt8(truncatingIfNeeded: first[index]) }
-                } else {
-                    let words = target.bindMemory(to: UInt16.self, capacity: range.count)
-                    let first = source.baseAddress! + range.lowerBound
-                    for index in 0..<range.count { words[index] = first[index].littleEndian }
-                }
+            if dataType == .uint8 {
+                fill(range, of: voxels, target) { UInt8(truncatingIfNeeded: $0) }
+            } else {
+                fill(range, of: voxels, target) { $0.littleEndian }
             }
         }
     }
@@ -75,28 +72,22 @@ public enum NIfTIWriter {
     /// - Throws: as for labels, and code `unsupportedDataType` for other types.
     public static func writeVolume(
         _ volume: Volume,
-        as dataType: NIfTIDataType,
+        as dataType: StoredVoxelType,
         forms: NIfTIForms? = nil,
         to path: String,
         compressed: Bool? = nil,
         scope: ComputeScope
     ) throws {
         guard dataType == .float32 || dataType == .int16 else {
-            throw NIfTIError(.unsupportedDataType, path: path, "images are not written as \(dataType)")
+            throw VolumeFileError(.unsupportedDataType, path: path, "images are not written as \(dataType)")
         }
         let encoder = NIfTIHeaderEncoder(geometry: volume.geometry, dataType: dataType, forms: forms ?? .scanner)
         let voxels = volume.voxels
         try write(encoder, to: path, compressed, scope) { range, target in
-            voxels.withUnsafeBufferPointer { source in
-                if dataType == .float32 {
-                    let words = target.bindMemory(to: UInt32.self, capacity: range.count)
-                    let first = source.baseAddress! + range.lowerBound
-                    for index in 0..<range.count { words[index] = first[index].bitPattern.littleEndian }
-                } else {
-                    let words = target.bindMemory(to: Int16.self, capacity: range.count)
-                    let first = source.baseAddress! + range.lowerBound
-                    for index in 0..<range.count { words[index] = rounded(first[index]).littleEndian }
-                }
+            if dataType == .float32 {
+                fill(range, of: voxels, target) { $0.bitPattern.littleEndian }
+            } else {
+                fill(range, of: voxels, target) { rounded($0).littleEndian }
             }
         }
     }
@@ -119,11 +110,7 @@ public enum NIfTIWriter {
         )
         let voxels = map.voxels
         try write(encoder, to: path, nil, scope) { range, target in
-            voxels.withUnsafeBufferPointer { source in
-                let bytes = target.bindMemory(to: UInt8.self, capacity: range.count)
-                let first = source.baseAddress! + range.lowerBound
-                for index in 0..<range.count { bytes[index] = UInt8(truncatingIfNeeded: first[index]) }
-            }
+            fill(range, of: voxels, target) { UInt8(truncatingIfNeeded: $0) }
         }
     }
 
@@ -141,6 +128,21 @@ public enum NIfTIWriter {
             greys.withUnsafeBufferPointer { source in
                 target.copyMemory(from: source.baseAddress! + range.lowerBound, byteCount: range.count)
             }
+        }
+    }
+
+    /// Writes a range of voxels in their stored form. Inlined with its closure: the loop is then one of vector instructions.
+    @inline(__always)
+    private static func fill<Value, Stored: BitwiseCopyable>(
+        _ range: Range<Int>,
+        of voxels: FrozenVoxels<Value>,
+        _ target: UnsafeMutableRawPointer,
+        _ stored: (Value) -> Stored
+    ) {
+        let place = target.bindMemory(to: Stored.self, capacity: range.count)
+        voxels.withUnsafeBufferPointer { source in
+            let first = source.baseAddress! + range.lowerBound
+            for index in 0..<range.count { place[index] = stored(first[index]) }
         }
     }
 
@@ -164,7 +166,7 @@ public enum NIfTIWriter {
     ) throws {
         let affine = encoder.geometry.affine
         guard affine.isFinite, affine.inverse != nil else {
-            throw NIfTIError(.invalidAffine, path: path, "cannot be written: the affine is singular or not finite")
+            throw VolumeFileError(.invalidAffine, path: path, "cannot be written: the affine is singular or not finite")
         }
         let width = encoder.dataType.bytesPerVoxel
         let fillBytes: @Sendable (Range<Int>, UnsafeMutableRawPointer) -> Void = { bytes, target in
@@ -188,9 +190,9 @@ public enum NIfTIWriter {
             }
             try output.close()
         } catch is ParallelGzip.NoMemory {
-            throw NIfTIError(.outOfMemory, path: path, "no memory to compress")
+            throw VolumeFileError(.outOfMemory, path: path, "no memory to compress")
         } catch let error as FileSystemError {
-            throw NIfTIError(.cannotWrite, writing: error)
+            throw VolumeFileError(.cannotWrite, writing: error)
         }
     }
 
@@ -223,7 +225,7 @@ public enum NIfTIWriter {
         do {
             largest = try VoxelBuffer<UInt16>(count: (count + stride - 1) / stride)
         } catch {
-            throw NIfTIError(.outOfMemory, path: path, "\(error)")
+            throw VolumeFileError(.outOfMemory, path: path, "\(error)")
         }
         try largest.withParallelBuffer { (parts) throws(CancelledError) in
             try scope.forEachRange(of: count, by: stride) { range in

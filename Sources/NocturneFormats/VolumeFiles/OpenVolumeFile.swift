@@ -5,12 +5,12 @@ import NocturneSystem
 #endif
 
 /// A file whose header has been read and checked; the read position is before its voxels.
-struct NIfTIOpenFile {
+struct OpenVolumeFile {
     /// The file with the header, for errors.
     let path: String
-    let header: NIfTIHeader
+    let header: VolumeFileHeader
     /// The file that holds the voxels.
-    let source: NIfTIByteSource
+    let source: VolumeByteSource
 
     /// The maximum size of all extensions that are kept.
     private static let maximumExtensionBytes = 1 << 20
@@ -21,22 +21,22 @@ struct NIfTIOpenFile {
         path: String,
         assumesOrientation: Bool = false,
         acceptsTimeSeries: Bool = false
-    ) throws(NIfTIError) {
+    ) throws(VolumeFileError) {
         self.path = path
-        let headerPath = try NIfTIOpenFile.headerPath(of: path)
-        let first = try NIfTIByteSource(path: headerPath)
+        let headerPath = try OpenVolumeFile.headerPath(of: path)
+        let first = try VolumeByteSource(path: headerPath)
         let parser = try NIfTIHeaderParser(reading: first)
         let offset = try parser.dataOffset()
         // Refuses a file that the fields alone show to be invalid before another byte is read.
         _ = try parser.header(extensions: [], dataOffset: offset, dataPath: headerPath)
         let end = parser.isSingleFile ? offset : Int.max
-        let extensions = try NIfTIOpenFile.extensions(in: first, of: parser, end: end)
+        let extensions = try OpenVolumeFile.extensions(in: first, of: parser, end: end)
         source =
             parser.isSingleFile
-            ? first : try NIfTIByteSource(path: try NIfTIOpenFile.imagePath(of: headerPath))
+            ? first : try VolumeByteSource(path: try OpenVolumeFile.imagePath(of: headerPath))
         header = try parser.header(extensions: extensions, dataOffset: offset, dataPath: source.path)
         if let time = header.time, !acceptsTimeSeries {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .notThreeDimensional,
                 path: path,
                 "4-D image (\(header.shape)×\(time.count)): more than one volume in the file"
@@ -47,21 +47,21 @@ struct NIfTIOpenFile {
 
     /// A volume in another format, whose header has been read.
     /// - Parameter source: the file of the voxels.
-    /// - Throws: ``NIfTIError`` when it states no orientation, or is too short for its voxels.
+    /// - Throws: ``VolumeFileError`` when it states no orientation, or is too short for its voxels.
     init(
         path: String,
-        header: NIfTIHeader,
-        source: NIfTIByteSource,
+        header: VolumeFileHeader,
+        source: VolumeByteSource,
         assumesOrientation: Bool
-    ) throws(NIfTIError) {
+    ) throws(VolumeFileError) {
         (self.path, self.header, self.source) = (path, header, source)
         try check(assumesOrientation: assumesOrientation)
     }
 
-    private func check(assumesOrientation: Bool) throws(NIfTIError) {
+    private func check(assumesOrientation: Bool) throws(VolumeFileError) {
         if header.hasAssumedOrientation, !assumesOrientation {
             let fact = header.format == .nifti ? "neither a q-form nor an s-form: " : ""
-            throw NIfTIError(
+            throw VolumeFileError(
                 .missingOrientation,
                 path: path,
                 fact + "the header does not state the patient orientation"
@@ -78,19 +78,19 @@ struct NIfTIOpenFile {
     }
 
     /// The error for a file that contains only `count` bytes of voxels.
-    func ended(after count: Int) -> NIfTIError {
-        NIfTIError(
+    func ended(after count: Int) -> VolumeFileError {
+        VolumeFileError(
             .truncated,
             path: source.path,
             "the voxels end after \(count) of \(header.storedByteCount) bytes"
         )
     }
 
-    private func checkLength() throws(NIfTIError) {
+    private func checkLength() throws(VolumeFileError) {
         let needed = header.dataOffset + header.storedByteCount
         guard source.maximumContent < needed else { return }
         if source.isCompressed {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .truncated,
                 path: source.path,
                 "\(source.fileSize) compressed bytes cannot hold the \(header.storedByteCount) bytes of voxels"
@@ -101,43 +101,51 @@ struct NIfTIOpenFile {
 
     /// Reads the extensions between the header and `end`. A damaged one ends the list, as in other readers.
     private static func extensions(
-        in source: NIfTIByteSource,
+        in source: VolumeByteSource,
         of parser: NIfTIHeaderParser,
         end: Int
-    ) throws(NIfTIError) -> [NIfTIExtension] {
+    ) throws(VolumeFileError) -> [VolumeFileHeader.Extension] {
         let flag = try source.read(count: NIfTILayout.extensionFlagLength)
         guard flag.count == NIfTILayout.extensionFlagLength, flag[0] != 0 else { return [] }
-        var found: [NIfTIExtension] = []
+        var found: [VolumeFileHeader.Extension] = []
         var remainingBytes = maximumExtensionBytes
         while end - source.position >= 16 {
             let start = try source.read(count: 8)
             guard start.count == 8 else { break }
-            let fields = NIfTIFields(bytes: start, layout: parser.fields.layout, byteOrder: parser.fields.byteOrder)
+            let fields = NIfTILayout.Fields(
+                bytes: start,
+                layout: parser.fields.layout,
+                byteOrder: parser.fields.byteOrder
+            )
             let size = Int(fields.integer(Int32.self, at: 0))
             let code = Int(fields.integer(Int32.self, at: 4))
             guard size >= 16, size % 16 == 0, size - 8 <= end - source.position, size <= remainingBytes else { break }
             let content = try source.read(count: size - 8)
             guard content.count == size - 8 else { break }
             remainingBytes -= size
-            found.append(NIfTIExtension(code: code, bytes: content))
+            found.append(VolumeFileHeader.Extension(code: code, bytes: content))
         }
         return found
     }
 
-    private static func headerPath(of path: String) throws(NIfTIError) -> String {
+    private static func headerPath(of path: String) throws(VolumeFileError) -> String {
         guard let baseName = baseName(of: path, endings: [".img.gz", ".img"]) else { return path }
         for candidate in [baseName + ".hdr", baseName + ".hdr.gz", baseName + ".HDR"] where exists(candidate) {
             return candidate
         }
-        throw NIfTIError(.unreadable, path: path, "the header file \(baseName).hdr in the same folder is missing")
+        throw VolumeFileError(.unreadable, path: path, "the header file \(baseName).hdr in the same folder is missing")
     }
 
-    private static func imagePath(of headerPath: String) throws(NIfTIError) -> String {
+    private static func imagePath(of headerPath: String) throws(VolumeFileError) -> String {
         let baseName = baseName(of: headerPath, endings: [".hdr.gz", ".hdr", ".nii.gz", ".nii"]) ?? headerPath
         for candidate in [baseName + ".img", baseName + ".img.gz", baseName + ".IMG"] where exists(candidate) {
             return candidate
         }
-        throw NIfTIError(.unreadable, path: headerPath, "the image file \(baseName).img in the same folder is missing")
+        throw VolumeFileError(
+            .unreadable,
+            path: headerPath,
+            "the image file \(baseName).img in the same folder is missing"
+        )
     }
 
     private static func baseName(of path: String, endings: [String]) -> String? {

@@ -39,9 +39,7 @@ extension NIfTILabelTable {
             rest = rest[end.upperBound...]
         }
         result += unescaped(rest)
-        return String(
-            result.trimmingPrefix(while: \.isWhitespace).reversed().trimmingPrefix(while: \.isWhitespace).reversed()
-        )
+        return result.trimmed
     }
 
     private static func unescaped(_ text: Substring) -> String {
@@ -52,13 +50,13 @@ extension NIfTILabelTable {
 
 extension NIfTILabelTable {
     /// The names of labels in a header's tables, by value; empty without a table.
-    static func names(in extensions: [NIfTIExtension]) -> [UInt16: String] {
+    static func names(in extensions: [VolumeFileHeader.Extension]) -> [UInt16: String] {
         extensions.filter(\.mayHoldLabels)
             .reduce(into: [:]) { $0.merge(names(in: $1.bytes)) { first, _ in first } }
     }
 }
 
-extension NIfTIExtension {
+extension VolumeFileHeader.Extension {
     private static let label = Array("<Label".utf8)
 
     /// Whether it is of the program that defines label tables, or states no program and has one: TotalSegmentator writes those.

@@ -9,7 +9,7 @@ import NocturneSystem
 /// A file read sequentially: directly, or decompressed.
 ///
 /// Consecutive gzip members form one stream. Holds 128 KiB of input and zlib's 40 KiB.
-final class NIfTIByteSource {
+final class VolumeByteSource {
     let path: String
     /// The size of the file on disk.
     let fileSize: Int
@@ -43,13 +43,13 @@ final class NIfTIByteSource {
     private static let maximumRatio = 1032
 
     /// - Parameter start: the offset of compressed content.
-    init(path: String, _ compression: Compression = .recognised, from start: Int = 0) throws(NIfTIError) {
+    init(path: String, _ compression: Compression = .recognised, from start: Int = 0) throws(VolumeFileError) {
         let file = try Self.open(path)
         fileSize = try Self.byteCount(of: file)
         self.path = path
         self.start = start
         streamName = compression == .deflate ? "compressed" : "gzip"
-        do { try file.advance(by: start) } catch { throw NIfTIError(.unreadable, reading: error) }
+        do { try file.advance(by: start) } catch { throw VolumeFileError(.unreadable, reading: error) }
         self.file = file
         input = .allocate(capacity: Self.inputCapacity)
         try refill()
@@ -60,7 +60,7 @@ final class NIfTIByteSource {
             // 32: gzip or zlib, by the first bytes.
             guard czlib_inflateInit2(stream, 15 + (compression == .deflate ? 32 : 16)) == Z_OK else {
                 stream.deallocate()
-                throw NIfTIError(.outOfMemory, path: path, "no memory to decompress")
+                throw VolumeFileError(.outOfMemory, path: path, "no memory to decompress")
             }
             inflater = stream
         }
@@ -79,12 +79,14 @@ final class NIfTIByteSource {
     /// The maximum number of bytes the file can contain after decompression.
     var maximumContent: Int {
         guard isCompressed else { return fileSize }
-        let (product, overflow) = max(0, fileSize - start).multipliedReportingOverflow(by: NIfTIByteSource.maximumRatio)
+        let (product, overflow) = max(0, fileSize - start).multipliedReportingOverflow(
+            by: VolumeByteSource.maximumRatio
+        )
         return overflow ? Int.max : product
     }
 
     /// Fills the buffer as far as the content allows, and returns the number of bytes read.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(NIfTIError) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(VolumeFileError) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var filled = 0
         while filled < buffer.count {
@@ -100,7 +102,7 @@ final class NIfTIByteSource {
     }
 
     /// The next `count` bytes, or fewer at the end. The array grows only with bytes that exist.
-    func read(count: Int) throws(NIfTIError) -> [UInt8] {
+    func read(count: Int) throws(VolumeFileError) -> [UInt8] {
         var bytes: [UInt8] = []
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(count, 64 << 10), alignment: 16)
         defer { piece.deallocate() }
@@ -124,7 +126,7 @@ final class NIfTIByteSource {
             let rest = target - position
             guard rest > 0 else { return true }
             guard target <= fileSize else { return false }
-            do { try file.advance(by: rest) } catch { throw NIfTIError(.unreadable, reading: error) }
+            do { try file.advance(by: rest) } catch { throw VolumeFileError(.unreadable, reading: error) }
             position = target
             return true
         }
@@ -152,37 +154,37 @@ final class NIfTIByteSource {
             if got == 0, !atMemberEnd { break }
         }
         if endsInsideMember {
-            throw NIfTIError(.truncated, path: path, "the \(streamName) stream ends before its checksum")
+            throw VolumeFileError(.truncated, path: path, "the \(streamName) stream ends before its checksum")
         }
     }
 
-    private static func open(_ path: String) throws(NIfTIError) -> FileDescriptor {
+    private static func open(_ path: String) throws(VolumeFileError) -> FileDescriptor {
         do { return try FileDescriptor(reading: path, points: .input) } catch {
-            throw NIfTIError(.unreadable, reading: error)
+            throw VolumeFileError(.unreadable, reading: error)
         }
     }
 
-    private static func byteCount(of file: borrowing FileDescriptor) throws(NIfTIError) -> Int {
-        do { return try file.status().byteCount } catch { throw NIfTIError(.unreadable, reading: error) }
+    private static func byteCount(of file: borrowing FileDescriptor) throws(VolumeFileError) -> Int {
+        do { return try file.status().byteCount } catch { throw VolumeFileError(.unreadable, reading: error) }
     }
 
     /// Appends more of the file to the remaining input; the input stays unchanged at the end of the file.
-    private func refill() throws(NIfTIError) {
+    private func refill() throws(VolumeFileError) {
         let left = inputEnd - inputStart
         if left > 0, inputStart > 0 { memmove(input, input + inputStart, left) }
         (inputStart, inputEnd) = (0, left)
-        inputEnd += try systemRead(into: input + left, capacity: NIfTIByteSource.inputCapacity - left)
+        inputEnd += try systemRead(into: input + left, capacity: VolumeByteSource.inputCapacity - left)
     }
 
-    private func systemRead(into destination: UnsafeMutableRawPointer, capacity: Int) throws(NIfTIError) -> Int {
+    private func systemRead(into destination: UnsafeMutableRawPointer, capacity: Int) throws(VolumeFileError) -> Int {
         do {
             return try file.readSome(into: UnsafeMutableRawBufferPointer(start: destination, count: capacity))
         } catch {
-            throw NIfTIError(.unreadable, reading: error)
+            throw VolumeFileError(.unreadable, reading: error)
         }
     }
 
-    private func copySome(into destination: UnsafeMutableRawPointer, capacity: Int) throws(NIfTIError) -> Int {
+    private func copySome(into destination: UnsafeMutableRawPointer, capacity: Int) throws(VolumeFileError) -> Int {
         if inputStart < inputEnd {
             let count = min(capacity, inputEnd - inputStart)
             memcpy(destination, input + inputStart, count)
@@ -196,7 +198,7 @@ final class NIfTIByteSource {
         into destination: UnsafeMutableRawPointer,
         capacity: Int,
         crossingMembers: Bool = true
-    ) throws(NIfTIError) -> Int {
+    ) throws(VolumeFileError) -> Int {
         guard let inflater else { return 0 }
         while true {
             if atMemberEnd {
@@ -220,10 +222,10 @@ final class NIfTIByteSource {
             switch result {
             case Z_STREAM_END: atMemberEnd = true
             case Z_OK, Z_BUF_ERROR: break
-            case Z_MEM_ERROR: throw NIfTIError(.outOfMemory, path: path, "no memory to decompress")
+            case Z_MEM_ERROR: throw VolumeFileError(.outOfMemory, path: path, "no memory to decompress")
             default:
                 let reason = inflater.pointee.msg.map { String(cString: $0) } ?? "zlib code \(result)"
-                throw NIfTIError(
+                throw VolumeFileError(
                     .corruptCompression,
                     path: path,
                     "the \(streamName) stream is damaged after \(position + produced) bytes of content: \(reason)"
@@ -234,7 +236,7 @@ final class NIfTIByteSource {
     }
 
     /// False when no gzip member follows: at the end, or before foreign bytes, which are ignored.
-    private func beginNextMember() throws(NIfTIError) -> Bool {
+    private func beginNextMember() throws(VolumeFileError) -> Bool {
         if inputEnd - inputStart < 2 { try refill() }
         guard inputEnd - inputStart >= 2, input[inputStart] == 0x1f, input[inputStart + 1] == 0x8b else { return false }
         inflateReset(inflater)

@@ -1,24 +1,24 @@
 internal import NocturneCore
 import NocturneSystem
 
-/// Parses the first bytes of a file into a checked ``NIfTIHeader``.
+/// Parses the first bytes of a file into a checked ``VolumeFileHeader``.
 struct NIfTIHeaderParser {
     let path: String
-    let fields: NIfTIFields
+    let fields: NIfTILayout.Fields
     /// Whether the voxels are in the same file.
     let isSingleFile: Bool
 
     private var layout: NIfTILayout { fields.layout }
 
     /// Reads as many bytes as the version requires, and recognises version, byte order and container.
-    init(reading source: NIfTIByteSource) throws(NIfTIError) {
+    init(reading source: VolumeByteSource) throws(VolumeFileError) {
         path = source.path
         var bytes = try source.read(count: 4)
         guard !bytes.isEmpty || source.endsInsideMember else {
-            throw NIfTIError(.truncated, path: path, "the file is empty")
+            throw VolumeFileError(.truncated, path: path, "the file is empty")
         }
         guard bytes.count == 4 else {
-            throw NIfTIError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
+            throw VolumeFileError(.truncated, path: path, "the header ends after \(bytes.count) bytes")
         }
         let little = bytes.withUnsafeBytes { Int32(littleEndian: $0.loadUnaligned(as: Int32.self)) }
         let layout: NIfTILayout
@@ -29,13 +29,13 @@ struct NIfTIHeaderParser {
         }
         bytes += try source.read(count: layout.headerSize - 4)
         guard bytes.count == layout.headerSize else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .truncated,
                 path: path,
                 "the header ends after \(bytes.count) of \(layout.headerSize) bytes"
             )
         }
-        fields = NIfTIFields(
+        fields = NIfTILayout.Fields(
             bytes: bytes,
             layout: layout,
             byteOrder: little == layout.headerSize ? .little : .big
@@ -45,7 +45,7 @@ struct NIfTIHeaderParser {
         case (.nifti1, Array("n+1\0".utf8)), (.nifti2, Array("n+2\0".utf8)): isSingleFile = true
         case (.nifti1, Array("ni1\0".utf8)), (.nifti2, Array("ni2\0".utf8)): isSingleFile = false
         case (.nifti1, _) where magic == [0, 0, 0, 0]:
-            throw NIfTIError(
+            throw VolumeFileError(
                 .notNIfTI,
                 path: path,
                 "not a NIfTI file: an Analyze 7.5 header, which does not state the patient orientation"
@@ -53,7 +53,7 @@ struct NIfTIHeaderParser {
         default: throw NIfTIHeaderParser.foreign(magic, path)
         }
         if layout.version == .nifti2, bytes[8..<12] != [0x0d, 0x0a, 0x1a, 0x0a] {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .notNIfTI,
                 path: path,
                 "no longer a NIfTI file: a text transfer changed its line ends"
@@ -62,16 +62,16 @@ struct NIfTIHeaderParser {
     }
 
     /// Nothing of the content is shown: it may be that of another file, where somebody swaps the name for a link.
-    private static func foreign(_ bytes: [UInt8], _ path: String) -> NIfTIError {
+    private static func foreign(_ bytes: [UInt8], _ path: String) -> VolumeFileError {
         let fact =
             bytes.first == UInt8(ascii: "<")
             ? "it begins as HTML or XML does"
             : bytes.starts(with: "PK".utf8) ? "it begins as a ZIP archive does" : "it does not have the magic value"
-        return NIfTIError(.notNIfTI, path: path, "not a NIfTI file: \(fact)")
+        return VolumeFileError(.notNIfTI, path: path, "not a NIfTI file: \(fact)")
     }
 
     /// The offset of the voxels in their file.
-    func dataOffset() throws(NIfTIError) -> Int {
+    func dataOffset() throws(VolumeFileError) -> Int {
         let stored: Int?
         if layout.version == .nifti1 {
             let value = fields.real(at: layout.dataOffset)
@@ -80,13 +80,13 @@ struct NIfTIHeaderParser {
             stored = Int(fields.integer(Int64.self, at: layout.dataOffset))
         }
         guard let stored, stored >= 0, stored < 1 << 50 else {
-            throw NIfTIError(.invalidDataOffset, path: path, "the header states no valid voxel offset")
+            throw VolumeFileError(.invalidDataOffset, path: path, "the header states no valid voxel offset")
         }
         if !isSingleFile { return stored }
         // Early tools wrote zero for "directly after the header".
         if stored == 0 { return layout.firstDataOffset }
         guard stored >= layout.firstDataOffset else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .invalidDataOffset,
                 path: path,
                 "the voxels would start at byte \(stored), inside the header of \(layout.firstDataOffset) bytes"
@@ -96,15 +96,15 @@ struct NIfTIHeaderParser {
     }
 
     func header(
-        extensions: [NIfTIExtension],
+        extensions: [VolumeFileHeader.Extension],
         dataOffset: Int,
         dataPath: String
-    ) throws(NIfTIError) -> NIfTIHeader {
+    ) throws(VolumeFileError) -> VolumeFileHeader {
         let type = try dataType()
         let (shape, time) = try axes()
         let (slope, intercept) = try scaling()
         let forms = try forms(shape)
-        return NIfTIHeader(
+        return VolumeFileHeader(
             format: .nifti,
             version: layout.version,
             byteOrder: fields.byteOrder,
@@ -131,12 +131,12 @@ struct NIfTIHeaderParser {
         )
     }
 
-    private func dataType() throws(NIfTIError) -> NIfTIDataType {
-        guard let type = NIfTIDataType(rawValue: fields.dataTypeCode) else {
-            throw NIfTIError(
+    private func dataType() throws(VolumeFileError) -> StoredVoxelType {
+        guard let type = StoredVoxelType(rawValue: fields.dataTypeCode) else {
+            throw VolumeFileError(
                 .unsupportedDataType,
                 path: path,
-                "voxels of type \(NIfTIDataType.name(ofCode: fields.dataTypeCode)) are not supported"
+                "voxels of type \(StoredVoxelType.name(ofCode: fields.dataTypeCode)) are not supported"
             )
         }
         return type
@@ -144,29 +144,29 @@ struct NIfTIHeaderParser {
 
     private static let ciftiIntents = 3000..<3100
 
-    private func axes() throws(NIfTIError) -> (shape: VolumeShape, time: NIfTITimeSeries?) {
+    private func axes() throws(VolumeFileError) -> (shape: VolumeShape, time: VolumeFileHeader.TimeSeries?) {
         let count = fields.dimension(0)
         guard (1...7).contains(count) else {
-            throw NIfTIError(.invalidDimensions, path: path, "\(count) dimensions; a NIfTI file has 1 to 7")
+            throw VolumeFileError(.invalidDimensions, path: path, "\(count) dimensions; a NIfTI file has 1 to 7")
         }
         let sizes = (1...count).map { fields.dimension($0) }
         let text = sizes.map(String.init).joined(separator: "×")
         guard sizes.allSatisfy({ $0 > 0 }) else {
-            throw NIfTIError(.invalidDimensions, path: path, "the dimensions \(text) are not all positive")
+            throw VolumeFileError(.invalidDimensions, path: path, "the dimensions \(text) are not all positive")
         }
         guard count >= 2 else {
-            throw NIfTIError(.notThreeDimensional, path: path, "\(text) voxels along a single axis, not an image")
+            throw VolumeFileError(.notThreeDimensional, path: path, "\(text) voxels along a single axis, not an image")
         }
         let intent = fields.code(at: layout.intentCode)
         guard !NIfTIHeaderParser.ciftiIntents.contains(intent) else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .notThreeDimensional,
                 path: path,
                 "a CIFTI file (intent code \(intent)): values of brain surfaces and regions, not a volume"
             )
         }
         guard sizes.dropFirst(4).allSatisfy({ $0 == 1 }) else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .notThreeDimensional,
                 path: path,
                 "\(count)-D image (\(text)): more than the three axes of a volume and one of time"
@@ -175,7 +175,7 @@ struct NIfTIHeaderParser {
         let time = try time(sizes, text)
         // An image with two axes is one slice, as the cases of networks for slices.
         guard let shape = VolumeShape(validating: sizes[0], y: sizes[1], z: count > 2 ? sizes[2] : 1) else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .invalidDimensions,
                 path: path,
                 "the dimensions \(text) are more than any volume has"
@@ -185,12 +185,12 @@ struct NIfTIHeaderParser {
     }
 
     /// Slope 0 means no scaling; a slope that is not finite is treated as 0, as in the reference library and nibabel.
-    private func scaling() throws(NIfTIError) -> (slope: Double, intercept: Double) {
+    private func scaling() throws(VolumeFileError) -> (slope: Double, intercept: Double) {
         let slope = fields.real(at: layout.slope)
         let intercept = fields.real(at: layout.intercept)
         guard slope.isFinite, slope != 0 else { return (1, 0) }
         guard intercept.isFinite else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .invalidScaling,
                 path: path,
                 "the intensity slope is \(slope), but its intercept is \(intercept)"
@@ -199,10 +199,10 @@ struct NIfTIHeaderParser {
         return (slope, intercept)
     }
 
-    private func displayRange() -> NIfTIHeader.DisplayRange? {
+    private func displayRange() -> VolumeFileHeader.DisplayRange? {
         let (upper, lower) = (fields.real(at: layout.displayRange), fields.real(at: layout.displayRange, index: 1))
         guard lower.isFinite, upper.isFinite, lower < upper else { return nil }
-        return NIfTIHeader.DisplayRange(lower: lower, upper: upper)
+        return VolumeFileHeader.DisplayRange(lower: lower, upper: upper)
     }
 
     /// What the header states about the place of the voxels.
@@ -216,12 +216,12 @@ struct NIfTIHeaderParser {
     }
 
     /// Takes the s-form if it is usable, else the q-form.
-    private func forms(_ shape: VolumeShape) throws(NIfTIError) -> Forms {
+    private func forms(_ shape: VolumeShape) throws(VolumeFileError) -> Forms {
         let millimetres = millimetresPerUnit
         func real(_ offset: Int, _ index: Int) -> Double { fields.real(at: offset, index: index) * millimetres }
         let stored = (1...3).map { real(layout.pixelDimensions, $0) }
         guard stored.allSatisfy({ $0.isFinite && $0 != 0 }) else {
-            throw NIfTIError(
+            throw VolumeFileError(
                 .invalidSpacing,
                 path: path,
                 "the voxel spacing \(stored.map { "\($0)" }.joined(separator: "×")) mm is not usable"
@@ -254,7 +254,7 @@ struct NIfTIHeaderParser {
         let fault = faults.s ?? faults.q
         guard let chosen = sform ?? qform ?? (fault == nil ? Self.centred(shape, spacing) : nil) else {
             let both = [faults.s, faults.q].compactMap(\.self).joined(separator: "; ")
-            throw NIfTIError(.invalidAffine, path: path, both)
+            throw VolumeFileError(.invalidAffine, path: path, both)
         }
         return Forms(chosen: chosen, qform: qform, sform: sform, unusable: fault, spacing: spacing)
     }

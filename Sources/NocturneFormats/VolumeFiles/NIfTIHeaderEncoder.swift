@@ -4,12 +4,12 @@ import NocturneSystem
 /// Writes the header of a single `.nii` file, little-endian: NIfTI-1, or NIfTI-2 when a dimension requires it.
 struct NIfTIHeaderEncoder {
     var geometry: VolumeGeometry
-    var dataType: NIfTIDataType
+    var dataType: StoredVoxelType
     var intentCode = 0
     /// Of a stored value, to the value that it stands for.
     var slope = 1.0
     var forms: NIfTIForms
-    var extensions: [NIfTIExtension] = []
+    var extensions: [VolumeFileHeader.Extension] = []
 
     /// The fixed text of the header.
     static let summary = "Nocturne"
@@ -131,7 +131,7 @@ struct NIfTIHeaderEncoder {
     }
 
     /// Size, code and content, padded with zeros to a multiple of 16.
-    private static func block(_ content: NIfTIExtension) -> [UInt8] {
+    private static func block(_ content: VolumeFileHeader.Extension) -> [UInt8] {
         let size = (8 + content.bytes.count + 15) / 16 * 16
         var block = [UInt8](repeating: 0, count: size)
         for index in 0..<4 {
@@ -141,53 +141,57 @@ struct NIfTIHeaderEncoder {
         block.replaceSubrange(8..<8 + content.bytes.count, with: content.bytes)
         return block
     }
-}
 
-/// A header being filled in.
-private struct HeaderBytes {
-    let layout: NIfTILayout
-    private(set) var bytes: [UInt8]
+    /// A header being filled in.
+    private struct HeaderBytes {
+        let layout: NIfTILayout
+        private(set) var bytes: [UInt8]
 
-    init(layout: NIfTILayout) {
-        self.layout = layout
-        bytes = [UInt8](repeating: 0, count: layout.firstDataOffset)
-    }
-
-    mutating func put(_ content: [UInt8], at offset: Int) {
-        bytes.replaceSubrange(offset..<offset + content.count, with: content)
-    }
-
-    mutating func put<T: FixedWidthInteger>(_ value: T, at offset: Int) {
-        for index in 0..<MemoryLayout<T>.size {
-            bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index))
+        init(layout: NIfTILayout) {
+            self.layout = layout
+            bytes = [UInt8](repeating: 0, count: layout.firstDataOffset)
         }
-    }
 
-    mutating func putReal(_ value: Double, at offset: Int, _ index: Int = 0) {
-        if layout.version == .nifti1 {
-            put(Float(value).bitPattern, at: offset + 4 * index)
-        } else {
-            put(value.bitPattern, at: offset + 8 * index)
+        mutating func put(_ content: [UInt8], at offset: Int) {
+            bytes.replaceSubrange(offset..<offset + content.count, with: content)
         }
-    }
 
-    mutating func putDimension(_ value: Int, _ index: Int) {
-        if layout.version == .nifti1 {
-            put(Int16(clamping: value), at: layout.dimensions + 2 * index)
-        } else {
-            put(Int64(value), at: layout.dimensions + 8 * index)
+        mutating func put<T: FixedWidthInteger>(_ value: T, at offset: Int) {
+            for index in 0..<MemoryLayout<T>.size {
+                bytes[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * index))
+            }
         }
-    }
 
-    mutating func putCode(_ value: Int, at offset: Int) {
-        if layout.version == .nifti1 {
-            put(Int16(clamping: value), at: offset)
-        } else {
-            put(Int32(clamping: value), at: offset)
+        mutating func putReal(_ value: Double, at offset: Int, _ index: Int = 0) {
+            if layout.version == .nifti1 {
+                put(Float(value).bitPattern, at: offset + 4 * index)
+            } else {
+                put(value.bitPattern, at: offset + 8 * index)
+            }
         }
-    }
 
-    mutating func putUnits(_ value: Int) {
-        if layout.version == .nifti1 { bytes[layout.units] = UInt8(value) } else { putCode(value, at: layout.units) }
+        mutating func putDimension(_ value: Int, _ index: Int) {
+            if layout.version == .nifti1 {
+                put(Int16(clamping: value), at: layout.dimensions + 2 * index)
+            } else {
+                put(Int64(value), at: layout.dimensions + 8 * index)
+            }
+        }
+
+        mutating func putCode(_ value: Int, at offset: Int) {
+            if layout.version == .nifti1 {
+                put(Int16(clamping: value), at: offset)
+            } else {
+                put(Int32(clamping: value), at: offset)
+            }
+        }
+
+        mutating func putUnits(_ value: Int) {
+            if layout.version == .nifti1 {
+                bytes[layout.units] = UInt8(value)
+            } else {
+                putCode(value, at: layout.units)
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ import NocturneSystem
 ///
 /// Reals are float32 in NIfTI-1 and float64 in NIfTI-2, dimensions int16 and int64, codes int16 and int32.
 struct NIfTILayout {
-    let version: NIfTIVersion
+    let version: VolumeFileHeader.NIfTIVersion
     let headerSize: Int
     let magic: Int
     let dataType: Int
@@ -81,45 +81,45 @@ struct NIfTILayout {
         intentName: 508
     )
 
-    static func of(_ version: NIfTIVersion) -> NIfTILayout { version == .nifti1 ? .nifti1 : .nifti2 }
+    static func of(_ version: VolumeFileHeader.NIfTIVersion) -> NIfTILayout { version == .nifti1 ? .nifti1 : .nifti2 }
 
     /// The smallest offset of the voxels in a single file.
     var firstDataOffset: Int { headerSize + NIfTILayout.extensionFlagLength }
-}
 
-/// The bytes of a header and their byte order, read field by field.
-struct NIfTIFields {
-    let bytes: [UInt8]
-    let layout: NIfTILayout
-    let byteOrder: NIfTIByteOrder
+    /// The bytes of a header and their byte order, read field by field.
+    struct Fields {
+        let bytes: [UInt8]
+        let layout: NIfTILayout
+        let byteOrder: VolumeFileHeader.ByteOrder
 
-    func integer<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) -> T {
-        let stored = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: T.self) }
-        return byteOrder == .little ? T(littleEndian: stored) : T(bigEndian: stored)
-    }
+        func integer<T: FixedWidthInteger>(_ type: T.Type, at offset: Int) -> T {
+            let stored = bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: T.self) }
+            return byteOrder == .little ? T(littleEndian: stored) : T(bigEndian: stored)
+        }
 
-    func real(at offset: Int, index: Int = 0) -> Double {
-        layout.version == .nifti1
-            ? Double(Float(bitPattern: integer(UInt32.self, at: offset + 4 * index)))
-            : Double(bitPattern: integer(UInt64.self, at: offset + 8 * index))
-    }
+        func real(at offset: Int, index: Int = 0) -> Double {
+            layout.version == .nifti1
+                ? Double(Float(bitPattern: integer(UInt32.self, at: offset + 4 * index)))
+                : Double(bitPattern: integer(UInt64.self, at: offset + 8 * index))
+        }
 
-    func dimension(_ index: Int) -> Int {
-        layout.version == .nifti1
-            ? Int(integer(Int16.self, at: layout.dimensions + 2 * index))
-            : Int(integer(Int64.self, at: layout.dimensions + 8 * index))
-    }
+        func dimension(_ index: Int) -> Int {
+            layout.version == .nifti1
+                ? Int(integer(Int16.self, at: layout.dimensions + 2 * index))
+                : Int(integer(Int64.self, at: layout.dimensions + 8 * index))
+        }
 
-    /// A code field: form, intent or units.
-    func code(at offset: Int) -> Int {
-        layout.version == .nifti1 ? Int(integer(Int16.self, at: offset)) : Int(integer(Int32.self, at: offset))
-    }
+        /// A code field: form, intent or units.
+        func code(at offset: Int) -> Int {
+            layout.version == .nifti1 ? Int(integer(Int16.self, at: offset)) : Int(integer(Int32.self, at: offset))
+        }
 
-    var dataTypeCode: Int { Int(integer(Int16.self, at: layout.dataType)) }
+        var dataTypeCode: Int { Int(integer(Int16.self, at: layout.dataType)) }
 
-    var units: Int { layout.version == .nifti1 ? Int(bytes[layout.units]) : code(at: layout.units) }
+        var units: Int { layout.version == .nifti1 ? Int(bytes[layout.units]) : code(at: layout.units) }
 
-    func text(at offset: Int, length: Int) -> String {
-        String(decoding: bytes[offset..<offset + length].prefix { $0 != 0 }, as: UTF8.self)
+        func text(at offset: Int, length: Int) -> String {
+            String(decoding: bytes[offset..<offset + length].prefix { $0 != 0 }, as: UTF8.self)
+        }
     }
 }

@@ -1,38 +1,40 @@
-/// A number as stored in a NIfTI file.
-protocol NIfTIStoredVoxel: BitwiseCopyable {
-    var storedAsFloat: Float { get }
-    var storedAsDouble: Double { get }
-    var byteSwapped: Self { get }
+extension VoxelConversion {
+    /// A number as stored in a NIfTI file.
+    protocol StoredVoxel: BitwiseCopyable {
+        var storedAsFloat: Float { get }
+        var storedAsDouble: Double { get }
+        var byteSwapped: Self { get }
+    }
 }
 
-extension NIfTIStoredVoxel where Self: FixedWidthInteger {
+extension VoxelConversion.StoredVoxel where Self: FixedWidthInteger {
     @inline(__always) var storedAsFloat: Float { Float(self) }
     @inline(__always) var storedAsDouble: Double { Double(self) }
 }
 
-extension UInt8: NIfTIStoredVoxel {}
-extension Int8: NIfTIStoredVoxel {}
-extension UInt16: NIfTIStoredVoxel {}
-extension Int16: NIfTIStoredVoxel {}
-extension UInt32: NIfTIStoredVoxel {}
-extension Int32: NIfTIStoredVoxel {}
-extension UInt64: NIfTIStoredVoxel {}
-extension Int64: NIfTIStoredVoxel {}
+extension UInt8: VoxelConversion.StoredVoxel {}
+extension Int8: VoxelConversion.StoredVoxel {}
+extension UInt16: VoxelConversion.StoredVoxel {}
+extension Int16: VoxelConversion.StoredVoxel {}
+extension UInt32: VoxelConversion.StoredVoxel {}
+extension Int32: VoxelConversion.StoredVoxel {}
+extension UInt64: VoxelConversion.StoredVoxel {}
+extension Int64: VoxelConversion.StoredVoxel {}
 
-extension Float: NIfTIStoredVoxel {
+extension Float: VoxelConversion.StoredVoxel {
     @inline(__always) var storedAsFloat: Float { self }
     @inline(__always) var storedAsDouble: Double { Double(self) }
     @inline(__always) var byteSwapped: Float { Float(bitPattern: bitPattern.byteSwapped) }
 }
 
-extension Double: NIfTIStoredVoxel {
+extension Double: VoxelConversion.StoredVoxel {
     @inline(__always) var storedAsFloat: Float { Float(self) }
     @inline(__always) var storedAsDouble: Double { self }
     @inline(__always) var byteSwapped: Double { Double(bitPattern: bitPattern.byteSwapped) }
 }
 
 /// The loops from stored numbers to voxels, one for each stored type.
-enum NIfTIVoxelConversion {
+enum VoxelConversion {
     /// Converts a run of stored numbers and returns how many results are NaN or infinite.
     typealias ToFloats = (UnsafeRawPointer, Int, UnsafeMutablePointer<Float>) -> Int
     /// Converts a run of stored numbers.
@@ -59,8 +61,8 @@ enum NIfTIVoxelConversion {
         let slope: Double
         let intercept: Double
 
-        init(_ header: NIfTIHeader) {
-            let native: NIfTIByteOrder = Int(littleEndian: 1) == 1 ? .little : .big
+        init(_ header: VolumeFileHeader) {
+            let native: VolumeFileHeader.ByteOrder = Int(littleEndian: 1) == 1 ? .little : .big
             swapped = header.byteOrder != native
             scaled = header.hasScaling
             slope = header.scalingSlope
@@ -76,12 +78,12 @@ enum NIfTIVoxelConversion {
     }
 
     // Both switches name each type, so that each loop is compiled for its type.
-    static func toFloats(_ header: NIfTIHeader) -> ToFloats { toFloats(header.dataType, Rule(header)) }
+    static func toFloats(_ header: VolumeFileHeader) -> ToFloats { toFloats(header.dataType, Rule(header)) }
 
     /// For numbers of other files, in the machine's byte order and without scaling.
-    static func toFloats(native type: NIfTIDataType) -> ToFloats { toFloats(type, .native) }
+    static func toFloats(native type: StoredVoxelType) -> ToFloats { toFloats(type, .native) }
 
-    private static func toFloats(_ type: NIfTIDataType, _ rule: Rule) -> ToFloats {
+    private static func toFloats(_ type: StoredVoxelType, _ rule: Rule) -> ToFloats {
         switch type {
         case .uint8: { floats(UInt8.self, rule, $0, $1, $2) }
         case .int8: { floats(Int8.self, rule, $0, $1, $2) }
@@ -96,7 +98,7 @@ enum NIfTIVoxelConversion {
         }
     }
 
-    static func toLabels(_ header: NIfTIHeader) -> ToLabels {
+    static func toLabels(_ header: VolumeFileHeader) -> ToLabels {
         let rule = Rule(header)
         return switch header.dataType {
         case .uint8: { labels(UInt8.self, rule, $0, $1, $2) }
@@ -112,7 +114,7 @@ enum NIfTIVoxelConversion {
         }
     }
 
-    private static func floats<Stored: NIfTIStoredVoxel>(
+    private static func floats<Stored: StoredVoxel>(
         _ type: Stored.Type,
         _ rule: Rule,
         _ bytes: UnsafeRawPointer,
@@ -136,7 +138,7 @@ enum NIfTIVoxelConversion {
         return Int(nonFinite)
     }
 
-    private static func labels<Stored: NIfTIStoredVoxel>(
+    private static func labels<Stored: StoredVoxel>(
         _ type: Stored.Type,
         _ rule: Rule,
         _ bytes: UnsafeRawPointer,

@@ -9,7 +9,7 @@ import NocturneSystem
 /// boundary, with the empty block of a `Z_SYNC_FLUSH`, so the chunks join into one deflate stream, and their checksums
 /// are combined. The division does not depend on threads, and there is no time stamp and no name: the bytes depend on
 /// the content alone. Source: the method of pigz with `--independent`; the compressor is ``CNocturneDeflate``.
-struct ParallelGzip {
+enum ParallelGzip {
     /// The compressor could not be allocated.
     struct NoMemory: Error {}
 
@@ -102,47 +102,49 @@ struct ParallelGzip {
     }
 
     private static func bytes(of value: UInt32) -> [UInt8] { (0..<4).map { UInt8(value >> (8 * $0) & 0xff) } }
-}
 
-/// The buffers and the compressor of one chunk that is being processed.
-private final class DeflateSlot: @unchecked Sendable {
-    // Unchecked: in each group, only one index uses a slot, and it is read by another one after the group is complete.
-    let content: UnsafeMutableRawPointer
-    var contentCount = 0
-    private let compressed: UnsafeMutableRawPointer
-    private let compressor: OpaquePointer
-    private var compressedCount = 0
-    private(set) var checksum: uLong = 0
+    /// The buffers and the compressor of one chunk that is being processed.
+    private final class DeflateSlot: @unchecked Sendable {
+        // Unchecked: in each group, only one index uses a slot, and it is read by another one after the group is complete.
+        let content: UnsafeMutableRawPointer
+        var contentCount = 0
+        private let compressed: UnsafeMutableRawPointer
+        private let compressor: OpaquePointer
+        private var compressedCount = 0
+        private(set) var checksum: uLong = 0
 
-    init(capacity: Int) throws(ParallelGzip.NoMemory) {
-        guard let compressor = nocturne_deflater_new() else { throw ParallelGzip.NoMemory() }
-        self.compressor = compressor
-        content = .allocate(byteCount: capacity, alignment: 64)
-        compressed = .allocate(byteCount: nocturne_deflate_bound(capacity), alignment: 64)
-    }
+        init(capacity: Int) throws(ParallelGzip.NoMemory) {
+            guard let compressor = nocturne_deflater_new() else { throw ParallelGzip.NoMemory() }
+            self.compressor = compressor
+            content = .allocate(byteCount: capacity, alignment: 64)
+            compressed = .allocate(byteCount: nocturne_deflate_bound(capacity), alignment: 64)
+        }
 
-    deinit {
-        nocturne_deflater_free(compressor)
-        content.deallocate()
-        compressed.deallocate()
-    }
+        deinit {
+            nocturne_deflater_free(compressor)
+            content.deallocate()
+            compressed.deallocate()
+        }
 
-    var packed: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: compressed, count: compressedCount) }
+        var packed: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: compressed, count: compressedCount) }
 
-    func copy(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { if let base = $0.baseAddress { content.copyMemory(from: base, byteCount: $0.count) } }
-        contentCount = bytes.count
-    }
+        func copy(_ bytes: [UInt8]) {
+            bytes.withUnsafeBytes {
+                if let base = $0.baseAddress { content.copyMemory(from: base, byteCount: $0.count) }
+            }
+            contentCount = bytes.count
+        }
 
-    func deflate(_ rows: ParallelGzip.VoxelRows, isLast: Bool) {
-        compressedCount = nocturne_deflate(
-            compressor,
-            content,
-            contentCount,
-            nocturne_voxels(width: rows.width, row: rows.bytes),
-            isLast ? 1 : 0,
-            compressed
-        )
-        checksum = crc32(crc32(0, nil, 0), content.assumingMemoryBound(to: UInt8.self), uInt(contentCount))
+        func deflate(_ rows: ParallelGzip.VoxelRows, isLast: Bool) {
+            compressedCount = nocturne_deflate(
+                compressor,
+                content,
+                contentCount,
+                nocturne_voxels(width: rows.width, row: rows.bytes),
+                isLast ? 1 : 0,
+                compressed
+            )
+            checksum = crc32(crc32(0, nil, 0), content.assumingMemoryBound(to: UInt8.self), uInt(contentCount))
+        }
     }
 }

@@ -1,22 +1,24 @@
 import NocturneSystem
 
-/// A label's value, name and colour, as written to the header of a label map.
-public struct NIfTILabel: Hashable, Sendable {
-    /// The value in the label map.
-    public var value: UInt16
-    /// The name of the label.
-    public var name: String
-    /// 0 to 255; the table stores it as 0 to 1.
-    public var red: UInt8
-    public var green: UInt8
-    public var blue: UInt8
+extension NIfTIWriter {
+    /// A label's value, name and colour, as written to the header of a label map.
+    public struct Label: Hashable, Sendable {
+        /// The value in the label map.
+        public var value: UInt16
+        /// The name of the label.
+        public var name: String
+        /// 0 to 255; the table stores it as 0 to 1.
+        public var red: UInt8
+        public var green: UInt8
+        public var blue: UInt8
 
-    public init(value: UInt16, name: String, red: UInt8, green: UInt8, blue: UInt8) {
-        self.value = value
-        self.name = name
-        self.red = red
-        self.green = green
-        self.blue = blue
+        public init(value: UInt16, name: String, red: UInt8, green: UInt8, blue: UInt8) {
+            self.value = value
+            self.name = name
+            self.red = red
+            self.green = green
+            self.blue = blue
+        }
     }
 }
 
@@ -26,7 +28,7 @@ public struct NIfTILabel: Hashable, Sendable {
 enum NIfTILabelTable {
     static let code = 30
 
-    static func xml(_ labels: [NIfTILabel]) -> String {
+    static func xml(_ labels: [NIfTIWriter.Label]) -> String {
         var text = """
             <?xml version="1.0" encoding="UTF-8"?>
             <CaretExtension>
