@@ -33,7 +33,7 @@ struct ForecastTests {
                 #expect(forecast.vertexCount(of: value) == mesh.vertices.count)
                 let bytes = 16 * (mesh.vertices.count + mesh.triangles.count)
                 #expect(mesh.isEmpty || forecast.workingBytes(of: value) >= bytes)
-                #expect(mesh.isEmpty || MeshMeasures(of: mesh).isClosedManifold)
+                #expect(mesh.isEmpty || MeshFacts(of: mesh).isClosedManifold)
                 #expect(mesh.isEmpty == (forecast.workingBytes(of: value) == 0))
             }
         }

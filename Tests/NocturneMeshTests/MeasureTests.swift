@@ -12,7 +12,7 @@ struct MeasureTests {
 
     @Test("a tetrahedron has the volume and area of the formulas")
     func tetrahedronMeasures() {
-        let measures = MeshMeasures(of: tetrahedron)
+        let measures = MeshFacts(of: tetrahedron)
         #expect(isClose(measures.signedVolume, 4.5, relative: 1e-12))
         #expect(isClose(measures.area, 13.5 + 9 * 3.0.squareRoot() / 2, relative: 1e-12))
         #expect((measures.vertexCount, measures.edgeCount, measures.triangleCount) == (4, 6, 4))
@@ -24,8 +24,8 @@ struct MeasureTests {
     func insideOut() {
         var mesh = tetrahedron
         mesh.triangles = mesh.triangles.map { SIMD3($0.x, $0.z, $0.y) }
-        #expect(isClose(MeshMeasures(of: mesh).signedVolume, -4.5, relative: 1e-12))
-        #expect(MeshMeasures(of: mesh).isClosedManifold)
+        #expect(isClose(MeshFacts(of: mesh).signedVolume, -4.5, relative: 1e-12))
+        #expect(MeshFacts(of: mesh).isClosedManifold)
     }
 
     @Test("a missing, a doubled, a turned, a degenerate and a dangling triangle are noticed")
@@ -41,22 +41,22 @@ struct MeasureTests {
         var dangling = tetrahedron
         dangling.triangles.append(SIMD3(1, 2, 9))
         for mesh in [missing, doubled, turned, degenerate, dangling] {
-            #expect(!MeshMeasures(of: mesh).isClosedManifold)
+            #expect(!MeshFacts(of: mesh).isClosedManifold)
         }
-        #expect(MeshMeasures(of: missing).edgeCount == 6)
-        #expect(isClose(MeshMeasures(of: dangling).signedVolume, 4.5, relative: 1e-12))
+        #expect(MeshFacts(of: missing).edgeCount == 6)
+        #expect(isClose(MeshFacts(of: dangling).signedVolume, 4.5, relative: 1e-12))
     }
 
     @Test("vertices without triangles do not count")
     func unused() {
         var mesh = tetrahedron
         mesh.vertices.append(SIMD3(1, 2, 3))
-        #expect(MeshMeasures(of: mesh) == MeshMeasures(of: tetrahedron))
+        #expect(MeshFacts(of: mesh) == MeshFacts(of: tetrahedron))
     }
 
     @Test("nothing is not a closed surface")
     func empty() {
-        let measures = MeshMeasures(of: SurfaceMesh())
+        let measures = MeshFacts(of: SurfaceMesh())
         #expect(!measures.isClosedManifold)
         #expect(measures.area == 0)
         #expect(measures.eulerCharacteristic == 0)

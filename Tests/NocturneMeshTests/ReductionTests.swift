@@ -33,7 +33,7 @@ struct ReductionTests {
         let labels = try MeshPhantom.ball(14, spacing: SIMD3(1, 1, 1.5), turned: true, centre: SIMD3(90, -40, 200))
         let whole = try labels.surface(options(0))
         let reduced = try labels.surface(options(0.25))
-        let measures = MeshMeasures(of: reduced)
+        let measures = MeshFacts(of: reduced)
         #expect(measures.isClosedManifold && reduced.everyVertexHasOneFan)
         #expect(measures.eulerCharacteristic == 2)
         #expect(4 * reduced.triangles.count < whole.triangles.count)
@@ -56,10 +56,10 @@ struct ReductionTests {
         for seed in UInt64(0)..<4 {
             var dice = SplitMix64(seed: seed)
             let labels = try MeshPhantom.voxels(16) { _, _, _ in dice.unit() < density }
-            let whole = MeshMeasures(of: try labels.surface(options(0)))
+            let whole = MeshFacts(of: try labels.surface(options(0)))
             for tolerance in [0.1, 0.5, 3] {
                 let mesh = try labels.surface(options(tolerance))
-                let measures = MeshMeasures(of: mesh)
+                let measures = MeshFacts(of: mesh)
                 #expect(measures.isClosedManifold && mesh.everyVertexHasOneFan)
                 #expect(measures.eulerCharacteristic == whole.eulerCharacteristic)
                 #expect(measures.triangleCount < whole.triangleCount)
@@ -77,7 +77,7 @@ struct ReductionTests {
             return abs(k - 12) < 2 && radius > 6 && radius < 10
         }
         for (labels, characteristic) in [(tube, 2), (ring, 0)] {
-            let measures = MeshMeasures(of: try labels.surface(options(0.25)))
+            let measures = MeshFacts(of: try labels.surface(options(0.25)))
             #expect(measures.isClosedManifold && measures.eulerCharacteristic == characteristic)
             #expect(isClose(measures.signedVolume, labels.labelledVolume, relative: 1e-4))
         }

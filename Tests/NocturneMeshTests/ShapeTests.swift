@@ -23,7 +23,7 @@ struct ShapeTests {
                 centre: centre
             )
             let mesh = try labels.surface()
-            let measures = MeshMeasures(of: mesh)
+            let measures = MeshFacts(of: mesh)
             #expect(measures.isClosedManifold)
             #expect(measures.eulerCharacteristic == 2)
             #expect(isClose(measures.signedVolume, labels.labelledVolume, relative: 1e-5))
@@ -48,7 +48,7 @@ struct ShapeTests {
     @Test("thick slices make a ball's area at most 5 % too large, and its volume stays exact", arguments: [3.0, 5.0])
     func thickSlices(slice: Double) throws {
         let labels = try MeshPhantom.ball(20, spacing: SIMD3(0.8, 0.8, slice))
-        let measures = MeshMeasures(of: try labels.surface())
+        let measures = MeshFacts(of: try labels.surface())
         #expect(isClose(measures.signedVolume, labels.labelledVolume, relative: 1e-5))
         #expect(isClose(measures.area, 4 * Double.pi * 400, relative: 0.05))
     }
@@ -81,7 +81,7 @@ struct ShapeTests {
             return abs(along) <= half && dot(p, p) - along * along <= radius * radius
         }
         let mesh = try labels.surface()
-        let measures = MeshMeasures(of: mesh)
+        let measures = MeshFacts(of: mesh)
         #expect(measures.isClosedManifold)
         #expect(isClose(measures.signedVolume, labels.labelledVolume, relative: 1e-5))
         let points = mesh.vertices.map { SIMD3<Double>($0) }
@@ -99,7 +99,7 @@ struct ShapeTests {
             abs(p.x) <= 15 && abs(p.y) < 0.5 && abs(p.z) < 2.6
         }
         let mesh = try labels.surface()
-        let measures = MeshMeasures(of: mesh)
+        let measures = MeshFacts(of: mesh)
         #expect(measures.isClosedManifold)
         #expect(isClose(measures.signedVolume, labels.labelledVolume, relative: 1e-5))
         #expect(mesh.vertices.allSatisfy { abs($0.y) < 3 && abs($0.z) < 5 && abs($0.x) < 18 })
@@ -111,7 +111,7 @@ struct ShapeTests {
             let (a, b, c) = (i - 12, j - 12, k - 12)
             return a * a + b * b + c * c <= 64 || (i == 27 && j == 27 && k >= 26)
         }
-        let volumes = try labels.surface().shells.map { MeshMeasures(of: $0).signedVolume }
+        let volumes = try labels.surface().shells.map { MeshFacts(of: $0).signedVolume }
         #expect(volumes.count == 2)
         #expect(isClose(volumes.min() ?? 0, 4, relative: 1e-5))
     }
@@ -119,7 +119,7 @@ struct ShapeTests {
     @Test("smoothing brings the area of a raw ball down to the true one")
     func smoothing() throws {
         let labels = try MeshPhantom.ball(20)
-        let raw = MeshMeasures(of: try labels.surface(SurfaceOptions(smoothingRounds: 0)))
+        let raw = MeshFacts(of: try labels.surface(SurfaceOptions(smoothingRounds: 0)))
         #expect(raw.area > 1.05 * 4 * Double.pi * 400)
         #expect(isClose(raw.signedVolume, labels.labelledVolume, relative: 1e-5))
     }

@@ -14,7 +14,7 @@ struct TopologyTests {
     {
         for options in [raw, SurfaceOptions()] {
             let mesh = try labels.surface(options)
-            #expect(MeshMeasures(of: mesh).isClosedManifold, "\(note)", sourceLocation: sourceLocation)
+            #expect(MeshFacts(of: mesh).isClosedManifold, "\(note)", sourceLocation: sourceLocation)
             #expect(mesh.everyVertexHasOneFan, "\(note)", sourceLocation: sourceLocation)
         }
     }
@@ -34,14 +34,14 @@ struct TopologyTests {
             let labels = try MeshPhantom.voxels(14) { _, _, _ in dice.unit() < density }
             try expectClosed(labels, "seed \(seed)")
             // The raw surface has its vertices half a voxel from the centres, so what is inside has positive volume.
-            #expect(MeshMeasures(of: try labels.surface(raw)).signedVolume > 0)
+            #expect(MeshFacts(of: try labels.surface(raw)).signedVolume > 0)
         }
     }
 
     @Test("a single voxel is a closed body of one voxel")
     func singleVoxel() throws {
         let mesh = try MeshPhantom.voxels(3, .scaling(SIMD3(2, 3, 4))) { $0 == 1 && $1 == 1 && $2 == 1 }.surface()
-        let measures = MeshMeasures(of: mesh)
+        let measures = MeshFacts(of: mesh)
         #expect(measures.isClosedManifold)
         #expect(measures.eulerCharacteristic == 2)
         #expect(isClose(measures.signedVolume, 24, relative: 1e-5))
@@ -57,8 +57,8 @@ struct TopologyTests {
         }
         try expectClosed(labels, "touching")
         let mesh = try labels.surface()
-        #expect(MeshMeasures(of: mesh).eulerCharacteristic == 4)
-        #expect(mesh.shells.map { isClose(MeshMeasures(of: $0).signedVolume, 8, relative: 1e-5) } == [true, true])
+        #expect(MeshFacts(of: mesh).eulerCharacteristic == 4)
+        #expect(mesh.shells.map { isClose(MeshFacts(of: $0).signedVolume, 8, relative: 1e-5) } == [true, true])
     }
 
     @Test(
@@ -68,7 +68,7 @@ struct TopologyTests {
     func border(size: Int) throws {
         let labels = try MeshPhantom.voxels(size) { _, _, _ in true }
         try expectClosed(labels, "full")
-        let measures = MeshMeasures(of: try labels.surface())
+        let measures = MeshFacts(of: try labels.surface())
         #expect(measures.eulerCharacteristic == 2)
         #expect(isClose(measures.signedVolume, Double(size * size * size), relative: 1e-5))
     }
@@ -77,7 +77,7 @@ struct TopologyTests {
     func cutBall() throws {
         let labels = try MeshPhantom.voxels(24) { i, j, k in i * i + j * j + (k - 12) * (k - 12) <= 300 }
         try expectClosed(labels, "cut")
-        let measures = MeshMeasures(of: try labels.surface())
+        let measures = MeshFacts(of: try labels.surface())
         #expect(measures.eulerCharacteristic == 2)
         #expect(isClose(measures.signedVolume, labels.labelledVolume, relative: 1e-5))
     }
@@ -88,7 +88,7 @@ struct TopologyTests {
             let ring = (p.x * p.x + p.y * p.y).squareRoot() - 15
             return ring * ring + p.z * p.z <= 25
         }
-        let measures = MeshMeasures(of: try labels.surface())
+        let measures = MeshFacts(of: try labels.surface())
         #expect(measures.isClosedManifold)
         #expect(measures.eulerCharacteristic == 0)
         #expect(isClose(measures.signedVolume, 2 * Double.pi * Double.pi * 15 * 25, relative: 0.01))
@@ -100,8 +100,8 @@ struct TopologyTests {
         let labels = try MeshPhantom.labels(reach: 18) { p in (49...225).contains(dot(p, p)) }
         let hole = try MeshPhantom.labels(reach: 18) { p in dot(p, p) < 49 }
         let mesh = try labels.surface()
-        #expect(MeshMeasures(of: mesh).eulerCharacteristic == 4)
-        let volumes = mesh.shells.map { MeshMeasures(of: $0).signedVolume }
+        #expect(MeshFacts(of: mesh).eulerCharacteristic == 4)
+        let volumes = mesh.shells.map { MeshFacts(of: $0).signedVolume }
         #expect(volumes.count == 2)
         #expect(isClose(volumes.min() ?? 0, -hole.labelledVolume, relative: 1e-5))
         #expect(isClose(volumes.max() ?? 0, labels.labelledVolume + hole.labelledVolume, relative: 1e-5))
@@ -114,6 +114,6 @@ struct TopologyTests {
         let labels = LabelVolume(geometry: Phantom.geometry(shape), voxels: voxels.frozen())
         #expect(try labels.surface().isEmpty)
         let half = try SurfaceExtractor.surface(of: 3, in: labels, scope: .serial())
-        #expect(isClose(MeshMeasures(of: half).signedVolume, 32, relative: 1e-5))
+        #expect(isClose(MeshFacts(of: half).signedVolume, 32, relative: 1e-5))
     }
 }

@@ -22,7 +22,7 @@ struct ExtrusionTests {
             [square(0, 10, z: z), Array(square(2, 8, z: z).reversed()), square(4, 6, z: z)]
         }
         let result = try surface(contours)
-        let measures = MeshMeasures(of: result.mesh)
+        let measures = MeshFacts(of: result.mesh)
         #expect(measures.isClosedManifold)
         #expect(abs(measures.signedVolume / ((100 - 36 + 4) * 6) - 1) < 0.02)
         #expect(abs(result.volume - (100 - 36 + 4) * 6) < 1e-9)
@@ -38,7 +38,7 @@ struct ExtrusionTests {
             SIMD3(2, 8, 1), SIMD3(8, 8, 1), SIMD3(8, 2, 1), SIMD3(2, 2, 1), SIMD3(2, 5, 1), SIMD3(0, 5, 1),
         ]
         let result = try surface([keyhole], thickness: 3)
-        let measures = MeshMeasures(of: result.mesh)
+        let measures = MeshFacts(of: result.mesh)
         #expect(measures.isClosedManifold)
         #expect(abs(measures.signedVolume / (64 * 3) - 1) < 0.02)
         #expect(measures.eulerCharacteristic == 0)
@@ -47,7 +47,7 @@ struct ExtrusionTests {
     @Test("a missing plane stays open, and the ends are as thick as the rest")
     func gap() throws {
         let result = try surface([0.0, 1, 2, 7, 8].map { square(0, 10, z: $0) })
-        let measures = MeshMeasures(of: result.mesh)
+        let measures = MeshFacts(of: result.mesh)
         #expect(measures.isClosedManifold)
         #expect(abs(measures.signedVolume / 500 - 1) < 0.02)
         #expect(measures.eulerCharacteristic == 2 * 2)
@@ -82,7 +82,7 @@ struct ExtrusionTests {
             contours.append(corners.map { SIMD3(7, -9, 11) + u * $0.x + v * $0.y + n * (2.5 * Double(plane)) })
         }
         let result = try surface(contours)
-        let measures = MeshMeasures(of: result.mesh)
+        let measures = MeshFacts(of: result.mesh)
         #expect(measures.isClosedManifold)
         #expect(result.omitted == 0)
         #expect(result.selfIntersectingPlanes == 0)
@@ -99,9 +99,9 @@ struct ExtrusionTests {
             }
         }
         let result = try surface(contours + [contours[0], [SIMD3(1, 1, 0), SIMD3(1, 1, 0), SIMD3(1, 1, 0)]])
-        #expect(MeshMeasures(of: result.mesh).isClosedManifold)
+        #expect(MeshFacts(of: result.mesh).isClosedManifold)
         let moved = try surface((contours + [contours[0]]).map { $0.map { $0 + SIMD3(500, -300, 20) } })
-        let (one, other) = (MeshMeasures(of: result.mesh).signedVolume, MeshMeasures(of: moved.mesh).signedVolume)
+        let (one, other) = (MeshFacts(of: result.mesh).signedVolume, MeshFacts(of: moved.mesh).signedVolume)
         #expect(one > 0 && abs(one - other) < 0.1 * one)
     }
 
@@ -111,7 +111,7 @@ struct ExtrusionTests {
         let upright: [SIMD3<Double>] = [SIMD3(0, 0, 0), SIMD3(1, 0, 0), SIMD3(1, 0, 1)]
         let result = try surface([square(0, 10, z: 0), bent, upright, []])
         #expect(result.omitted == 3)
-        #expect(abs(MeshMeasures(of: result.mesh).signedVolume - 100) < 2)
+        #expect(abs(MeshFacts(of: result.mesh).signedVolume - 100) < 2)
         #expect(try surface([]).mesh.isEmpty)
     }
 
@@ -127,7 +127,7 @@ struct ExtrusionTests {
 
     @Test("neighbouring slabs leave no walls between them")
     func noWalls() throws {
-        let measures = MeshMeasures(of: try surface(circles((0..<20).map { 2 * Double($0) }) { _ in 10 }).mesh)
+        let measures = MeshFacts(of: try surface(circles((0..<20).map { 2 * Double($0) }) { _ in 10 }).mesh)
         #expect(measures.isClosedManifold && measures.eulerCharacteristic == 2)
         let area = 2 * Double.pi * 10 * (10 + 40)
         #expect(abs(measures.area / area - 1) < 0.03)
@@ -141,7 +141,7 @@ struct ExtrusionTests {
         let middle = Double(count - 1) / 2
         let heights = (0..<count).map { (Double($0) - middle) * step }
         func radius(_ z: Double) -> Double { max(18 * 18 - z * z, 1).squareRoot() }
-        let made = MeshMeasures(of: try surface(circles(heights, radius: radius)).mesh)
+        let made = MeshFacts(of: try surface(circles(heights, radius: radius)).mesh)
         let shape = VolumeShape(x: 40, y: 40, z: count)
         let voxels = (0..<shape.count).map { index -> UInt16 in
             let (i, j) = (Double(index % 40) - 19.5, Double(index / 40 % 40) - 19.5)
@@ -152,7 +152,7 @@ struct ExtrusionTests {
             geometry: VolumeGeometry(shape: shape, affine: .scaling(SIMD3(1, 1, step))),
             voxels: try FrozenVoxels(voxels)
         )
-        let expected = MeshMeasures(of: try SurfaceExtractor.surface(of: 1, in: labels, scope: .serial()))
+        let expected = MeshFacts(of: try SurfaceExtractor.surface(of: 1, in: labels, scope: .serial()))
         #expect(made.isClosedManifold && made.eulerCharacteristic == 2)
         #expect(abs(made.area / expected.area - 1) < 0.04)
         #expect(abs(made.signedVolume / expected.signedVolume - 1) < 0.02)

@@ -51,8 +51,8 @@ struct SharedContourTests {
         for region in try DICOMStructureSet.read(path: url.path).regions {
             let contours = region.contours.map(\.points)
             guard let labels = try labels(contours) else { continue }
-            let made = MeshMeasures(of: try ContourExtruder.surface(of: contours, scope: .serial()).mesh)
-            let expected = MeshMeasures(of: try SurfaceExtractor.surface(of: 1, in: labels, scope: .serial()))
+            let made = MeshFacts(of: try ContourExtruder.surface(of: contours, scope: .serial()).mesh)
+            let expected = MeshFacts(of: try SurfaceExtractor.surface(of: 1, in: labels, scope: .serial()))
             guard expected.signedVolume > 0 else { continue }
             let (area, volume) = (made.area / expected.area, made.signedVolume / expected.signedVolume)
             print("notice: \(file) \(region.name): \(made.triangleCount) triangles, area \(area), volume \(volume)")

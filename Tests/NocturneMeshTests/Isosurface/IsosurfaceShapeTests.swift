@@ -24,7 +24,7 @@ struct IsosurfaceShapeTests {
                 centre: centre
             ) { 1000 - 10 * length($0) }
             let mesh = try volume.isosurface(Float(1000 - 10 * radius))
-            let measures = MeshMeasures(of: mesh)
+            let measures = MeshFacts(of: mesh)
             #expect(measures.isClosedManifold && measures.eulerCharacteristic == 2)
             #expect(isClose(measures.signedVolume, 4.0 / 3 * Double.pi * radius * radius * radius, relative: 0.005))
             #expect(isClose(measures.area, 4 * Double.pi * radius * radius, relative: 0.005))
@@ -42,7 +42,7 @@ struct IsosurfaceShapeTests {
             Float(500 - length(SIMD3(Double(i), Double(j), Double(k))))
         }
         let mesh = try volume.isosurface(Float(500 - radius))
-        let measures = MeshMeasures(of: mesh)
+        let measures = MeshFacts(of: mesh)
         #expect(measures.isClosedManifold && measures.eulerCharacteristic == 2)
         let inner = try mesh.points(within: volume.geometry)
         #expect(inner.count > 10_000)
@@ -57,7 +57,7 @@ struct IsosurfaceShapeTests {
     func plane(spacing: SIMD3<Double>, normal: SIMD3<Double>) throws {
         let volume = try IntensityPhantom.volume(reach: 12, spacing: spacing, turned: true) { 30 * dot($0, normal) - 7 }
         let mesh = try volume.isosurface(23)
-        #expect(MeshMeasures(of: mesh).isClosedManifold)
+        #expect(MeshFacts(of: mesh).isClosedManifold)
         let points = try mesh.points(within: volume.geometry)
         #expect(points.count > 200)
         #expect(points.allSatisfy { abs(dot($0, normal) - 1) < 1e-3 * spacing.max() })
@@ -78,7 +78,7 @@ struct IsosurfaceShapeTests {
         )
         // A cavity turns them round.
         let cavity = try IntensityPhantom.volume(reach: 9, leftHanded: leftHanded) { length($0) }.isosurface(6)
-        let volumes = cavity.shells.map { MeshMeasures(of: $0).signedVolume }.sorted()
+        let volumes = cavity.shells.map { MeshFacts(of: $0).signedVolume }.sorted()
         #expect(volumes.count == 2 && volumes[0] < 0 && volumes[1] > 0)
         #expect(isClose(volumes[0], -4.0 / 3 * Double.pi * 216, relative: 0.02))
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Isosurfaces are closed, bounded and the same each time")
 struct IsosurfaceTests {
     private func expectClosed(_ mesh: SurfaceMesh, sourceLocation: SourceLocation = #_sourceLocation) {
-        #expect(MeshMeasures(of: mesh).isClosedManifold, sourceLocation: sourceLocation)
+        #expect(MeshFacts(of: mesh).isClosedManifold, sourceLocation: sourceLocation)
         #expect(mesh.everyVertexHasOneFan, sourceLocation: sourceLocation)
         #expect(mesh.vertices.allSatisfy { $0.x.isFinite && $0.y.isFinite && $0.z.isFinite })
         #expect(Set(mesh.vertices).count == mesh.vertices.count, "points differ", sourceLocation: sourceLocation)
@@ -25,7 +25,7 @@ struct IsosurfaceTests {
             let mesh = try volume.isosurface(Float(value))
             guard !mesh.isEmpty else { continue }
             expectClosed(mesh)
-            #expect(MeshMeasures(of: mesh).signedVolume > 0)
+            #expect(MeshFacts(of: mesh).signedVolume > 0)
             #expect(mesh.triangles.count <= IsosurfaceExtractor.triangleBound(of: volume.geometry.shape))
             #expect(4 * mesh.vertices.count <= 3 * mesh.triangles.count)
         }
@@ -38,7 +38,7 @@ struct IsosurfaceTests {
         }
         let mesh = try volume.isosurface(-17)
         expectClosed(mesh)
-        #expect(MeshMeasures(of: mesh).eulerCharacteristic == 2)
+        #expect(MeshFacts(of: mesh).eulerCharacteristic == 2)
         #expect(mesh.bounds.lower == SIMD3(-0.5, -0.5, -0.5))
         #expect(mesh.bounds.upper.z == 23.5 && abs(mesh.bounds.upper.x - 17) < 1e-2)
     }
@@ -79,7 +79,7 @@ struct IsosurfaceTests {
         expectClosed(mesh)
         let shells = mesh.shells
         #expect(shells.count == 2)
-        let cavity = try #require(shells.first { MeshMeasures(of: $0).signedVolume < 0 })
+        let cavity = try #require(shells.first { MeshFacts(of: $0).signedVolume < 0 })
         let points = Set(cavity.triangles.flatMap { [$0.x, $0.y, $0.z] }).map { mesh.vertices[Int($0)] }
         #expect(points.count == 6)
         #expect(points.allSatisfy { abs(length(SIMD3<Double>($0) - centre) - 0.5) < 1e-6 })
