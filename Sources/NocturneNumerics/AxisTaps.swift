@@ -14,7 +14,7 @@ struct AxisTaps: Sendable {
     /// Samples added by edge replication at both ends before the cubic prefilter.
     static let cubicPadding = 12
 
-    init(inputs n: Int, outputs m: Int, order: ResamplingOrder) {
+    init(inputs n: Int, outputs m: Int, order: ResamplingRule.Order) {
         let ratio = Double(n) / Double(m)
         let positions = (0..<m).map { (Double($0) + 0.5) * ratio - 0.5 }
         switch order {

@@ -33,7 +33,7 @@ public final class EnsemblePlanes {
         }
 
         var model: VolumeShape { interpolation.model }
-        var z: LabelTaps { interpolation.z }
+        var z: LogitInterpolation.LabelTaps { interpolation.z }
     }
 
     /// The part of the native grid that all members cover.
@@ -125,9 +125,7 @@ public final class EnsemblePlanes {
             try scope.forEachRange(of: box.y, by: 8) { body($0, rows) }
         }
     }
-}
 
-extension EnsemblePlanes {
     /// The rows of logits around a row of native voxels, of every member.
     struct Rows: Sendable {
         let members: [Member]

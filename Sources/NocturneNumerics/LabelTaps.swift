@@ -1,38 +1,41 @@
 internal import CNocturneKernels
 internal import NocturneCore
 
-/// ``AxisTaps`` in the smaller types of the label kernels: always two taps, ascending.
-struct LabelTaps: Sendable {
-    let first: [Int32]
-    let second: [Int32]
-    let firstWeight: [Double]
-    let secondWeight: [Double]
-    /// The same weights in float32; each pair sums to 1.
-    let firstSingle: [Float]
-    let secondSingle: [Float]
+extension LogitInterpolation {
+    /// ``AxisTaps`` in the smaller types of the label kernels: always two taps, ascending.
+    struct LabelTaps: Sendable {
+        let first: [Int32]
+        let second: [Int32]
+        let firstWeight: [Double]
+        let secondWeight: [Double]
+        /// The same weights in float32; each pair sums to 1.
+        let firstSingle: [Float]
+        let secondSingle: [Float]
 
-    init(_ taps: AxisTaps) {
-        let outputs = taps.indices.count / taps.count
-        let weights = Array(taps.weights[..<outputs])
-        first = taps.indices[..<outputs].map { Int32($0) }
-        // A tap of weight 0 must not be required: a slice that coincides with a plane needs only that plane.
-        second = (0..<outputs).map { Int32(taps.indices[weights[$0] < 1 ? outputs + $0 : $0]) }
-        firstWeight = weights
-        secondWeight = weights.map { 1 - $0 }
-        firstSingle = weights.map { Float($0) }
-        secondSingle = weights.map { 1 - Float($0) }
-    }
+        init(_ taps: AxisTaps) {
+            let outputs = taps.indices.count / taps.count
+            let weights = Array(taps.weights[..<outputs])
+            first = taps.indices[..<outputs].map { Int32($0) }
+            // A tap of weight 0 must not be required: a slice that coincides with a plane needs only that plane.
+            second = (0..<outputs).map { Int32(taps.indices[weights[$0] < 1 ? outputs + $0 : $0]) }
+            firstWeight = weights
+            secondWeight = weights.map { 1 - $0 }
+            firstSingle = weights.map { Float($0) }
+            secondSingle = weights.map { 1 - Float($0) }
+        }
 
-    func withIndices(_ body: (UnsafePointer<Int32>, UnsafePointer<Int32>) -> Void) {
-        withPointers(first, second, body)
-    }
+        func withIndices(_ body: (UnsafePointer<Int32>, UnsafePointer<Int32>) -> Void) {
+            withPointers(first, second, body)
+        }
 
-    func withSingleWeights(_ body: (UnsafePointer<Float>, UnsafePointer<Float>) -> Void) {
-        withPointers(firstSingle, secondSingle, body)
+        func withSingleWeights(_ body: (UnsafePointer<Float>, UnsafePointer<Float>) -> Void) {
+            withPointers(firstSingle, secondSingle, body)
+        }
     }
 }
 
-extension LogitInterpolation {
+/// How the logits of a model grid are interpolated on native voxels, one row at a time.
+struct LogitInterpolation: Sendable {
     /// The four rows of model voxels around a row of native voxels: in the planes below and above it, in front of and behind it.
     struct Rows {
         let belowFront: UnsafePointer<Float>
@@ -40,10 +43,7 @@ extension LogitInterpolation {
         let aboveFront: UnsafePointer<Float>
         let aboveBack: UnsafePointer<Float>
     }
-}
 
-/// How the logits of a model grid are interpolated on native voxels, one row at a time.
-struct LogitInterpolation: Sendable {
     /// The grid of the logits.
     let model: VolumeShape
     let x: LabelTaps

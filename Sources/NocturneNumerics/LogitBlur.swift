@@ -121,9 +121,7 @@ public final class LogitBlur {
         }
         try result.withUnsafeBufferPointer(body)
     }
-}
 
-extension LogitBlur {
     /// The weights of a Gaussian filter along an axis.
     fileprivate struct GaussianKernel: Sendable {
         let radius: Int

@@ -1,10 +1,12 @@
 internal import NocturneCore
 
-/// Degree of the interpolating spline.
-public enum ResamplingOrder: Int, Hashable, Sendable, Codable {
-    case nearest = 0
-    case linear = 1
-    case cubic = 3
+extension ResamplingRule {
+    /// Degree of the interpolating spline.
+    public enum Order: Int, Hashable, Sendable, Codable {
+        case nearest = 0
+        case linear = 1
+        case cubic = 3
+    }
 }
 
 /// How an image, logits or labels are resampled to another number of voxels: nnU-Net's resampling settings.
@@ -36,9 +38,9 @@ public struct ResamplingRule: Hashable, Sendable {
     /// The implementation whose results are reproduced.
     public var method: Method
     /// The degree in all three axes, or within the slices where these are kept separate. Ignored for `torch`.
-    public var order: ResamplingOrder
+    public var order: Order
     /// The degree along the separate axis, if there is one: nnU-Net's `order_z`. `torch` uses the nearest slice.
-    public var orderZ: ResamplingOrder
+    public var orderZ: Order
     /// Whether slices are kept apart.
     public var separateZ: Separation
     /// The ratio of spacings above which a grid counts as anisotropic: 3 in nnU-Net.
@@ -49,8 +51,8 @@ public struct ResamplingRule: Hashable, Sendable {
     /// The defaults are those of nnU-Net's plans.
     public init(
         method: Method = .spline,
-        order: ResamplingOrder,
-        orderZ: ResamplingOrder = .nearest,
+        order: Order,
+        orderZ: Order = .nearest,
         separateZ: Separation = .auto,
         anisotropyThreshold: Double = 3,
         alignment: GridAlignment? = nil

@@ -3,22 +3,24 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// How interpolated logits are rounded before they are converted to a label.
-public enum LogitRounding: Hashable, Sendable {
-    /// To float32, in which they are interpolated.
-    case single
-    /// Bit-identical to nnU-Net with float16 arrays: interpolated in float64 in its order of terms and rounded once to
-    /// float16; a region is chosen where the float32 sigmoid is above one half. The planes hold float16 values.
-    /// (nnU-Net's clamping to the range of the class cannot change a linear result that was rounded to float16, so it
-    /// is omitted. For the `torch` method nnU-Net does not round the results, which are float32 here too.)
-    case half
+extension SlabLabeler {
+    /// How interpolated logits are rounded before they are converted to a label.
+    public enum Rounding: Hashable, Sendable {
+        /// To float32, in which they are interpolated.
+        case single
+        /// Bit-identical to nnU-Net with float16 arrays: interpolated in float64 in its order of terms and rounded once to
+        /// float16; a region is chosen where the float32 sigmoid is above one half. The planes hold float16 values.
+        /// (nnU-Net's clamping to the range of the class cannot change a linear result that was rounded to float16, so it
+        /// is omitted. For the `torch` method nnU-Net does not round the results, which are float32 here too.)
+        case half
+    }
 }
 
 /// Converts planes of logits at the model's resolution to label slices of the native grid, one plane at a time.
 ///
 /// Along each axis with n model and m native samples, native voxel k is at position u(k) = (k + 0.5) * (n / m) - 0.5 of
 /// the model grid, between two taps clamped to the grid. Logits are interpolated along z, then y, then x, one native
-/// row at a time; ``LogitRounding`` specifies the arithmetic. Along a separate axis the rule's `orderZ` applies, which
+/// row at a time; ``SlabLabeler/Rounding`` specifies the arithmetic. Along a separate axis the rule's `orderZ` applies, which
 /// usually selects the nearest model sample. With equal shapes nothing is interpolated.
 ///
 /// Rules of order 3 are refused: nnU-Net clamps cubic results to the range of the whole class, which is not known
@@ -48,7 +50,7 @@ public struct SlabLabeler: ~Copyable {
     public private(set) var finishedSlices: Int
 
     /// The arithmetic of interpolation.
-    public let rounding: LogitRounding
+    public let rounding: Rounding
 
     /// The separate axis if its samples are interpolated too; this changes the order of terms.
     private let lastAxis: Int?
@@ -77,7 +79,7 @@ public struct SlabLabeler: ~Copyable {
         decision: LabelDecision,
         rule: ResamplingRule = .logits,
         separateAxis: Int? = nil,
-        rounding: LogitRounding = .single,
+        rounding: Rounding = .single,
         resumingAtSlice slice: Int = 0
     ) throws {
         let box = box ?? VoxelBox(all: native)

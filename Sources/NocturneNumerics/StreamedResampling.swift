@@ -65,7 +65,7 @@ struct StreamedResampling: Sendable {
         return (0..<3).filter { $0 != across } + [across]
     }
 
-    private static func order(of axis: Int, _ resampler: ImageResampler) -> ResamplingOrder {
+    private static func order(of axis: Int, _ resampler: ImageResampler) -> ResamplingRule.Order {
         axis == resampler.separateAxis ? resampler.rule.orderZ : resampler.rule.order
     }
 

@@ -69,7 +69,7 @@ struct ImageChannelTests {
     @Test("order 3 holds some planes, whatever the depth, and other orders nothing but the result")
     func prediction() throws {
         let target = VolumeShape(x: 5, y: 6, z: 70)
-        func bytes(_ depth: Int, _ order: ResamplingOrder) throws -> Int {
+        func bytes(_ depth: Int, _ order: ResamplingRule.Order) throws -> Int {
             let view = VoxelView(stored: VolumeShape(x: 10, y: 20, z: depth))
             return try ImageResampler(view: view, target: target, rule: ResamplingRule(order: order)).predictedBytes
         }

@@ -11,7 +11,7 @@ struct ImageResamplerTests {
     private func resample(
         _ values: [Float],
         to count: Int,
-        order: ResamplingOrder,
+        order: ResamplingRule.Order,
         axis: Int = 0
     ) throws -> [Float] {
         var source = VolumeShape(x: 1, y: 1, z: 1)
@@ -30,7 +30,7 @@ struct ImageResamplerTests {
 
     @Test("rows come out as nnU-Net's, along every axis", arguments: [0, 1, 2])
     func workedRows(axis: Int) throws {
-        let cases: [(ResamplingOrder, [Double])] = [
+        let cases: [(ResamplingRule.Order, [Double])] = [
             (.cubic, [-0.843224883, 9.853692055, 0.974491298, 4.194516659, 0.173572809]),
             (
                 .cubic,
@@ -117,7 +117,7 @@ struct ImageResamplerTests {
             let values = (0..<source.count).map { index -> Float in
                 Float([index % source.x, index / source.x % source.y, index / source.sliceCount][axis])
             }
-            for order in [ResamplingOrder.linear, .cubic] {
+            for order in [ResamplingRule.Order.linear, .cubic] {
                 let resampler = try ImageResampler(
                     view: VoxelView(stored: source),
                     target: target,
@@ -133,8 +133,8 @@ struct ImageResamplerTests {
         }
     }
 
-    @Test("a ramp stays a ramp between the outermost voxels", arguments: [ResamplingOrder.linear, .cubic])
-    func ramp(order: ResamplingOrder) throws {
+    @Test("a ramp stays a ramp between the outermost voxels", arguments: [ResamplingRule.Order.linear, .cubic])
+    func ramp(order: ResamplingRule.Order) throws {
         let (source, target) = (VolumeShape(x: 40, y: 44, z: 48), VolumeShape(x: 55, y: 31, z: 20))
         func value(_ i: Double, _ j: Double, _ k: Double) -> Double { 2 * i - 3 * j + 0.5 * k + 7 }
         let voxels = try Phantom.voxels(source) { Float(value(Double($0), Double($1), Double($2))) }
@@ -257,9 +257,9 @@ struct ImageResamplerTests {
 
     @Test(
         "an unchanged shape changes no bit, whatever the order",
-        arguments: [ResamplingOrder.nearest, .linear, .cubic]
+        arguments: [ResamplingRule.Order.nearest, .linear, .cubic]
     )
-    func unchanged(order: ResamplingOrder) throws {
+    func unchanged(order: ResamplingRule.Order) throws {
         let shape = VolumeShape(x: 5, y: 6, z: 7)
         var random = SplitMix64(seed: 5)
         let image = random.floats(shape.count)

@@ -32,8 +32,8 @@ struct LogitRuleTests {
         #expect(accepts(ResamplingRule(method: .none, order: .linear), model))
     }
 
-    @Test("ties that only float16 makes go to the lower class", arguments: [LogitRounding.half, .single])
-    func tiesOfHalf(rounding: LogitRounding) throws {
+    @Test("ties that only float16 makes go to the lower class", arguments: [SlabLabeler.Rounding.half, .single])
+    func tiesOfHalf(rounding: SlabLabeler.Rounding) throws {
         let native = VolumeShape(x: 4, y: 1, z: 1)
         var labeler = try SlabLabeler(
             model: VolumeShape(x: 2, y: 1, z: 1),
@@ -52,7 +52,9 @@ struct LogitRuleTests {
     func smallestRegion() throws {
         let shape = VolumeShape(x: 4, y: 1, z: 1)
         let logits: [Float] = [0, 0x1p-24, 0x1p-23, -0x1p-24]
-        for (rounding, expected) in [(LogitRounding.half, [0, 0, 5, 0]), (.single, [0, 5, 5, 0])] as [(_, [UInt16])] {
+        for (rounding, expected) in [(SlabLabeler.Rounding.half, [0, 0, 5, 0]), (.single, [0, 5, 5, 0])]
+            as [(_, [UInt16])]
+        {
             var labeler = try SlabLabeler(
                 model: shape,
                 native: shape,

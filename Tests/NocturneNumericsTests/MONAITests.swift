@@ -99,7 +99,7 @@ struct MONAITests {
     func inverse() throws {
         for test in try MONAIFixtures.load().images {
             let grid = try test.grid()
-            func rule(_ order: ResamplingOrder) -> ResamplingRule {
+            func rule(_ order: ResamplingRule.Order) -> ResamplingRule {
                 ResamplingRule(
                     method: .monai,
                     order: order,
@@ -156,7 +156,7 @@ struct MONAITests {
     func limits() throws {
         let shape = VolumeShape(x: 4, y: 4, z: 4)
         let view = VoxelView(stored: shape)
-        for order in [ResamplingOrder.nearest, .linear] {
+        for order in [ResamplingRule.Order.nearest, .linear] {
             #expect(throws: NumericsError.self) {
                 try ImageResampler(view: view, target: shape, rule: ResamplingRule(method: .monai, order: order))
             }

@@ -8,8 +8,8 @@ import NocturneTestSupport
 struct NNUNetFixtures: Decodable, Sendable {
     struct Case: Decodable, Sendable {
         let method: ResamplingRule.Method
-        let order: ResamplingOrder
-        let orderZ: ResamplingOrder
+        let order: ResamplingRule.Order
+        let orderZ: ResamplingRule.Order
         /// Of (z, y, x).
         let axis: Int?
         let target: [Int]

@@ -47,7 +47,7 @@ struct ComponentTests {
         var labels = PlainLabels(9, 8, 7)
         for i in 0..<3 { labels[Voxel(i, 1, 1)] = 2 }
         labels[Voxel(6, 1, 1)] = 2
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: nil,
             values: [2, 3],
@@ -56,7 +56,7 @@ struct ComponentTests {
         )
         #expect(found.map(\.components) == [2, 0])
         #expect(found.map(\.largestComponentShare) == [0.75, nil])
-        let without = try LabelMeasurer.measure(labels: labels.volume(), image: nil, values: [2], scope: .serial())
+        let without = try LabelMeasurement.measure(labels: labels.volume(), image: nil, values: [2], scope: .serial())
         #expect(without[0].components == nil)
     }
 

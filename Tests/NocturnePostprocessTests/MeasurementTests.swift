@@ -30,7 +30,12 @@ struct MeasurementTests {
             columnK: SIMD3(0, 0, 5),
             translation: SIMD3(100, 50, 7)
         )
-        let found = try LabelMeasurer.measure(labels: labels.volume(affine), image: nil, values: [6], scope: .serial())
+        let found = try LabelMeasurement.measure(
+            labels: labels.volume(affine),
+            image: nil,
+            values: [6],
+            scope: .serial()
+        )
         #expect(found.count == 1)
         #expect(found[0].voxelCount == 36)
         #expect(found[0].volumeMm3 == 36 * 30)
@@ -48,7 +53,7 @@ struct MeasurementTests {
         var dice = SplitMix64(seed: seed + 100)
         let intensities = labels.values.map { Float($0) * 40 + Float.random(in: -300...300, using: &dice) }
         let values: [UInt16] = [3, 0, 1, 4, 3]
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(oblique),
             image: image(labels, oblique, intensities),
             values: values,
@@ -101,7 +106,7 @@ struct MeasurementTests {
         let labels = PlainLabels(64, 64, 16) { _ in 1 }
         // 2²³ ± 1: exact in float, mean and deviation known.
         let intensities = labels.values.indices.map { Float(8_388_607 + ($0 % 2) * 2) }
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: image(labels, .identity, intensities),
             values: [1],
@@ -114,7 +119,7 @@ struct MeasurementTests {
     @Test("an absent label is said to be absent, and nothing is measured")
     func absent() throws {
         let labels = PlainLabels(4, 4, 4)
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: image(labels, .identity, [Float](repeating: 1, count: 64)),
             values: [2],
@@ -125,7 +130,7 @@ struct MeasurementTests {
         #expect(absent.voxelCount == 0 && absent.volumeMm3 == 0)
         #expect(absent.intensity == nil && absent.centroid == nil && absent.boundingBox == nil)
         #expect(absent.components == nil && absent.largestComponentShare == nil)
-        #expect(try LabelMeasurer.measure(labels: labels.volume(), image: nil, values: [], scope: .serial()).isEmpty)
+        #expect(try LabelMeasurement.measure(labels: labels.volume(), image: nil, values: [], scope: .serial()).isEmpty)
     }
 
     @Test(
@@ -134,14 +139,19 @@ struct MeasurementTests {
     )
     func border(place: (Int, Int, Int)) throws {
         let labels = PlainLabels(5, 5, 5) { $0 == Voxel(place.0, place.1, place.2) ? 65_535 : 0 }
-        let found = try LabelMeasurer.measure(labels: labels.volume(), image: nil, values: [65_535], scope: .serial())
+        let found = try LabelMeasurement.measure(
+            labels: labels.volume(),
+            image: nil,
+            values: [65_535],
+            scope: .serial()
+        )
         #expect(found[0].status == (place == (2, 2, 2) ? .complete : .touchesBorder))
     }
 
     @Test("intensities that are not finite are left out")
     func notFinite() throws {
         let labels = PlainLabels(6, 1, 1) { $0.i < 4 ? 1 : 2 }
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: image(labels, .identity, [.nan, 2, 4, .infinity, .nan, .nan]),
             values: [1, 2],
@@ -172,7 +182,7 @@ struct MeasurementTests {
         let labels = LabelVolume(geometry: geometry, voxels: voxels.frozen())
         let image = Volume(geometry: geometry, voxels: intensities.frozen())
         let results = try await resultsForWidths { scope in
-            try LabelMeasurer.measure(labels: labels, image: image, values: Array(1...7), scope: scope)
+            try LabelMeasurement.measure(labels: labels, image: image, values: Array(1...7), scope: scope)
         }
         #expect(results[0] == results[1])
         #expect(results[0] == results[2])
@@ -185,7 +195,7 @@ struct MeasurementTests {
         flag.cancel()
         let labels = try PlainLabels(4, 4, 4).volume()
         #expect(throws: CancelledError.self) {
-            try LabelMeasurer.measure(labels: labels, image: nil, values: [1], scope: .serial(flag))
+            try LabelMeasurement.measure(labels: labels, image: nil, values: [1], scope: .serial(flag))
         }
     }
 }

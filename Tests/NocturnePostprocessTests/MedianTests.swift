@@ -24,7 +24,7 @@ struct MedianTests {
             voxels: try FrozenVoxels(values)
         )
         let wanted = (0...150).map(UInt16.init)
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: image,
             values: wanted,
@@ -53,7 +53,7 @@ struct MedianTests {
             geometry: VolumeGeometry(shape: labels.shape, affine: .identity),
             voxels: try FrozenVoxels([-5, 0, 1, 2, 9, 7])
         )
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: image,
             values: [1],
@@ -62,7 +62,7 @@ struct MedianTests {
         )
         let given = try #require(found[0].intensity?.histogram)
         #expect(given.counts == [1, 2] && given.below == 1 && given.above == 1)
-        let constant = try LabelMeasurer.measure(
+        let constant = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: image,
             values: [2],
@@ -76,7 +76,7 @@ struct MedianTests {
     @Test("a single value so large that half a unit is nothing to it falls into the first bin")
     func hugePoint() throws {
         let labels = PlainLabels(4, 1, 1) { _ in 1 }
-        let found = try LabelMeasurer.measure(
+        let found = try LabelMeasurement.measure(
             labels: labels.volume(),
             image: Volume(
                 geometry: VolumeGeometry(shape: labels.shape, affine: .identity),

@@ -25,7 +25,7 @@ struct LabelNoteTests {
             ),
             voxels: voxels.frozen()
         )
-        let measured = try LabelMeasurer.measure(labels: map, image: nil, values: [1, 2, 3, 4], scope: .serial())
+        let measured = try LabelMeasurement.measure(labels: map, image: nil, values: [1, 2, 3, 4], scope: .serial())
         let notes = Note.swappedSides(measured, labels)
         // To the right of the patient, the first coordinate grows.
         #expect(notes.map(\.code) == (direction > 0 ? [] : ["labels.sidesSwapped"]))

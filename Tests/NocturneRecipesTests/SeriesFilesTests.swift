@@ -40,7 +40,10 @@ struct SeriesFilesTests {
         let plain = SeriesSlices(files.map { DICOMSlice.Name(path: $0, frame: 0, x: 0, y: 0) }, files: files)
         #expect(try text(plain) == "3" && plain.largestOrigin == (0, 0))
         #expect(plain.all(in: 3)?.map(\.file) == [0, 1, 2])
-        let turned = SeriesSlices(files.reversed().map { DICOMSlice.Name(path: $0, frame: 0, x: 0, y: 0) }, files: files)
+        let turned = SeriesSlices(
+            files.reversed().map { DICOMSlice.Name(path: $0, frame: 0, x: 0, y: 0) },
+            files: files
+        )
         #expect(try text(turned) == "[[2,0,0,0],[1,0,0,0],[0,0,0,0]]")
         let tiles = SeriesSlices(
             [(1, 0, 0), (1, 64, 0), (1, 0, 32)].map { DICOMSlice.Name(path: "/a/1", frame: $0, x: $1, y: $2) },

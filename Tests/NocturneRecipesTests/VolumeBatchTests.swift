@@ -409,7 +409,9 @@ struct VolumeBatchTests {
                 outcome.remarks
             )
         }
-        func label(_ name: String) -> NIfTIWriter.Label { NIfTIWriter.Label(value: 7, name: name, red: 0, green: 0, blue: 0) }
+        func label(_ name: String) -> NIfTIWriter.Label {
+            NIfTIWriter.Label(value: 7, name: name, red: 0, green: 0, blue: 0)
+        }
         let right = try await compared([label("Above")])
         #expect(right.result.contains("\"dice\" : 1,"))
         #expect(right.table?.contains("threshold,above,dice,1,1,1,1,1,one\n") == true, "\(right.table ?? "")")

@@ -5,25 +5,35 @@ import NocturneSystem
 extension DICOMObject {
     /// The functional groups of one frame: its own values take precedence over those shared by all frames.
     struct FrameGroups: Sendable, Hashable {
+        /// Of PlanePositionSequence (0020,9113).
         var position: SIMD3<Double>?
+        /// Both of PlaneOrientationSequence (0020,9116).
         var rowDirection: SIMD3<Double>?
         var columnDirection: SIMD3<Double>?
+        /// These three of PixelMeasuresSequence (0028,9110).
         var rowSpacing: Double?
         var columnSpacing: Double?
         var sliceThickness: Double?
+        /// These three of PixelValueTransformationSequence (0028,9145); the type is empty where it is not stated.
         var rescaleSlope: Double?
         var rescaleIntercept: Double?
         var rescaleType: String
+        /// Both of FrameVOILUTSequence (0028,9132).
         var windowCenter: Double?
         var windowWidth: Double?
+        /// ms: EffectiveEchoTime (0018,9082), which enhanced objects have in place of EchoTime.
         var echoTime: Double?
+        /// ms: NominalCardiacTriggerDelayTime (0020,9153), which they have in place of TriggerTime.
         var triggerTime: Double?
+        /// Seconds of the day, of FrameAcquisitionDateTime (0018,9074).
         var acquisitionTime: Double?
+        /// Of MRDiffusionSequence (0018,9117).
         var diffusionBValue: Double?
+        /// The rest is of FrameContentSequence (0020,9111), but for the type of the frame.
         var temporalPosition: Int?
         var acquisitionNumber: Int?
-        var inStackPosition: Int?
         var stackID: String?
+        /// FrameType (0008,9007), which has the place of ImageType; empty where it is not stated.
         var frameType: [String]
         var dimensionIndex: [Int]
 
@@ -51,7 +61,6 @@ extension DICOMObject {
             diffusionBValue = numbers.real(frame.b_value, CDICOM_HAS_B_VALUE)
             temporalPosition = numbers.integer(frame.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
             acquisitionNumber = numbers.integer(frame.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
-            inStackPosition = numbers.integer(frame.in_stack_position, CDICOM_HAS_IN_STACK_POSITION)
             let stack = text(frame.stack_id)
             stackID = stack.isEmpty ? nil : stack
             let type = text(frame.frame_type)

@@ -2,70 +2,74 @@ public import NocturneSystem
 
 /// Why a DICOM object or series was not read.
 public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of error. New kinds may be added.
-    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
-        public var description: String { rawValue }
-
+    /// The kind of error.
+    public enum Code: String, Hashable, Sendable {
         /// The system cannot open or read the file.
-        public static let notOpened = Code(rawValue: "notOpened")
+        case notOpened
         /// The file can be opened, but its structure is invalid.
-        public static let notReadable = Code(rawValue: "notReadable")
+        case notReadable
         /// Sequences are nested more deeply than in any real object.
-        public static let nestedTooDeep = Code(rawValue: "nestedTooDeep")
+        case nestedTooDeep
         /// DCMTK's data dictionary is not installed.
-        public static let missingDictionary = Code(rawValue: "missingDictionary")
+        case missingDictionary
         /// A media directory (DICOMDIR): it lists files and is not an image.
-        public static let mediaDirectory = Code(rawValue: "mediaDirectory")
+        case mediaDirectory
         /// An element that a volume needs is missing or empty.
-        public static let missingElement = Code(rawValue: "missingElement")
+        case missingElement
         /// An element that enters voxels or their positions is there, but its value cannot be used.
-        public static let unusableValue = Code(rawValue: "unusableValue")
+        case unusableValue
         /// Slices of one series whose values do not mean the same: scaling, type or unit are stated by some only, or differ.
-        public static let valuesDiffer = Code(rawValue: "valuesDiffer")
+        case valuesDiffer
         /// Not a CT, MR or PET image.
-        public static let notAnImageClass = Code(rawValue: "notAnImageClass")
+        case notAnImageClass
         /// Several frames in one object.
-        public static let multiFrame = Code(rawValue: "multiFrame")
+        case multiFrame
         /// Several slices tiled into one image.
-        public static let mosaic = Code(rawValue: "mosaic")
+        case mosaic
         /// A localizer image for planning other scans.
-        public static let localizer = Code(rawValue: "localizer")
+        case localizer
         /// Colour, a palette, or more than one sample per pixel.
-        public static let colour = Code(rawValue: "colour")
+        case colour
         /// The bit depth or the transfer syntax is not supported by the decoders.
-        public static let unsupportedPixels = Code(rawValue: "unsupportedPixels")
+        case unsupportedPixels
         /// A single slice, for which the slice distance is undefined.
-        public static let singleSlice = Code(rawValue: "singleSlice")
+        case singleSlice
         /// Several slices at one position.
-        public static let duplicateSlices = Code(rawValue: "duplicateSlices")
+        case duplicateSlices
         /// A gap of whole steps between slices.
-        public static let missingSlices = Code(rawValue: "missingSlices")
+        case missingSlices
         /// Slice distances that differ by amounts other than whole slices.
-        public static let spacingNotUniform = Code(rawValue: "spacingNotUniform")
+        case spacingNotUniform
         /// The slices do not all have the same orientation.
-        public static let orientationsDiffer = Code(rawValue: "orientationsDiffer")
+        case orientationsDiffer
         /// Direction cosines that are not two perpendicular unit vectors.
-        public static let orientationInvalid = Code(rawValue: "orientationInvalid")
+        case orientationInvalid
         /// Positions of slices that define no grid: out of numeric range, or all identical.
-        public static let positionsInvalid = Code(rawValue: "positionsInvalid")
+        case positionsInvalid
         /// The number of rows or columns differs between slices.
-        public static let matricesDiffer = Code(rawValue: "matricesDiffer")
+        case matricesDiffer
         /// PixelSpacing differs between slices, is not positive, or is not a plausible pixel size.
-        public static let pixelSpacingsDiffer = Code(rawValue: "pixelSpacingsDiffer")
+        case pixelSpacingsDiffer
         /// The stack is tilted (gantry tilt), or single slices are shifted sideways.
-        public static let sheared = Code(rawValue: "sheared")
+        case sheared
         /// The object has no pixel data.
-        public static let missingPixelData = Code(rawValue: "missingPixelData")
+        case missingPixelData
         /// The length of the pixel data does not match rows and columns.
-        public static let wrongPixelLength = Code(rawValue: "wrongPixelLength")
+        case wrongPixelLength
         /// The pixel data cannot be decompressed.
-        public static let decoderFailed = Code(rawValue: "decoderFailed")
+        case decoderFailed
         /// The series is larger than a volume may be, or there is not enough memory.
-        public static let tooLarge = Code(rawValue: "tooLarge")
+        case tooLarge
         /// An error of the reader itself.
-        public static let internalFault = Code(rawValue: "internalFault")
+        case internalFault
+        /// An image computed from others, such as a projection or a map, that does not hold the measured values.
+        case derived
+        /// The file is an object of another type than the reader expects.
+        case otherObject
+        /// The object has more parts than the limits allow.
+        case overLimit
+        /// The voxels are not on the requested grid.
+        case gridDiffers
     }
 
     public let code: Code

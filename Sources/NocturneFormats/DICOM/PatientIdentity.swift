@@ -58,9 +58,3 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
         }
     }
 }
-
-extension DICOMObject {
-    /// The words of the file's path that are the patient's name, identifier or birth date according to its header; none where
-    /// PatientIdentityRemoved (0012,0062) is YES.
-    public var wordsOfPatient: Set<String> { patient?.sought.found(in: path) ?? [] }
-}

@@ -3,9 +3,6 @@ internal import NocturneCore
 import NocturneSystem
 
 extension DICOMReadError.Code {
-    /// An image computed from others, such as a projection or a map, that does not hold the measured values.
-    public static let derived = DICOMReadError.Code(rawValue: "derived")
-
     /// Kinds of images that are not a volume, whatever the positions of their slices.
     static let kinds: Set<DICOMReadError.Code> = [.notAnImageClass, .localizer, .colour, .derived]
 }

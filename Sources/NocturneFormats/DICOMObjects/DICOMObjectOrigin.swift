@@ -2,19 +2,6 @@ internal import NocturneCore
 public import NocturneSystem
 
 extension DICOMObjectOrigin {
-    /// A slice of the grid and its source file.
-    public struct Source: Hashable, Sendable {
-        /// The DICOM file.
-        public let path: String
-        /// Frame index of a multi-frame object, from 0; 0 otherwise.
-        public let frame: Int
-
-        public init(path: String, frame: Int = 0) {
-            self.path = path
-            self.frame = frame
-        }
-    }
-
     /// How an object was made, as written into the object.
     public struct Maker: Hashable, Sendable {
         /// Name and version of the program.
@@ -41,15 +28,15 @@ extension DICOMObjectOrigin {
 
 /// What a written object comes from.
 public struct DICOMObjectOrigin: Hashable, Sendable {
-    /// In the order of k of the grid.
-    public var sources: [Source]
+    /// The images of the slices, in the order of k of the grid.
+    public var sources: [DICOMSlice.Name]
     /// How the labels were made.
     public var maker: Maker
     /// Of source, model and options: the UIDs of the object are derived from it.
     public var fingerprint: ContentDigest
 
     /// - Parameter sources: one for each slice of the grid.
-    public init(sources: [Source], maker: Maker, fingerprint: ContentDigest) {
+    public init(sources: [DICOMSlice.Name], maker: Maker, fingerprint: ContentDigest) {
         (self.sources, self.maker, self.fingerprint) = (sources, maker, fingerprint)
     }
 }

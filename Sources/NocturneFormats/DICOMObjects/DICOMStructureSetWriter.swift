@@ -9,9 +9,9 @@ extension DICOMStructureSet {
     public struct ContouredRegion: Sendable {
         /// A closed polygon on slice `slice`; the last point is connected to the first.
         public struct Contour: Sendable {
-            /// The index k of the grid.
+            /// The index k.
             public var slice: Int
-            /// In indices: (column, row), pixel centres at whole numbers.
+            /// In voxel indices (i, j), with voxel centres at integers.
             public var points: [SIMD2<Double>]
 
             public init(slice: Int, points: [SIMD2<Double>]) {

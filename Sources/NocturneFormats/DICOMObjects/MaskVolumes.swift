@@ -74,6 +74,7 @@ struct MaskVolumes {
                 }
             }
         }
+        // Counted in the volume and not in the frames, of which several may be on one slice.
         box.buffer.withUnsafeBufferPointer { voxels in
             for value in voxels { counts[Int(value)] += 1 }
         }
@@ -119,6 +120,8 @@ struct MaskVolumes {
         let threshold: UInt16 =
             file.kind == .binary ? 1 : UInt16(max((min(max(Int(file.facts.maximum_fraction), 1), 255) + 1) / 2, 1))
         for index in segments.indices {
+            // Frames are decoded twice: to find a volume whose voxels are free in all of them, and then to fill it. Keeping what
+            // was decoded would need as much memory as the volume itself.
             let own = framesOfSegment[index]
             var candidates = Array(volumes.indices)
             for frame in own where !candidates.isEmpty {

@@ -117,7 +117,7 @@ struct ObjectBuilder: ~Copyable {
 
     /// Reads the headers of the source images, in the order of k.
     func add(
-        _ sources: [DICOMObjectOrigin.Source],
+        _ sources: [DICOMSlice.Name],
         of geometry: VolumeGeometry,
         flag: CancellationFlag
     ) throws {

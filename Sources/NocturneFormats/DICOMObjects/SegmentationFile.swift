@@ -77,15 +77,6 @@ extension CodedConcept {
     }
 }
 
-extension DICOMReadError.Code {
-    /// The file is an object of another type than the reader expects.
-    public static let otherObject = DICOMReadError.Code(rawValue: "otherObject")
-    /// The object has more parts than the limits allow.
-    public static let overLimit = DICOMReadError.Code(rawValue: "overLimit")
-    /// The voxels are not on the requested grid.
-    public static let gridDiffers = DICOMReadError.Code(rawValue: "gridDiffers")
-}
-
 extension DICOMReadError {
     /// Creates an error from a code of the shim for objects other than images, and its message.
     init(objectCode code: Int32, _ error: cdicom_error, path: String) {

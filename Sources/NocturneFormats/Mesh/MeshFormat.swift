@@ -8,7 +8,8 @@ public protocol MeshFormat: Sendable {
     var name: String { get }
     /// Without the dot.
     var fileExtension: String { get }
-    /// Whether one file holds the surfaces of all labels, as nodes named after them; else every label has its own file, named after it.
+    /// Whether one file holds the surfaces of all labels, as nodes named after them; else every label has its own file, named
+    /// after it.
     var isScene: Bool { get }
     /// Whether the files contain the labels' colours.
     var hasColors: Bool { get }

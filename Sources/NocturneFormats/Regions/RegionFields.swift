@@ -2,8 +2,11 @@ import NocturneCore
 import NocturneSystem
 
 /// The fields of one object in a file of regions, with its location for messages.
+///
+/// People write these files by hand. A decoder of Foundation would state a coding path and a Swift type, and would ignore a misspelt
+/// key; here a message names the region, the field and what is allowed.
 struct RegionFields {
-    private let fields: [String: JSONValue]
+    private let fields: [String: JSONTree]
     private let path: String
     private let place: String
     private let region: String?
@@ -11,7 +14,7 @@ struct RegionFields {
     private static let largest = 1e6
     private static let smallest = 1e-3
 
-    init(_ tree: JSONValue, path: String, place: String, region: String?) throws(RegionFileError) {
+    init(_ tree: JSONTree, path: String, place: String, region: String?) throws(RegionFileError) {
         guard case .object(let fields) = tree else {
             throw RegionFileError(path: path, field: place, region: region, "is not an object")
         }
@@ -21,26 +24,30 @@ struct RegionFields {
         self.region = region
     }
 
+    /// An error about a member of this object.
     func fault(_ key: String, _ detail: String) -> RegionFileError {
         RegionFileError(path: path, field: place.isEmpty ? key : "\(place).\(key)", region: region, detail)
     }
 
+    /// Refuses other members: a misspelt one would be ignored, and its default used without a word.
     func only(_ known: [String]) throws(RegionFileError) {
         if let key = fields.keys.filter({ !known.contains($0) }).min() {
             throw fault(String(key.prefix(100)), "is unknown; known keys are \(known.joined(separator: ", "))")
         }
     }
 
-    private func needed(_ key: String) throws(RegionFileError) -> JSONValue {
+    private func needed(_ key: String) throws(RegionFileError) -> JSONTree {
         guard let tree = fields[key] else { throw fault(key, "is missing") }
         return tree
     }
 
-    func list(_ key: String) throws(RegionFileError) -> [JSONValue] {
-        guard case .array(let list) = try needed(key) else { throw fault(key, "is not a list") }
+    /// The entries of a member that must be a list.
+    func list(_ key: String) throws(RegionFileError) -> [JSONTree] {
+        guard case .list(let list) = try needed(key) else { throw fault(key, "is not a list") }
         return list
     }
 
+    /// A member that must be a number, by default one that is a place in any grid.
     func number(_ key: String, _ range: ClosedRange<Double> = -largest...largest) throws(RegionFileError) -> Double {
         guard case .number(let number) = try needed(key) else { throw fault(key, "is not a number") }
         guard range.contains(number) else {
@@ -49,20 +56,24 @@ struct RegionFields {
         return number
     }
 
+    /// A member that must be an integer.
     func whole(_ key: String) throws(RegionFileError) -> Int {
         let number = try number(key)
         guard number == number.rounded() else { throw fault(key, "is \(number), not an integer") }
         return Int(number)
     }
 
+    /// A member that must be a text of one line.
+    /// - Parameter count: the most bytes in UTF-8.
     func text(_ key: String, atMost count: Int) throws(RegionFileError) -> String {
-        guard case .string(let text) = try needed(key) else { throw fault(key, "is not a text") }
+        guard case .text(let text) = try needed(key) else { throw fault(key, "is not a text") }
         guard !text.isEmpty, text.utf8.count <= count, !text.unicodeScalars.contains(where: { $0.value < 32 }) else {
             throw fault(key, "is empty, longer than \(count) bytes, or has a control character")
         }
         return text
     }
 
+    /// A member that must be one of the words of an enumeration.
     func choice<Word: RawRepresentable & CaseIterable>(
         _ key: String,
         _ words: Word.Type
@@ -74,8 +85,8 @@ struct RegionFields {
         return word
     }
 
-    private func numbers(_ tree: JSONValue, _ key: String, _ count: Int) throws(RegionFileError) -> [Double] {
-        guard case .array(let list) = tree, list.count == count else { throw fault(key, "is not \(count) numbers") }
+    private func numbers(_ tree: JSONTree, _ key: String, _ count: Int) throws(RegionFileError) -> [Double] {
+        guard case .list(let list) = tree, list.count == count else { throw fault(key, "is not \(count) numbers") }
         var numbers: [Double] = []
         for tree in list {
             guard case .number(let number) = tree, abs(number) <= Self.largest else {
@@ -86,7 +97,7 @@ struct RegionFields {
         return numbers
     }
 
-    private func point(_ tree: JSONValue, _ key: String) throws(RegionFileError) -> SIMD3<Double> {
+    private func point(_ tree: JSONTree, _ key: String) throws(RegionFileError) -> SIMD3<Double> {
         let numbers = try numbers(tree, key, 3)
         return SIMD3(numbers[0], numbers[1], numbers[2])
     }
@@ -145,7 +156,7 @@ struct RegionFields {
         guard (1...100).contains(list.count) else { throw fault("items", "has \(list.count) patterns, not 1 to 100") }
         var patterns: [String] = []
         for tree in list {
-            guard case .string(let pattern) = tree, !pattern.isEmpty, pattern.utf8.count <= 1000 else {
+            guard case .text(let pattern) = tree, !pattern.isEmpty, pattern.utf8.count <= 1000 else {
                 throw fault("items", "has an entry that is not a text of 1 to 1000 bytes")
             }
             patterns.append(pattern)

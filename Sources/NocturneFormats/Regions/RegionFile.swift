@@ -43,9 +43,9 @@ public struct RegionFile: Hashable, Sendable {
         guard Self.nesting(bytes) <= Self.maximumNesting else {
             throw RegionFileError(path: path, "is nested deeper than \(Self.maximumNesting) levels")
         }
-        let tree: JSONValue
+        let tree: RegionFields.JSONTree
         do {
-            tree = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+            tree = try JSONDecoder().decode(RegionFields.JSONTree.self, from: Data(bytes))
         } catch {
             throw RegionFileError(path: path, "is not JSON: \(Self.reason(error))")
         }
@@ -107,6 +107,36 @@ public struct RegionFile: Hashable, Sendable {
         guard case DecodingError.dataCorrupted(let context) = error else { return "\(error)" }
         let inner = context.underlyingError.map { ($0 as NSError).userInfo["NSDebugDescription"] ?? $0 }
         return inner.map { "\($0)" } ?? context.debugDescription
+    }
+}
+
+extension RegionFields {
+    /// A JSON value.
+    enum JSONTree: Decodable {
+        case null
+        case truth(Bool)
+        case number(Double)
+        case text(String)
+        case list([JSONTree])
+        case object([String: JSONTree])
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            // Numbers are most of a file, and every failed attempt costs an error.
+            if let number = try? container.decode(Double.self) {
+                self = .number(number)
+            } else if let text = try? container.decode(String.self) {
+                self = .text(text)
+            } else if let list = try? container.decode([JSONTree].self) {
+                self = .list(list)
+            } else if let object = try? container.decode([String: JSONTree].self) {
+                self = .object(object)
+            } else if container.decodeNil() {
+                self = .null
+            } else {
+                self = .truth(try container.decode(Bool.self))
+            }
+        }
     }
 }
 

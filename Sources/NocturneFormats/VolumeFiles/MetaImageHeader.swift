@@ -52,6 +52,7 @@ struct MetaImageHeader {
 
     // MARK: The array
 
+    /// MET_LONG has four bytes in every file, whatever the size of the type `long` on the machine that wrote it.
     private static let types: [String: StoredVoxelType] = [
         "met_char": .int8, "met_uchar": .uint8, "met_short": .int16, "met_ushort": .uint16,
         "met_int": .int32, "met_uint": .uint32, "met_long": .int32, "met_ulong": .uint32,
@@ -127,6 +128,7 @@ struct MetaImageHeader {
             path: path,
             isCompressed: isCompressed,
             start: max(0, size),
+            // HeaderSize −1: the voxels are the last bytes of the file, whatever precedes them.
             skipped: size < 0 ? -1 : 0
         )
     }

@@ -5,27 +5,45 @@ import NocturneSystem
 /// Reals are float32 in NIfTI-1 and float64 in NIfTI-2, dimensions int16 and int64, codes int16 and int32.
 struct NIfTILayout {
     let version: VolumeFileHeader.NIfTIVersion
+    /// `sizeof_hdr`: its value shows the version, and its byte order that of the file.
     let headerSize: Int
+    /// `magic`.
     let magic: Int
+    /// `datatype`.
     let dataType: Int
+    /// `bitpix`.
     let bitsPerVoxel: Int
+    /// `dim`: the number of axes, then their lengths.
     let dimensions: Int
+    /// `pixdim`: the handedness of the q-form, then the spacings.
     let pixelDimensions: Int
+    /// `vox_offset`: a real number in NIfTI-1, an integer in NIfTI-2.
     let dataOffset: Int
+    /// `scl_slope`.
     let slope: Int
+    /// `scl_inter`.
     let intercept: Int
+    /// `descrip`.
     let summary: Int
     /// `cal_max`, directly followed by `cal_min`.
     let displayRange: Int
+    /// `qform_code`.
     let qformCode: Int
+    /// `sform_code`.
     let sformCode: Int
+    /// `quatern_b`, followed by c and d; a follows from them.
     let quaternion: Int
+    /// `qoffset_x`, followed by y and z.
     let quaternionOffset: Int
+    /// `srow_x`, followed by the other two rows, of four numbers each.
     let sformRows: Int
     /// `toffset`.
     let timeOffset: Int
+    /// `xyzt_units`: one byte in NIfTI-1, four in NIfTI-2.
     let units: Int
+    /// `intent_code`.
     let intentCode: Int
+    /// `intent_name`.
     let intentName: Int
 
     static let summaryLength = 80

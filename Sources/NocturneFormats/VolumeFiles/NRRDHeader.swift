@@ -75,6 +75,7 @@ struct NRRDHeader {
         switch fields["endian"]?.lowercased() {
         case "little": return .little
         case "big": return .big
+        // A byte has no order, and writers then omit the field.
         case nil where type.bytesPerVoxel == 1: return .little
         default: throw fields.invalid("states no byte order in the field \"endian\"")
         }
@@ -83,6 +84,7 @@ struct NRRDHeader {
     private func shape() throws(VolumeFileError) -> VolumeShape {
         guard let axes = try fields.integer("dimension") else { throw fields.invalid("has no field \"dimension\"") }
         let kinds = fields["kinds"]?.lowercased().split(whereSeparator: \.isWhitespace) ?? []
+        // Any other kind is an axis of values: vectors, colours, or the segments and time points that 3D Slicer stores as a list.
         let isScalar = kinds.allSatisfy { ["domain", "space", "???", "none"].contains($0) }
         guard axes == 3, isScalar else {
             let hint = axes == 4 ? ": several values for each voxel, several layers of labels, or a time series" : ""

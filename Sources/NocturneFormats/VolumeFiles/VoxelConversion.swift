@@ -54,34 +54,19 @@ enum VoxelConversion {
     /// for 1. Probabilities and interpolated labels are further away.
     static let labelTolerance = 1e-3
 
-    /// How a stored number is converted to a value.
+    /// How a stored number is converted to a value; by default it is the value, in the machine's byte order.
     struct Rule {
-        let swapped: Bool
-        let scaled: Bool
-        let slope: Double
-        let intercept: Double
-
-        init(_ header: VolumeFileHeader) {
-            let native: VolumeFileHeader.ByteOrder = Int(littleEndian: 1) == 1 ? .little : .big
-            swapped = header.byteOrder != native
-            scaled = header.hasScaling
-            slope = header.scalingSlope
-            intercept = header.scalingIntercept
-        }
-
-        /// The stored numbers themselves, in the machine's byte order.
-        static let native = Rule(swapped: false, scaled: false, slope: 1, intercept: 0)
-
-        private init(swapped: Bool, scaled: Bool, slope: Double, intercept: Double) {
-            (self.swapped, self.scaled, self.slope, self.intercept) = (swapped, scaled, slope, intercept)
-        }
+        var swapped = false
+        var scaled = false
+        var slope = 1.0
+        var intercept = 0.0
     }
 
     // Both switches name each type, so that each loop is compiled for its type.
     static func toFloats(_ header: VolumeFileHeader) -> ToFloats { toFloats(header.dataType, Rule(header)) }
 
     /// For numbers of other files, in the machine's byte order and without scaling.
-    static func toFloats(native type: StoredVoxelType) -> ToFloats { toFloats(type, .native) }
+    static func toFloats(native type: StoredVoxelType) -> ToFloats { toFloats(type, Rule()) }
 
     private static func toFloats(_ type: StoredVoxelType, _ rule: Rule) -> ToFloats {
         switch type {
@@ -180,5 +165,17 @@ enum VoxelConversion {
         let distance = abs(shifted - shift - value)
         // NaN is not less than anything.
         return (distance == 0 ? 0 : 1) | (distance <= labelTolerance ? 0 : 2)
+    }
+}
+
+extension VoxelConversion.Rule {
+    init(_ header: VolumeFileHeader) {
+        let native: VolumeFileHeader.ByteOrder = Int(littleEndian: 1) == 1 ? .little : .big
+        self.init(
+            swapped: header.byteOrder != native,
+            scaled: header.hasScaling,
+            slope: header.scalingSlope,
+            intercept: header.scalingIntercept
+        )
     }
 }

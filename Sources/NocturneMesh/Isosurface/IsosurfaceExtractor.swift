@@ -39,7 +39,7 @@ public enum IsosurfaceExtractor {
             let shape = geometry.shape
             let bits = try LabelBits(box: VoxelBox(all: shape), scope: scope) { slice, rows, words in
                 for row in 0..<shape.y {
-                    IsosurfacePoints.load(
+                    Points.load(
                         reader.base + shape.offset(0, row, slice),
                         count: shape.x,
                         atLeast: value,
@@ -53,7 +53,7 @@ public enum IsosurfaceExtractor {
             guard total.triangles <= limit, total.points < Int(UInt32.max) else {
                 throw IsosurfaceError(triangles: total.triangles, limit: limit)
             }
-            let points = IsosurfacePoints(cells: cells, voxels: reader, geometry: geometry, value: value)
+            let points = Points(cells: cells, voxels: reader, geometry: geometry, value: value)
             return try mesh(of: cells, numbering, points, scope)
         }
     }
@@ -61,7 +61,7 @@ public enum IsosurfaceExtractor {
     private static func mesh(
         of cells: CubeCells,
         _ numbering: CubeCells.Numbering,
-        _ points: IsosurfacePoints,
+        _ points: Points,
         _ scope: ComputeScope
     ) throws(CancelledError) -> SurfaceMesh {
         guard numbering.total.points > 0 else { return SurfaceMesh() }

@@ -56,9 +56,7 @@ public struct VoxelSurfaceMeasures: Hashable, Sendable {
         }
         return counts
     }
-}
 
-extension VoxelSurfaceMeasures {
     /// The volume inside each cell and the triangles in it.
     fileprivate struct BalancedCells: Sendable {
         static let shared = BalancedCells()
@@ -69,8 +67,8 @@ extension VoxelSurfaceMeasures {
 
         private init() {
             let edges = CubeTable.shared.edges
-            let finder = LoopFinder(edges: edges, joinsDiagonals: true)
-            let middles = LoopFiller(edges: edges).middles.map { $0 - 0.5 }
+            let finder = CubeTable.LoopFinder(edges: edges, joinsDiagonals: true)
+            let middles = CubeTable.LoopFiller(edges: edges).middles.map { $0 - 0.5 }
             let triangles = (0..<256).map { inside in
                 finder.loops(of: inside).flatMap { Self.fill($0.map { middles[$0] }) }
             }

@@ -133,9 +133,7 @@ public struct PillowResize {
             }
         }
     }
-}
 
-extension PillowResize {
     /// The source pixels that contribute to each pixel of a line, and their weights in units of 2⁻²².
     fileprivate struct Taps {
         /// First source pixel, and number of source pixels, for each pixel.

@@ -147,25 +147,27 @@ final class PhotoDiscovery: Sendable {
     }
 }
 
-/// Makes an item of every picture for every reader, each with a ``PhotoRecord``.
-struct PhotoClaims: InputClaims {
-    let readers: [PhotoDiscovery.Reader]
-    let discovery: PhotoDiscovery
+extension PhotoDiscovery {
+    /// Makes an item of every picture for every reader, each with a ``PhotoRecord``.
+    struct Claims: InputClaims {
+        let readers: [PhotoDiscovery.Reader]
+        let discovery: PhotoDiscovery
 
-    func claim(_ file: FoundFile) -> FileClaim { discovery.claim(file) }
+        func claim(_ file: FoundFile) -> FileClaim { discovery.claim(file) }
 
-    func soughtWords() -> [String: SoughtWords] { discovery.soughtWords() }
+        func soughtWords() -> [String: SoughtWords] { discovery.soughtWords() }
 
-    func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
-        let identifiers = discovery.request.identifiers
-        let files = try discovery.scanned(families.flatMap(\.self), patients)
-        for (rank, reader) in readers.enumerated() {
-            for scanned in files {
-                var item = try PhotoDiscovery.item(scanned, reader, identifiers) { facts in
-                    try PhotoRecord(model: reader.id, scanned, facts: facts, identifiers: identifiers).encoded
+        func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+            let identifiers = discovery.request.identifiers
+            let files = try discovery.scanned(families.flatMap(\.self), patients)
+            for (rank, reader) in readers.enumerated() {
+                for scanned in files {
+                    var item = try PhotoDiscovery.item(scanned, reader, identifiers) { facts in
+                        try PhotoRecord(model: reader.id, scanned, facts: facts, identifiers: identifiers).encoded
+                    }
+                    item.rank = rank
+                    try items.add(item)
                 }
-                item.rank = rank
-                try items.add(item)
             }
         }
     }

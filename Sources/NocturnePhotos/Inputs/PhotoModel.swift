@@ -84,7 +84,7 @@ extension PhotoRecipe where Source == PhotoRecord {
         _ files: InputFiles,
         scope: ComputeScope
     ) throws -> any InputClaims {
-        PhotoClaims(
+        PhotoDiscovery.Claims(
             readers: models.map { PhotoDiscovery.Reader($0, options, fingerprintParts) },
             discovery: PhotoDiscovery(request, limits: limits, scope: scope)
         )

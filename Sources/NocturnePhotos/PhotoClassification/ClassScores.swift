@@ -88,14 +88,16 @@ package struct ClassScores: Hashable, Sendable {
     }
 }
 
-/// The urgency of a result, in ascending order.
-package enum RiskLevel: String, Sendable, Codable, CaseIterable, Comparable {
-    case low, moderate, high
+extension RiskAssessment {
+    /// The urgency of a result, in ascending order.
+    package enum Level: String, Sendable, Codable, CaseIterable, Comparable {
+        case low, moderate, high
 
-    /// From 0 for low to 2 for high.
-    var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+        /// From 0 for low to 2 for high.
+        var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    package static func < (left: RiskLevel, right: RiskLevel) -> Bool { left.rank < right.rank }
+        package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
+    }
 }
 
 /// The level with its reasons.
@@ -109,7 +111,7 @@ package struct RiskAssessment: Hashable, Sendable {
     }
 
     /// The highest level that a class reaches.
-    package let level: RiskLevel
+    package let level: Level
     /// In the order of classes; empty for a low risk.
     package let reasons: [Reason]
 

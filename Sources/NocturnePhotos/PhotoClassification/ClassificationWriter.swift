@@ -42,6 +42,7 @@ struct ClassificationWriter {
             try FileSystem.write(folder + "/attention.json", try StableJSON.encodeLine(values(of: map)))
             written += ["heatmap.png", "attention.json"]
         }
+        // The report shows no files, and is one of them itself: it is drawn before they are listed.
         let page = try ClassificationReport(
             result: result(files: []),
             picture: photo.square.picture,

@@ -1,4 +1,3 @@
-import Foundation
 import NocturneBatch
 import NocturneFormats
 import NocturneJournal
@@ -27,12 +26,8 @@ extension PhotoClassificationResult: InspectableResult {
             if let detail = PDFPage.fault(at: path) { inspection.add("report.pdf", detail) }
         }
         guard let attention else { return }
-        try inspection.inspect(attention.valuesFile) { inspection, path in
-            let bytes = try FileSystem.read(path)
-            if let misfit = try AttentionValues.schema.faults(in: bytes).first {
-                return inspection.add(attention.valuesFile, "does not match its schema: \(misfit)")
-            }
-            let values = try JSONDecoder().decode(AttentionValues.self, from: Data(bytes))
+        try inspection.inspect(attention.valuesFile, as: AttentionValues.schema) {
+            (inspection, values: AttentionValues) in
             let isWhole = values.rows.count == values.height && values.rows.allSatisfy { $0.count == values.width }
             if !isWhole || (values.width, values.height) != (attention.width, attention.height) {
                 inspection.add(

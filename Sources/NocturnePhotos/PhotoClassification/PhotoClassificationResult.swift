@@ -54,7 +54,7 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
         }
 
         /// The highest level that a class reaches.
-        package let level: RiskLevel
+        package let level: RiskAssessment.Level
         /// The level in words, without a diagnosis.
         package let words: String
         /// In the order of classes; empty for a low level.

@@ -16,7 +16,7 @@ package enum ReportText {
     }
 
     /// - Parameter isUrgent: whether the class that decides has a score above ``RiskAssessment/urgentScore``.
-    static func risk(_ level: RiskLevel, isUrgent: Bool) -> String {
+    static func risk(_ level: RiskAssessment.Level, isUrgent: Bool) -> String {
         switch level {
         case .high where isUrgent:
             "High: the score of a class that needs prompt attention is above "
@@ -31,7 +31,7 @@ package enum ReportText {
         }
     }
 
-    static func riskTitle(_ level: RiskLevel) -> String {
+    static func riskTitle(_ level: RiskAssessment.Level) -> String {
         switch level {
         case .high: "HIGH RISK SCORE"
         case .moderate: "MODERATE RISK SCORE"
@@ -158,7 +158,7 @@ package enum ReportText {
         "\(title) \(ClassScores.text(score)), from \(ClassScores.text(threshold))"
     }
 
-    static func riskCount(_ level: RiskLevel, _ count: Int) -> String { "\(count) \(level.rawValue)" }
+    static func riskCount(_ level: RiskAssessment.Level, _ count: Int) -> String { "\(count) \(level.rawValue)" }
     static let riskCounts = "Risk scores:"
     static func models(_ names: String) -> String { "Models: \(names)" }
 }

@@ -12,7 +12,7 @@ enum CropDrawing {
     }
 
     /// The instance as it lies in the photo: its bounding box.
-    static func plain(_ instance: FoundInstance, of photo: RGBImage) -> Crop {
+    static func plain(_ instance: PhotoInstances.FoundInstance, of photo: RGBImage) -> Crop {
         let box = instance.box
         var crop = Crop(
             image: RGBImage(width: box.width, height: box.height),
@@ -52,7 +52,7 @@ enum CropDrawing {
 
     /// Rotated upright: its rotated box, sampled with bilinear interpolation.
     /// - Parameter plain: the instance as it lies in the photo.
-    static func upright(_ instance: FoundInstance, from plain: Crop) -> Crop {
+    static func upright(_ instance: PhotoInstances.FoundInstance, from plain: Crop) -> Crop {
         let (width, height) = uprightSize(of: instance)
         var crop = Crop(
             image: RGBImage(width: width, height: height),
@@ -74,7 +74,7 @@ enum CropDrawing {
         return crop
     }
 
-    private static func uprightSize(of instance: FoundInstance) -> (width: Int, height: Int) {
+    private static func uprightSize(of instance: PhotoInstances.FoundInstance) -> (width: Int, height: Int) {
         let box = instance.rotated
         return (max(Int(box.width.rounded(.up)), 1), max(Int(box.height.rounded(.up)), 1))
     }
@@ -82,7 +82,7 @@ enum CropDrawing {
     /// Where a point of the upright crop lies in the photo.
     /// - Parameter point: in pixels of the crop, whose centres are whole numbers.
     /// - Returns: in pixels of the photo, from the corner of the first one.
-    static func place(of point: SIMD2<Double>, inUpright instance: FoundInstance) -> SIMD2<Double> {
+    static func place(of point: SIMD2<Double>, inUpright instance: PhotoInstances.FoundInstance) -> SIMD2<Double> {
         let (width, height) = uprightSize(of: instance)
         let box = instance.rotated
         let across = (box.corners[1] - box.corners[0]) / box.width

@@ -19,7 +19,7 @@ struct InstanceReading {
 
     /// Instances on the photo's own grid.
     struct Found {
-        var instances: [DetectedInstance]
+        var instances: [DetectionDecoder.Instance]
         /// Those that exceed the maximum per photo.
         var dropped = 0
         var slivers = InstanceLabels.Slivers()
@@ -67,7 +67,7 @@ struct InstanceReading {
             let found = try DetectionDecoder(frame: frame, rules: rules).prototypes(
                 candidates: try output(candidates, outputs, axes: 3).values,
                 classes: settings.classes.count,
-                planes: MaskPlanes(
+                planes: DetectionDecoder.Planes(
                     planes.values,
                     count: planes.shape[1],
                     width: planes.shape[3],
@@ -83,7 +83,7 @@ struct InstanceReading {
                 scores: try output(scores, outputs).values,
                 kinds: try output(classes, outputs).values,
                 classes: firstClass..<firstClass + settings.classes.count,
-                planes: MaskPlanes(
+                planes: DetectionDecoder.Planes(
                     planes.values,
                     count: planes.shape[0] * planes.shape[1],
                     width: planes.shape[3],
@@ -123,7 +123,7 @@ struct InstanceReading {
         let labels = try InstanceSplitter(rules: splitting.rules).split(maps, flag: scope.flag)
         let masks = try RunLengthMask.masks(of: labels, width: frame.width, height: frame.height, scope: scope)
         let found = zip(masks, labels.confidences).map { mask, confidence in
-            DetectedInstance(mask: mask, confidence: confidence, classIndex: 0)
+            DetectionDecoder.Instance(mask: mask, confidence: confidence, classIndex: 0)
         }
         return Found(
             instances: found,

@@ -23,7 +23,7 @@ enum OverlayDrawing {
 
     /// - Throws: `CancelledError`.
     static func draw(
-        _ instances: [FoundInstance],
+        _ instances: [PhotoInstances.FoundInstance],
         on photo: RGBImage,
         longestSide: Int,
         flag: CancellationFlag
@@ -41,7 +41,7 @@ enum OverlayDrawing {
     }
 
     private static func paint(
-        _ instance: FoundInstance,
+        _ instance: PhotoInstances.FoundInstance,
         of photo: (width: Int, height: Int),
         into image: inout RGBImage
     ) {
@@ -124,7 +124,7 @@ enum OverlayDrawing {
 
     /// Draws the number in white on black, in the middle of the instance, as large as fits.
     private static func number(
-        _ instance: FoundInstance,
+        _ instance: PhotoInstances.FoundInstance,
         of photo: (width: Int, height: Int),
         into image: inout RGBImage
     ) {

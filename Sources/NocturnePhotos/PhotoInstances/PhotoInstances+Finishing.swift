@@ -8,20 +8,22 @@ import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
-/// One instance in a photo.
-struct FoundInstance: Sendable {
-    /// From 1, in reading order.
-    let id: Int
-    /// From 1, from the top.
-    let row: Int
-    /// Index of the class in the package.
-    let classIndex: Int
-    /// 0...1; nil for a whole picture without detected instances.
-    let confidence: Float?
-    let mask: RunLengthMask
-    let box: PixelBox
-    let rotated: RotatedBox
-    let area: Int
+extension PhotoInstances {
+    /// One instance in a photo.
+    struct FoundInstance: Sendable {
+        /// From 1, in reading order.
+        let id: Int
+        /// From 1, from the top.
+        let row: Int
+        /// Index of the class in the package.
+        let classIndex: Int
+        /// 0...1; nil for a whole picture without detected instances.
+        let confidence: Float?
+        let mask: RunLengthMask
+        let box: PixelBox
+        let rotated: RotatedBox
+        let area: Int
+    }
 }
 
 /// From the network's outputs to instances on the photo's own grid, and to the overlay.
@@ -99,8 +101,8 @@ extension PhotoInstances {
     }
 
     /// Numbered row by row, left to right.
-    private static func ordered(_ found: [DetectedInstance]) -> [FoundInstance] {
-        let placed = found.compactMap { instance -> (DetectedInstance, PixelBox, RotatedBox)? in
+    private static func ordered(_ found: [DetectionDecoder.Instance]) -> [FoundInstance] {
+        let placed = found.compactMap { instance -> (DetectionDecoder.Instance, PixelBox, RotatedBox)? in
             guard let box = instance.mask.box, let rotated = RotatedBox(around: instance.mask) else { return nil }
             return (instance, box, rotated)
         }

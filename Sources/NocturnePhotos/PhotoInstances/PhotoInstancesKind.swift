@@ -14,7 +14,7 @@ package enum PhotoInstancesKind: RecipeKind {
     package static let task = "photo-instances"
     package static let packageTasks = [task, PhotoTextSettings.task]
     package static let purpose = "segment instances in photos"
-    package static let settings: (any ModelSettings.Type)? = PhotoInstancesPackageSettings.self
+    package static let settings: (any ModelSettings.Type)? = PackageSettings.self
     package static let resultSchema = JSONSchema(own: PackageResources.instances_result_schema_json)
     package static var result: any InspectableResult.Type { PhotoInstancesResult.self }
 
@@ -37,7 +37,7 @@ package enum PhotoInstancesKind: RecipeKind {
 
     /// The scale and the classes.
     package static func details(of package: ModelPackage) throws -> [String] {
-        switch try PhotoInstancesPackageSettings(package) {
+        switch try PackageSettings(package) {
         case .instances(let settings):
             ["Input: photos, the longer side scaled to \(settings.input.longSide) pixels"]
                 + settings.classes.map { "Class: \($0.name), \($0.color)" }
@@ -87,21 +87,23 @@ package enum PhotoInstancesKind: RecipeKind {
     package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
-/// The section of a package's task: for instances, or for the text on them.
-package enum PhotoInstancesPackageSettings: ModelSettings {
-    case instances(PhotoInstancesSettings)
-    case text(PhotoTextSettings)
+extension PhotoInstancesKind {
+    /// The section of a package's task: for instances, or for the text on them.
+    package enum PackageSettings: ModelSettings {
+        case instances(PhotoInstancesSettings)
+        case text(PhotoTextSettings)
 
-    package init(_ package: ModelPackage) throws(ModelPackageError) {
-        self =
-            package.task == PhotoTextSettings.task
-            ? .text(try PhotoTextSettings(package)) : .instances(try PhotoInstancesSettings(package))
-    }
+        package init(_ package: ModelPackage) throws(ModelPackageError) {
+            self =
+                package.task == PhotoTextSettings.task
+                ? .text(try PhotoTextSettings(package)) : .instances(try PhotoInstancesSettings(package))
+        }
 
-    package var networks: [String] {
-        switch self {
-        case .instances(let settings): settings.networks
-        case .text(let settings): settings.networks
+        package var networks: [String] {
+            switch self {
+            case .instances(let settings): settings.networks
+            case .text(let settings): settings.networks
+            }
         }
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturnePostprocess
@@ -24,12 +23,8 @@ extension PhotoInstancesResult: InspectableResult {
             if let thumbnail = instance.thumbnail { try inspection.inspectPicture(thumbnail) }
         }
         for overlay in ["overlay.jpg", "overlay.png"] { try inspection.inspectPicture(overlay) }
-        try inspection.inspect("coco.json") { inspection, path in
-            let bytes = try FileSystem.read(path)
-            if let misfit = try COCODocument.schema.faults(in: bytes).first {
-                return inspection.add("coco.json", "does not match its schema: \(misfit)")
-            }
-            inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), &inspection)
+        try inspection.inspect("coco.json", as: COCODocument.schema) { (inspection, document: COCODocument) in
+            inspect(document, &inspection)
         }
     }
 
@@ -70,13 +65,7 @@ extension PhotoInstancesResult: InspectableResult {
 
     private func inspect(_ document: COCODocument, _ inspection: inout ItemInspection) {
         func fault(_ detail: String) { inspection.add("coco.json", detail) }
-        let image = document.images[0]
-        if (image.width, image.height) != (source.width, source.height) {
-            fault(
-                "states that the picture has \(image.width)×\(image.height) pixels, result.json states "
-                    + "\(source.width)×\(source.height)"
-            )
-        }
+        if let detail = document.sizeFault(source) { fault(detail) }
         if document.annotations.count != instances.count {
             fault("has \(document.annotations.count) annotations, result.json has \(instances.count) instances")
         }

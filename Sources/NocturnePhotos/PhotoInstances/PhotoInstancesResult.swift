@@ -201,6 +201,14 @@ struct COCODocument: Codable {
     let images: [Image]
     let annotations: [Annotation]
     let categories: [Category]
+
+    /// That the picture does not have the size which `result.json` states; nil if it has.
+    func sizeFault(_ source: PhotoInstancesResult.Source) -> String? {
+        let image = images[0]
+        guard (image.width, image.height) != (source.width, source.height) else { return nil }
+        return "states that the picture has \(image.width)×\(image.height) pixels, result.json states "
+            + "\(source.width)×\(source.height)"
+    }
 }
 
 extension Double {

@@ -73,7 +73,7 @@ struct PhotoInstancesWriter {
 
     // MARK: Crops
 
-    private func names(of instance: FoundInstance) -> Names {
+    private func names(of instance: PhotoInstances.FoundInstance) -> Names {
         let digits = String(instance.id)
         let number = String(repeating: "0", count: max(3 - digits.count, 0)) + digits
         let base = "\(finished.record.stem)_\(number)_\(name(of: instance))"
@@ -86,7 +86,9 @@ struct PhotoInstancesWriter {
         )
     }
 
-    private func name(of instance: FoundInstance) -> String { model.settings.classes[instance.classIndex].name }
+    private func name(of instance: PhotoInstances.FoundInstance) -> String {
+        model.settings.classes[instance.classIndex].name
+    }
 
     /// Small crops in parallel, large ones alone, so that crops in progress never cover more than the photo.
     private func writeCrops(into folder: String, scope: ComputeScope) throws -> [CropOutcome] {
@@ -113,7 +115,8 @@ struct PhotoInstancesWriter {
         return outcomes
     }
 
-    private func write(_ instance: FoundInstance, of photo: RGBImage, into folder: String) -> CropOutcome {
+    private func write(_ instance: PhotoInstances.FoundInstance, of photo: RGBImage, into folder: String) -> CropOutcome
+    {
         let names = names(of: instance)
         do {
             let plain = CropDrawing.plain(instance, of: photo)
@@ -176,7 +179,8 @@ struct PhotoInstancesWriter {
         )
     }
 
-    private func reading(_ reading: TextReading, of instance: FoundInstance) -> PhotoInstancesResult.Text {
+    private func reading(_ reading: TextReading, of instance: PhotoInstances.FoundInstance) -> PhotoInstancesResult.Text
+    {
         PhotoInstancesResult.Text(
             text: reading.text,
             confidence: reading.confidence.map(\.inMillionths),
@@ -194,7 +198,7 @@ struct PhotoInstancesWriter {
         )
     }
 
-    private func mask(of instance: FoundInstance) -> PhotoInstancesResult.Mask {
+    private func mask(of instance: PhotoInstances.FoundInstance) -> PhotoInstancesResult.Mask {
         .init(size: [instance.mask.height, instance.mask.width], counts: instance.mask.cocoString)
     }
 

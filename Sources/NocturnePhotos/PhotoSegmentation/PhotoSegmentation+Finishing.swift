@@ -34,7 +34,7 @@ extension PhotoSegmentation {
         let scope = context.scope
         let (labels, cleaning) = try model.plane.cleaned(inferred.labels, scope: scope)
         let image = inferred.photo.image
-        let measurements = try LabelMeasurer.measure(
+        let measurements = try LabelMeasurement.measure(
             labels: labels,
             image: nil,
             values: model.package.labels.map(\.value),

@@ -1,4 +1,3 @@
-import Foundation
 import NocturneBatch
 import NocturneCore
 import NocturneFormats
@@ -14,12 +13,8 @@ extension PhotoSegmentationResult: InspectableResult {
             let map = try LabelPNG.read(path, pixels: source.width * source.height)
             masks = try inspect(map, &inspection)
         }
-        try inspection.inspect(PhotoSegmentationWriter.cocoFile) { inspection, path in
-            let bytes = try FileSystem.read(path, limit: 1 << 30)
-            if let misfit = try COCODocument.schema.faults(in: bytes).first {
-                return inspection.add(PhotoSegmentationWriter.cocoFile, "does not match its schema: \(misfit)")
-            }
-            inspect(try JSONDecoder().decode(COCODocument.self, from: Data(bytes)), masks, &inspection)
+        try inspection.inspect(PhotoSegmentationWriter.cocoFile, as: COCODocument.schema, limit: 1 << 30) {
+            (inspection, document: COCODocument) in inspect(document, masks, &inspection)
         }
     }
 
@@ -66,13 +61,7 @@ extension PhotoSegmentationResult: InspectableResult {
         _ inspection: inout ItemInspection
     ) {
         func fault(_ detail: String) { inspection.add(PhotoSegmentationWriter.cocoFile, detail) }
-        let image = document.images[0]
-        if (image.width, image.height) != (source.width, source.height) {
-            fault(
-                "states that the picture has \(image.width)×\(image.height) pixels, result.json states "
-                    + "\(source.width)×\(source.height)"
-            )
-        }
+        if let detail = document.sizeFault(source) { fault(detail) }
         if document.categories.map(\.id) != labels.map(\.value) || document.categories.map(\.name) != labels.map(\.name)
         {
             fault("its categories are not the labels of result.json")

@@ -103,7 +103,7 @@ extension PhotoSegmentationResult.Label {
             row("share", share),
             row("components", Double(components)),
             row("largestComponentShare", largestComponentShare),
-            row("touchesBorder", isPresent ? (status == LabelStatus.touchesBorder.rawValue ? 1 : 0) : nil),
+            row("touchesBorder", isPresent ? (status == LabelMeasurement.Status.touchesBorder.rawValue ? 1 : 0) : nil),
             row("centroidX", centroid?[0], "px"),
             row("centroidY", centroid?[1], "px"),
             row("meanRed", meanColor?[0]),

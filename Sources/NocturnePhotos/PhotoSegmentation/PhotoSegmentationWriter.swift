@@ -60,7 +60,7 @@ struct PhotoSegmentationWriter {
 
     private func entry(for label: ModelLabel, _ measured: PhotoLabel) -> PhotoSegmentationResult.Label {
         let isPresent = measured.pixels > 0
-        let status: LabelStatus = isPresent ? measured.touchesBorder ? .touchesBorder : .complete : .absent
+        let status: LabelMeasurement.Status = isPresent ? measured.touchesBorder ? .touchesBorder : .complete : .absent
         return PhotoSegmentationResult.Label(
             value: Int(label.value),
             name: label.name,

@@ -14,7 +14,7 @@ package struct PhotoTextSettings: Hashable, Sendable {
         /// How colours become values.
         package let colors: NetworkColors
         /// How the map becomes lines.
-        package let rules: TextRegionRules
+        package let rules: TextRegion.Rules
     }
 
     /// How lines are read.
@@ -53,9 +53,7 @@ extension PhotoTextSettings: ModelSettings {
     }
 
     package var networks: [String] { [detection.network, recognition.network] }
-}
 
-extension PhotoTextSettings {
     /// The section `photoText` as written; only types have been checked.
     struct Section: Decodable {
         struct Detection: Decodable {
@@ -107,7 +105,7 @@ extension ModelValidation {
         _ files: [ModelFile],
         key: String
     ) throws(ModelPackageError) -> PhotoTextSettings.Detection {
-        var rules = TextRegionRules(isDilated: raw.dilation ?? false)
+        var rules = TextRegion.Rules(isDilated: raw.dilation ?? false)
         try set(&rules.threshold, raw.threshold, key: "\(key).threshold")
         try set(&rules.boxThreshold, raw.boxThreshold, key: "\(key).boxThreshold")
         try set(&rules.growth, raw.growth, upTo: 10, key: "\(key).growth")

@@ -55,13 +55,13 @@ public enum LabelCleaner {
         in labels: inout VoxelBuffer<UInt16>,
         _ geometry: VolumeGeometry,
         _ scope: ComputeScope
-    ) throws -> [UInt16: MorphologyChange] {
+    ) throws -> [UInt16: MorphologyStep.Change] {
         precondition(labels.count == geometry.shape.count, "voxels do not fill the shape")
-        var changes: [UInt16: MorphologyChange] = [:]
+        var changes: [UInt16: MorphologyStep.Change] = [:]
         let morphology = LabelMorphology(geometry: geometry, scope: scope)
         for step in steps {
             for (value, change) in try morphology.apply(step, to: &labels) {
-                changes[value, default: MorphologyChange()] += change
+                changes[value, default: MorphologyStep.Change()] += change
             }
         }
         return changes

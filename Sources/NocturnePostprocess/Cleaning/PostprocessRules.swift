@@ -74,7 +74,7 @@ public struct LabelCleaning: Hashable, Sendable, Codable {
     public var voxelsFilled = 0
     /// The sums of all operations on the label's shape; nil when there are none. A voxel that one operation adds and another one
     /// removes counts in both.
-    public var morphology: MorphologyChange?
+    public var morphology: MorphologyStep.Change?
 
     /// By default nothing was changed.
     public init(
@@ -82,7 +82,7 @@ public struct LabelCleaning: Hashable, Sendable, Codable {
         componentsFound: Int = 0,
         componentsRemoved: Int = 0,
         voxelsRemoved: Int = 0,
-        morphology: MorphologyChange? = nil
+        morphology: MorphologyStep.Change? = nil
     ) {
         self.value = value
         self.componentsFound = componentsFound

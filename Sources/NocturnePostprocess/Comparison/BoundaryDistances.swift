@@ -22,7 +22,7 @@ struct BoundaryDistances {
     private static let none = UInt32.max
 
     /// nil when there are too many boundary voxels.
-    func between(_ a: LabelVolume, _ b: LabelVolume, scope: ComputeScope) throws -> SurfaceDistances? {
+    func between(_ a: LabelVolume, _ b: LabelVolume, scope: ComputeScope) throws -> LabelComparison.SurfaceDistances? {
         let counts = try [a, b].map { try boundaryCounts(of: $0, scope) }
         guard counts.reduce(0, { $0 + $1.reduce(0, +) }) <= limit else { return nil }
         var field = try VoxelBuffer<UInt32>(count: box.shape.count)
@@ -30,7 +30,7 @@ struct BoundaryDistances {
         let back = try distances(from: b, counts[1], to: a, &field, scope)
         let sum = forth.reduce(0, +) + back.reduce(0, +)
         try scope.check()
-        return SurfaceDistances(
+        return LabelComparison.SurfaceDistances(
             mean: sum / Double(forth.count + back.count),
             hausdorff95: max(percentile95(of: forth), percentile95(of: back)),
             hausdorff: max(forth.last ?? 0, back.last ?? 0),

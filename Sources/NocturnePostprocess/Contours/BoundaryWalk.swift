@@ -123,9 +123,7 @@ struct BoundaryWalk {
         }
         return points
     }
-}
 
-extension BoundaryWalk {
     /// The pixels of one label in its box, with an empty margin.
     struct Bitmap {
         let width: Int

@@ -5,48 +5,52 @@ public import NocturneSystem
     import Glibc
 #endif
 
-/// Planes of values for masks, such as prototypes or probabilities, as a network returns them.
-public struct MaskPlanes: Sendable {
-    /// `[plane][y][x]`, x fastest.
-    public let values: [Float]
-    /// The number of planes.
-    public let count: Int
-    /// Columns of a plane.
-    public let width: Int
-    /// Rows of a plane.
-    public let height: Int
+extension DetectionDecoder {
+    /// Planes of values for masks, such as prototypes or probabilities, as a network returns them.
+    public struct Planes: Sendable {
+        /// `[plane][y][x]`, x fastest.
+        public let values: [Float]
+        /// The number of planes.
+        public let count: Int
+        /// Columns of a plane.
+        public let width: Int
+        /// Rows of a plane.
+        public let height: Int
 
-    /// - Parameter values: of another number than the planes have voxels, they are refused where they are used.
-    public init(_ values: [Float], count: Int, width: Int, height: Int) {
-        self.values = values
-        self.count = count
-        self.width = width
-        self.height = height
-    }
+        /// - Parameter values: of another number than the planes have voxels, they are refused where they are used.
+        public init(_ values: [Float], count: Int, width: Int, height: Int) {
+            self.values = values
+            self.count = count
+            self.width = width
+            self.height = height
+        }
 
-    var area: Int { width * height }
+        var area: Int { width * height }
 
-    /// Whether there are as many values as the planes have.
-    var isWhole: Bool { values.count == count * area }
+        /// Whether there are as many values as the planes have.
+        var isWhole: Bool { values.count == count * area }
 
-    func plane(_ index: Int) -> MaskPlanes {
-        MaskPlanes(Array(values[index * area..<(index + 1) * area]), count: 1, width: width, height: height)
+        func plane(_ index: Int) -> Planes {
+            Planes(Array(values[index * area..<(index + 1) * area]), count: 1, width: width, height: height)
+        }
     }
 }
 
-/// An instance returned directly by a network, on the picture's own grid.
-public struct DetectedInstance: Sendable {
-    /// Its pixels in the upright picture.
-    public let mask: RunLengthMask
-    /// The score of the candidate, 0 to 1.
-    public let confidence: Float
-    /// Index from 0 among the package's classes.
-    public let classIndex: Int
+extension DetectionDecoder {
+    /// An instance returned directly by a network, on the picture's own grid.
+    public struct Instance: Sendable {
+        /// Its pixels in the upright picture.
+        public let mask: RunLengthMask
+        /// The score of the candidate, 0 to 1.
+        public let confidence: Float
+        /// Index from 0 among the package's classes.
+        public let classIndex: Int
 
-    public init(mask: RunLengthMask, confidence: Float, classIndex: Int) {
-        self.mask = mask
-        self.confidence = confidence
-        self.classIndex = classIndex
+        public init(mask: RunLengthMask, confidence: Float, classIndex: Int) {
+            self.mask = mask
+            self.confidence = confidence
+            self.classIndex = classIndex
+        }
     }
 }
 
@@ -58,12 +62,12 @@ public struct DetectionDecoder: Sendable {
     /// Where the picture was in the network's input.
     public let frame: Letterbox
     /// Which candidates are kept.
-    public let rules: DetectionRules
+    public let rules: Rules
 
     static let candidateLimit = 3000
 
     /// - Parameter frame: with the input size for which the outputs were computed.
-    public init(frame: Letterbox, rules: DetectionRules) {
+    public init(frame: Letterbox, rules: Rules) {
         self.frame = frame
         self.rules = rules
     }
@@ -75,9 +79,9 @@ public struct DetectionDecoder: Sendable {
     public func prototypes(
         candidates: [Float],
         classes: Int,
-        planes: MaskPlanes,
+        planes: Planes,
         flag: CancellationFlag
-    ) throws -> [DetectedInstance] {
+    ) throws -> [Instance] {
         let rows = 4 + classes + planes.count
         guard classes > 0, planes.count > 0, candidates.count % rows == 0, planes.isWhole else {
             throw InstanceError(
@@ -117,7 +121,7 @@ public struct DetectionDecoder: Sendable {
                 for place in 0..<area { logits[place] += weight * values[plane * area + place] }
             }
             return mask(
-                of: MaskPlanes(logits, count: 1, width: planes.width, height: planes.height),
+                of: Planes(logits, count: 1, width: planes.width, height: planes.height),
                 over: wholeInput,
                 // Logits instead of probabilities: the same border without an exponential.
                 threshold: log(rules.maskThreshold / (1 - rules.maskThreshold)),
@@ -135,9 +139,9 @@ public struct DetectionDecoder: Sendable {
         scores: [Float],
         kinds: [Float],
         classes: Range<Int>,
-        planes: MaskPlanes,
+        planes: Planes,
         flag: CancellationFlag
-    ) throws -> [DetectedInstance] {
+    ) throws -> [Instance] {
         let count = scores.count
         guard boxes.count == 4 * count, kinds.count == count, planes.count == count, planes.isWhole else {
             throw InstanceError(
@@ -216,7 +220,7 @@ public struct DetectionDecoder: Sendable {
         _ found: Candidates,
         flag: CancellationFlag,
         mask: (Int, FloatBox) -> RunLengthMask?
-    ) throws(CancelledError) -> [DetectedInstance] {
+    ) throws(CancelledError) -> [Instance] {
         var found = found
         found.keep(Self.candidateLimit)
         let kept = try NonMaximumSuppression.boxes(
@@ -229,7 +233,7 @@ public struct DetectionDecoder: Sendable {
         )
         // Boxes first, since they are cheap; masks are made of twice the requested number, because the second suppression
         // removes some of them.
-        var candidates: [DetectedInstance] = []
+        var candidates: [Instance] = []
         let smallest = Double(rules.minimumArea) * frame.scaleX * frame.scaleY
         for index in kept {
             try flag.check()
@@ -238,7 +242,7 @@ public struct DetectionDecoder: Sendable {
             else { continue }
             let confidence = min(max(found.scores[index], 0), 1)
             candidates.append(
-                DetectedInstance(mask: mask, confidence: confidence, classIndex: found.kinds[index])
+                Instance(mask: mask, confidence: confidence, classIndex: found.kinds[index])
             )
         }
         let final = try NonMaximumSuppression.masks(
@@ -253,7 +257,7 @@ public struct DetectionDecoder: Sendable {
     }
 
     private func mask(
-        of plane: MaskPlanes,
+        of plane: Planes,
         over area: FloatBox,
         threshold: Float,
         clip: FloatBox

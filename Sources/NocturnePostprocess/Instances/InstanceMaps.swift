@@ -81,9 +81,9 @@ public struct InstanceLabels: Sendable {
     public let confidences: [Float]
     /// The number of instances found beyond the requested maximum; the smallest ones were dropped.
     public var dropped = 0
-    /// Instances that were too small compared with the others, by ``SplittingRules/minimumAreaShareOfMedian``.
+    /// Instances that were too small compared with the others, by ``InstanceSplitter/Rules/minimumAreaShareOfMedian``.
     public var slivers = Slivers()
-    /// Instances that were not kept, by ``SplittingRules/minimumClearShare``.
+    /// Instances that were not kept, by ``InstanceSplitter/Rules/minimumClearShare``.
     public var refusal: Refusal?
 
     /// The number of instances.
@@ -116,7 +116,7 @@ extension InstanceLabels {
     public struct Refusal: Hashable, Sendable {
         /// How many instances there were.
         public let count: Int
-        /// The share of their area that is in instances with clear outlines, below ``SplittingRules/minimumClearShare``.
+        /// The share of their area that is in instances with clear outlines, below ``InstanceSplitter/Rules/minimumClearShare``.
         public let clearShare: Float
         /// What was demanded.
         public let leastShare: Float
@@ -137,36 +137,38 @@ extension InstanceLabels {
     }
 }
 
-/// How maps are split into instances. Areas and lengths are in pixels of the maps.
-public struct SplittingRules: Hashable, Sendable {
-    /// Threshold of the foreground map, 0...1.
-    public var foregroundThreshold: Float = 0.5
-    /// Pixels whose foreground value is below this are certain background and flood as well, so that an instance ends
-    /// where the boundary map indicates, even if the foreground is irregular. At most ``foregroundThreshold``; 0
-    /// disables it, and then only the foreground map bounds the instances.
-    public var backgroundThreshold: Float = 0
-    /// Threshold of the centre map for a seed, 0...1; without such a map, of foreground minus boundary.
-    public var seedThreshold: Float = 0.5
-    /// The weight of the boundary map in the flooding heights, relative to 1 for the centre map.
-    public var boundaryWeight: Float = 1
-    /// Smaller seeds are ignored.
-    public var minimumSeedArea = 4
-    /// Smaller instances are discarded.
-    public var minimumArea = 16
-    /// Neighbours whose contact has a mean boundary value below this are merged, 0...1; 0 merges none.
-    public var mergeBoundary: Float = 0.2
-    /// Neighbours with fewer contacts (pairs of pixels) are never merged.
-    public var minimumContact = 4
-    /// Instances smaller than this share of the median area of all instances of the picture become part of the
-    /// neighbour with the longest border, or background without a neighbour, 0...1; 0 keeps all.
-    public var minimumAreaShareOfMedian: Float = 0
-    /// A picture in which less of the instances' area is in instances with clear outlines has none, 0...1; 0 keeps all. An outline is
-    /// clear where the share of the smallest rectangle around an instance that it fills, times the mean of the boundary map along its
-    /// outline, is at least 0.7.
-    public var minimumClearShare: Float = 0
-    /// The maximum number of instances, 1...65535; the largest are kept.
-    public var maximumInstances: Int
+extension InstanceSplitter {
+    /// How maps are split into instances. Areas and lengths are in pixels of the maps.
+    public struct Rules: Hashable, Sendable {
+        /// Threshold of the foreground map, 0...1.
+        public var foregroundThreshold: Float = 0.5
+        /// Pixels whose foreground value is below this are certain background and flood as well, so that an instance ends
+        /// where the boundary map indicates, even if the foreground is irregular. At most ``foregroundThreshold``; 0
+        /// disables it, and then only the foreground map bounds the instances.
+        public var backgroundThreshold: Float = 0
+        /// Threshold of the centre map for a seed, 0...1; without such a map, of foreground minus boundary.
+        public var seedThreshold: Float = 0.5
+        /// The weight of the boundary map in the flooding heights, relative to 1 for the centre map.
+        public var boundaryWeight: Float = 1
+        /// Smaller seeds are ignored.
+        public var minimumSeedArea = 4
+        /// Smaller instances are discarded.
+        public var minimumArea = 16
+        /// Neighbours whose contact has a mean boundary value below this are merged, 0...1; 0 merges none.
+        public var mergeBoundary: Float = 0.2
+        /// Neighbours with fewer contacts (pairs of pixels) are never merged.
+        public var minimumContact = 4
+        /// Instances smaller than this share of the median area of all instances of the picture become part of the
+        /// neighbour with the longest border, or background without a neighbour, 0...1; 0 keeps all.
+        public var minimumAreaShareOfMedian: Float = 0
+        /// A picture in which less of the instances' area is in instances with clear outlines has none, 0...1; 0 keeps all. An outline is
+        /// clear where the share of the smallest rectangle around an instance that it fills, times the mean of the boundary map along its
+        /// outline, is at least 0.7.
+        public var minimumClearShare: Float = 0
+        /// The maximum number of instances, 1...65535; the largest are kept.
+        public var maximumInstances: Int
 
-    /// By default without merging slivers, and without a demand for clear outlines.
-    public init(maximumInstances: Int = 200) { self.maximumInstances = maximumInstances }
+        /// By default without merging slivers, and without a demand for clear outlines.
+        public init(maximumInstances: Int = 200) { self.maximumInstances = maximumInstances }
+    }
 }

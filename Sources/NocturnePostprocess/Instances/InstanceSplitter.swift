@@ -10,10 +10,10 @@ public import NocturneSystem
 /// it. Runs on one thread, about 20 ns and 26 bytes per pixel, and checks the flag between steps of a few milliseconds.
 public struct InstanceSplitter: Sendable {
     /// The thresholds of the package.
-    public let rules: SplittingRules
+    public let rules: Rules
 
     /// Splits by these rules.
-    public init(rules: SplittingRules) { self.rules = rules }
+    public init(rules: Rules) { self.rules = rules }
 
     /// More seeds than this indicate noise, not instances: only the largest are used.
     private static let maximumSeedCount = 4096

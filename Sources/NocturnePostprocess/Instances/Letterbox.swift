@@ -41,34 +41,36 @@ public struct Letterbox: Hashable, Sendable {
     }
 }
 
-/// Thresholds for networks that return instances directly.
-public struct DetectionRules: Hashable, Sendable {
-    /// Candidates with a lower score are ignored.
-    public var scoreThreshold: Float
-    /// Intersection over union above which two boxes count as the same object.
-    public var boxOverlap: Float
-    /// The same for masks.
-    public var maskOverlap: Float
-    /// Threshold of a mask's probability.
-    public var maskThreshold: Float
-    /// Candidates beyond this number are dropped, those with the lowest scores first.
-    public var maximumInstances: Int
-    /// Smaller masks, in pixels of the network's input, are discarded.
-    public var minimumArea: Int
+extension DetectionDecoder {
+    /// Thresholds for networks that return instances directly.
+    public struct Rules: Hashable, Sendable {
+        /// Candidates with a lower score are ignored.
+        public var scoreThreshold: Float
+        /// Intersection over union above which two boxes count as the same object.
+        public var boxOverlap: Float
+        /// The same for masks.
+        public var maskOverlap: Float
+        /// Threshold of a mask's probability.
+        public var maskThreshold: Float
+        /// Candidates beyond this number are dropped, those with the lowest scores first.
+        public var maximumInstances: Int
+        /// Smaller masks, in pixels of the network's input, are discarded.
+        public var minimumArea: Int
 
-    public init(
-        scoreThreshold: Float = 0.25,
-        boxOverlap: Float = 0.7,
-        maskOverlap: Float = 0.7,
-        maskThreshold: Float = 0.5,
-        maximumInstances: Int = 200,
-        minimumArea: Int = 16
-    ) {
-        self.scoreThreshold = scoreThreshold
-        self.boxOverlap = boxOverlap
-        self.maskOverlap = maskOverlap
-        self.maskThreshold = maskThreshold
-        self.maximumInstances = maximumInstances
-        self.minimumArea = minimumArea
+        public init(
+            scoreThreshold: Float = 0.25,
+            boxOverlap: Float = 0.7,
+            maskOverlap: Float = 0.7,
+            maskThreshold: Float = 0.5,
+            maximumInstances: Int = 200,
+            minimumArea: Int = 16
+        ) {
+            self.scoreThreshold = scoreThreshold
+            self.boxOverlap = boxOverlap
+            self.maskOverlap = maskOverlap
+            self.maskThreshold = maskThreshold
+            self.maximumInstances = maximumInstances
+            self.minimumArea = minimumArea
+        }
     }
 }

@@ -86,7 +86,7 @@ extension RunLengthMask {
     ///   - clip: in pixels of the picture.
     ///   - picture: its width and height.
     public static func mask(
-        of plane: MaskPlanes,
+        of plane: DetectionDecoder.Planes,
         over area: (left: Double, top: Double, right: Double, bottom: Double),
         threshold: Float,
         clip: PixelBox,
@@ -127,9 +127,7 @@ extension RunLengthMask {
         }
         return RunLengthMask(width: width, height: height, runs: runs)
     }
-}
 
-extension RunLengthMask {
     /// The positions of the pixels of one line between those of another: pixel centres are aligned, the ends are repeated.
     fileprivate struct AxisSamples {
         private(set) var first: [Int] = []

@@ -25,7 +25,7 @@ struct IntensityDistribution {
         /// The shares of the values, from 0 to 1, below which the quantiles lie; 0.5 for the median.
         let shares: [Double]
 
-        init(_ tally: IntensityTally, _ histogram: RegionOfInterest.HistogramRule, shares: [Double] = [0.5]) {
+        init(_ tally: IntensitySummary.Tally, _ histogram: RegionOfInterest.HistogramRule, shares: [Double] = [0.5]) {
             count = tally.count
             (minimum, maximum) = tally.count > 0 ? (tally.minimum, tally.maximum) : (0, 0)
             self.histogram = histogram

@@ -1,12 +1,14 @@
 public import NocturneCore
 
-/// Whether a structure is completely inside the volume.
-public enum LabelStatus: String, Hashable, Sendable, Codable, CaseIterable {
-    case complete
-    /// A voxel is in the outermost layer: part of the structure may be outside.
-    case touchesBorder
-    /// No voxel has the label. A volume of 0 then means "not found", not "nothing there".
-    case absent
+extension LabelMeasurement {
+    /// Whether a structure is completely inside the volume.
+    public enum Status: String, Hashable, Sendable, Codable, CaseIterable {
+        case complete
+        /// A voxel is in the outermost layer: part of the structure may be outside.
+        case touchesBorder
+        /// No voxel has the label. A volume of 0 then means "not found", not "nothing there".
+        case absent
+    }
 }
 
 /// The image intensities inside a label, in the image's unit (Hounsfield units for CT).
@@ -26,7 +28,7 @@ public struct IntensitySummary: Hashable, Sendable, Codable {
 }
 
 extension IntensitySummary {
-    init?(_ tally: IntensityTally, _ found: IntensityDistribution.Found?) {
+    init?(_ tally: Tally, _ found: IntensityDistribution.Found?) {
         guard tally.count > 0, let found else { return nil }
         self.init(
             mean: tally.mean,
@@ -56,7 +58,7 @@ public struct LabelMeasurement: Hashable, Sendable, Codable {
     /// In voxel indices, with an exclusive upper end; nil when absent.
     public var boundingBox: VoxelBox?
     /// Whether the structure is completely inside the volume.
-    public var status: LabelStatus
+    public var status: Status
     /// The number of connected components, and the share of the voxels that the largest one has; nil when they were not
     /// counted, and no share when absent.
     public var components: Int?

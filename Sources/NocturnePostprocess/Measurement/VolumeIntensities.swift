@@ -42,13 +42,16 @@ extension VolumeIntensities {
         let shape = volume.geometry.shape
         let (rows, rowsInPart) = (shape.y * shape.z, max(1, (1 << 20) / shape.x))
         return try volume.voxels.withParallelReader { reader throws(CancelledError) in
-            var parts = [IntensityTally](repeating: IntensityTally(), count: (rows + rowsInPart - 1) / rowsInPart)
+            var parts = [IntensitySummary.Tally](
+                repeating: IntensitySummary.Tally(),
+                count: (rows + rowsInPart - 1) / rowsInPart
+            )
             try parts.withParallelBuffer { parts throws(CancelledError) in
                 try scope.forEachRange(of: rows, by: rowsInPart) { range in
                     parts[range.lowerBound / rowsInPart].add(run(range, reader, shape.x))
                 }
             }
-            var tally = IntensityTally()
+            var tally = IntensitySummary.Tally()
             for part in parts { tally.merge(part) }
             guard tally.count > 0 else { return nil }
             let request = IntensityDistribution.Request(tally, histogram, shares: [0.5] + percents.map { $0 / 100 })

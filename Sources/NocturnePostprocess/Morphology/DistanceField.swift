@@ -112,9 +112,7 @@ struct DistanceField: ~Copyable {
             if row[i] == 0 { next = i } else if next >= 0 { row[i] = min(row[i], square(next - i)) }
         }
     }
-}
 
-extension DistanceField {
     /// The second axis of a plane, whose rows may lie anywhere in memory.
     fileprivate struct PlaneColumns {
         let rows: Int

@@ -12,7 +12,7 @@ extension LabelMorphology {
         _ boxes: [VoxelBox?],
         deviation: Double,
         _ labels: inout VoxelBuffer<UInt16>,
-        _ changes: inout [MorphologyChange]
+        _ changes: inout [MorphologyStep.Change]
     ) throws {
         guard let labelled = VoxelBox(around: boxes.compactMap { $0 }) else { return }
         let reach = SharesField.reach(deviation: deviation, spacing: geometry.spacing, in: shape)

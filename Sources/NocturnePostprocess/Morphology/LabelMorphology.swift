@@ -13,10 +13,10 @@ struct LabelMorphology {
     func apply(
         _ step: MorphologyStep,
         to labels: inout VoxelBuffer<UInt16>
-    ) throws -> [(value: UInt16, change: MorphologyChange)] {
+    ) throws -> [(value: UInt16, change: MorphologyStep.Change)] {
         let slots = LabelSlots(step.values)
         let boxes = try slots.boxes(in: labels, shape, scope)
-        var changes = [MorphologyChange](repeating: MorphologyChange(), count: slots.values.count)
+        var changes = [MorphologyStep.Change](repeating: MorphologyStep.Change(), count: slots.values.count)
         if step.operation == .smooth {
             try smooth(slots, boxes, deviation: step.millimetres, &labels, &changes)
         } else if step.operation == .dilate, boxes.count(where: { $0 != nil }) > 1 {
@@ -34,7 +34,7 @@ struct LabelMorphology {
     static func predictedBytes(of step: MorphologyStep, shape: VolumeShape, threads: Int) -> Int {
         let labels = step.values.count
         guard labels > 0 else { return 0 }
-        let tallies = labels * shape.z * 2 * MemoryLayout<MorphologyChange>.stride + (1 << 17)
+        let tallies = labels * shape.z * 2 * MemoryLayout<MorphologyStep.Change>.stride + (1 << 17)
         if step.operation == .smooth {
             // Shares; of several labels, also the largest of each voxel and its label.
             let voxel = labels > 1 ? 4 + 4 + 2 : 4
@@ -51,7 +51,7 @@ struct LabelMorphology {
         _ labelled: VoxelBox,
         _ slots: LabelSlots,
         _ labels: inout VoxelBuffer<UInt16>,
-        _ changes: inout [MorphologyChange]
+        _ changes: inout [MorphologyStep.Change]
     ) throws {
         let grows = step.operation == .dilate || step.operation == .close
         let reach = DistanceField.reach(radius: step.millimetres, spacing: geometry.spacing, in: shape)
@@ -80,7 +80,7 @@ struct LabelMorphology {
         _ boxes: [VoxelBox?],
         radius: Double,
         _ labels: inout VoxelBuffer<UInt16>,
-        _ changes: inout [MorphologyChange]
+        _ changes: inout [MorphologyStep.Change]
     ) throws {
         let reach = DistanceField.reach(radius: radius, spacing: geometry.spacing, in: shape)
         let reached = boxes.map { $0?.enlarged(by: reach, in: shape) }
@@ -107,7 +107,7 @@ struct LabelMorphology {
         }
         // What a nearer label took again had been added before.
         for slot in changes.indices {
-            changes[slot] = MorphologyChange(voxelsAdded: changes[slot].voxelsAdded - changes[slot].voxelsRemoved)
+            changes[slot] = MorphologyStep.Change(voxelsAdded: changes[slot].voxelsAdded - changes[slot].voxelsRemoved)
         }
     }
 
@@ -138,13 +138,13 @@ struct LabelMorphology {
         in box: VoxelBox,
         of labels: inout VoxelBuffer<UInt16>,
         _ slots: LabelSlots,
-        _ changes: inout [MorphologyChange],
+        _ changes: inout [MorphologyStep.Change],
         _ label: @Sendable (UInt16, Int) -> UInt16
     ) throws {
         let (size, shape) = (box.shape, shape)
         let tallies = try labels.withParallelBuffer { labels in
             try scope.map(size.z) { k in
-                var tally = [MorphologyChange](repeating: MorphologyChange(), count: slots.values.count)
+                var tally = [MorphologyStep.Change](repeating: MorphologyStep.Change(), count: slots.values.count)
                 for j in 0..<size.y {
                     let row = labels + box.offset(j, k, in: shape)
                     let begin = (k * size.y + j) * size.x

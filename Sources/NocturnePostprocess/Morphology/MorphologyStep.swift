@@ -36,21 +36,23 @@ public struct MorphologyStep: Hashable, Sendable, Codable {
     var values: [UInt16] { Set(labels).subtracting([0]).sorted() }
 }
 
-/// How many voxels operations on its shape have added to a label and removed from it.
-public struct MorphologyChange: Hashable, Sendable, Codable {
-    /// Voxels that have the label only since.
-    public var voxelsAdded: Int
-    /// Voxels that had the label before.
-    public var voxelsRemoved: Int
+extension MorphologyStep {
+    /// How many voxels operations on its shape have added to a label and removed from it.
+    public struct Change: Hashable, Sendable, Codable {
+        /// Voxels that have the label only since.
+        public var voxelsAdded: Int
+        /// Voxels that had the label before.
+        public var voxelsRemoved: Int
 
-    /// By default no change.
-    public init(voxelsAdded: Int = 0, voxelsRemoved: Int = 0) {
-        self.voxelsAdded = voxelsAdded
-        self.voxelsRemoved = voxelsRemoved
-    }
+        /// By default no change.
+        public init(voxelsAdded: Int = 0, voxelsRemoved: Int = 0) {
+            self.voxelsAdded = voxelsAdded
+            self.voxelsRemoved = voxelsRemoved
+        }
 
-    static func += (sum: inout MorphologyChange, other: MorphologyChange) {
-        sum.voxelsAdded += other.voxelsAdded
-        sum.voxelsRemoved += other.voxelsRemoved
+        static func += (sum: inout Change, other: Change) {
+            sum.voxelsAdded += other.voxelsAdded
+            sum.voxelsRemoved += other.voxelsRemoved
+        }
     }
 }

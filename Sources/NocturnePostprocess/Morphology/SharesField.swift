@@ -80,9 +80,7 @@ struct SharesField: ~Copyable {
             }
         }
     }
-}
 
-extension SharesField {
     /// The weights along one axis.
     fileprivate struct AxisWeights: Sendable {
         let reach: Int

@@ -31,7 +31,7 @@ extension RegionMeasurement {
             } else {
                 try measureLines(region, placer, &result)
             }
-        } catch let problem as RegionProblem {
+        } catch let problem as RegionPlacement.Problem {
             return RegionMeasurement(
                 name: region.name,
                 kind: region.shape.kind,
@@ -55,17 +55,17 @@ extension RegionMeasurement {
         _ region: RegionOfInterest,
         _ placer: RegionPlacer,
         _ result: inout RegionMeasurement
-    ) throws(RegionProblem) {
+    ) throws(RegionPlacement.Problem) {
         switch region.shape {
         case .length(let points):
             let places = points.map { placer.point($0, region.space) }
-            guard places.count > 1 else { throw RegionProblem(detail: "a line has two points or more") }
+            guard places.count > 1 else { throw RegionPlacement.Problem(detail: "a line has two points or more") }
             result.length = zip(places, places.dropFirst()).reduce(0) { $0 + NocturneCore.length($1.1 - $1.0) }
         case .angle(let a, let vertex, let b):
             let middle = placer.point(vertex, region.space)
             let (u, v) = (placer.point(a, region.space) - middle, placer.point(b, region.space) - middle)
             guard NocturneCore.length(u) > 0, NocturneCore.length(v) > 0 else {
-                throw RegionProblem(detail: "an arm of the angle has zero length")
+                throw RegionPlacement.Problem(detail: "an arm of the angle has zero length")
             }
             let angle = atan2(NocturneCore.length(cross(u, v)), dot(u, v))
             result.angle = angle * 180 / Double.pi

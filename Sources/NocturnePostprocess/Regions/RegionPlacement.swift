@@ -1,19 +1,23 @@
 import NocturneCore
 
-/// A region that cannot be placed on a grid, and the reason.
-struct RegionProblem: Error {
-    let detail: String
+extension RegionPlacement {
+    /// A region that cannot be placed on a grid, and the reason.
+    struct Problem: Error {
+        let detail: String
+    }
 }
 
-/// A flat region in RAS+ mm.
-struct PlaneFrame: Sendable {
-    var center: SIMD3<Double>
-    /// Perpendicular unit vectors.
-    var right: SIMD3<Double>
-    var up: SIMD3<Double>
+extension RegionPlacement {
+    /// A flat region in RAS+ mm.
+    struct Frame: Sendable {
+        var center: SIMD3<Double>
+        /// Perpendicular unit vectors.
+        var right: SIMD3<Double>
+        var up: SIMD3<Double>
 
-    func coordinates(_ point: SIMD3<Double>) -> SIMD2<Double> {
-        SIMD2(dot(point - center, right), dot(point - center, up))
+        func coordinates(_ point: SIMD3<Double>) -> SIMD2<Double> {
+            SIMD2(dot(point - center, right), dot(point - center, up))
+        }
     }
 }
 
@@ -26,7 +30,7 @@ enum RegionPlacement {
             /// In RAS+ mm.
             case patientBox(lower: SIMD3<Double>, upper: SIMD3<Double>)
             case voxelBox(lower: SIMD3<Double>, upper: SIMD3<Double>)
-            case flat(PlaneFrame, FlatOutline)
+            case flat(Frame, FlatOutline)
         }
 
         var inside: Inside
@@ -76,7 +80,7 @@ enum RegionPlacement {
         /// A larger number is refused: 64 MiB.
         static let maximumCount = 1 << 24
 
-        var frame: PlaneFrame
+        var frame: Frame
         var outline: FlatOutline
         var spacing: Double
         /// The first steps, and the numbers of columns and rows.

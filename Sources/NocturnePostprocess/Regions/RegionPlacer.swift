@@ -5,9 +5,9 @@ struct RegionPlacer {
     let geometry: VolumeGeometry
     private let inverse: Affine
 
-    /// - Throws: ``RegionProblem`` when the grid has no inverse.
-    init(_ geometry: VolumeGeometry) throws(RegionProblem) {
-        guard let inverse = geometry.affine.inverse else { throw RegionProblem(detail: "the grid is flat") }
+    /// - Throws: ``RegionPlacement/Problem`` when the grid has no inverse.
+    init(_ geometry: VolumeGeometry) throws(RegionPlacement.Problem) {
+        guard let inverse = geometry.affine.inverse else { throw RegionPlacement.Problem(detail: "the grid is flat") }
         self.geometry = geometry
         self.inverse = inverse
     }
@@ -22,7 +22,7 @@ struct RegionPlacer {
     }
 
     /// nil for lengths and angles.
-    func place(_ region: RegionOfInterest) throws(RegionProblem) -> RegionPlacement? {
+    func place(_ region: RegionOfInterest) throws(RegionPlacement.Problem) -> RegionPlacement? {
         func at(_ point: SIMD3<Double>) -> SIMD3<Double> { self.point(point, region.space) }
         switch region.shape {
         case .length, .angle: return nil
@@ -35,7 +35,9 @@ struct RegionPlacer {
                 FlatOutline(.rectangle(size / 2), rotation: rotation)
             }
         case .polygon(let corners, let plane):
-            guard corners.count >= 3 else { throw RegionProblem(detail: "a polygon has three corners or more") }
+            guard corners.count >= 3 else {
+                throw RegionPlacement.Problem(detail: "a polygon has three corners or more")
+            }
             let places = corners.map(at)
             let center = places.reduce(.zero, +) / Double(places.count)
             return try flat(center, plane, region.space) { frame in
@@ -97,14 +99,14 @@ struct RegionPlacer {
         _ center: SIMD3<Double>,
         _ plane: RegionOfInterest.Plane,
         _ space: RegionOfInterest.Space,
-        _ outline: (PlaneFrame) -> FlatOutline
-    ) throws(RegionProblem) -> RegionPlacement {
+        _ outline: (RegionPlacement.Frame) -> FlatOutline
+    ) throws(RegionPlacement.Problem) -> RegionPlacement {
         switch plane {
         case .slice(let across, let index):
             return .grid(slice(center, gridAxis(across), index, outline))
         case .oblique(let normal, let point, let right, let spacing):
             guard space != .voxel else {
-                throw RegionProblem(detail: "a plane with a normal needs points in a patient space")
+                throw RegionPlacement.Problem(detail: "a plane with a normal needs points in a patient space")
             }
             let flip = space == .patientLps ? SIMD3<Double>(-1, -1, 1) : SIMD3(1, 1, 1)
             let frame = try frame(
@@ -134,7 +136,7 @@ struct RegionPlacer {
         _ center: SIMD3<Double>,
         _ axis: Int,
         _ wanted: Int?,
-        _ outline: (PlaneFrame) -> FlatOutline
+        _ outline: (RegionPlacement.Frame) -> FlatOutline
     ) -> RegionPlacement.Grid {
         // Half way between two slices the later one is used.
         let nearest = (inverse(center)[axis] + 0.5).rounded(.down)
@@ -148,7 +150,7 @@ struct RegionPlacer {
         var step = SIMD3<Double>.zero
         step[axis] = Double(index)
         let onSlice = center - normal * dot(center - geometry.affine(step), normal)
-        let frame = PlaneFrame(center: onSlice, right: right, up: up)
+        let frame = RegionPlacement.Frame(center: onSlice, right: right, up: up)
         let border = outline(frame)
         let middle = inverse(onSlice)
         var (lower, upper) = (step, step)
@@ -168,17 +170,17 @@ struct RegionPlacer {
         point: SIMD3<Double>?,
         right: SIMD3<Double>?,
         fallback flip: SIMD3<Double>
-    ) throws(RegionProblem) -> PlaneFrame {
-        guard length(normal) > 1e-9 else { throw RegionProblem(detail: "the normal has no direction") }
+    ) throws(RegionPlacement.Problem) -> RegionPlacement.Frame {
+        guard length(normal) > 1e-9 else { throw RegionPlacement.Problem(detail: "the normal has no direction") }
         let n = normal / length(normal)
         let wanted = right ?? (abs(n.x) > 0.9 ? SIMD3(0, flip.y, 0) : SIMD3(flip.x, 0, 0))
         let inPlane = wanted - n * dot(wanted, n)
         guard length(inPlane) > 1e-6 * length(wanted), length(wanted) > 1e-9 else {
-            throw RegionProblem(detail: "the first axis is at right angles to the plane")
+            throw RegionPlacement.Problem(detail: "the first axis is at right angles to the plane")
         }
         let u = inPlane / length(inPlane)
         // Two reversed axes amount to a half turn, so the product is correct in both spaces.
-        return PlaneFrame(
+        return RegionPlacement.Frame(
             center: point.map { center - n * dot(center - $0, n) } ?? center,
             right: u,
             up: cross(n, u)
@@ -186,10 +188,10 @@ struct RegionPlacer {
     }
 
     private func samples(
-        _ frame: PlaneFrame,
+        _ frame: RegionPlacement.Frame,
         _ outline: FlatOutline,
         _ spacing: Double
-    ) throws(RegionProblem) -> RegionPlacement.Samples {
+    ) throws(RegionPlacement.Problem) -> RegionPlacement.Samples {
         let across = outline.extent(along: SIMD2(1, 0))
         let upward = outline.extent(along: SIMD2(0, 1))
         func steps(_ range: ClosedRange<Double>) -> (first: Double, count: Double) {
@@ -200,7 +202,7 @@ struct RegionPlacer {
         let (x, y) = (steps(across), steps(upward))
         guard x.count * y.count <= Double(RegionPlacement.Samples.maximumCount), abs(x.first) < 1e9, abs(y.first) < 1e9
         else {
-            throw RegionProblem(
+            throw RegionPlacement.Problem(
                 detail: "\(spacing) mm apart, samples would be more than \(RegionPlacement.Samples.maximumCount)"
             )
         }

@@ -40,7 +40,7 @@ struct RegionSamples: Sendable {
     /// Points of a plane, interpolated trilinearly between the eight voxel centres around each.
     init(_ samples: RegionPlacement.Samples, on image: Volume, scope: ComputeScope) throws {
         let geometry = image.geometry
-        guard let inverse = geometry.affine.inverse else { throw RegionProblem(detail: "the grid is flat") }
+        guard let inverse = geometry.affine.inverse else { throw RegionPlacement.Problem(detail: "the grid is flat") }
         let frame = samples.frame
         self = try image.voxels.withParallelReader { reader in
             return try RegionSamples(columns: samples.columns, rows: samples.rows, scope: scope) { row, target in
@@ -98,7 +98,7 @@ struct RegionSamples: Sendable {
         guard count > 0 else { return nil }
         let (columns, rows) = (columns, rows)
         return try values.withParallelReader { reader throws(CancelledError) in
-            var tally = IntensityTally()
+            var tally = IntensitySummary.Tally()
             let part = max(1, (1 << 20) / columns)
             for begin in stride(from: 0, to: rows, by: part) {
                 try scope.check()

@@ -125,7 +125,7 @@ extension RegionView {
         }
 
         private static func bounds(
-            _ frame: PlaneFrame,
+            _ frame: RegionPlacement.Frame,
             _ outline: FlatOutline,
             _ display: DisplayPlane
         ) -> (SIMD3<Double>, SIMD2<Double>) {

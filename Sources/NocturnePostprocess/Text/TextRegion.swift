@@ -1,32 +1,34 @@
 import NocturneCore
 public import NocturneSystem
 
-/// Thresholds for finding lines of text in a map of probabilities.
-public struct TextRegionRules: Hashable, Sendable {
-    /// A pixel above it belongs to a line.
-    public var threshold: Float
-    /// The least mean probability of a line's rectangle.
-    public var boxThreshold: Float
-    /// A rectangle grows on each side by its area times this number, divided by its perimeter: the network marks only the core
-    /// of a line.
-    public var growth: Float
-    /// Whether the pixels of lines are joined with those to the right and below.
-    public var isDilated: Bool
-    /// Rectangles beyond this number are dropped, those found last first.
-    public var maximumRegions: Int
+extension TextRegion {
+    /// Thresholds for finding lines of text in a map of probabilities.
+    public struct Rules: Hashable, Sendable {
+        /// A pixel above it belongs to a line.
+        public var threshold: Float
+        /// The least mean probability of a line's rectangle.
+        public var boxThreshold: Float
+        /// A rectangle grows on each side by its area times this number, divided by its perimeter: the network marks only the core
+        /// of a line.
+        public var growth: Float
+        /// Whether the pixels of lines are joined with those to the right and below.
+        public var isDilated: Bool
+        /// Rectangles beyond this number are dropped, those found last first.
+        public var maximumRegions: Int
 
-    public init(
-        threshold: Float = 0.3,
-        boxThreshold: Float = 0.6,
-        growth: Float = 1.5,
-        isDilated: Bool = false,
-        maximumRegions: Int = 1000
-    ) {
-        self.threshold = threshold
-        self.boxThreshold = boxThreshold
-        self.growth = growth
-        self.isDilated = isDilated
-        self.maximumRegions = maximumRegions
+        public init(
+            threshold: Float = 0.3,
+            boxThreshold: Float = 0.6,
+            growth: Float = 1.5,
+            isDilated: Bool = false,
+            maximumRegions: Int = 1000
+        ) {
+            self.threshold = threshold
+            self.boxThreshold = boxThreshold
+            self.growth = growth
+            self.isDilated = isDilated
+            self.maximumRegions = maximumRegions
+        }
     }
 }
 
@@ -54,7 +56,7 @@ extension TextRegion {
         in map: [Float],
         width: Int,
         height: Int,
-        rules: TextRegionRules,
+        rules: Rules,
         flag: CancellationFlag = CancellationFlag()
     ) throws -> [TextRegion] {
         guard width > 0, height > 0, map.count == width * height else {

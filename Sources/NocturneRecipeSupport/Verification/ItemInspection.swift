@@ -90,6 +90,23 @@ package struct ItemInspection {
         }
     }
 
+    /// Inspects a JSON document of the item, other than `result.json`; one that does not match its schema is reported.
+    /// - Parameter limit: the most bytes that are read.
+    package mutating func inspect<Document: Decodable>(
+        _ file: String,
+        as schema: JSONSchema,
+        limit: Int = 64 << 20,
+        _ body: (inout ItemInspection, Document) throws -> Void
+    ) throws {
+        try inspect(file) { inspection, path in
+            let bytes = try FileSystem.read(path, limit: limit)
+            if let misfit = try schema.faults(in: bytes).first {
+                return inspection.add(file, "does not match its schema: \(misfit)")
+            }
+            try body(&inspection, JSONDecoder().decode(Document.self, from: Data(bytes)))
+        }
+    }
+
     /// Checks the size of a picture in its header.
     /// - Parameter size: the expected size; nil for any.
     package mutating func inspectPicture(_ file: String, size: (width: Int, height: Int)? = nil, of what: String = "")

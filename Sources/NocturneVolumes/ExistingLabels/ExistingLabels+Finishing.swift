@@ -37,7 +37,7 @@ extension ExistingLabels {
         var found: [Int: LabelMeasurement] = [:]
         for (place, volume) in inferred.volumes.enumerated() {
             let own = labels.indices.filter { labels[$0].volume == place }
-            let measured = try LabelMeasurer.measure(
+            let measured = try LabelMeasurement.measure(
                 labels: volume,
                 image: inferred.image,
                 values: own.map { labels[$0].value },

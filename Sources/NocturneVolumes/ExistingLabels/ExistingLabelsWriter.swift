@@ -19,7 +19,7 @@ struct ExistingLabelsWriter {
         var written: [String] = []
         for (place, volume) in maps.volumes.enumerated() {
             let names = maps.labels.filter { $0.volume == place }.map {
-                NIfTILabel(
+                NIfTIWriter.Label(
                     value: $0.value,
                     name: $0.name,
                     red: $0.displayColor.red,

@@ -103,7 +103,7 @@ struct ExistingMemory {
     private func finishing(_ threads: Int) -> [PlannedBuffer] {
         let drawn = source.volumes > 1 ? voxels * 2 : 0
         let measuring = max(
-            LabelMeasurer.predictedBytes(threads: threads),
+            LabelMeasurement.predictedBytes(threads: threads),
             ComponentCounter.predictedBytes(shape),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
             source.image == nil

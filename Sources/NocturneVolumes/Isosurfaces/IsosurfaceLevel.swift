@@ -15,7 +15,7 @@ struct IsosurfaceLevel: Sendable {
     let voxelCount: Int
     /// Nil without voxels.
     let box: VoxelBox?
-    let status: LabelStatus
+    let status: LabelMeasurement.Status
 
     /// Labels every voxel with the number of values that it has or exceeds. NaN is 0.
     /// - Parameter values: in ascending order.
@@ -39,7 +39,7 @@ struct IsosurfaceLevel: Sendable {
 
     /// What a map of ``map(of:at:scope:)`` contains for each value: the voxels of that value's label and of all higher ones.
     static func levels(of values: [Double], in labels: LabelVolume, scope: ComputeScope) throws -> [IsosurfaceLevel] {
-        let measured = try LabelMeasurer.measure(
+        let measured = try LabelMeasurement.measure(
             labels: labels,
             image: nil,
             values: values.indices.map { UInt16($0 + 1) },

@@ -36,7 +36,7 @@ struct IsosurfaceMemory {
                 PlannedBuffer("labels", bytes: shape.count * 2, from: .finish, through: .finish),
                 PlannedBuffer(
                     "measuring",
-                    bytes: LabelMeasurer.predictedBytes(threads: threads),
+                    bytes: LabelMeasurement.predictedBytes(threads: threads),
                     from: .finish,
                     through: .finish
                 ),

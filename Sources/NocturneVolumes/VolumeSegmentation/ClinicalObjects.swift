@@ -93,9 +93,7 @@ struct ClinicalObjects {
         [.missingElement, .sourcesDiffer, .gridDiffers, .tooLarge].contains(code)
     }
 
-    private var slices: [DICOMObjectOrigin.Source] {
-        (source.sliceNames ?? []).map { DICOMObjectOrigin.Source(path: $0.path, frame: $0.frame) }
-    }
+    private var slices: [DICOMSlice.Name] { source.sliceNames ?? [] }
 
     private var fingerprint: ContentDigest {
         ContentDigest(hex: item.fingerprint) ?? ContentDigest.of(item.fingerprint)

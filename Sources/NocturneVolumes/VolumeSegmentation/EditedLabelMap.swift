@@ -135,7 +135,7 @@ enum LabelMapComparison {
             }
             guard !matched.isEmpty else { throw LabelMapError(detail: "they have no label with the same name") }
             let table = Dictionary(matched.map { ($0.other, $0.value) }) { first, _ in first }
-            let compared = try LabelComparer.compare(
+            let compared = try LabelComparison.compare(
                 labels: own.labels,
                 reference: try other.labels.arranged(on: own.labels.geometry, table, scope),
                 values: matched.map(\.value),

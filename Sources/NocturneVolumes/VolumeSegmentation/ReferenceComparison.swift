@@ -73,7 +73,7 @@ struct ReferenceComparison {
         return 8 * (shape.x * shape.y + shape.x * shape.z + shape.y * shape.z)
     }
 
-    private var tolerance: Double { options.surfaceTolerance ?? LabelComparer.standardTolerance }
+    private var tolerance: Double { options.surfaceTolerance ?? LabelComparison.standardTolerance }
 
     /// Bytes of the reference's labels and the distance search; for a segmentation also of the volumes it may be spread
     /// over.
@@ -83,7 +83,7 @@ struct ReferenceComparison {
         // A label map may have to be put into the order of the item's voxels.
         let masks = FoundVolume.isVolumeFile(path) ? 1 : SegmentationReference.maximumVolumeCount
         return shape.count * 2 * (1 + masks) + (1 << 20)
-            + LabelComparer.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
+            + LabelComparison.predictedBytes(of: shape, boundaryLimit: boundaryLimit, threads: threads)
     }
 
     /// - Throws: `CancelledError`, and `AllocationError` or a `VolumeFileError` if memory cannot be allocated.
@@ -141,7 +141,7 @@ struct ReferenceComparison {
         _ values: [UInt16],
         _ scope: ComputeScope
     ) throws -> Outcome {
-        let compared = try LabelComparer.compare(
+        let compared = try LabelComparison.compare(
             labels: labels,
             reference: reference,
             values: values,

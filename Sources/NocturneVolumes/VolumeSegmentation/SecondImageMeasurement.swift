@@ -37,7 +37,7 @@ struct SecondImageMeasurement {
         guard let image = source.secondImage?.image else { return 0 }
         return image.geometry.shape.count * (4 + 2) + (image.storedVoxels ?? 0) * 4 + image.decoderBytes * threads
             + max(
-                LabelMeasurer.predictedBytes(threads: threads),
+                LabelMeasurement.predictedBytes(threads: threads),
                 RadiomicsMeasurement.predictedBytes(
                     radiomics,
                     image.geometry,
@@ -90,7 +90,7 @@ struct SecondImageMeasurement {
             )
             return (Outcome(name: name, image: image, unit: unit, measurements: nil, radiomics: nil), notes)
         }
-        let measurements = try LabelMeasurer.measure(
+        let measurements = try LabelMeasurement.measure(
             labels: placed.labels,
             image: read.channels[0],
             values: wanted.map(\.value),

@@ -25,7 +25,7 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
     package var writesProbabilities = false
     /// Reference labels to compare with: a file, or a folder with one file per item.
     package var comparePath: String?
-    /// mm. Within it, surfaces count as the same in comparisons; nil for ``LabelComparer/standardTolerance``.
+    /// mm. Within it, surfaces count as the same in comparisons; nil for ``LabelComparison/standardTolerance``.
     package var surfaceTolerance: Double?
     /// Second images to measure the labels on: a file, a DICOM series, or a folder with one per item.
     package var measurePath: String?

@@ -50,7 +50,7 @@ struct SegmentationResult: ItemResult {
         let voxelsRemoved: Int
         let voxelsFilled: Int
         /// Absent without rules for the label's shape, and in results of versions without such rules.
-        let morphology: MorphologyChange?
+        let morphology: MorphologyStep.Change?
 
         init(_ cleaning: LabelCleaning) {
             componentsFound = cleaning.componentsFound

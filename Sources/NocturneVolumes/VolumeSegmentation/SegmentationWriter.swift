@@ -111,7 +111,13 @@ struct SegmentationWriter {
 
     private func writeLabels(to path: String, scope: ComputeScope) throws {
         let names = labels.map {
-            NIfTIWriter.Label(value: $0.value, name: $0.name, red: $0.color.red, green: $0.color.green, blue: $0.color.blue)
+            NIfTIWriter.Label(
+                value: $0.value,
+                name: $0.name,
+                red: $0.color.red,
+                green: $0.color.green,
+                blue: $0.color.blue
+            )
         }
         try NIfTIWriter.writeLabels(finished.labels, names: names, forms: try forms(), to: path, scope: scope)
     }
@@ -177,7 +183,7 @@ struct SegmentationWriter {
             title: label.title,
             color: label.color.description,
             code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
-            status: measured?.status.rawValue ?? LabelStatus.absent.rawValue,
+            status: measured?.status.rawValue ?? LabelMeasurement.Status.absent.rawValue,
             voxelCount: measured?.voxelCount ?? 0,
             volumeMm3: SegmentationResult.rounded(measured?.volumeMm3 ?? 0),
             volumeMl: SegmentationResult.rounded(measured?.volumeMl ?? 0),

@@ -164,7 +164,7 @@ struct VolumeMemory {
         max(
             model.settings.grid == nil
                 ? morphologyBytes([model.postprocessRules], source.geometry.shape, threads) : 0,
-            LabelMeasurer.predictedBytes(threads: threads),
+            LabelMeasurement.predictedBytes(threads: threads),
             ComponentCounter.predictedBytes(source.geometry.shape),
             regions?.predictedBytes(in: source.geometry, threads: threads) ?? 0,
             ReferenceComparison(options, source).predictedBytes(threads: threads),

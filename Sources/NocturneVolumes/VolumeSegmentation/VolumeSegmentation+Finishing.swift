@@ -98,7 +98,7 @@ extension VolumeSegmentation {
         let model = try model(inferred.source.model)
         let wanted = wantedLabels(of: model)
         let unit = try MeasuredUnit(of: inferred.source, scope: scope)
-        let measurements = try LabelMeasurer.measure(
+        let measurements = try LabelMeasurement.measure(
             labels: labels,
             image: inferred.volume,
             values: wanted.map(\.value),

@@ -2,6 +2,7 @@ import Foundation
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -114,7 +115,7 @@ struct CharacterSetTests {
         }
         let folder = try TemporaryFolder("dicom")
         let path = try folder.write(slice.file(), to: "Γιαννης_Διονυσιος/1.dcm").path
-        #expect(try DICOMObject.readHeader(path: path).wordsOfPatient.count == 2)
+        #expect(try DICOMObject.readHeader(path: path).patient?.sought.found(in: path).count == 2)
     }
 
     @Test("of an object whose labels are in another script than its source's, which becomes UTF-8")

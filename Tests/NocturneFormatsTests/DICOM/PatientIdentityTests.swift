@@ -1,5 +1,6 @@
 import Foundation
 import NocturneFormats
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -17,7 +18,7 @@ struct PatientIdentityTests {
         }
         let folder = try TemporaryFolder("dicom")
         let object = try DICOMObject.readHeader(path: folder.write(slice.file(syntax), to: name).path)
-        return (object.wordsOfPatient, object)
+        return (object.patient?.sought.found(in: object.path) ?? [], object)
     }
 
     @Test("is found in the file's path", arguments: TestSlice.Syntax.allCases)

@@ -10,7 +10,7 @@ import Testing
 struct SourceSeries {
     let folder: TemporaryFolder
     let geometry: VolumeGeometry
-    let sources: [DICOMObjectOrigin.Source]
+    let sources: [DICOMSlice.Name]
 
     static let directions: [(name: String, row: SIMD3<Double>, column: SIMD3<Double>)] = [
         ("axial", SIMD3(1, 0, 0), SIMD3(0, 1, 0)),
@@ -47,7 +47,7 @@ struct SourceSeries {
         let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
         let series = try #require(scan.series.first)
         geometry = try #require(series.geometry)
-        sources = series.slices.map { DICOMObjectOrigin.Source(path: $0.path) }
+        sources = series.slices.map { DICOMSlice.Name(path: $0.path) }
     }
 
     /// Values 0, 3, 40 and 65535 at random; slice 1 is empty.
@@ -209,7 +209,7 @@ struct SegmentationWriterTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    private func fault(_ source: SourceSeries, _ sources: [DICOMObjectOrigin.Source], path: String? = nil) throws
+    private func fault(_ source: SourceSeries, _ sources: [DICOMSlice.Name], path: String? = nil) throws
         -> DICOMWriteError?
     {
         let labels = try source.labels()
@@ -234,7 +234,7 @@ struct SegmentationWriterTests {
         #expect(try fault(source, Array(source.sources.dropLast()))?.code == .gridDiffers)
         #expect(try fault(source, source.sources.reversed())?.code == .gridDiffers)
         #expect(
-            try fault(source, source.sources.dropLast() + [DICOMObjectOrigin.Source(path: "/nowhere.dcm")])?.code
+            try fault(source, source.sources.dropLast() + [DICOMSlice.Name(path: "/nowhere.dcm")])?.code
                 == .sourceNotReadable
         )
         let other = try SourceSeries(0) { $0.text(0x0020_000D, "UI", "1.2.4") }

@@ -77,7 +77,9 @@ struct NIfTIHostileTests {
     @Test("What is not there, a folder, or half a pair cannot be read")
     func unreadable() throws {
         try TemporaryFolder.with { folder in
-            func fault(_ path: String) -> VolumeFileError? { niftiFault { _ = try VolumeFileReader.readHeader(at: path) } }
+            func fault(_ path: String) -> VolumeFileError? {
+                niftiFault { _ = try VolumeFileReader.readHeader(at: path) }
+            }
             #expect(fault(folder("none.nii").path)?.detail == "cannot be opened: No such file or directory")
             #expect(fault(folder.path)?.detail == "is not a regular file")
             let pair = HandmadeNIfTI(isPair: true)

@@ -44,7 +44,13 @@ struct NIfTILabelNamesTests {
         try TemporaryFolder.with { folder in
             // The writer's own table is replaced by the text, padded to the same length.
             let path = folder("a.nii").path
-            let label = NIfTIWriter.Label(value: 1, name: String(repeating: "n", count: 1000), red: 0, green: 0, blue: 0)
+            let label = NIfTIWriter.Label(
+                value: 1,
+                name: String(repeating: "n", count: 1000),
+                red: 0,
+                green: 0,
+                blue: 0
+            )
             try NIfTIWriter.writeLabels(map, names: [label], forms: nil, to: path, scope: .serial())
             var bytes = [UInt8](try Data(contentsOf: folder("a.nii")))
             let start = 352 + 8

@@ -10,7 +10,10 @@ import Testing
 struct NIfTITimeSeriesTests {
     private static let count = 4
 
-    private func series(_ version: VolumeFileHeader.NIfTIVersion = .nifti1, _ order: VolumeFileHeader.ByteOrder = .little) -> HandmadeNIfTI {
+    private func series(
+        _ version: VolumeFileHeader.NIfTIVersion = .nifti1,
+        _ order: VolumeFileHeader.ByteOrder = .little
+    ) -> HandmadeNIfTI {
         var file = HandmadeNIfTI(version: version, byteOrder: order)
         file.dimensions = [4, 5, 4, 3, Self.count]
         file.pixelDimensions = [1, 0.5, 0.75, 2, 2500]
@@ -129,7 +132,8 @@ struct NIfTITimeSeriesTests {
             let ended = try folder.write(Array(storedGzip(bytes).dropLast(6)), to: "d.nii.gz").path
             for volume in 0..<Self.count {
                 func code(_ path: String) -> VolumeFileErrorCode? {
-                    niftiFault { _ = try VolumeFileReader.readVolume(at: path, timePoint: volume, scope: .serial()) }?.code
+                    niftiFault { _ = try VolumeFileReader.readVolume(at: path, timePoint: volume, scope: .serial()) }?
+                        .code
                 }
                 #expect(code(wrong) == .corruptCompression)
                 #expect(code(ended) == .truncated)

@@ -49,7 +49,10 @@ struct PDFPageTests {
                 page.element(.heading(level: 2)) { page.text("Heading \(number)", x: 20, y: 40, size: 12) }
                 page.element(.section) {
                     page.element(.figure(alternative: "Größe \(number)")) {
-                        page.image(RGBImage(width: 5, height: 5), in: PDFPage.Rectangle(x: 20, y: 60, width: 9, height: 9))
+                        page.image(
+                            RGBImage(width: 5, height: 5),
+                            in: PDFPage.Rectangle(x: 20, y: 60, width: 9, height: 9)
+                        )
                     }
                     page.element(.list) {
                         for item in ["one", "two"] {

@@ -49,7 +49,8 @@ struct PhotoBandTests {
             return first..<first + 1 + Int(random.next() % UInt64(length - first))
         }
         var parts = [
-            PhotoReader.Part(columns: 0..<width, rows: 0..<height), PhotoReader.Part(columns: width / 2..<width, rows: 0..<1),
+            PhotoReader.Part(columns: 0..<width, rows: 0..<height),
+            PhotoReader.Part(columns: width / 2..<width, rows: 0..<1),
             PhotoReader.Part(columns: 0..<(width + 1) / 2, rows: height - 1..<height),
         ]
         for _ in 0..<12 { parts.append(PhotoReader.Part(columns: range(width), rows: range(height))) }
@@ -96,7 +97,11 @@ struct PhotoBandTests {
         }
         let flag = CancellationFlag()
         #expect(throws: CancelledError.self) {
-            try PhotoReader.readBands(at: path, flag: flag, part: { _ in PhotoReader.Part(columns: 0..<9, rows: 0..<400) }) {
+            try PhotoReader.readBands(
+                at: path,
+                flag: flag,
+                part: { _ in PhotoReader.Part(columns: 0..<9, rows: 0..<400) }
+            ) {
                 _ in
                 flag.cancel()
             }

@@ -108,7 +108,10 @@ struct VolumeFileReaderTests {
         translation: SIMD3(-1, 2, 3.5)
     )
 
-    @Test("Every type, byte order, compression and container gives the same volume", arguments: StoredVoxelType.allCases)
+    @Test(
+        "Every type, byte order, compression and container gives the same volume",
+        arguments: StoredVoxelType.allCases
+    )
     func matrix(type: StoredVoxelType) throws {
         let values = NIfTIReaderTests.values(of: type, count: HandmadeVolume.voxelCount)
         try TemporaryFolder.with { folder in

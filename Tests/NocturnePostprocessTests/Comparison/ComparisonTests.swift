@@ -60,7 +60,7 @@ struct ComparisonTests {
     func fixtures(turned: Bool) throws {
         var (measured, absent) = (0, 0)
         for entry in try ComparisonFixtures.load().cases {
-            let found = try LabelComparer.compare(
+            let found = try LabelComparison.compare(
                 labels: entry.volume(entry.labels, turned: turned),
                 reference: entry.volume(entry.reference, turned: turned),
                 values: entry.expected.map(\.value),
@@ -92,7 +92,7 @@ struct ComparisonTests {
             PlainLabels.random(9, 7, 8, labels: 2, empty: 0.5, seed: seed),
             PlainLabels.random(9, 7, 8, labels: 2, empty: 0.9, seed: seed + 50),
         ]
-        let found = try LabelComparer.compare(
+        let found = try LabelComparison.compare(
             labels: labels[0].volume(.scaling(spacing)),
             reference: labels[1].volume(.scaling(spacing)),
             values: [2],
@@ -119,7 +119,7 @@ struct ComparisonTests {
         #expect(abs(distances.mean - all.reduce(0, +) / Double(all.count)) < 1e-12)
         #expect(abs(distances.hausdorff - (all.max() ?? 0)) < 1e-12)
         for tolerance in [0, 0.7, 1.3, 1.5, 2.1, 50] {
-            let found = try LabelComparer.compare(
+            let found = try LabelComparison.compare(
                 labels: labels[0].volume(.scaling(spacing)),
                 reference: labels[1].volume(.scaling(spacing)),
                 values: [2],
@@ -137,21 +137,24 @@ struct ComparisonTests {
             PlainLabels(12, 12, 12) { (4..<8).contains($0.i) && (4..<8).contains($0.j) && $0.k == first ? 5 : 0 }
         }
         let affine = Affine.scaling(SIMD3(0.5, 0.5, 4))
-        let found = try LabelComparer.compare(
+        let found = try LabelComparison.compare(
             labels: box(2).volume(affine),
             reference: box(5).volume(affine),
             values: [5, 6],
             scope: .serial()
         )
         #expect(found[0].dice == 0)
-        #expect(found[0].distances == SurfaceDistances(mean: 12, hausdorff95: 12, hausdorff: 12, surfaceDice: 0))
+        #expect(
+            found[0].distances
+                == LabelComparison.SurfaceDistances(mean: 12, hausdorff95: 12, hausdorff: 12, surfaceDice: 0)
+        )
         #expect(found[1].dice == nil && found[1].distances == nil && found[1].problem == nil)
     }
 
     @Test("Too long a boundary and a sheared grid are told, not guessed")
     func refusals() throws {
         let labels = PlainLabels(6, 6, 6) { $0.i > 2 ? 1 : 0 }
-        let few = try LabelComparer.compare(
+        let few = try LabelComparison.compare(
             labels: labels.volume(),
             reference: labels.volume(),
             values: [1],
@@ -165,7 +168,7 @@ struct ComparisonTests {
             columnK: SIMD3(0, 0, 1),
             translation: .zero
         )
-        let skew = try LabelComparer.compare(
+        let skew = try LabelComparison.compare(
             labels: labels.volume(sheared),
             reference: labels.volume(sheared),
             values: [1],
@@ -179,7 +182,7 @@ struct ComparisonTests {
         let labels = PlainLabels.random(60, 50, 40, labels: 3, empty: 0.3, seed: 8)
         let reference = PlainLabels.random(60, 50, 40, labels: 3, empty: 0.6, seed: 9)
         let found = try await resultsForWidths { scope in
-            try LabelComparer.compare(
+            try LabelComparison.compare(
                 labels: labels.volume(.scaling(SIMD3(0.3, 0.7, 1.9))),
                 reference: reference.volume(.scaling(SIMD3(0.3, 0.7, 1.9))),
                 values: [1, 2, 3],
@@ -195,7 +198,7 @@ struct ComparisonTests {
         flag.cancel()
         let labels = PlainLabels(6, 6, 6) { $0.i > 2 ? 1 : 0 }
         #expect(throws: CancelledError.self) {
-            try LabelComparer.compare(
+            try LabelComparison.compare(
                 labels: labels.volume(),
                 reference: labels.volume(),
                 values: [1],

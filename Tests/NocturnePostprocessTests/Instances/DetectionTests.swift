@@ -83,11 +83,11 @@ struct DetectionTests {
             [48, 16, 8, 8, 0.1, 0.1, 0, 8], [48, 20, 10, .nan, 0.99, 0, 0, 8], [48, 20, 10, 10, .nan, 0, 0, 8],
             [10, 10, 4, 4, 0.95, 0, .infinity, 0],
         ]
-        let decoder = DetectionDecoder(frame: frame, rules: DetectionRules(boxOverlap: 0.6))
+        let decoder = DetectionDecoder(frame: frame, rules: DetectionDecoder.Rules(boxOverlap: 0.6))
         let found = try decoder.prototypes(
             candidates: candidates(list),
             classes: 2,
-            planes: MaskPlanes(planes, count: 2, width: 16, height: 16),
+            planes: DetectionDecoder.Planes(planes, count: 2, width: 16, height: 16),
             flag: flag
         )
         #expect(found.map(\.classIndex) == [0, 1])
@@ -109,10 +109,10 @@ struct DetectionTests {
             inputHeight: 64
         )
         let plane = (0..<256).map { Float($0 / 16 < 8 ? 1 : -1) }
-        let found = try DetectionDecoder(frame: centred, rules: DetectionRules()).prototypes(
+        let found = try DetectionDecoder(frame: centred, rules: DetectionDecoder.Rules()).prototypes(
             candidates: candidates([[32, 32, 32, 32, 0.9, 8]]),
             classes: 1,
-            planes: MaskPlanes(plane, count: 1, width: 16, height: 16),
+            planes: DetectionDecoder.Planes(plane, count: 1, width: 16, height: 16),
             flag: flag
         )
         // 16..<48 of 64 columns; the rows 16..<32 of the input are the upper half of the photo.
@@ -122,7 +122,7 @@ struct DetectionTests {
 
     @Test("A mask plane covers its box, or the whole input where it has the input's size")
     func pasted() throws {
-        let decoder = DetectionDecoder(frame: frame, rules: DetectionRules())
+        let decoder = DetectionDecoder(frame: frame, rules: DetectionDecoder.Rules())
         // Left half of the box.
         let plane = (0..<28 * 28).map { Float($0 % 28 < 14 ? 1 : 0) }
         let found = try decoder.masks(
@@ -130,7 +130,7 @@ struct DetectionTests {
             scores: [0.8],
             kinds: [1],
             classes: 1..<2,
-            planes: MaskPlanes(plane, count: 1, width: 28, height: 28),
+            planes: DetectionDecoder.Planes(plane, count: 1, width: 28, height: 28),
             flag: flag
         )
         #expect(found.count == 1)
@@ -142,7 +142,7 @@ struct DetectionTests {
             scores: [0.8],
             kinds: [1],
             classes: 1..<2,
-            planes: MaskPlanes(whole, count: 1, width: 64, height: 64),
+            planes: DetectionDecoder.Planes(whole, count: 1, width: 64, height: 64),
             flag: flag
         )
         #expect(pasted.first?.mask.box == PixelBox(x: 50, y: 0, width: 50, height: 100))
@@ -150,14 +150,14 @@ struct DetectionTests {
 
     @Test("Unknown classes, low scores and nothing at all give nothing; wrong sizes and NaN in masks are refused")
     func hostile() throws {
-        let decoder = DetectionDecoder(frame: frame, rules: DetectionRules())
+        let decoder = DetectionDecoder(frame: frame, rules: DetectionDecoder.Rules())
         func masks(_ boxes: [Float], _ scores: [Float], _ kinds: [Float], _ planes: [Float]) throws -> Int {
             try decoder.masks(
                 boxes: boxes,
                 scores: scores,
                 kinds: kinds,
                 classes: 1..<2,
-                planes: MaskPlanes(planes, count: scores.count, width: 2, height: 2),
+                planes: DetectionDecoder.Planes(planes, count: scores.count, width: 2, height: 2),
                 flag: flag
             ).count
         }
@@ -177,7 +177,7 @@ struct DetectionTests {
             try decoder.prototypes(
                 candidates: [1, 2, 3],
                 classes: 1,
-                planes: MaskPlanes(full, count: 1, width: 2, height: 2),
+                planes: DetectionDecoder.Planes(full, count: 1, width: 2, height: 2),
                 flag: flag
             )
         }

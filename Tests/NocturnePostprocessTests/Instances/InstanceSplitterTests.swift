@@ -50,13 +50,15 @@ struct InstanceSplitterTests {
 
     private func differing(_ labels: [UInt16], _ truth: [UInt16]) -> Int { zip(labels, truth).count { $0 != $1 } }
 
-    private func changed(_ change: (inout SplittingRules) -> Void) -> SplittingRules {
-        var rules = SplittingRules()
+    private func changed(_ change: (inout InstanceSplitter.Rules) -> Void) -> InstanceSplitter.Rules {
+        var rules = InstanceSplitter.Rules()
         change(&rules)
         return rules
     }
 
-    private func split(_ maps: InstanceMaps, _ rules: SplittingRules = SplittingRules()) throws -> InstanceLabels {
+    private func split(_ maps: InstanceMaps, _ rules: InstanceSplitter.Rules = InstanceSplitter.Rules()) throws
+        -> InstanceLabels
+    {
         try InstanceSplitter(rules: rules).split(maps, flag: CancellationFlag())
     }
 
@@ -95,7 +97,7 @@ struct InstanceSplitterTests {
         boxes[7].height = 33
         boxes[3].height = 32
         let (maps, _) = try maps(width: 190, height: 60, boxes: boxes)
-        let found = try split(maps, SplittingRules(maximumInstances: 2))
+        let found = try split(maps, InstanceSplitter.Rules(maximumInstances: 2))
         #expect(found.count == 2 && found.dropped == 10)
         #expect(found.labels[20 * 190 + boxes[3].x + 4] == 1)
         #expect(found.labels[20 * 190 + boxes[7].x + 4] == 2)
@@ -276,7 +278,9 @@ struct InstanceSplitterTests {
         let (maps, _) = try maps(width: 190, height: 60, boxes: shelf(3))
         let flag = CancellationFlag()
         flag.cancel()
-        #expect(throws: CancelledError.self) { try InstanceSplitter(rules: SplittingRules()).split(maps, flag: flag) }
+        #expect(throws: CancelledError.self) {
+            try InstanceSplitter(rules: InstanceSplitter.Rules()).split(maps, flag: flag)
+        }
     }
 
     // MARK: The reference

@@ -67,7 +67,7 @@ struct MorphologyTests {
                         let pairs = zip(labels.values, result.values)
                         let added = pairs.count { $0 != entry.value && $1 == entry.value }
                         let removed = pairs.count { $0 == entry.value && $1 != entry.value }
-                        #expect(entry.morphology == MorphologyChange(voxelsAdded: added, voxelsRemoved: removed))
+                        #expect(entry.morphology == MorphologyStep.Change(voxelsAdded: added, voxelsRemoved: removed))
                     }
                     #expect(report.map(\.value) == (labelCount > 1 ? [1, 3] : [1]))
                 }
@@ -153,8 +153,8 @@ struct MorphologyTests {
             #expect(result.count(of: 1) == 9)
             #expect(
                 report == [
-                    LabelCleaning(value: 1, componentsFound: 1, morphology: MorphologyChange(voxelsAdded: 5)),
-                    LabelCleaning(value: 9, morphology: MorphologyChange()),
+                    LabelCleaning(value: 1, componentsFound: 1, morphology: MorphologyStep.Change(voxelsAdded: 5)),
+                    LabelCleaning(value: 9, morphology: MorphologyStep.Change()),
                 ]
             )
         }

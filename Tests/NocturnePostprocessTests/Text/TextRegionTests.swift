@@ -17,7 +17,7 @@ struct TextRegionTests {
 
     private func isIn(_ value: Double, _ low: Double, _ high: Double) -> Bool { value >= low && value <= high }
 
-    private func find(_ map: [Float], _ rules: TextRegionRules = TextRegionRules()) throws -> [TextRegion] {
+    private func find(_ map: [Float], _ rules: TextRegion.Rules = TextRegion.Rules()) throws -> [TextRegion] {
         try TextRegion.find(in: map, width: Self.size.width, height: Self.size.height, rules: rules)
     }
 
@@ -25,7 +25,7 @@ struct TextRegionTests {
     func upright(_ growth: Float) throws {
         let found = try find(
             map { x, y in isIn(x, 30, 90) && isIn(y, 40, 52) },
-            TextRegionRules(growth: growth)
+            TextRegion.Rules(growth: growth)
         )
         let margin = 60.0 * 12 * Double(growth) / (2 * (60 + 12))
         let expected = [
@@ -47,7 +47,7 @@ struct TextRegionTests {
                 let (dx, dy) = (x - 80, y - 60)
                 return abs(dx * cosine + dy * sine) <= 40 && abs(-dx * sine + dy * cosine) <= 7
             },
-            TextRegionRules(growth: 0)
+            TextRegion.Rules(growth: 0)
         )
         #expect(found.count == 1)
         // From the middle: half of the length along the line, half of the height across.
@@ -63,9 +63,9 @@ struct TextRegionTests {
     func rules() throws {
         let two = map { x, y in isIn(x, 10, 60) && (isIn(y, 20, 30) || isIn(y, 60, 70)) }
         #expect(try find(two).map { $0.corners[0].y < 40 } == [true, false])
-        #expect(try find(two, TextRegionRules(boxThreshold: 0.95)).isEmpty)
-        #expect(try find(two, TextRegionRules(threshold: 0.95)).isEmpty)
-        #expect(try find(two, TextRegionRules(maximumRegions: 1)).count == 1)
+        #expect(try find(two, TextRegion.Rules(boxThreshold: 0.95)).isEmpty)
+        #expect(try find(two, TextRegion.Rules(threshold: 0.95)).isEmpty)
+        #expect(try find(two, TextRegion.Rules(maximumRegions: 1)).count == 1)
         let thin = map { x, y in isIn(x, 10, 60) && isIn(y, 20, 22) }
         #expect(try find(thin).isEmpty)
         #expect(try find(map { _, _ in false }).isEmpty)
@@ -77,7 +77,7 @@ struct TextRegionTests {
         let start = 41 + Double(gap)
         let pieces = map { x, y in isIn(y, 20, 30) && (isIn(x, 10, 40) || isIn(x, start, 80)) }
         #expect(try find(pieces).count == 2)
-        #expect(try find(pieces, TextRegionRules(isDilated: true)).count == (gap == 1 ? 1 : 2))
+        #expect(try find(pieces, TextRegion.Rules(isDilated: true)).count == (gap == 1 ? 1 : 2))
     }
 
     @Test("Maps of another size or with values that are not numbers are refused")

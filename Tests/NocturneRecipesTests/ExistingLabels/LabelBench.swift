@@ -16,7 +16,7 @@ import NocturneVolumes
 struct LabelBench {
     let batch: BatchBench
     let shape = VolumeShape(x: 20, y: 18, z: 24)
-    let slices: [DICOMObjectOrigin.Source]
+    let slices: [DICOMSlice.Name]
     let geometry: VolumeGeometry
 
     /// The CT has ones in the box that ``BatchBench/addBox(_:shape:at:edge:affine:)`` draws.
@@ -34,7 +34,7 @@ struct LabelBench {
         let scan = try DICOMScanner.scan(paths: paths, scope: .serial())
         guard let series = scan.series.first, let geometry = series.geometry else { throw Missing() }
         self.geometry = geometry
-        slices = series.slices.map { DICOMObjectOrigin.Source(path: $0.object.path) }
+        slices = series.slices.map { DICOMSlice.Name(path: $0.object.path) }
     }
 
     struct Missing: Error {}

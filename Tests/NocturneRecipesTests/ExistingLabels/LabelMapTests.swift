@@ -131,7 +131,10 @@ struct LabelMapTests {
         #expect(notes.contains { $0.contains("no image of this label map was found") })
 
         let other = try LabelMapTests()
-        try other.write("in/m_seg.nii.gz", names: [NIfTIWriter.Label(value: 3, name: "liver", red: 1, green: 2, blue: 3)])
+        try other.write(
+            "in/m_seg.nii.gz",
+            names: [NIfTIWriter.Label(value: 3, name: "liver", red: 1, green: 2, blue: 3)]
+        )
         var options = try ExistingLabelsOptions(given: ["meshes": "none", "radiomics": "auto"])
         options.namesFile = try other.bench.batch.folder.write(#"{"7": "spleen", "3": "gut"}"#, to: "names.json").path
         try await other.bench.run(options)

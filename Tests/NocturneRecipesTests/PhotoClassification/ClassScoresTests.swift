@@ -91,12 +91,12 @@ struct ClassScoresTests {
     @Test(
         "A threshold belongs to the level it begins, and the highest level wins",
         arguments: [
-            ([0.30, 0.0, 0.70], RiskLevel.high), ([0.299999, 0.0, 0.700001], .moderate),
+            ([0.30, 0.0, 0.70], RiskAssessment.Level.high), ([0.299999, 0.0, 0.700001], .moderate),
             ([0.10, 0.0, 0.90], .moderate), ([0.099999, 0.0, 0.9], .low), ([0.0, 0.10, 0.90], .moderate),
             ([0.0, 0.95, 0.05], .moderate), ([0.3, 0.7, 0.0], .high), ([0.0, 0.0, 1.0], .low),
         ]
     )
-    func risk(_ probabilities: [Double], _ level: RiskLevel) throws {
+    func risk(_ probabilities: [Double], _ level: RiskAssessment.Level) throws {
         let settings = try Self.settings()
         let risk = try #require(settings.risk)
         let found = RiskAssessment(probabilities: probabilities, classes: settings.classes, settings: risk)

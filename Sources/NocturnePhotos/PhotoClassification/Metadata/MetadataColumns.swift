@@ -2,108 +2,110 @@ import Foundation
 import NocturneBatch
 import NocturneOutput
 
-/// The columns of a table of metadata: which of them name the picture, the age, the sex and the site.
-struct MetadataColumns: Sendable {
-    enum Meaning: CaseIterable, Sendable {
-        case image, age, sex, site
+extension MetadataTable {
+    /// The columns of a table of metadata: which of them name the picture, the age, the sex and the site.
+    struct Columns: Sendable {
+        enum Meaning: CaseIterable, Sendable {
+            case image, age, sex, site
 
-        /// The names that are understood, the preferred ones first: those of the ISIC archive, of its challenges, of
-        /// HAM10000 and of other published tables. Case, spaces, underscores and hyphens do not matter.
-        var names: [String] {
-            switch self {
-            case .image:
-                [
-                    "image", "image_id", "image_name", "isic_id", "img_id", "image_file", "file_name", "file",
-                    "picture",
-                    "photo",
-                ]
-            case .age: ["age_approx", "age", "age_years", "patient_age"]
-            case .sex: ["sex", "gender", "patient_sex"]
-            case .site:
-                [
-                    "anatom_site_general", "anatom_site_general_challenge", "localization", "localisation",
-                    "anatom_site",
-                    "anatomical_site", "anatomic_site", "body_site", "location", "region", "site",
-                ]
+            /// The names that are understood, the preferred ones first: those of the ISIC archive, of its challenges, of
+            /// HAM10000 and of other published tables. Case, spaces, underscores and hyphens do not matter.
+            var names: [String] {
+                switch self {
+                case .image:
+                    [
+                        "image", "image_id", "image_name", "isic_id", "img_id", "image_file", "file_name", "file",
+                        "picture",
+                        "photo",
+                    ]
+                case .age: ["age_approx", "age", "age_years", "patient_age"]
+                case .sex: ["sex", "gender", "patient_sex"]
+                case .site:
+                    [
+                        "anatom_site_general", "anatom_site_general_challenge", "localization", "localisation",
+                        "anatom_site",
+                        "anatomical_site", "anatomic_site", "body_site", "location", "region", "site",
+                    ]
+                }
+            }
+
+            /// For messages.
+            var title: String {
+                switch self {
+                case .image: "the picture"
+                case .age: "the age"
+                case .sex: "the sex"
+                case .site: "the site on the body"
+                }
             }
         }
 
-        /// For messages.
-        var title: String {
-            switch self {
-            case .image: "the picture"
-            case .age: "the age"
-            case .sex: "the sex"
-            case .site: "the site on the body"
+        /// Why a first row is not used.
+        enum Fault: Error, Hashable, Sendable {
+            case noPicture
+            /// Two columns have this name, which is understood.
+            case duplicate(String)
+        }
+
+        /// As written, without spaces around.
+        let names: [String]
+        private let indices: [Meaning: Int]
+
+        init(_ header: [String]) throws(Fault) {
+            let names = header.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            let simple = names.map(Self.simplified)
+            var indices: [Meaning: Int] = [:]
+            for meaning in Meaning.allCases {
+                for name in meaning.names where indices[meaning] == nil {
+                    var found = simple.indices.filter { simple[$0] == Self.simplified(name) }
+                    // Of "age_approx" and "Age approx", the one that is spelled as published.
+                    let exact = found.filter { names[$0].lowercased() == name }
+                    if !exact.isEmpty { found = exact }
+                    guard found.count < 2 else { throw .duplicate(names[found[0]]) }
+                    indices[meaning] = found.first
+                }
+            }
+            guard indices[.image] != nil else { throw .noPicture }
+            self.names = names
+            self.indices = indices
+        }
+
+        /// The index of the column with this meaning; nil if there is none.
+        subscript(_ meaning: Meaning) -> Int? { indices[meaning] }
+
+        /// The column's name as written, else the one that ISIC uses.
+        func name(of meaning: Meaning) -> String {
+            indices[meaning].map { Self.shown(names[$0]) } ?? meaning.names[0]
+        }
+
+        /// One note for each missing column, if there are columns that are not used: one of them may have been meant.
+        var notes: [String] {
+            let used = Set(indices.values)
+            let others = names.indices.filter { !used.contains($0) && !names[$0].isEmpty }.map { names[$0] }
+            guard !others.isEmpty else { return [] }
+            return Meaning.allCases.filter { indices[$0] == nil }.map { meaning in
+                "no column has \(meaning.title): understood are \(meaning.names.joined(separator: ", ")); "
+                    + "not used are \(Self.list(others))"
             }
         }
-    }
 
-    /// Why a first row is not used.
-    enum Fault: Error, Hashable, Sendable {
-        case noPicture
-        /// Two columns have this name, which is understood.
-        case duplicate(String)
-    }
-
-    /// As written, without spaces around.
-    let names: [String]
-    private let indices: [Meaning: Int]
-
-    init(_ header: [String]) throws(Fault) {
-        let names = header.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
-        let simple = names.map(Self.simplified)
-        var indices: [Meaning: Int] = [:]
-        for meaning in Meaning.allCases {
-            for name in meaning.names where indices[meaning] == nil {
-                var found = simple.indices.filter { simple[$0] == Self.simplified(name) }
-                // Of "age_approx" and "Age approx", the one that is spelled as published.
-                let exact = found.filter { names[$0].lowercased() == name }
-                if !exact.isEmpty { found = exact }
-                guard found.count < 2 else { throw .duplicate(names[found[0]]) }
-                indices[meaning] = found.first
-            }
+        /// Names for messages: the first twenty, without control characters.
+        static func list(_ names: [String]) -> String {
+            let shown = names.prefix(20).map { "\"\(Self.shown($0))\"" }.joined(separator: ", ")
+            return names.count > 20 ? "\(shown) and \(names.count - 20) more" : shown
         }
-        guard indices[.image] != nil else { throw .noPicture }
-        self.names = names
-        self.indices = indices
-    }
 
-    /// The index of the column with this meaning; nil if there is none.
-    subscript(_ meaning: Meaning) -> Int? { indices[meaning] }
-
-    /// The column's name as written, else the one that ISIC uses.
-    func name(of meaning: Meaning) -> String {
-        indices[meaning].map { Self.shown(names[$0]) } ?? meaning.names[0]
-    }
-
-    /// One note for each missing column, if there are columns that are not used: one of them may have been meant.
-    var notes: [String] {
-        let used = Set(indices.values)
-        let others = names.indices.filter { !used.contains($0) && !names[$0].isEmpty }.map { names[$0] }
-        guard !others.isEmpty else { return [] }
-        return Meaning.allCases.filter { indices[$0] == nil }.map { meaning in
-            "no column has \(meaning.title): understood are \(meaning.names.joined(separator: ", ")); "
-                + "not used are \(Self.list(others))"
+        private static func shown(_ name: String) -> String {
+            String(String.UnicodeScalarView(name.unicodeScalars.prefix(40).map { $0.value < 32 ? " " : $0 }))
         }
-    }
 
-    /// Names for messages: the first twenty, without control characters.
-    static func list(_ names: [String]) -> String {
-        let shown = names.prefix(20).map { "\"\(Self.shown($0))\"" }.joined(separator: ", ")
-        return names.count > 20 ? "\(shown) and \(names.count - 20) more" : shown
-    }
-
-    private static func shown(_ name: String) -> String {
-        String(String.UnicodeScalarView(name.unicodeScalars.prefix(40).map { $0.value < 32 ? " " : $0 }))
-    }
-
-    private static func simplified(_ name: String) -> String {
-        name.lowercased().filter { !$0.isWhitespace && $0 != "_" && $0 != "-" }
+        private static func simplified(_ name: String) -> String {
+            name.lowercased().filter { !$0.isWhitespace && $0 != "_" && $0 != "-" }
+        }
     }
 }
 
-extension MetadataColumns {
+extension MetadataTable.Columns {
     /// In this order: a table that is understood with commas is one.
     private static let separators = [",", ";", "\t"].flatMap(\.utf8)
 
@@ -112,7 +114,9 @@ extension MetadataColumns {
     ///   - text: the table in UTF-8.
     ///   - path: names the table in errors.
     /// - Throws: `BatchError` where no separator gives a column of pictures.
-    static func read(_ text: [UInt8], path: String) throws(BatchError) -> (columns: MetadataColumns, separator: UInt8) {
+    static func read(_ text: [UInt8], path: String) throws(BatchError) -> (
+        columns: MetadataTable.Columns, separator: UInt8
+    ) {
         func fault(_ detail: String) -> BatchError { BatchError(.inputMissing, path: path, detail: detail) }
         var found: [String] = []
         var unreadable: DelimitedText.Fault?
@@ -125,7 +129,7 @@ extension MetadataColumns {
                 continue
             }
             do throws(Fault) {
-                return (try MetadataColumns(first), separator)
+                return (try MetadataTable.Columns(first), separator)
             } catch {
                 if case .duplicate(let name) = error {
                     throw fault("the first row of the metadata names \(list([name])) twice")

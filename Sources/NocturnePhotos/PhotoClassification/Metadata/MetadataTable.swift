@@ -5,7 +5,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 /// The file of `--metadata`: one row per picture, with columns for the picture, age, sex and site in any order, under
-/// the names of ISIC, HAM10000 and similar tables (``MetadataColumns``). Other columns are ignored.
+/// the names of ISIC, HAM10000 and similar tables (``MetadataTable/Columns``). Other columns are ignored.
 ///
 /// Fields are separated by commas, semicolons or tabs: the first of these with which the first row names a column of
 /// pictures. The encoding is UTF-8, UTF-16 or Windows-1252, see ``utf8(_:)``. A picture is named by its path relative to the input, its file
@@ -16,7 +16,7 @@ package struct MetadataTable: Sendable {
     /// Which columns are missing, if others are not used.
     package var notes: [String] { columns.notes.map { "\(fileName): \($0)" } }
 
-    private let columns: MetadataColumns
+    private let columns: Columns
     private let separator: UInt8
     private var rows: [String: [Entry]] = [:]
 
@@ -52,7 +52,7 @@ package struct MetadataTable: Sendable {
             let detail = "the metadata is UTF-16 that ends within a character: the file is incomplete"
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
-        (columns, separator) = try MetadataColumns.read(text, path: path)
+        (columns, separator) = try Columns.read(text, path: path)
         do throws(DelimitedText.Fault) {
             var isHeader = true
             try DelimitedText.read(text, separator: separator) { row in
@@ -66,7 +66,7 @@ package struct MetadataTable: Sendable {
     }
 
     private mutating func add(_ row: DelimitedText.Row) {
-        func field(_ meaning: MetadataColumns.Meaning) -> String? {
+        func field(_ meaning: Columns.Meaning) -> String? {
             columns[meaning].flatMap { $0 < row.fields.count ? row.fields[$0] : nil }
         }
         var key = (field(.image) ?? "").trimmingCharacters(in: .whitespaces)

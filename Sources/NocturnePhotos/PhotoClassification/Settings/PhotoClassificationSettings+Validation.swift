@@ -47,21 +47,18 @@ extension ModelValidation {
         files: [ModelFile]
     ) throws(ModelPackageError) -> PhotoClassificationSettings {
         let section = PhotoClassificationSettings.section
-        let size = raw.inputSize.value
-        guard (16...2048).contains(size) else {
-            throw refuse("\(section).inputSize", expected: "16...2048", found: size)
-        }
-        let minimum = raw.minimumSide?.value ?? 1
-        guard (1...8192).contains(minimum) else {
-            throw refuse("\(section).minimumSide", expected: "1...8192", found: minimum)
-        }
+        let size = try whole(raw.inputSize, 0, in: 16...2048, key: "\(section).inputSize")
+        let minimum = try whole(raw.minimumSide, 1, in: 1...8192, key: "\(section).minimumSide")
+        // The power of ``ShadesOfGray``, the usual one for dermoscopy; null for colours as they are.
         if let power = raw.colorConstancyPower, power != 6 {
             throw refuse("\(section).colorConstancyPower", expected: "6 or null", found: power)
         }
-        let outputText = raw.output ?? PhotoClassificationSettings.Output.logits.rawValue
-        guard let output = PhotoClassificationSettings.Output(rawValue: outputText) else {
-            throw refuse("\(section).output", expected: "logits or probabilities", found: outputText)
-        }
+        let output: PhotoClassificationSettings.Output = try choice(
+            raw.output,
+            .logits,
+            ["logits", "probabilities"],
+            key: "\(section).output"
+        )
         let classes = try photoClasses(raw.classes, key: "\(section).classes")
         let deviation = try three(raw.standardDeviation, key: "\(section).standardDeviation")
         guard deviation.allSatisfy({ $0 > 0 }) else {
@@ -150,6 +147,7 @@ extension ModelValidation {
         guard Set(raw.sites).count == raw.sites.count, raw.sites.count <= 10_000 else {
             throw refuse(.duplicate, "\(key).sites", expected: "every site once", found: raw.sites)
         }
+        // The site of a person whose metadata do not state one that the model knows.
         guard raw.sites.contains(BodySites.unknown) else {
             throw refuse(
                 "\(key).sites",

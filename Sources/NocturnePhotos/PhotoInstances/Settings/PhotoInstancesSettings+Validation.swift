@@ -37,6 +37,7 @@ extension ModelValidation {
         let multiple = try whole(raw.multiple, 1, in: 1...512, key: "\(key).multiple")
         let colors = try colors(mean: raw.mean, deviation: raw.standardDeviation, key: key)
         let isSquare = raw.square ?? false
+        // Other inputs are filled up to a multiple; a square one has exactly this side.
         if isSquare, longSide % multiple != 0 {
             throw refuse("\(key).longSide", expected: "a multiple of \(multiple) for square inputs", found: longSide)
         }
@@ -98,12 +99,14 @@ extension ModelValidation {
         section: String
     ) throws(ModelPackageError) -> PhotoInstancesSettings.Maps {
         let key = "\(section).splitting"
-        let text = raw.output.activation ?? PhotoInstancesSettings.Maps.Activation.none.rawValue
-        guard let activation = PhotoInstancesSettings.Maps.Activation(rawValue: text) else {
-            throw refuse("\(section).output.activation", expected: "none or sigmoid", found: text)
-        }
+        let activation: PhotoInstancesSettings.Maps.Activation = try choice(
+            raw.output.activation,
+            .none,
+            ["none", "sigmoid"],
+            key: "\(section).output.activation"
+        )
         let given = raw.splitting
-        var rules = SplittingRules(maximumInstances: maximum)
+        var rules = InstanceSplitter.Rules(maximumInstances: maximum)
         try set(&rules.foregroundThreshold, given?.foregroundThreshold, key: "\(key).foregroundThreshold")
         try set(&rules.backgroundThreshold, given?.backgroundThreshold, key: "\(key).backgroundThreshold")
         guard rules.backgroundThreshold <= rules.foregroundThreshold else {
@@ -123,6 +126,7 @@ extension ModelValidation {
         try set(&rules.minimumAreaShareOfMedian, given?.minimumAreaShareOfMedian, key: small)
         try set(&rules.minimumClearShare, given?.minimumClearShare, key: "\(key).minimumClearShare")
         let hasBoundary = raw.output.boundary ?? true
+        // The share is measured along the map of boundaries. Without one no outline would be clear, and every photo refused.
         if !hasBoundary, rules.minimumClearShare > 0 {
             throw refuse("\(key).minimumClearShare", expected: "0 without boundaries", found: rules.minimumClearShare)
         }
@@ -138,9 +142,10 @@ extension ModelValidation {
         _ raw: PhotoInstancesSettings.Section.Thresholds?,
         maximum: Int,
         key: String
-    ) throws(ModelPackageError) -> DetectionRules {
-        var rules = DetectionRules(maximumInstances: maximum)
+    ) throws(ModelPackageError) -> DetectionDecoder.Rules {
+        var rules = DetectionDecoder.Rules(maximumInstances: maximum)
         try set(&rules.maskThreshold, raw?.mask, key: "\(key).mask")
+        // Logits are compared with the logit of the threshold, which is infinite for 0 and 1.
         guard rules.maskThreshold > 0, rules.maskThreshold < 1 else {
             throw refuse("\(key).mask", expected: "a number above 0 and below 1", found: rules.maskThreshold)
         }

@@ -9,7 +9,7 @@ package struct PhotoInstancesSettings: Hashable, Sendable {
         /// One output `[1][maps][y][x]` of the input's extents: foreground, boundary if `hasBoundary`, centre if `hasCentre`.
         case maps(Maps)
         /// Like YOLO-seg: `[1][4 + classes + coefficients][candidates]` and `[1][coefficients][y][x]`, by these names.
-        case prototypes(candidates: String, prototypes: String, rules: DetectionRules)
+        case prototypes(candidates: String, prototypes: String, rules: DetectionDecoder.Rules)
         /// Like Mask R-CNN: boxes `[n][4]`, scores and classes `[n]`, masks `[n][1][y][x]`, by these names; the first
         /// class has the number `firstClass`.
         case masks(
@@ -18,7 +18,7 @@ package struct PhotoInstancesSettings: Hashable, Sendable {
             classes: String,
             masks: String,
             firstClass: Int,
-            rules: DetectionRules
+            rules: DetectionDecoder.Rules
         )
     }
 
@@ -87,7 +87,7 @@ extension PhotoInstancesSettings {
         /// How many maps there are.
         package var mapCount: Int { 1 + (hasBoundary ? 1 : 0) + (hasCentre ? 1 : 0) }
         /// Areas and lengths in pixels of the maps.
-        package let rules: SplittingRules
+        package let rules: InstanceSplitter.Rules
     }
 
     /// A class of instances.

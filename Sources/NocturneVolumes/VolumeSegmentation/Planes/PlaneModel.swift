@@ -126,7 +126,7 @@ package struct PlaneModel: Sendable {
             lean: false,
             mappedLabels: []
         ).plan()
-        let measuring = max(Self.componentBytes(shape), LabelMeasurer.predictedBytes(threads: threads))
+        let measuring = max(Self.componentBytes(shape), LabelMeasurement.predictedBytes(threads: threads))
         let buffers = [
             PlannedBuffer("channels", bytes: shape.count * 4 * model.channelCount, from: .prepare, through: .infer),
             PlannedBuffer("labels", bytes: shape.count * 2, from: .infer, through: .write),

@@ -58,7 +58,7 @@ extension ModelValidation {
             throw refuse("\(key).resampling.method", expected: "spline or zoom", found: methodText)
         }
         let number = raw.resampling?.order?.value ?? 1
-        guard let order = ResamplingOrder(rawValue: number), order != .cubic || method == .spline else {
+        guard let order = ResamplingRule.Order(rawValue: number), order != .cubic || method == .spline else {
             throw refuse("\(key).resampling.order", expected: "0, 1, or 3 with spline", found: number)
         }
         let truncates = raw.resampling?.truncates ?? false

@@ -210,7 +210,7 @@ extension ModelValidation {
     /// The defaults are those of nnU-Net's planner.
     private func resampling(
         _ raw: VolumeSegmentationSection.Resampling?,
-        order: ResamplingOrder,
+        order: ResamplingRule.Order,
         key: String
     ) throws(ModelPackageError) -> ResamplingRule {
         let methodText = raw?.method ?? ResamplingRule.Method.spline.rawValue
@@ -237,11 +237,11 @@ extension ModelValidation {
 
     private func order(
         _ number: WholeNumber?,
-        else other: ResamplingOrder,
+        else other: ResamplingRule.Order,
         key: String
-    ) throws(ModelPackageError) -> ResamplingOrder {
+    ) throws(ModelPackageError) -> ResamplingRule.Order {
         guard let number = number?.value else { return other }
-        guard let order = ResamplingOrder(rawValue: number) else {
+        guard let order = ResamplingRule.Order(rawValue: number) else {
             throw refuse(key, expected: "0, 1 or 3", found: number)
         }
         return order

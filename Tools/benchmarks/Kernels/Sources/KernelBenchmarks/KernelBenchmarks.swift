@@ -30,8 +30,8 @@ struct KernelBenchmarks {
         let pool = try ComputePool(width: threads)
         defer { pool.shutdown() }
         let isLabelling = arguments[0] == "label"
-        let order = ResamplingOrder(rawValue: numbers[0]) ?? .cubic
-        let rounding: LogitRounding = arguments[1] == "half" ? .half : .single
+        let order = ResamplingRule.Order(rawValue: numbers[0]) ?? .cubic
+        let rounding: SlabLabeler.Rounding = arguments[1] == "half" ? .half : .single
         let (bytes, seconds, processorSeconds) = try await pool.run {
             let scope = ComputeScope(pool: pool, flag: CancellationFlag())
             return isLabelling
@@ -51,7 +51,7 @@ struct KernelBenchmarks {
 
     static func resample(
         _ input: FrozenVoxels<Float>,
-        _ order: ResamplingOrder,
+        _ order: ResamplingRule.Order,
         _ source: VolumeShape,
         _ target: VolumeShape,
         _ scope: ComputeScope
@@ -72,7 +72,7 @@ struct KernelBenchmarks {
         _ classes: Int,
         _ model: VolumeShape,
         _ native: VolumeShape,
-        _ rounding: LogitRounding,
+        _ rounding: SlabLabeler.Rounding,
         _ scope: ComputeScope
     ) throws -> (Data, Double, Double) {
         // Planes as the accumulator gives them.

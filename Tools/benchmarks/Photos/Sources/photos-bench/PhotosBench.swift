@@ -19,7 +19,7 @@ enum PhotosBench {
             part: { facts in
                 square = .centreSquare(width: facts.uprightWidth, height: facts.uprightHeight)
                 resize = try preprocessing.rowResize(part: square)
-                return PhotoPart(
+                return PhotoReader.Part(
                     columns: square.x..<square.x + square.width,
                     rows: square.y..<square.y + square.height
                 )

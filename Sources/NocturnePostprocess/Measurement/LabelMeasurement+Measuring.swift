@@ -2,8 +2,7 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// Measures labels: size, position, intensity.
-public enum LabelMeasurer {
+extension LabelMeasurement {
     /// Measures all `values`: size, position and moments in one pass over the voxels and in double precision, medians
     /// and histograms in three more passes over the rows that contain labels (for every 64 labels).
     ///
@@ -36,7 +35,7 @@ public enum LabelMeasurer {
         var places = [Int32](repeating: -1, count: 1 << 16)
         for (place, value) in wanted.enumerated() { places[Int(value)] = Int32(place) }
 
-        let tallies: [LabelTally]
+        let tallies: [Tally]
         var found = [IntensityDistribution.Found?](repeating: nil, count: wanted.count)
         if let image {
             (tallies, found) = try image.voxels.withParallelReader { reader throws(CancelledError) in
@@ -77,7 +76,7 @@ public enum LabelMeasurer {
     public static func predictedBytes(threads: Int) -> Int { IntensityDistribution.predictedBytes(threads: threads) }
 
     private static func distributions(
-        _ tallies: [LabelTally],
+        _ tallies: [Tally],
         _ labels: LabelVolume,
         _ image: ParallelReader<Float>,
         _ places: [Int32],
@@ -119,7 +118,7 @@ public enum LabelMeasurer {
 
     private static func measurement(
         of value: UInt16,
-        _ tally: LabelTally,
+        _ tally: Tally,
         _ found: IntensityDistribution.Found?,
         _ geometry: VolumeGeometry
     ) -> LabelMeasurement {
@@ -153,14 +152,14 @@ public enum LabelMeasurer {
         _ places: [Int32],
         _ count: Int,
         _ scope: ComputeScope
-    ) throws(CancelledError) -> [LabelTally] {
+    ) throws(CancelledError) -> [Tally] {
         let shape = labels.geometry.shape
         let rows = shape.y * shape.z
         let rowsInPart = max(1, (1 << 20) / shape.x)
         let parts = try labels.voxels.withParallelReader { reader throws(CancelledError) in
             try scope.mapRanges(of: rows, by: rowsInPart) { tallyRows($0, shape, reader, image, places, count) }
         }
-        var total = [LabelTally](repeating: LabelTally(), count: count)
+        var total = [Tally](repeating: Tally(), count: count)
         for part in parts {
             for entry in part { total[entry.place].merge(entry.tally) }
         }
@@ -174,8 +173,8 @@ public enum LabelMeasurer {
         _ image: ParallelReader<Float>?,
         _ places: [Int32],
         _ count: Int
-    ) -> [(place: Int, tally: LabelTally)] {
-        var tallies = [LabelTally](repeating: LabelTally(), count: count)
+    ) -> [(place: Int, tally: Tally)] {
+        var tallies = [Tally](repeating: Tally(), count: count)
         let backgroundWanted = places[0] >= 0
         for row in rows {
             let line = labels.base + row * shape.x

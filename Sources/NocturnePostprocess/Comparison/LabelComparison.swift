@@ -2,14 +2,33 @@ public import NocturneConcurrency
 public import NocturneCore
 import NocturneSystem
 
-/// Compares two label maps on one grid.
+/// The agreement of a label with a reference on the same grid.
 ///
 /// The boundary of a mask consists of its voxels with a neighbour across one of six faces that is not in the mask;
 /// voxels outside the volume count as not in it. Distances are exact, from centre to centre in mm. As in DeepMind's
 /// surface-distance, each direction has its own percentile and the larger one counts; unlike there, every boundary
 /// voxel has the same weight, where that package weights them by an estimate of their surface. Percentiles are
 /// interpolated linearly between ranks, as in NumPy.
-public enum LabelComparer {
+public struct LabelComparison: Hashable, Sendable {
+    /// The label.
+    public var value: UInt16
+    /// Voxels of the result with this label.
+    public var voxelCount: Int
+    /// Voxels of the reference with this label.
+    public var referenceVoxelCount: Int
+    /// Voxels that have it in both.
+    public var sharedVoxelCount: Int
+    /// Nil where ``dice`` is nil, where one of the two has no voxel, or for the reason in ``problem``.
+    public var distances: SurfaceDistances?
+    /// Why there are no distances although both have voxels; nil otherwise.
+    public var problem: String?
+
+    /// 2·|A∩B| / (|A|+|B|); nil when neither has the label.
+    public var dice: Double? {
+        let sum = voxelCount + referenceVoxelCount
+        return sum == 0 ? nil : 2 * Double(sharedVoxelCount) / Double(sum)
+    }
+
     /// mm. About a voxel of the usual scans.
     public static let standardTolerance = 1.0
 
@@ -19,7 +38,7 @@ public enum LabelComparer {
     /// Extra memory: at most ``predictedBytes(of:boundaryLimit:threads:)``. The result is bit-identical for any
     /// number of threads.
     /// - Parameters:
-    ///   - tolerance: mm; surfaces within it count as the same for ``SurfaceDistances/surfaceDice``.
+    ///   - tolerance: mm; surfaces within it count as the same for ``LabelComparison/SurfaceDistances/surfaceDice``.
     ///   - boundaryLimit: the maximum number of boundary voxels of both masks together; a label with more gets its
     ///     Dice, and a problem instead of distances.
     /// - Throws: `CancelledError` when the flag of `scope` is raised; `AllocationError`.
@@ -34,8 +53,8 @@ public enum LabelComparer {
     ) throws -> [LabelComparison] {
         let geometry = labels.geometry
         precondition(geometry.shape == reference.geometry.shape, "labels and reference have different shapes")
-        let own = try LabelMeasurer.measure(labels: labels, image: nil, values: values, scope: scope)
-        let other = try LabelMeasurer.measure(labels: reference, image: nil, values: values, scope: scope)
+        let own = try LabelMeasurement.measure(labels: labels, image: nil, values: values, scope: scope)
+        let other = try LabelMeasurement.measure(labels: reference, image: nil, values: values, scope: scope)
         let shared = try sharedCounts(labels, reference, values, scope)
         var result: [LabelComparison] = []
         for (place, value) in values.enumerated() {
@@ -109,45 +128,25 @@ public enum LabelComparer {
     }
 }
 
-/// The distances between the surfaces of two masks, in mm.
-public struct SurfaceDistances: Hashable, Sendable, Codable {
-    /// The mean over the boundary voxels of both masks of the distance to the nearest one of the other mask.
-    public var mean: Double
-    /// The larger of the two directions' 95th percentiles.
-    public var hausdorff95: Double
-    /// The largest distance.
-    public var hausdorff: Double
-    /// The share of the boundary voxels of both masks that have one of the other mask within the tolerance: the surface Dice
-    /// coefficient of Nikolov et al. (Deep learning to achieve clinically applicable segmentation of head and neck anatomy for
-    /// radiotherapy, 2018), with equal weights.
-    public var surfaceDice: Double
+extension LabelComparison {
+    /// The distances between the surfaces of two masks, in mm.
+    public struct SurfaceDistances: Hashable, Sendable, Codable {
+        /// The mean over the boundary voxels of both masks of the distance to the nearest one of the other mask.
+        public var mean: Double
+        /// The larger of the two directions' 95th percentiles.
+        public var hausdorff95: Double
+        /// The largest distance.
+        public var hausdorff: Double
+        /// The share of the boundary voxels of both masks that have one of the other mask within the tolerance: the surface Dice
+        /// coefficient of Nikolov et al. (Deep learning to achieve clinically applicable segmentation of head and neck anatomy for
+        /// radiotherapy, 2018), with equal weights.
+        public var surfaceDice: Double
 
-    public init(mean: Double, hausdorff95: Double, hausdorff: Double, surfaceDice: Double) {
-        self.mean = mean
-        self.hausdorff95 = hausdorff95
-        self.hausdorff = hausdorff
-        self.surfaceDice = surfaceDice
-    }
-}
-
-/// The agreement of a label with a reference.
-public struct LabelComparison: Hashable, Sendable {
-    /// The label.
-    public var value: UInt16
-    /// Voxels of the result with this label.
-    public var voxelCount: Int
-    /// Voxels of the reference with this label.
-    public var referenceVoxelCount: Int
-    /// Voxels that have it in both.
-    public var sharedVoxelCount: Int
-    /// Nil where ``dice`` is nil, where one of the two has no voxel, or for the reason in ``problem``.
-    public var distances: SurfaceDistances?
-    /// Why there are no distances although both have voxels; nil otherwise.
-    public var problem: String?
-
-    /// 2·|A∩B| / (|A|+|B|); nil when neither has the label.
-    public var dice: Double? {
-        let sum = voxelCount + referenceVoxelCount
-        return sum == 0 ? nil : 2 * Double(sharedVoxelCount) / Double(sum)
+        public init(mean: Double, hausdorff95: Double, hausdorff: Double, surfaceDice: Double) {
+            self.mean = mean
+            self.hausdorff95 = hausdorff95
+            self.hausdorff = hausdorff
+            self.surfaceDice = surfaceDice
+        }
     }
 }
