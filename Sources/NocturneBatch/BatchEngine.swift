@@ -108,7 +108,6 @@ public struct BatchEngine: Sendable {
             let place = OutputPlace(output)
             try place.check(inputs: options.description.inputs, home: OutputPlace.home)
             try output.checkReportsAreOwn()
-            for other in options.reuse { try OutputFolder(other).checkHoldsBatch() }
             if place.isNew { try ItemProcessing.checkBudget(recipes, options.resources) }
             return place
         }
@@ -157,6 +156,9 @@ public struct BatchEngine: Sendable {
             options.output = try await disk.retryingWhenFull {
                 try await withStagingFolder(self.options.output, lock, journal, pools.blocking)
             }
+            let reusable = try await disk.retryingWhenFull { [progress] in
+                try await ReusableResults(self.options.reuse, journal) { await progress.note($0) }
+            }
             let changed = try await disk.retryingWhenFull { try await agree(with: journal) }
             try await disk.retryingWhenFull { try await batch.pauses.restore() }
             await progress.emit(BatchEvent(.batchStarted))
@@ -174,10 +176,10 @@ public struct BatchEngine: Sendable {
                 health: OutputHealth(output: options.output, lock: lock, time: time, probes: pools.probes),
                 waiting: batch.waiting,
                 pauses: batch.pauses,
-                reusable: try await ReusableResults(options.reuse, journal) { [progress] in await progress.note($0) }
+                reusable: reusable
             )
             result = await run(context, recovery, descriptionChanged: changed)
-            await context.reusable?.close()
+            await reusable?.close()
             await pools.blocking.run { [options] in options.output.removeEmptyWorkFolder() }
         } catch {
             result = .failure(error)

@@ -18,8 +18,7 @@ struct ReusableResults: Sendable {
     ///   - note: called for a batch that an earlier run named and that cannot be read now: it is left out.
     /// - Returns: nil without batches.
     /// - Throws: ``BatchError`` for a given folder without a batch; `JournalError`.
-    init?(_ given: [String], _ journal: Journal, note: (String) async -> Void) async throws {
-        if !given.isEmpty { try await journal.set(.reusedBatches, to: given) }
+    package init?(_ given: [String], _ journal: Journal, note: (String) async -> Void) async throws {
         let paths = given.isEmpty ? try await journal.value(of: .reusedBatches) ?? [] : given
         var batches: [(OutputFolder, Journal)] = []
         for path in paths {
@@ -31,6 +30,7 @@ struct ReusableResults: Sendable {
                 await note("\(error). Nothing is taken from this batch")
             }
         }
+        if !given.isEmpty { try await journal.set(.reusedBatches, to: given) }
         guard !batches.isEmpty else { return nil }
         self.batches = batches
     }

@@ -79,7 +79,7 @@ extension BatchError {
     /// Whether it refuses a batch because of what was asked for, before anything is processed.
     package var refusesBatch: Bool {
         switch code {
-        case .nothingMatched, .inputMissing, .modelUnusable, .optionsUnusable: true
+        case .nothingMatched, .inputMissing, .modelUnusable, .optionsUnusable, .notABatch: true
         default: false
         }
     }
