@@ -121,4 +121,23 @@ struct DryRunTests {
         #expect(tilt.states["a"] == "completed" && tilt.batch?.changes.differences.count == 1)
         #expect(try tree(bench.output) == before)
     }
+    @Test("Counts the results that another batch has, and makes nothing")
+    func reuse() throws {
+        let bench = try bench()
+        try bench.addVolume("c.nii", 8, 8, 8)
+        let second = bench.folder("second").path
+        let plan = [
+            "run", bench.input, "--model", bench.model(), "--output", second, "--reuse", bench.output, "--dry-run",
+        ]
+        let states = try Plan(Tool(plan + ["--json"])).states
+        #expect(states["a"] == "reuse" && states["c"] == "pending", "\(states)")
+        let text = try Tool(plan).output
+        #expect(
+            text.contains("taken from another batch") && text.contains(": 1 to be taken from other batches"),
+            "\(text)"
+        )
+        #expect(!FileSystem.exists(second))
+        let other = try Tool(["plan", bench.input, "--model", bench.model(), "--reuse", bench.input])
+        #expect(other.status == 2, "\(other.errors)")
+    }
 }

@@ -14,6 +14,8 @@ package enum RemainingWork: String, Codable, Sendable, CaseIterable {
     case `repeat`
     /// Its result is made again without inference: from its label map, or by a recipe that has no inference.
     case remake
+    /// Its result is copied from another batch.
+    case reuse
     /// It is tried again: it failed, was cancelled or quarantined before.
     case retry
     /// Nothing: it failed before, or is damaged or unsuitable.
@@ -28,13 +30,13 @@ package enum RemainingWork: String, Codable, Sendable, CaseIterable {
     /// Whether the item is processed.
     package var isWork: Bool {
         switch self {
-        case .pending, .repeat, .remake, .retry: true
+        case .pending, .repeat, .remake, .reuse, .retry: true
         case .completed, .failed, .cancelled, .quarantined, .skipped: false
         }
     }
 
     /// Whether networks run for it, where its recipe has any.
-    package var needsInference: Bool { isWork && self != .remake }
+    package var needsInference: Bool { isWork && self != .remake && self != .reuse }
 
     /// For an item of a batch that does not exist yet.
     package init(new decision: WorkPlanner.Decision) {

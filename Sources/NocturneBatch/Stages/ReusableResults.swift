@@ -1,4 +1,4 @@
-import NocturneJournal
+package import NocturneJournal
 import NocturneOutput
 import NocturneSystem
 
@@ -10,7 +10,7 @@ extension JournalSetting<[String]> {
 /// Results that other batches have completed, which a run takes instead of making them again.
 ///
 /// Those batches are only read, their journals from copies: whatever a run of theirs does meanwhile, a result is checked once it is copied.
-struct ReusableResults: Sendable {
+package struct ReusableResults: Sendable {
     private let batches: [(output: OutputFolder, journal: Journal)]
 
     /// - Parameters:
@@ -35,13 +35,13 @@ struct ReusableResults: Sendable {
         self.batches = batches
     }
 
-    func close() async {
+    package func close() async {
         for batch in batches { await batch.journal.close() }
     }
 
     /// The result of an item with this name, which is in its files; nil where no batch has one that is complete.
     /// - Parameter source: what it was made from; nil for any source and options.
-    func result(_ name: String, of source: DiscoveredSource?) async -> ReusableResult? {
+    package func result(_ name: String, of source: DiscoveredSource?) async -> ReusableResult? {
         for (output, journal) in batches {
             guard let item = try? await journal.items(named: [name])[name], item.state == .completed,
                 await Self.isMade(item, from: source, journal),
@@ -63,7 +63,7 @@ struct ReusableResults: Sendable {
 }
 
 /// A result of another batch, as its journal has it. Nobody has checked its files.
-struct ReusableResult: Sendable {
+package struct ReusableResult: Sendable {
     let folder: String
     let files: [ItemFile]
 

@@ -67,6 +67,13 @@ public struct DiscoveredSource: Sendable {
     public let inputs: [InputStamp]
 }
 
+extension DiscoveredSource {
+    /// What the journal will have of an item.
+    package init(_ item: DiscoveredItem) {
+        self.init(source: item.source, path: item.path, fingerprint: item.fingerprint.hex, inputs: item.inputs)
+    }
+}
+
 /// Why an item cannot be processed, known before it is admitted.
 public enum ItemProblem: Sendable, Hashable {
     /// It should have been an input, but is damaged or unsuitable.

@@ -15,18 +15,22 @@ extension PlanReport {
         package private(set) var count = 0
         /// How many can be processed.
         package private(set) var goodCount = 0
+        /// How many results are taken from other batches.
+        package private(set) var reusedCount = 0
         /// Of all items together.
         package private(set) var seconds = 0.0
 
         init(_ journal: Journal, secondsPerStep: [Double], available: Int) throws {
             (self.journal, self.secondsPerStep, self.available) = (journal, secondsPerStep, available)
-            var (count, goodCount, seconds) = (0, 0, 0.0)
+            var (count, goodCount, reusedCount, seconds) = (0, 0, 0, 0.0)
             try journal.found.forEachPlanned { row in
                 count += 1
                 if row.isGood { goodCount += 1 }
-                seconds += item(row).seconds ?? 0
+                let item = item(row)
+                if item.state == .reuse { reusedCount += 1 }
+                seconds += item.seconds ?? 0
             }
-            (self.count, self.goodCount, self.seconds) = (count, goodCount, seconds)
+            (self.count, self.goodCount, self.reusedCount, self.seconds) = (count, goodCount, reusedCount, seconds)
         }
 
         /// Calls `body` with each item, in the order of discovery.

@@ -99,12 +99,14 @@ package struct PlanReport: Encodable, Sendable {
     ///   - existing: the output folder; nil for a plan without one.
     ///   - dividesCores: whether several processes may share the cores, `resources.threads`: then the plan is for the threads
     ///     of one that the networks of the models use well.
+    ///   - reuse: output folders of other batches whose results are taken; with none, those of the last run of the batch that named any.
     ///   - search: finds the items; nil to search the inputs.
     package init(
         _ description: BatchDescription,
         _ resources: ResourceLimits,
         existing: Existing? = nil,
         dividesCores: Bool = false,
+        reuse: [String] = [],
         search: Search? = nil
     ) async throws {
         let (recipes, loadedBytes) = try LoadedModels.measuredRecipes(description, memoryBytes: resources.memoryBytes)
@@ -125,15 +127,18 @@ package struct PlanReport: Encodable, Sendable {
         let search = search ?? Self.searchingInputs(of: description, existing?.batch, cores: cores)
         var found = try await search(recipes, journal.found)
         try existing?.batch.leaveOutRemoved()
+        let reusable = try await ReusableResults(reuse, journal) { found.notes.append($0) }
         let planning = Planning(
             recipes: recipes,
             journal: journal,
             existing: existing,
+            reusable: reusable,
             threads: threads,
             available: budget - shared,
             filesInMemory: existing.map { FileSystem.isInMemory($0.batch.output.staging) } ?? false
         )
         let (states, needsInference, notes) = try await planning.run(description)
+        await reusable?.close()
         found.notes += notes
         let perStep = try await Self.withPool(of: threads) { scope in
             try recipes.enumerated().map { needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
@@ -188,6 +193,7 @@ extension PlanReport {
         let recipes: [any Recipe]
         let journal: Journal
         let existing: PlanReport.Existing?
+        let reusable: ReusableResults?
         let threads: Int
         /// Bytes left for items by the engine.
         let available: Int
@@ -209,18 +215,16 @@ extension PlanReport {
             var needsInference: Set<Int> = []
             var notes: [String] = []
             try await reconciler.forEachPortion { decided in
-                var rows: [PlannedRow] = []
-                let actions = decided.map { candidate, decision in
-                    let state =
-                        existing?.batch.remainingWork(candidate.before, decision, recipes[decision.item.recipe])
-                        ?? RemainingWork(new: decision)
+                var (rows, actions): ([PlannedRow], [CandidateAction]) = ([], [])
+                for (candidate, decision) in decided {
+                    let state = await remainingWork(candidate, decision)
                     states[state.rawValue, default: 0] += 1
                     if state.needsInference { needsInference.insert(decision.item.recipe) }
                     if let note = decision.note, tells(note, candidate, state) { notes.append(note) }
                     rows.append(row(candidate, decision, state, mean))
                     var action = CandidateAction(place: candidate.place)
                     if decision.changes(candidate.before) { action.entry = decision.entry }
-                    return action
+                    actions.append(action)
                 }
                 try journal.found.add(rows)
                 return actions
@@ -229,6 +233,15 @@ extension PlanReport {
                 notes += try recipe.remarks(journal.found, recipe: index)
             }
             return (states, needsInference, notes)
+        }
+
+        private func remainingWork(_ candidate: Candidate, _ decision: WorkPlanner.Decision) async -> RemainingWork {
+            let own =
+                existing?.batch.remainingWork(candidate.before, decision, recipes[decision.item.recipe])
+                ?? RemainingWork(new: decision)
+            guard own.isWork else { return own }
+            let other = await reusable?.result(decision.name, of: DiscoveredSource(decision.item))
+            return other == nil ? own : .reuse
         }
 
         /// That an item is processed again is its state.
@@ -246,6 +259,11 @@ extension PlanReport {
             var row = PlannedRow(candidate, name: decision.name, state: state.rawValue, isGood: isGood)
             row.problem = Self.problem(decision, state)
             guard state.isWork else { return row }
+            // A copy takes no memory worth counting.
+            if state == .reuse {
+                (row.peakBytes, row.steps) = (0, 0)
+                return row
+            }
             let recipe = recipes[decision.item.recipe]
             let plan = try? recipe.plan(
                 source: decision.item.source,

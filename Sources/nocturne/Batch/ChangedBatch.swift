@@ -51,7 +51,8 @@ extension EngineCommand {
         return try await PlanReport(
             description,
             resources.machine.limits,
-            existing: PlanReport.Existing(batch, retries: retries)
+            existing: PlanReport.Existing(batch, retries: retries),
+            reuse: resources.attachments.reusedBatches
         )
     }
 

@@ -182,7 +182,7 @@ struct EngineProcess {
             )
         )
         options.work = request.resources.attachments.work.map { absolutePath($0) }
-        options.reuse = request.resources.attachments.reuse.map { absolutePath($0) }
+        options.reuse = request.resources.attachments.reusedBatches
         guard !options.reuse.contains(request.output.path) else {
             throw ValidationError("--reuse names the output folder of this batch: its results are used anyway.")
         }

@@ -50,7 +50,12 @@ struct Plan: AsyncParsableCommand {
         existing: PlanReport.Existing? = nil,
         json: Bool
     ) async throws {
-        let report = try await PlanReport(description, resources.machine.limits, existing: existing)
+        let report = try await PlanReport(
+            description,
+            resources.machine.limits,
+            existing: existing,
+            reuse: resources.attachments.reusedBatches
+        )
         if json {
             try Terminal.printJSON(report)
         } else {

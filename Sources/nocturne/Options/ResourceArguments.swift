@@ -183,6 +183,9 @@ struct AttachmentArguments: ParsableArguments {
     /// - Throws: `BatchError` for a file that cannot be used.
     func referenceRanges() throws -> [ReferenceRange]? { try norms.map { try ReferenceRange.read(absolutePath($0)) } }
 
+    /// The folders of `--reuse`.
+    var reusedBatches: [String] { reuse.map { absolutePath($0) } }
+
     var hooks: Hooks { Hooks(onItem: onItem, onEnd: onEnd) }
 }
 

@@ -47,6 +47,7 @@ struct PlanText {
     }
 
     private func remark(_ item: PlanReport.Item) -> String {
+        if item.state == .reuse { return "taken from another batch" }
         if !item.fits { return "does not fit into the memory budget" }
         return item.lean ? "lean: large buffers in files, no other items in parallel" : ""
     }
@@ -55,7 +56,9 @@ struct PlanText {
         let engine =
             "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes))"
         guard let batch = report.batch else {
-            return "\(engine); inference about \(EventText.duration(report.seconds)). Nothing was run."
+            let (count, reused) = (report.items.count, report.items.reusedCount)
+            let taken = reused == 0 ? "" : "Of \(count) items: \(reused) to be taken from other batches.\n"
+            return "\(taken)\(engine); inference about \(EventText.duration(report.seconds)). Nothing was run."
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
@@ -97,7 +100,8 @@ struct PlanText {
 
     private static let counts: [(RemainingWork, String)] = [
         (.completed, "completed"), (.pending, "to be processed"), (.repeat, "to be processed again"),
-        (.remake, "to be made again without inference"), (.retry, "to be tried again"),
+        (.remake, "to be made again without inference"), (.reuse, "to be taken from other batches"),
+        (.retry, "to be tried again"),
         (.failed, "failed"), (.cancelled, "cancelled"), (.quarantined, "quarantined"), (.skipped, "skipped"),
     ]
 }
