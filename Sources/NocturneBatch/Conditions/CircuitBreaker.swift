@@ -24,16 +24,19 @@ package struct CircuitBreaker: Sendable {
 
     /// Whether something is true of the latest items.
     private struct Recent {
-        private var items: [(name: String, isTrue: Bool)] = []
-        var count: Int { items.count }
+        /// The names of those of which it is true; nil for the others.
+        private var items: [String?] = []
+        private var trueCount = 0
+        var count: Int { trueCount }
 
         /// - Returns: the names of the items of which it is true, once they are at least the share.
         mutating func add(_ name: String, _ isTrue: Bool, _ limit: StopRules.Share?) -> [String]? {
             guard let limit else { return nil }
-            items.append((name, isTrue))
-            if items.count > limit.count { items.removeFirst() }
-            let names = items.filter(\.isTrue).map(\.name)
-            return items.count == limit.count && Double(names.count) >= limit.share * Double(limit.count) ? names : nil
+            items.append(isTrue ? name : nil)
+            trueCount += isTrue ? 1 : 0
+            if items.count > limit.count, items.removeFirst() != nil { trueCount -= 1 }
+            let isReached = items.count == limit.count && Double(trueCount) >= limit.share * Double(limit.count)
+            return isReached ? items.compactMap(\.self) : nil
         }
     }
 
