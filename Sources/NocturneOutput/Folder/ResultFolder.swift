@@ -128,7 +128,7 @@ extension ResultFolder {
         guard FileSystem.kind(source) == .file else {
             throw FileSystemError(operation: "keep", path: source, code: errno)
         }
-        try Self.copy(source, to: target)
+        try FileSystem.copy(source, to: target)
         return true
     }
 
@@ -137,14 +137,5 @@ extension ResultFolder {
         var (one, other) = (stat(), stat())
         guard lstat(first, &one) == 0, lstat(second, &other) == 0 else { return false }
         return one.st_dev == other.st_dev && one.st_ino == other.st_ino
-    }
-
-    private static func copy(_ source: String, to target: String) throws(FileSystemError) {
-        do {
-            try FileManager.default.copyItem(atPath: source, toPath: target)
-        } catch {
-            throw FileSystemError(operation: "copy to \(target)", path: source, code: errno)
-        }
-        try FileSystem.flush(target)
     }
 }
