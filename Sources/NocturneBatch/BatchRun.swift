@@ -28,6 +28,10 @@ actor BatchRun {
     /// How long the last search of the inputs took; nil when it failed.
     private var searchTime: Duration?
     private var needsDiscovery = false
+    /// The pilot that this round processes, and nothing else; nil for all items.
+    private var pilot: (limit: Int, needsApproval: Bool)?
+    /// Whether the others now wait for the approval of the pilot.
+    private var isApprovalDue = false
     private var counts = BatchCounts()
     private var breaker: CircuitBreaker
     private var remarks: ReportRemarks?
@@ -78,6 +82,7 @@ actor BatchRun {
     /// Runs to the end, or until it is stopped.
     func run() async throws -> BatchOutcome {
         let (control, progress, watch) = (context.control, context.progress, context.options.rules.watch)
+        try await beginPilot()
         var needsAnother: Bool
         repeat {
             let start = context.time.monotonic
@@ -90,7 +95,8 @@ actor BatchRun {
             }
             let search = searchTime ?? context.time.monotonic - start
             roundCount += 1
-            needsAnother = needsDiscovery && roundCount < BatchRun.mostRounds
+            // They wait in another round: the models of the pilot take no memory then.
+            needsAnother = isApprovalDue || needsDiscovery && roundCount < BatchRun.mostRounds
             if let watch {
                 let pause = watch.pause(afterSearch: search, failures: failedRounds)
                 needsAnother = await watch.waitForNextRound(pause, context.waiting)
@@ -128,7 +134,7 @@ actor BatchRun {
         let count = try await findWork()
         readsOneByOne = false
         cposix_trim_heap()
-        if count > 0 {
+        if count > 0, mayProcess() {
             try await report.writeFirst()
             try await process(count)
             if let action = recovery.itemsProcessed() {
@@ -145,19 +151,13 @@ actor BatchRun {
         }
         (counts, remarks) = try await report.bringUpToDate()
         cposix_trim_heap()
-        if context.options.rules.pilot != nil, counts.notReached > 0, context.control.mode == .running {
-            context.control.finishActive()
-            await context.progress.note(
-                "The pilot is done, \(counts.notReached) items are left. Look at \(context.output.page), then continue with: "
-                    + "nocturne resume \(context.output.path)"
-            )
-        }
+        if let pilot, counts.notReached > 0, context.control.mode == .running { await end(pilot.needsApproval) }
     }
 
     /// Searches the inputs and records what is to be done.
     /// - Returns: how many items are to be processed.
     private func findWork() async throws -> Int {
-        needsDiscovery = false
+        (needsDiscovery, isApprovalDue) = (false, false)
         searchTime = nil
         let start = context.time.monotonic
         let found = try await discover()
@@ -179,7 +179,9 @@ actor BatchRun {
             )
         }
         reconciliation.reportsAll = isFirstRound
-        (reconciliation.order, reconciliation.limit) = (context.options.rules.order, context.options.rules.pilot)
+        pilot = try await openPilot()
+        reconciliation.limit = pilot?.limit
+        reconciliation.order = context.options.rules.order ?? (pilot == nil ? .path : .spread)
         (reconciliation.trace, reconciliation.time) = (trace, context.time)
         // What failed in this very run is not tried again.
         let planner = WorkPlanner(
@@ -225,5 +227,59 @@ actor BatchRun {
         breaker = await processing.scheduler.breaker
         peakLeasedBytes = max(peakLeasedBytes, processing.budget.snapshot().peakLeased)
         needsDiscovery = await processing.scheduler.needsDiscovery
+    }
+}
+
+// MARK: The pilot
+
+extension BatchRun {
+    /// Records that the batch needs the approval of a pilot, before anything is processed. It needs none for what was approved, unless
+    /// inputs, models or options are others by now.
+    private func beginPilot() async throws {
+        guard let count = context.options.rules.pilot, context.options.rules.needsApproval else { return }
+        if let earlier = try await context.journal.value(of: .pilot), !earlier.isApproved || !descriptionChanged {
+            return
+        }
+        let completed = try await context.journal.stateCounts()[.completed] ?? 0
+        try await context.journal.set(.pilot, to: Pilot(count: count, completedBefore: completed))
+    }
+
+    /// What is left of a pilot; nil where all items are processed, or wait for its approval.
+    private func openPilot() async throws -> (limit: Int, needsApproval: Bool)? {
+        let rules = context.options.rules
+        // An approval that came meanwhile is recorded then.
+        await context.pauses.update()
+        guard let recorded = try await context.journal.value(of: .pilot), !recorded.isApproved else {
+            return rules.needsApproval ? nil : rules.pilot.map { ($0, false) }
+        }
+        if context.control.pause?.awaitsApproval == true { return nil }
+        let completed = try await context.journal.stateCounts()[.completed] ?? 0
+        // A damaged journal may have any numbers.
+        return (max(recorded.count &- max(completed &- recorded.completedBefore, 0), 0), true)
+    }
+
+    /// Lets a person look at the results of the pilot, since its items have ended and others are left.
+    private func end(_ needsApproval: Bool) async {
+        let (output, control) = (context.output, context.control)
+        let command = needsApproval ? "approve" : "resume"
+        await context.progress.note(
+            "The pilot is done, \(counts.notReached) items are left. Look at \(output.page), then continue with: "
+                + "nocturne \(command) \(output.path)"
+        )
+        guard needsApproval else { return control.endPilot() }
+        isApprovalDue = true
+        control.pause(RunPause(since: context.time.wallClock.seconds, awaitsApproval: true))
+        await context.pauses.update()
+        _ = mayProcess()
+    }
+
+    /// Ends a run that is not to wait for the approval of a pilot.
+    /// - Returns: false then.
+    private func mayProcess() -> Bool {
+        guard !context.options.rules.waitsForApproval, context.control.pause?.awaitsApproval == true else {
+            return true
+        }
+        context.control.endPilot()
+        return false
     }
 }

@@ -25,7 +25,8 @@ struct Nocturne: AsyncParsableCommand {
             CommandGroup(
                 name: "Run",
                 subcommands: [
-                    Run.self, Watch.self, Resume.self, Retry.self, Pause.self, Continue.self, First.self, Cancel.self,
+                    Run.self, Watch.self, Resume.self, Retry.self, Pause.self, Continue.self, Approve.self, First.self,
+                    Cancel.self,
                 ]
             ),
             CommandGroup(

@@ -34,15 +34,29 @@ struct RunControlTests {
         control.pause(RunPause(since: 20, releasesMemory: true))
         #expect(control.pause == RunPause(since: 10, releasesMemory: true))
         #expect(flags.allSatisfy { $0.isCancelled })
-        #expect(control.isReleased("a") && !control.isReleased("b") && control.isReleased("c"))
+        #expect(["a", "b", "c"].map(control.postponement) == [.paused, nil, .paused])
         control.cancel(item: "c")
-        #expect(!control.isReleased("c"))
+        #expect(control.postponement(of: "c") == nil)
         // One that is just being started.
-        #expect(control.flag(for: "d").isCancelled && control.isReleased("d"))
+        #expect(control.flag(for: "d").isCancelled && control.postponement(of: "d") == .paused)
         control.endPause()
         control.removeFlag(for: "a")
-        #expect(control.pause == nil && !control.isReleased("a") && control.isReleased("d"))
+        #expect(control.pause == nil && ["a", "d"].map(control.postponement) == [nil, .paused])
         #expect(!control.flag(for: "a").isCancelled)
+    }
+
+    @Test("The wait for the approval of a pilot ends by that alone, and replaces another pause")
+    func approval() {
+        let control = RunControl()
+        control.pause(RunPause(since: 1, until: 2))
+        control.endPause(isApproved: true)
+        #expect(control.pause?.until == 2)
+        control.pause(RunPause(since: 5, awaitsApproval: true))
+        control.pause(RunPause(since: 6, until: 7))
+        control.endPause()
+        #expect(control.pause == RunPause(since: 5, awaitsApproval: true))
+        control.endPause(isApproved: true)
+        #expect(control.pause == nil)
     }
 
     @Test("A run that is to end does not wait in a pause, whichever comes first", arguments: [true, false])

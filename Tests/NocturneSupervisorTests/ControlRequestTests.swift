@@ -51,7 +51,9 @@ struct ControlRequestTests {
         #expect(heard.withLock { $0 } == [.stop, .cancelItems(["a", "b"])])
         listener.look()
         let pause = RunPause(since: 1, until: 2, releasesMemory: true)
-        let others: Set<ControlRequest.Action> = [.pause(pause), .endPause, .putFirst(["b", "a"])]
+        let others: Set<ControlRequest.Action> = [
+            .pause(pause), .endPause, .approve, .putFirst(["b", "a"]),
+        ]
         for action in others { #expect(try ControlRequest.send(action, to: output) == .left) }
         heard.withLock { $0 = [] }
         listener.look()

@@ -57,7 +57,7 @@ RECORDS = [
 ]
 COMMANDS = [
     *("resume", "resume", "overwrite", "forget", "adopt", "undo", "merge", "review", "verify", "verify-part"),
-    *("pause", "continue", "first", "enrich", "retry"),
+    *("pause", "continue", "approve", "first", "enrich", "retry"),
 ]
 # A file next to the journal, by which SQLite would remove another one: see `write_rollback`.
 ROLLBACK = "rollback journal"
@@ -71,7 +71,8 @@ CHANGES = [
     "INSERT INTO edit VALUES ('../../../scans', '', 'a.nii.gz', '', '')",
     "INSERT OR REPLACE INTO setting VALUES ('firstItems', '[\"../scans\",\"b\"]')",
     """INSERT OR REPLACE INTO setting VALUES ('verifiedParts', '{"count":1000000000000,"times":{}}')""",
-    """INSERT OR REPLACE INTO setting VALUES ('pause', '{"since":0,"until":-9223372036854775808,"releasesMemory":true}')""",
+    """INSERT OR REPLACE INTO setting VALUES ('pause', '{"since":0,"until":-9223372036854775808,"releasesMemory":true,"awaitsApproval":true}')""",
+    """INSERT OR REPLACE INTO setting VALUES ('pilot', '{"count":-9223372036854775808,"completedBefore":9,"isApproved":false}')""",
 ]
 OPTIONS = ["--meshes", "none", "--preview", "none", "--quiet"]
 FLAGS, SET_FLAGS, IMMUTABLE = 0x80086601, 0x40086602, 0x10

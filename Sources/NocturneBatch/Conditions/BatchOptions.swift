@@ -11,7 +11,7 @@ public struct BatchOutcome: Sendable {
     public let peakLeasedBytes: Int
     /// Why the run could not continue, when it could not.
     public let givenUp: String?
-    /// Whether the latest items have ended the run, so that it is of no use to continue before a person has looked at them.
+    /// Whether the run has ended so that a person can look at the latest items: it is of no use to continue before.
     public var isTripped = false
     /// What a person may want to look at; nil where no report was written.
     public var remarks: ReportRemarks?
@@ -67,9 +67,14 @@ public struct RunRules: Sendable {
     /// When the latest items end the run.
     public var stop = StopRules()
     public var onFull = FullDiskPolicy.pause
-    public var order = WorkOrder.path
+    /// Nil for that of the paths; a pilot is spread then.
+    public var order: WorkOrder?
     /// How many items are processed before the run stops, so that a person can look at them; nil for all.
     public var pilot: Int?
+    /// Whether the other items wait for the approval of the pilot, in this run and in later ones.
+    public var needsApproval = false
+    /// Whether a run that has a pilot without approval waits for it. Otherwise it ends.
+    public var waitsForApproval = true
     /// How new inputs are waited for; nil for the inputs as they are.
     public var watch: FolderWatcher?
     public var hours = WorkingHours()

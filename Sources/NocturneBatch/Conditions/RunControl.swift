@@ -19,14 +19,20 @@ public final class RunControl: Sendable {
         var givenUp: String?
         var isTripped = false
         var pause: RunPause?
-        /// Active items that were stopped for the memory that they hold: they wait again.
-        var released: Set<String> = []
+        /// Active items that were stopped for others or for the memory that they hold, and why: they wait again.
+        var released: [String: Postponement] = [:]
         /// At which active items wait in a pause.
         var gate: PressureGate?
         /// Names of items that are to be started next.
         var first: [String] = []
 
         func stopActive() { for flag in itemFlags.values { flag.cancel() } }
+
+        mutating func release(_ postponement: Postponement, but names: Set<String> = []) {
+            for name in itemFlags.keys where !names.contains(name) && !cancelledNames.contains(name) {
+                released[name] = postponement
+            }
+        }
     }
     private let state = Mutex(State())
     /// Raised when the run is cancelled: for work that is about no single item.
@@ -66,7 +72,7 @@ public final class RunControl: Sendable {
         cancel()
     }
 
-    /// Whether the latest items have ended the run.
+    /// Whether the run ends so that a person can look at the latest items.
     public var isTripped: Bool { state.withLock { $0.isTripped } }
 
     /// Starts nothing more and stops active items, because the latest ones show that the batch is wrong. The report and the page
@@ -78,6 +84,12 @@ public final class RunControl: Sendable {
             state.stopActive()
         }
         drain()
+    }
+
+    /// Starts nothing more, since a person is to look at the items of a pilot.
+    func endPilot() {
+        state.withLock { $0.isTripped = true }
+        finishActive()
     }
 
     /// Starts nothing more. Items whose inference has begun come to their end; the others are left to the next run, whatever
@@ -103,7 +115,7 @@ public final class RunControl: Sendable {
     public func cancel(item name: String) {
         state.withLock { state in
             state.cancelledNames.insert(name)
-            state.released.remove(name)
+            state.released[name] = nil
             state.itemFlags[name]?.cancel()
         }
         changes.notify()
@@ -120,7 +132,7 @@ public final class RunControl: Sendable {
             if state.mode == .cancelled || state.cancelledNames.contains(name) {
                 flag.cancel()
             } else if let pause = state.pause, state.mode == .draining || pause.releasesMemory {
-                state.released.insert(name)
+                state.released[name] = .paused
                 flag.cancel()
             }
             return flag
@@ -130,7 +142,7 @@ public final class RunControl: Sendable {
     package func removeFlag(for name: String) {
         state.withLock { state in
             state.itemFlags[name] = nil
-            state.released.remove(name)
+            state.released[name] = nil
         }
     }
 
@@ -146,14 +158,16 @@ public final class RunControl: Sendable {
     public var pause: RunPause? { state.withLock { $0.pause } }
 
     /// Starts nothing, and active items wait at their next tile or stage; if the pause releases memory, they are put back instead. A run
-    /// that starts nothing more anyway comes to its end: active items are stopped, and what was done of them is saved.
+    /// that starts nothing more anyway comes to its end: active items are stopped, and what was done of them is saved. A run that waits
+    /// for the approval of a pilot stays as it is.
     public func pause(_ pause: RunPause) {
         state.withLock { state in
-            let since = state.pause?.since ?? pause.since
-            state.pause = RunPause(since: since, until: pause.until, releasesMemory: pause.releasesMemory)
-            if state.mode == .running, pause.releasesMemory {
-                state.released.formUnion(state.itemFlags.keys.filter { !state.cancelledNames.contains($0) })
-            }
+            let present = state.pause
+            guard present?.awaitsApproval != true else { return }
+            var pause = pause
+            if let present, !pause.awaitsApproval { pause.since = present.since }
+            state.pause = pause
+            if state.mode == .running, pause.releasesMemory { state.release(.paused) }
             if state.mode == .draining || pause.releasesMemory { state.stopActive() }
             state.gate?.setPaused(true)
         }
@@ -161,16 +175,18 @@ public final class RunControl: Sendable {
     }
 
     /// Continues after a pause.
-    public func endPause() {
+    /// - Parameter isApproved: whether the pilot is approved. The wait for that ends by it alone, and no other pause does.
+    public func endPause(isApproved: Bool = false) {
         state.withLock { state in
+            guard state.pause?.awaitsApproval ?? false == isApproved else { return }
             state.pause = nil
             state.gate?.setPaused(false)
         }
         changes.notify()
     }
 
-    /// Whether an item that has ended was stopped for its memory only.
-    package func isReleased(_ name: String) -> Bool { state.withLock { $0.released.contains(name) } }
+    /// Why an item that has ended was stopped, if it is to be started again; nil for any other end.
+    package func postponement(of name: String) -> Postponement? { state.withLock { $0.released[name] } }
 
     /// From now on items wait at this gate in a pause; nil for none.
     func hold(at gate: PressureGate?) {

@@ -11,16 +11,22 @@ public struct RunPause: Codable, Sendable, Hashable {
     public let until: Int?
     /// Whether active items are put back, so that their memory is free meanwhile.
     public let releasesMemory: Bool
+    /// Whether a pilot waits for its approval, which alone ends this pause.
+    public let awaitsApproval: Bool
 
-    public init(since: Int, until: Int? = nil, releasesMemory: Bool = false) {
+    public init(since: Int, until: Int? = nil, releasesMemory: Bool = false, awaitsApproval: Bool = false) {
         (self.since, self.until, self.releasesMemory) = (since, until, releasesMemory)
+        self.awaitsApproval = awaitsApproval
     }
 
     /// As in "since 2026-11-24 13:00:00, until 2026-11-24 18:00:00", in local time.
     public var text: String {
-        "since \(WallTime(seconds: since).localText)"
-            + (until.map { ", until \(WallTime(seconds: $0).localText)" } ?? "")
+        let end = awaitsApproval ? "the pilot is approved" : until.map { WallTime(seconds: $0).localText }
+        return "since \(WallTime(seconds: since).localText)" + (end.map { ", until \($0)" } ?? "")
     }
+
+    /// The command that ends it.
+    public var command: String { awaitsApproval ? "nocturne approve" : "nocturne continue" }
 
     /// Whether it has ended by itself.
     public func isOver(at moment: WallTime) -> Bool { until.map { $0 <= moment.seconds } ?? false }
@@ -29,6 +35,31 @@ public struct RunPause: Codable, Sendable, Hashable {
 extension JournalSetting<RunPause> {
     /// The pause in which the last run was, and with which the next one begins.
     public static var pause: Self { Self(json: "pause") }
+}
+
+/// Items that are processed before the others, which wait until a person has approved the results.
+struct Pilot: Codable, Sendable {
+    /// How many items.
+    let count: Int
+    /// How many items of the batch were completed when it began.
+    let completedBefore: Int
+    var isApproved = false
+}
+
+extension JournalSetting<Pilot> {
+    /// The pilot of a batch that needs approval; nil for none.
+    static var pilot: Self { Self(json: "pilot") }
+}
+
+extension Journal {
+    /// Approves the pilot, so that the other items are processed, now and in later runs. Durable when it returns.
+    public func approvePilot() throws(JournalError) {
+        if var pilot = try value(of: .pilot) {
+            pilot.isApproved = true
+            try set(.pilot, to: pilot)
+        }
+        try remove(.pause)
+    }
 }
 
 /// Records the pauses of a run, so that the next engine or run continues as this one was, and ends a pause whose time is over.
@@ -46,7 +77,10 @@ actor PauseKeeper {
     /// - Throws: ``JournalError``.
     func restore() async throws(JournalError) {
         guard control.pause == nil, let pause = try await journal.value(of: .pause) else { return }
-        if pause.isOver(at: waiting.time.wallClock) { return try await journal.remove(.pause) }
+        // A run may have been killed between the approval and the end of the pause.
+        var isOver = pause.isOver(at: waiting.time.wallClock)
+        if pause.awaitsApproval { isOver = try await journal.value(of: .pilot)?.isApproved ?? true }
+        if isOver { return try await journal.remove(.pause) }
         control.pause(pause)
     }
 
@@ -83,7 +117,13 @@ actor PauseKeeper {
 
     private func record(_ pause: RunPause?, after before: RunPause?) async {
         do {
-            if let pause { try await journal.set(.pause, to: pause) } else { try await journal.remove(.pause) }
+            if let pause {
+                try await journal.set(.pause, to: pause)
+            } else if before?.awaitsApproval == true {
+                try await journal.approvePilot()
+            } else {
+                try await journal.remove(.pause)
+            }
         } catch {
             await waiting.progress.note("The pause cannot be recorded: \(error)")
         }
@@ -91,9 +131,11 @@ actor PauseKeeper {
         if let pause {
             event = BatchEvent(.paused, reason: pause.text)
             event.until = pause.until.map { WallTime(seconds: $0).timestamp }
+            event.remedy = "\(pause.command) ends the pause"
         } else {
             let isOver = before?.isOver(at: waiting.time.wallClock) == true
-            event = BatchEvent(.continued, reason: isOver ? "the pause is over" : "on request")
+            let reason = before?.awaitsApproval == true ? "the pilot is approved" : "on request"
+            event = BatchEvent(.continued, reason: isOver ? "the pause is over" : reason)
         }
         await waiting.progress.emit(event)
     }

@@ -22,7 +22,8 @@ extension EventText {
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
         case .disk: return "disk\(reason)"
-        case .paused: return "paused\(event.reason.map { " \($0)" } ?? ""); nocturne continue ends the pause"
+        case .paused:
+            return "paused" + (event.reason.map { " \($0)" } ?? "") + (event.remedy.map { "; \($0)" } ?? "")
         case .continued: return "continued\(reason)"
         case .heartbeat:
             let eta = status.etaSeconds.map { ", about \(duration($0)) left" } ?? ""

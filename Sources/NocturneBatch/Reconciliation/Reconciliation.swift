@@ -80,7 +80,9 @@ package struct Reconciliation: Sendable {
         for (index, recipe) in recipes.enumerated() {
             for note in try recipe.remarks(journal.found, recipe: index) { await progress.note(note) }
         }
-        let first = try await journal.value(of: .firstItems) ?? []
+        var first = try await journal.value(of: .firstItems) ?? []
+        // A pilot that was interrupted continues the items that it had begun.
+        if limit != nil { first += FileSystem.entries(output.staging) }
         let count = try await journal.beginWork(order, atMost: limit, first: first)
         try await start(count)
         try await report()
@@ -125,9 +127,10 @@ package struct Reconciliation: Sendable {
             let isKept = names.contains(name) && FileSystem.kind(output.staging(name)) == .folder
             if !isKept { FileSystem.remove(output.staging(name)) }
         }
+        let left = limit == nil ? 0 : counts.notReached - count
         await progress.begin(
-            total: counts.inputs - counts.skipped,
-            alreadyDone: counts.inputs - counts.skipped - count,
+            total: counts.inputs - counts.skipped - left,
+            alreadyDone: counts.inputs - counts.skipped - left - count,
             failed: counts.failed + counts.quarantined
         )
     }

@@ -147,7 +147,8 @@ actor Scheduler: ItemEndReceiver {
     }
 
     private func announce(_ reason: AdmissionStateMachine.WaitReason?) async {
-        for notice in announcements.change(to: reason, context.options.rules.hours) {
+        let pause = context.control.pause
+        for notice in announcements.change(to: reason, context.options.rules.hours, pause) {
             await context.waiting.show(notice)
         }
     }
@@ -169,8 +170,8 @@ actor Scheduler: ItemEndReceiver {
         let cancelled = context.control.cancelledItems
         let (name, model) = (items[end.id]?.name, items[end.id]?.model)
         var end = end
-        if case .interrupted = end.outcome, let name, context.control.isReleased(name) {
-            end = ItemEnd(id: end.id, outcome: .postponed(.paused), seconds: end.seconds)
+        if case .interrupted = end.outcome, let name, let postponement = context.control.postponement(of: name) {
+            end = ItemEnd(id: end.id, outcome: .postponed(postponement), seconds: end.seconds)
         }
         if case .failed(_, recovery: .process?) = end.outcome { notReusable.insert(end.id) }
         await perform(machine.itemEnded(end, cancelled: cancelled, context.time.monotonic))

@@ -5,7 +5,11 @@ struct WaitAnnouncements {
     private var current: AdmissionStateMachine.WaitReason?
 
     /// - Parameter reason: what the run lacks now; nil for nothing that has to be shown.
-    mutating func change(to reason: AdmissionStateMachine.WaitReason?, _ hours: WorkingHours) -> [WaitNotice] {
+    mutating func change(
+        to reason: AdmissionStateMachine.WaitReason?,
+        _ hours: WorkingHours,
+        _ pause: RunPause?
+    ) -> [WaitNotice] {
         let reason = reason.flatMap { WaitAnnouncements.isOrdinary($0) ? nil : $0 }
         defer { current = reason }
         switch (current, reason) {
@@ -23,7 +27,9 @@ struct WaitAnnouncements {
         switch reason {
         case .disk(let shortage): notices.append(.waitsForSpace(shortage))
         case .memory(let shortage): notices.append(.waits(for: shortage))
-        case .paused: notices.append(WaitNotice(status: .change("the end of the pause")))
+        case .paused:
+            let end = pause?.awaitsApproval == true ? "the approval of the pilot" : "the end of the pause"
+            notices.append(WaitNotice(status: .change(end)))
         case .opening: if let window = hours.window { notices.append(.waits(forOpeningOf: window)) }
         default: break
         }

@@ -21,7 +21,7 @@ public struct BatchEvent: Sendable, Codable {
     public var event: Kind
     public var item: String?
     public var reason: String?
-    /// Of an item that did not complete, or is tried again: see ``ItemReason``.
+    /// Of an item that did not complete, or is tried again: see ``ItemReason``. A pause has a remedy, too.
     public var code: String?
     public var stage: String?
     public var remedy: String?

@@ -3,8 +3,8 @@ public import NocturneBatch
 public import NocturneOutput
 import NocturneSystem
 
-/// A request of `nocturne cancel`, `pause`, `continue` or `first` to a run that may be in another process, container or machine: a file in the output folder
-/// that the run looks for.
+/// A request of `nocturne cancel`, `pause`, `continue`, `approve` or `first` to a run that may be in another process, container or
+/// machine: a file in the output folder that the run looks for.
 public struct ControlRequest: Codable, Sendable, Hashable {
     /// What the run is asked to do.
     public enum Action: Codable, Sendable, Hashable {
@@ -16,6 +16,8 @@ public struct ControlRequest: Codable, Sendable, Hashable {
         case pause(RunPause)
         /// End the pause.
         case endPause
+        /// Process the other items, since the pilot is approved.
+        case approve
         /// Start these items next.
         case putFirst([String])
     }

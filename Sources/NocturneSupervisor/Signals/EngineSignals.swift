@@ -69,6 +69,7 @@ public final class EngineSignals: Sendable {
         case .cancelItems(let names): for name in names { control.cancel(item: name) }
         case .pause(let pause): control.pause(pause)
         case .endPause: control.endPause()
+        case .approve: control.endPause(isApproved: true)
         case .putFirst(let names): control.putFirst(names)
         }
     }

@@ -200,7 +200,8 @@ struct EngineProcess {
         rules.deadline = request.deadline
         let schedule = request.resources.schedule
         rules.pilot = schedule.pilot?.count
-        rules.order = schedule.order ?? (schedule.pilot == nil ? .path : .spread)
+        (rules.needsApproval, rules.waitsForApproval) = (schedule.approve, !schedule.noWait)
+        rules.order = schedule.order
         rules.onFull = request.resources.schedule.onFull
         rules.watch = request.watch
         rules.referenceRanges = try request.resources.attachments.referenceRanges()

@@ -139,11 +139,16 @@ extension StatusReport.PauseState {
         self.init(
             since: WallTime(seconds: pause.since).timestamp,
             until: pause.until.map { WallTime(seconds: $0).timestamp },
-            releasesMemory: pause.releasesMemory
+            releasesMemory: pause.releasesMemory,
+            awaitsApproval: pause.awaitsApproval
         )
     }
 
     fileprivate func text(_ folder: OutputFolder, isActive: Bool) -> String {
+        if awaitsApproval {
+            return
+                "The pilot waits for approval since \(since). Look at \(folder.page), then: nocturne approve \(folder.path)"
+        }
         let end = until.map { ", until \($0)" } ?? ""
         let what = isActive ? "Paused" : "The next run is paused"
         return "\(what) since \(since)\(end). Continue with: nocturne continue \(folder.path)"

@@ -86,6 +86,8 @@ struct StatusReport: Encodable {
         @Nullable var until: String?
         /// Whether active items were put back.
         let releasesMemory: Bool
+        /// Whether it is a pilot's wait for approval.
+        let awaitsApproval: Bool
     }
 
     struct Verified: Codable, Sendable {

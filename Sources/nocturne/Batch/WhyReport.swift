@@ -85,6 +85,7 @@ struct WhyReport: Encodable {
         let lock = BatchLock.state(of: folder)
         let progress = folder.runProgress(of: lock.holder)
         let events = try events(in: folder, of: Set(found.map(\.name)))
+        let pause = try await folder.reading { try await $0.value(of: .pause) }
         return WhyReport(
             items: found.map { item in
                 // Shards have their own journals.
@@ -96,7 +97,7 @@ struct WhyReport: Encodable {
                     changedSources: changed,
                     events: events[item.name] ?? [],
                     result: result(of: item, in: folder),
-                    next: next(item.state, isChanged: !changed.isEmpty, isActive: lock.isHeld, in: folder)
+                    next: next(item.state, isChanged: !changed.isEmpty, isActive: lock.isHeld, pause, in: folder)
                 )
                 return Item(outcome: ItemOutcome(item), explanation: explanation)
             }
@@ -141,11 +142,20 @@ struct WhyReport: Encodable {
     /// - Parameters:
     ///   - isChanged: whether a source file is not as it was.
     ///   - isActive: whether a run works on the batch.
-    static func next(_ state: ItemState, isChanged: Bool, isActive: Bool, in folder: OutputFolder) -> String {
+    ///   - pause: the present one, or that of the next run.
+    static func next(
+        _ state: ItemState,
+        isChanged: Bool,
+        isActive: Bool,
+        _ pause: RunPause?,
+        in folder: OutputFolder
+    ) -> String {
         switch state {
         case .completed where isChanged:
             "`nocturne resume \(folder.path)` makes the result again, since a source file has changed"
         case .completed: "nothing: the result is there, and its source files are as they were"
+        case .pending where pause?.awaitsApproval == true:
+            "a run processes it once the pilot is approved: look at \(folder.page), then `nocturne approve \(folder.path)`"
         case .pending where isActive, .started where isActive: "nothing: the run that is active processes it"
         case .pending, .started: "`nocturne resume \(folder.path)` processes it"
         case .failed where isChanged, .skipped where isChanged:

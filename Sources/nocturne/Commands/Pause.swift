@@ -44,6 +44,11 @@ struct Pause: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try folder.checkHoldsBatch()
+        let present = try await folder.reading { try await $0.value(of: .pause) }
+        if present?.awaitsApproval == true {
+            let detail = "nothing is started before the pilot is approved: nocturne approve"
+            throw BatchError(.notABatch, path: folder.path, detail: detail)
+        }
         let now = Program.time.wallClock.seconds
         let end = duration?.seconds.map { now + $0 } ?? WorkingHours(finishBy: until).deadline(after: now)
         let pause = RunPause(since: now, until: end, releasesMemory: releaseMemory)
@@ -62,33 +67,75 @@ struct Continue: AsyncParsableCommand {
     var output: String
 
     func run() async throws {
-        let folder = OutputFolder(absolutePath(output))
+        try await PauseEnd(folder: OutputFolder(absolutePath(output)), approves: false).perform()
+    }
+}
+
+struct Approve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Approve the results of a pilot, so that the other items are processed.",
+        discussion: """
+            `nocturne run --pilot N --approve` waits for it, and so do later runs of the batch. Look at the items of the pilot on the \
+            review page first.
+            """
+    )
+
+    @Argument(help: "The batch's output folder.", completion: .batch)
+    var output: String
+
+    func run() async throws {
+        try await PauseEnd(folder: OutputFolder(absolutePath(output)), approves: true).perform()
+    }
+}
+
+/// The end of pauses of a batch: of its active runs, and of those with which the next ones would begin.
+private struct PauseEnd {
+    let folder: OutputFolder
+    /// Whether a pilot is approved. Otherwise pauses end that users have asked for.
+    let approves: Bool
+
+    /// - Throws: `BatchError` where there is no such pause; `JournalError`.
+    func perform() async throws {
         try folder.checkHoldsBatch()
-        let divided = try await DividedBatch.read(folder)
-        let isActive =
-            BatchLock.state(of: folder).isHeld || divided?.shards.contains { $0.state == .running } ?? false
-        var forgotten = false
-        // Shards on which no run is active have pauses too.
-        let idle = divided?.shards.filter { $0.state != .running }.map { folder.shard($0.plan.number) } ?? [folder]
-        for place in idle where place.holdsBatch && !BatchLock.state(of: place).isHeld {
-            forgotten = try await forgetPause(of: place) || forgotten
+        let shards = try await folder.shardPlan()?.shards
+        let places = shards?.map { folder.shard($0.number) }.filter(\.holdsBatch) ?? [folder]
+        var (isActive, isForgotten, others) = (false, false, 0)
+        for place in places {
+            let pause = try await place.reading { try await $0.value(of: .pause) }
+            let isOther = pause.map { $0.awaitsApproval != approves } ?? approves
+            if isOther { others += pause == nil ? 0 : 1 }
+            if BatchLock.state(of: place).isHeld {
+                // What a user has asked for may not be recorded yet.
+                isActive = isActive || !isOther
+            } else if pause != nil, !isOther {
+                try await forgetPause(of: place)
+                isForgotten = true
+            }
         }
         if isActive {
-            return try await SentRequests(folder: folder, action: .endPause, what: "continue").sendAndPrint()
+            let action = approves ? ControlRequest.Action.approve : .endPause
+            return try await SentRequests(folder: folder, action: action, what: "continue").sendAndPrint()
         }
-        guard forgotten else {
-            let detail = "no run is active on this batch, and none is paused; process what waits with: nocturne resume"
-            throw BatchError(.notABatch, path: folder.path, detail: detail)
-        }
-        Terminal.printResult("The next run will not be paused: nocturne resume \(folder.path)")
+        guard isForgotten else { throw BatchError(.notABatch, path: folder.path, detail: fact(hasOther: others > 0)) }
+        let end = approves ? "The pilot is approved; process the other items with" : "The next run will not be paused"
+        Terminal.printResult("\(end): nocturne resume \(folder.path)")
     }
 
-    /// - Returns: whether there was a pause.
-    private func forgetPause(of folder: OutputFolder) async throws -> Bool {
-        guard try await folder.reading({ try await $0.value(of: .pause) }) != nil else { return false }
-        let lock = try BatchLock(folder)
+    private func forgetPause(of place: OutputFolder) async throws {
+        let lock = try BatchLock(place)
         defer { withExtendedLifetime(lock) {} }
-        try await Journal.with(path: folder.journal) { try await $0.remove(.pause) }
-        return true
+        try await Journal.with(path: place.journal) { journal in
+            if approves { try await journal.approvePilot() } else { try await journal.remove(.pause) }
+        }
+    }
+
+    private func fact(hasOther: Bool) -> String {
+        switch (approves, hasOther) {
+        case (true, true): "the batch is paused, and no pilot waits for approval; continue with: nocturne continue"
+        case (true, false): "no pilot of this batch waits for approval; process what waits with: nocturne resume"
+        case (false, true): "the pilot waits for approval: look at \(folder.page), then continue with: nocturne approve"
+        case (false, false):
+            "no run is active on this batch, and none is paused; process what waits with: nocturne resume"
+        }
     }
 }

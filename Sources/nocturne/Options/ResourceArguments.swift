@@ -109,6 +109,25 @@ struct ScheduleArguments: ParsableArguments {
     )
     var pilot: ItemCount?
 
+    @Flag(
+        help: ArgumentHelp(
+            "After the items of --pilot wait for `nocturne approve`, in this run and in later ones, before others are processed.",
+            visibility: .more
+        )
+    )
+    var approve = false
+
+    @Flag(
+        help: ArgumentHelp("Stop with 75 instead of waiting for the approval of a pilot.", visibility: .more)
+    )
+    var noWait = false
+
+    func validate() throws {
+        if approve, pilot == nil {
+            throw ValidationError("--approve needs --pilot, the number of items to look at first.")
+        }
+    }
+
     var hours: WorkingHours { WorkingHours(window: between, finishBy: finishBy) }
 
     /// - Parameter action: ends the process.

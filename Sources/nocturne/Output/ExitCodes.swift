@@ -12,7 +12,7 @@ enum NocturneExit: Int32, Error {
     case stoppedEarly = 75
     /// Between an engine and its supervisor alone, which exits with ``stoppedEarly``: another machine can do it.
     case unsuitableMachine = 76
-    /// Likewise: the latest items have ended the run, and no task of a cluster is to continue it.
+    /// Likewise: a person is to look at the latest items, and no task of a cluster is to continue it before.
     case tripped = 77
     case interrupted = 130
     case terminated = 143
@@ -37,7 +37,7 @@ enum NocturneExit: Int32, Error {
 
     /// For the outcome of a run.
     /// - Parameter givenUp: why the run could not continue; nil if it could.
-    /// - Parameter isTripped: whether the latest items have ended the run.
+    /// - Parameter isTripped: whether the run has ended so that a person can look at the latest items.
     /// - Parameter incomplete: how many results are without an output that was asked for.
     init(
         _ counts: BatchCounts,
@@ -51,11 +51,11 @@ enum NocturneExit: Int32, Error {
             self.init(stoppedBy: signal)
             return
         }
-        if givenUp != nil {
-            self = isTripped ? .tripped : .stoppedEarly
-            return
-        }
-        if counts.notReached > 0 && mode == .draining {
+        if isTripped {
+            self = .tripped
+        } else if givenUp != nil {
+            self = .stoppedEarly
+        } else if counts.notReached > 0 && mode == .draining {
             self = .stoppedEarly
         } else if counts.failed + counts.quarantined + counts.cancelled + counts.notReached + incomplete > 0 {
             self = .someFailed

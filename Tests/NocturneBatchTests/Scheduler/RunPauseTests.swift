@@ -118,10 +118,17 @@ struct RunPauseTests {
     }
 
     /// Items of which one fits into the budget at a time.
-    private func oneByOne(_ batch: TextBatch, _ recipe: TextRecipe) async throws -> BatchOutcome {
+    private func oneByOne(
+        _ batch: TextBatch,
+        _ recipe: TextRecipe,
+        _ change: (inout TextBatch.Setup) -> Void = { _ in }
+    ) async throws -> BatchOutcome {
         var recipe = recipe
         recipe.memoryBytes = { _ in 600_000 }
-        return try await batch.run(recipe) { $0.resources.memoryBytes = 1 << 20 }
+        return try await batch.run(recipe) {
+            $0.resources.memoryBytes = 1 << 20
+            change(&$0)
+        }
     }
 
     @Test("Items are put first in a run, also those that were not read from the journal yet")
@@ -156,5 +163,49 @@ struct RunPauseTests {
         #expect(try started(batch) == ["a", "c", "d"])
         #expect(try await oneByOne(batch.again(), TextRecipe()).counts.completed == 4)
         #expect(try started(batch) == ["a", "c", "d", "a", "b"])
+    }
+    @Test("After a pilot the others wait for its approval, also in later runs, and nothing is done twice")
+    func approval() async throws {
+        let batch = try TextBatch(["a": "1", "b": "2", "c": "3", "d": "4", "e": "5"])
+        let clock = time()
+        func run(_ batch: TextBatch, waits: Bool, pilot: Int? = nil) async throws -> BatchOutcome {
+            try await batch.run(TextRecipe()) {
+                ($0.rules.waitsForApproval, $0.rules.pilot, $0.rules.needsApproval) = (waits, pilot, pilot != nil)
+                $0.time = clock
+            }
+        }
+        let first = try await run(batch, waits: false, pilot: 2)
+        #expect(first.counts.completed == 2 && first.isTripped && first.givenUp == nil)
+        #expect(try batch.events("paused").first?.contains("nocturne approve") == true)
+        // The same command, and one without a pilot.
+        for pilot in [2, nil] {
+            let again = try await run(batch.again(), waits: false, pilot: pilot)
+            #expect(again.counts.completed == 2 && again.isTripped)
+        }
+        let waiting = batch.again()
+        async let second = run(waiting, waits: true)
+        #expect(
+            await until { BatchLock.state(of: batch.output).holder?.waitingFor == "the approval of the pilot" }
+        )
+        #expect(try await recordedPause(batch)?.awaitsApproval == true)
+        waiting.control.endPause(isApproved: true)
+        #expect(try await second.counts.completed == 5)
+        #expect(try await recordedPause(batch) == nil && started(batch).count == 5)
+        // What was approved needs no second approval.
+        try batch.write("f", "6")
+        #expect(try await run(batch.again(), waits: false, pilot: 2).counts.completed == 6)
+    }
+
+    @Test("A pilot that was interrupted is continued, and only then waits for its approval")
+    func interruptedPilot() async throws {
+        let batch = try TextBatch(["a": "1", "b": "2", "c": "3", "d": "4", "e": "5"])
+        let control = batch.control
+        let recipe = TextRecipe { stage, _ in if stage == .write { control.drain() } }
+        let interrupted = try await oneByOne(batch, recipe) { ($0.rules.pilot, $0.rules.needsApproval) = (3, true) }
+        #expect(interrupted.counts.completed < 3 && !interrupted.isTripped)
+        let again = try await oneByOne(batch.again(), TextRecipe()) { $0.rules.waitsForApproval = false }
+        #expect(again.counts.completed == 3 && again.isTripped)
+        try await Journal.with(path: batch.output.journal) { try await $0.approvePilot() }
+        #expect(try await oneByOne(batch.again(), TextRecipe()).counts.completed == 5)
     }
 }
