@@ -59,6 +59,19 @@ struct RunControlTests {
         #expect(control.pause == nil)
     }
 
+    @Test("For an item that is to be processed now, others that are active step aside, unless the run ends anyway")
+    func stepsAside() {
+        let control = RunControl()
+        let flags = ["a", "b", "c"].map { control.flag(for: $0) }
+        control.cancel(item: "b")
+        control.stepAside(for: ["c"])
+        #expect(flags.map(\.isCancelled) == [true, true, false])
+        #expect(["a", "b", "c"].map(control.postponement) == [.steppedAside, nil, nil])
+        control.drain()
+        control.stepAside(for: [])
+        #expect(!flags[2].isCancelled)
+    }
+
     @Test("A run that is to end does not wait in a pause, whichever comes first", arguments: [true, false])
     func drainInPause(pausesFirst: Bool) {
         let control = RunControl()
@@ -69,11 +82,11 @@ struct RunControlTests {
         #expect(flag.isCancelled && control.mode == .draining)
     }
 
-    @Test("Items that are put first are taken once, the last request in front")
+    @Test("Requests to put items first are taken once")
     func order() {
         let control = RunControl()
-        control.putFirst(["a", "b"])
-        control.putFirst(["c", "b"])
-        #expect(control.takeFirst() == ["c", "b", "a"] && control.takeFirst() == [])
+        let requests = [FirstRequest(["a", "b"]), FirstRequest(["c", "b"], now: true)]
+        for request in requests { control.putFirst(request) }
+        #expect(control.takeFirst() == requests && control.takeFirst() == [])
     }
 }

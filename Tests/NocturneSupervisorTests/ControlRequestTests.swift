@@ -52,7 +52,7 @@ struct ControlRequestTests {
         listener.look()
         let pause = RunPause(since: 1, until: 2, releasesMemory: true)
         let others: Set<ControlRequest.Action> = [
-            .pause(pause), .endPause, .approve, .putFirst(["b", "a"]),
+            .pause(pause), .endPause, .approve, .putFirst(FirstRequest(["b", "a"], now: true)),
         ]
         for action in others { #expect(try ControlRequest.send(action, to: output) == .left) }
         heard.withLock { $0 = [] }

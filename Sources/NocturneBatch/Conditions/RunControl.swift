@@ -23,8 +23,8 @@ public final class RunControl: Sendable {
         var released: [String: Postponement] = [:]
         /// At which active items wait in a pause.
         var gate: PressureGate?
-        /// Names of items that are to be started next.
-        var first: [String] = []
+        /// Requests to start items next, in their order.
+        var first: [FirstRequest] = []
 
         func stopActive() { for flag in itemFlags.values { flag.cancel() } }
 
@@ -198,17 +198,37 @@ public final class RunControl: Sendable {
 
     // MARK: Order
 
-    /// Starts some items next, in this order.
-    public func putFirst(_ names: [String]) {
-        state.withLock { state in state.first = names + state.first.filter { !names.contains($0) } }
+    /// Starts some items next.
+    public func putFirst(_ request: FirstRequest) {
+        state.withLock { $0.first.append(request) }
         changes.notify()
     }
 
-    /// The items to be started next that were asked for since the last call.
-    package func takeFirst() -> [String] {
+    /// Puts back all active items but these.
+    package func stepAside(for names: Set<String>) {
+        state.withLock { state in
+            // A run that starts nothing more brings to their ends those whose inference has begun.
+            guard state.mode == .running else { return }
+            state.release(.steppedAside, but: names)
+            for name in state.released.keys { state.itemFlags[name]?.cancel() }
+        }
+    }
+
+    /// What was asked for since the last call, in this order.
+    package func takeFirst() -> [FirstRequest] {
         state.withLock { state in
             defer { state.first = [] }
             return state.first
         }
     }
+}
+
+/// A request to start some items before all others.
+public struct FirstRequest: Codable, Sendable, Hashable {
+    /// Of items, in the order in which they are started.
+    public let names: [String]
+    /// Whether active items are put back at their next tile, and nothing else is started until these have ended.
+    public let now: Bool
+
+    public init(_ names: [String], now: Bool = false) { (self.names, self.now) = (names, now) }
 }

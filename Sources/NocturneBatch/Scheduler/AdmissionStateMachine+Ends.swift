@@ -87,7 +87,7 @@ extension AdmissionStateMachine {
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
         case .postponed(let postponement):
             item.returns = item.again(from: now)
-            item.goesFirst = postponement == .paused
+            item.goesFirst = postponement.goesFirst
             return [.putBack(end.id, ItemReason(.interrupted, Sentence(shown: postponement.rawValue)))]
         case .failed(let reason, let recovery):
             var text = reason
@@ -136,6 +136,7 @@ extension AdmissionStateMachine {
             again.notBefore = .zero
             // Those who wait for its end go on doing so.
             passedOver.insert(again, at: 0)
+            putUrgentFirst()
             return
         }
         removeFromWaits(id)

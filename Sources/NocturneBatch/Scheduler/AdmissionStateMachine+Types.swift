@@ -93,9 +93,11 @@ extension AdmissionStateMachine {
         package var fullDisk: FullDisk?
         /// The items that were active when it was first passed over because of what they hold.
         package var behind: Set<Int64>?
+        /// A user has asked for it now: it goes before all others, and alone.
+        package var isUrgent = false
 
         /// Whether nothing may be active with it.
-        func isAlone(_ needs: Needs) -> Bool { item.isSuspect || needs.isLean || fullDisk != nil }
+        func isAlone(_ needs: Needs) -> Bool { item.isSuspect || isUrgent || needs.isLean || fullDisk != nil }
     }
 
     /// The disk became full while an item was active. It is alone from then on: what fills the disk then is the item's own.
@@ -111,7 +113,7 @@ extension AdmissionStateMachine {
         package let item: Item
         package let needs: Needs
         package let retries: Int
-        package let isAlone: Bool
+        package var isAlone: Bool
         /// What was free on the disk when it was started.
         package var freeBytes = Int.max
         package var fullDisk: FullDisk?
@@ -119,7 +121,7 @@ extension AdmissionStateMachine {
         package var isEnding = false
         /// As what it waits again once its end is recorded.
         package var returns: Waiting?
-        /// It waits before the others: it was stopped in a pause, or is processed since the result of another batch cannot be taken.
+        /// It waits before the others: it was stopped in a pause or for another item, or the result of another batch cannot be taken.
         package var goesFirst = false
 
         func again(from time: Duration, retries: Int? = nil) -> Waiting {

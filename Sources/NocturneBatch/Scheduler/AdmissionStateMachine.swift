@@ -4,8 +4,8 @@ import NocturneSystem
 /// What the scheduler decides: which item is started when, and what the end of an item leads to. Without clock, files or
 /// tasks: the time and the state of the machine are inputs, and everything to be done is an output.
 ///
-/// Order: the items that a user has put first, suspects, the order of discovery, then retries. In a pause nothing is started. An item
-/// that does not fit is passed over:
+/// Order: the items that a user has put first, suspects, the order of discovery, then retries. In a pause nothing is started. Of those that
+/// were put first some may be urgent: they go before the rest and alone, one after the other. An item that does not fit is passed over:
 /// - What it lacks is held by items of this run: others may be started before it as long as one of the items is active
 ///   that were active when it was first passed over. Once all of these have ended nobody overtakes it, so it
 ///   waits at most for the overtakers that are still active then, and is not starved by small items behind it. As long as
@@ -15,7 +15,7 @@ import NocturneSystem
 ///   since holding them back would not help it.
 ///
 /// Invariants, checked by the tests in every state: an item is waiting, active or settled, and only one of these; the
-/// leases fit into the budget; nothing is started while a suspect or a lean plan is active; a failed item is retried at most as
+/// leases fit into the budget; nothing is started while a suspect, an urgent item or a lean plan is active; a failed item is retried at most as
 /// often as there are retry delays; every batch comes to an end once the disk and the memory allow it.
 package struct AdmissionStateMachine: Sendable {
     package let settings: Settings
@@ -253,20 +253,32 @@ package struct AdmissionStateMachine: Sendable {
 
     /// Takes out an item that waits and is to be cancelled.
     mutating func removeCancelled(_ names: Set<String>) -> Int64? {
-        guard !names.isEmpty, let id = takeOut(names) else { return nil }
+        guard !names.isEmpty else { return nil }
+        let items = passedOver.map(\.item) + retries.map(\.item) + coming.prefix(1)
+        guard let id = items.first(where: { names.contains($0.name) })?.id else { return nil }
+        _ = takeOut(id)
         note(nil, of: id)
         return id
     }
 
     /// Puts items before all others, in this order.
-    /// - Parameter items: that wait, or were not fetched yet. Active ones stay as they are.
-    package mutating func putFirst(_ items: [Item]) {
+    /// - Parameters:
+    ///   - items: that wait, were not fetched yet, or are active.
+    ///   - isUrgent: whether nothing else is started until they have ended. Other active items are not stopped by this.
+    package mutating func putFirst(_ items: [Item], isUrgent: Bool = false) {
+        if isUrgent { for item in items { active[item.id]?.isAlone = true } }
         let front = items.filter { active[$0.id] == nil }.map { item in
             var waiting = takeOut(item.id) ?? Waiting(item: item)
             (waiting.behind, waiting.notBefore) = ([], .zero)
+            waiting.isUrgent = waiting.isUrgent || isUrgent
             return waiting
         }
         passedOver.insert(contentsOf: front, at: 0)
+        putUrgentFirst()
+    }
+
+    mutating func putUrgentFirst() {
+        passedOver = passedOver.filter(\.isUrgent) + passedOver.filter { !$0.isUrgent }
     }
 
     private mutating func takeOut(_ id: Int64) -> Waiting? {
@@ -276,17 +288,5 @@ package struct AdmissionStateMachine: Sendable {
         let needs = index == coming.startIndex ? headNeeds : nil
         if index == coming.startIndex { headNeeds = nil }
         return Waiting(item: coming.remove(at: index), needs: needs)
-    }
-
-    private mutating func takeOut(_ names: Set<String>) -> Int64? {
-        if let index = passedOver.firstIndex(where: { names.contains($0.item.name) }) {
-            return passedOver.remove(at: index).item.id
-        }
-        if let index = retries.firstIndex(where: { names.contains($0.item.name) }) {
-            return retries.remove(at: index).item.id
-        }
-        guard let next = coming.first, names.contains(next.name) else { return nil }
-        remove(at: .head)
-        return next.id
     }
 }

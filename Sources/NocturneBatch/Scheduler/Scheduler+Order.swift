@@ -18,28 +18,30 @@ extension Journal {
 
 /// Items that a user puts before the others.
 extension Scheduler {
-    /// Starts some items next. Those that are active or have ended stay as they are.
-    func putFirst(_ names: [String]) async {
-        guard !names.isEmpty else { return }
-        await keepOrder(names)
+    /// Starts some items next. Those that have ended stay as they are.
+    func putFirst(_ request: FirstRequest) async {
+        let names = request.names
+        await keepOrder(request)
         do {
             let known = Dictionary(machine.waiting.map { ($0.name, $0) }) { first, _ in first }
             let others = try await context.journal.takePending(names.filter { known[$0] == nil }, after: lastFetched)
             for item in await withEarlierResults(others) { items[item.id] = item }
             let taken = Dictionary(others.map { ($0.name, $0.admissionItem) }) { first, _ in first }
-            let next = names.compactMap { known[$0] ?? taken[$0] }
-            machine.putFirst(next)
-            if !next.isEmpty {
-                await context.progress.note("Next, as requested: \(next.map(\.name).joined(separator: ", ")).")
-            }
+            var next = names.compactMap { known[$0] ?? taken[$0] }
+            if request.now { next += machine.active.values.map(\.item).filter { names.contains($0.name) } }
+            guard !next.isEmpty else { return }
+            machine.putFirst(next, isUrgent: request.now)
+            // Here, where no item is just being started.
+            if request.now { context.control.stepAside(for: Set(next.map(\.name))) }
+            let title = request.now ? "Now, before active items" : "Next"
+            await context.progress.note("\(title), as requested: \(next.map(\.name).joined(separator: ", ")).")
         } catch {
             await context.progress.note("\(error)")
         }
     }
 
     /// Records the order for later engines and runs. Where that fails, it holds for this run.
-    func keepOrder(_ names: [String]) async {
-        guard !names.isEmpty else { return }
-        do { try await context.journal.putFirst(names) } catch { await context.progress.note("\(error)") }
+    func keepOrder(_ request: FirstRequest) async {
+        do { try await context.journal.putFirst(request.names) } catch { await context.progress.note("\(error)") }
     }
 }

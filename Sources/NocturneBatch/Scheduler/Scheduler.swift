@@ -84,7 +84,7 @@ actor Scheduler: ItemEndReceiver {
         }
         while !Task.isCancelled {
             let generation = context.control.changes.generation
-            await putFirst(context.control.takeFirst())
+            for request in context.control.takeFirst() { await putFirst(request) }
             let action = machine.next(conditions)
             switch action {
             case .finished: return await announce(nil)
@@ -197,7 +197,7 @@ actor Scheduler: ItemEndReceiver {
     func settleLeftovers() async {
         // Only a deadline makes it worth a transaction an item.
         try? await context.journal.keep(machine.pace)
-        await keepOrder(context.control.takeFirst())
+        for request in context.control.takeFirst() { await keepOrder(request) }
         let cancelled = context.control.cancelledItems
         await perform(machine.abandon(cancelled: cancelled))
         await settleUnfetched(among: cancelled)

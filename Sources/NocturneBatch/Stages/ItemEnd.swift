@@ -10,7 +10,7 @@ package struct ItemEnd: Sendable {
         case failed(ItemReason, recovery: RecoveryAction?)
         /// Stopped from outside.
         case interrupted
-        /// It waits again: its inference had not begun, or its memory was released in a pause.
+        /// It waits again: its inference had not begun, or it was stopped in a pause or for another item.
         case postponed(Postponement)
     }
 
@@ -72,5 +72,9 @@ package enum Postponement: String, Sendable {
     case outsideHours = "the hours ended before its inference began"
     case tooLate = "it would probably not be finished in time"
     case paused = "the run was paused, and its memory released"
+    case steppedAside = "another item is processed first, as requested"
     case stopping = "the run is to stop, and its inference had not begun"
+
+    /// Whether it is the next one to be started again.
+    var goesFirst: Bool { self == .paused || self == .steppedAside }
 }

@@ -18,8 +18,8 @@ public struct ControlRequest: Codable, Sendable, Hashable {
         case endPause
         /// Process the other items, since the pilot is approved.
         case approve
-        /// Start these items next.
-        case putFirst([String])
+        /// Start some items next.
+        case putFirst(FirstRequest)
     }
 
     /// The run to which the request is addressed. Later runs ignore it.

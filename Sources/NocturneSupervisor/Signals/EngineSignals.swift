@@ -70,7 +70,7 @@ public final class EngineSignals: Sendable {
         case .pause(let pause): control.pause(pause)
         case .endPause: control.endPause()
         case .approve: control.endPause(isApproved: true)
-        case .putFirst(let names): control.putFirst(names)
+        case .putFirst(let request): control.putFirst(request)
         }
     }
 

@@ -11,7 +11,10 @@ import NocturneSystem
 struct First: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Process some items before the others, in the active run or the next one.",
-        discussion: "Active items come to their end first. Results and their order in the tables stay the same."
+        discussion: """
+            Active items come to their end first; with --now they are put back and continued afterwards. Results and their order in the \
+            tables stay the same.
+            """
     )
 
     @Argument(help: "The batch's output folder.", completion: .batch)
@@ -19,6 +22,12 @@ struct First: AsyncParsableCommand {
 
     @Argument(help: "Items, by the names of their folders, in the order of processing.")
     var items: [String]
+
+    @Flag(
+        help:
+            "Put active items back at their next tile, and start nothing else until these have ended. Completed tiles are kept."
+    )
+    var now = false
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
@@ -40,6 +49,8 @@ struct First: AsyncParsableCommand {
             try await Journal.with(path: folder.journal) { [items] in try await $0.putFirst(items) }
             return Terminal.printResult("The next run begins with \(list): nocturne resume \(folder.path)")
         }
-        try await SentRequests(folder: folder, action: .putFirst(items), what: "process \(list) next").sendAndPrint()
+        let action = ControlRequest.Action.putFirst(FirstRequest(items, now: now))
+        try await SentRequests(folder: folder, action: action, what: "process \(list) \(now ? "now" : "next")")
+            .sendAndPrint()
     }
 }

@@ -5,7 +5,7 @@ import Testing
 /// Every state that the scheduler's decisions can get into with a few items, whatever the disk, the memory, the items and
 /// the users do: nothing is lost, nothing both waits and is settled, the budget holds, suspects and lean plans are alone,
 /// an item is retried at most twice, a large item is not starved and holds up nobody for nothing, nothing is started in a pause, what a
-/// user has put first is overtaken by nobody, and every batch ends.
+/// user has put first is overtaken by nobody, an urgent item is alone, and every batch ends.
 @Suite("AdmissionStateMachine, every state")
 struct AdmissionExplorationTests {
     typealias Needs = AdmissionStateMachine.Needs
@@ -105,6 +105,27 @@ struct AdmissionExplorationTests {
             "users who put items first and pause the run, on a disk that fills up",
             [small, large, small],
             AdmissionWorld.Events(ends: [.completes, .isReleased], disk: true, pauses: true, firsts: 1)
+        ),
+        situation(
+            "users who need items now, for which others step aside, and put items first",
+            [small, large, small],
+            AdmissionWorld.Events(ends: [.completes, .failsForNow, .isReleased], firsts: 1, urgent: 1)
+        ),
+        situation(
+            "users who need items now, cancel items, pause and end the run",
+            [small, large, small],
+            AdmissionWorld.Events(
+                ends: [.completes, .isReleased],
+                cancels: true,
+                drains: true,
+                pauses: true,
+                urgent: 1
+            )
+        ),
+        situation(
+            "users who need items now, on a disk that fills up",
+            [small, large, small],
+            AdmissionWorld.Events(ends: [.completes, .isReleased], disk: true, urgent: 2)
         ),
     ]
 

@@ -398,6 +398,29 @@ struct AdmissionStateMachineTests {
         #expect(desk.startAll() == [5])
     }
 
+    @Test("An urgent item is started alone, once the others are put back; these go on in their order after it")
+    func urgent() {
+        var desk = Desk([30, 30, 30, 10].map { Needs(memoryBytes: $0) })
+        #expect(desk.startAll() == [0, 1, 2, 3])
+        desk.complete(3)
+        desk.needs.append(Needs(memoryBytes: 10))
+        desk.machine.putFirst([Machine.Item(id: 4, name: "4", model: "m")], isUrgent: true)
+        for id: Int64 in [0, 1] {
+            _ = desk.end(id, .postponed(.steppedAside))
+            #expect(desk.startAll() == [])
+        }
+        _ = desk.end(2, .postponed(.steppedAside))
+        #expect(desk.startAll() == [4])
+        // Another one, and one that is only next: neither goes before what is active.
+        desk.machine.putFirst([Machine.Item(id: 0, name: "0", model: "m")], isUrgent: true)
+        desk.machine.putFirst([Machine.Item(id: 2, name: "2", model: "m")])
+        #expect(desk.startAll() == [])
+        desk.complete(4)
+        #expect(desk.startAll() == [0])
+        desk.complete(0)
+        #expect(desk.startAll() == [2, 1])
+    }
+
     @Test("An item that was put back is not started before that is recorded")
     func recording() {
         var desk = Desk([Needs(memoryBytes: 1)])

@@ -8,7 +8,7 @@ enum AdmissionFlaw: CaseIterable {
     case ignoresBudget, suspectsBesideOthers, leanPlansBesideOthers, ignoresPressure, ignoresDisk, ignoresMemory
     case losesRetries, retriesForEver, settlesAndRetries, recordsTooEarly, startsCancelled
     case oneBlocksAll, starvesTheLarge, neverFinishes
-    case ignoresPause, losesReleased, ignoresFirst, neverContinues
+    case ignoresPause, losesReleased, ignoresFirst, neverContinues, urgentBesideOthers
 }
 
 /// The state machine itself, with room for one flaw around it.
@@ -21,7 +21,9 @@ struct FlawedAdmission {
 
     init(machine: Machine, flaw: AdmissionFlaw?) { (self.machine, self.flaw) = (machine, flaw) }
 
-    mutating func putFirst(_ item: Machine.Item) { if flaw != .ignoresFirst { machine.putFirst([item]) } }
+    mutating func putFirst(_ item: Machine.Item, isUrgent: Bool) {
+        if flaw != .ignoresFirst { machine.putFirst([item], isUrgent: isUrgent && flaw != .urgentBesideOthers) }
+    }
 
     mutating func next(_ conditions: Machine.Conditions) -> Machine.Action {
         var conditions = conditions
@@ -99,7 +101,7 @@ struct AdmissionWorld: SmallWorld {
     enum Move: Hashable {
         case decide, end(Int, End), record(Int), passTime
         case disk(isLow: Bool), memory(isScarce: Bool), pressure(Bool), cancel(Int), drain
-        case pause(Bool), putFirst(Int), deadline
+        case pause(Bool), putFirst(Int, isUrgent: Bool), deadline
     }
 
     struct Item: Hashable {
@@ -114,6 +116,10 @@ struct AdmissionWorld: SmallWorld {
         var overtaken: Set<Int64>?
         /// When a user has put it first, counted from the last one.
         var first: Int?
+        /// A user needs it now; until its end is recorded, whatever comes of it.
+        var isUrgent = false
+        /// It was active when a user needed another one now.
+        var stepsAside = false
         /// It was stopped in a pause, or is to be processed since a result cannot be taken, and has not been started again.
         var isReleased = false
         /// The result of another batch turned out to be damaged.
@@ -131,6 +137,8 @@ struct AdmissionWorld: SmallWorld {
         var pauses = false
         /// How often users put an item first.
         var firsts = 0
+        /// How often users need an item now.
+        var urgent = 0
         var deadline = false
         /// How often the system refuses to write.
         var refusals = 1
@@ -148,6 +156,7 @@ struct AdmissionWorld: SmallWorld {
     private var isPaused = false
     private var isLate = false
     private var firstsLeft: Int
+    private var urgentLeft: Int
     private var mode = RunControl.Mode.running
     private var refusalsLeft: Int
     private var until: Duration?
@@ -179,7 +188,7 @@ struct AdmissionWorld: SmallWorld {
         self.budget = budget
         freeBytes = (20, 2)
         refusalsLeft = events.refusals
-        firstsLeft = events.firsts
+        (firstsLeft, urgentLeft) = (events.firsts, events.urgent)
     }
 
     // MARK: The state
@@ -207,7 +216,7 @@ struct AdmissionWorld: SmallWorld {
             outside: [isLow, isScarce, isPressed, isPaused, isLate, isFinished, machine.isDraining],
             mode: mode,
             times: [left(machine.diskTrustedFrom), left(until ?? .zero)],
-            counts: [machine.refusals, refusalsLeft, firstsLeft]
+            counts: [machine.refusals, refusalsLeft, firstsLeft, urgentLeft]
         )
     }
 
@@ -218,7 +227,9 @@ struct AdmissionWorld: SmallWorld {
     private var leased: Int { indices(.active).reduce(0) { $0 + items[$1].needs.memoryBytes } }
     private var reserved: Int { activeIndices.reduce(0) { $0 + items[$1].needs.diskBytes } }
     private var free: Int { isLow ? freeBytes.low : freeBytes.ordinary }
-    private func isAlone(_ item: Item) -> Bool { item.isSuspect || item.needs.isLean || item.hasFilledDisk }
+    private func isAlone(_ item: Item) -> Bool {
+        item.isSuspect || item.isUrgent || item.needs.isLean || item.hasFilledDisk
+    }
     private var cancelledNames: Set<String> {
         Set(indices(.waiting).filter { items[$0].isCancelled }.map { "\($0)" })
     }
@@ -243,7 +254,7 @@ struct AdmissionWorld: SmallWorld {
 
     var fault: String? {
         if leased > budget { return "above the budget" }
-        let running = indices(.active)
+        let running = indices(.active).filter { !items[$0].stepsAside }
         if running.count > 1, running.contains(where: { isAlone(items[$0]) }) { return "not alone" }
         let waiting = rules.machine.waiting.map { Int($0.id) }
         guard Set(waiting).count == waiting.count else { return "an item waits twice" }
@@ -264,7 +275,8 @@ struct AdmissionWorld: SmallWorld {
             switch items[index].place {
             case .active:
                 for end in events.ends
-                where (end != .lacksSpace || refusalsLeft > 0) && (end != .isReleased || isPaused)
+                where (end != .lacksSpace || refusalsLeft > 0)
+                    && (end != .isReleased || isPaused || items[index].stepsAside)
                     && (end != .isNotReusable || !items[index].isNotReusable)
                 {
                     moves.append(.end(index, end))
@@ -273,7 +285,9 @@ struct AdmissionWorld: SmallWorld {
             case .waiting where events.cancels && !items[index].isCancelled: moves.append(.cancel(index))
             default: break
             }
-            if firstsLeft > 0, [.waiting, .active].contains(items[index].place) { moves.append(.putFirst(index)) }
+            guard [.waiting, .active].contains(items[index].place) else { continue }
+            if firstsLeft > 0 { moves.append(.putFirst(index, isUrgent: false)) }
+            if urgentLeft > 0 { moves.append(.putFirst(index, isUrgent: true)) }
         }
         if until != nil { moves.append(.passTime) }
         if events.pauses, !isLate { moves.append(.pause(!isPaused)) }
@@ -291,7 +305,7 @@ struct AdmissionWorld: SmallWorld {
         case .end(let index, let end): return self.end(index, end)
         case .record(let index):
             rules.machine.recorded(Int64(index), now)
-            items[index].place = .waiting
+            (items[index].place, items[index].isUrgent) = (.waiting, false)
         case .passTime:
             now = max(now, until ?? now)
             until = nil
@@ -302,9 +316,17 @@ struct AdmissionWorld: SmallWorld {
         case .drain: mode = .draining
         case .pause(let isPaused): self.isPaused = isPaused
         case .deadline: isLate = true
-        case .putFirst(let index):
-            firstsLeft -= 1
-            rules.putFirst(Machine.Item(id: Int64(index), name: "\(index)", isSuspect: items[index].isSuspect))
+        case .putFirst(let index, let isUrgent):
+            firstsLeft -= isUrgent ? 0 : 1
+            urgentLeft -= isUrgent ? 1 : 0
+            rules.putFirst(
+                Machine.Item(id: Int64(index), name: "\(index)", isSuspect: items[index].isSuspect),
+                isUrgent: isUrgent
+            )
+            if isUrgent {
+                for other in indices(.active) where other != index { items[other].stepsAside = true }
+                (items[index].isUrgent, items[index].stepsAside) = (true, false)
+            }
             guard items[index].place == .waiting else { break }
             for other in items.indices { items[other].first = items[other].first.map { $0 + 1 } }
             items[index].first = 0
@@ -358,6 +380,7 @@ struct AdmissionWorld: SmallWorld {
         if items[index].isCancelled { return "\(index) was started though it is cancelled" }
         if isPressed, !activeIndices.isEmpty { return "\(index) was started under pressure" }
         if isPaused { return "\(index) was started in a pause" }
+        if items[index].isUrgent, !activeIndices.isEmpty { return "\(index) is urgent, and was not started alone" }
         if let other = indices(.waiting).first(where: { isBefore($0, index) && items[$0].needs.diskBytes <= free }),
             !isScarce, rules.machine.refusals == 0
         {
@@ -379,8 +402,9 @@ struct AdmissionWorld: SmallWorld {
 
     /// Whether a user has put the one before the other.
     private func isBefore(_ index: Int, _ other: Int) -> Bool {
+        if items[index].isUrgent != items[other].isUrgent { return items[index].isUrgent }
         // One that was stopped in a pause is continued.
-        guard let first = items[index].first, !items[other].isReleased else { return false }
+        guard let first = items[index].first, items[index].isUrgent || !items[other].isReleased else { return false }
         return items[other].first.map { first < $0 } ?? true
     }
 
@@ -427,6 +451,8 @@ struct AdmissionWorld: SmallWorld {
     }
 
     private mutating func end(_ index: Int, _ end: End) -> String? {
+        let postponement = items[index].stepsAside ? Postponement.steppedAside : .paused
+        items[index].stepsAside = false
         let outcome: ItemEnd.Outcome =
             switch end {
             case .completes: .completed(ItemProduct(files: [], statistics: [], notes: []))
@@ -435,7 +461,7 @@ struct AdmissionWorld: SmallWorld {
             case .lacksSpace:
                 .failed(ItemReason(FaultCode("test", "reason"), "full", stage: "write"), recovery: .freeSpace)
             case .isInterrupted: .interrupted
-            case .isReleased: .postponed(.paused)
+            case .isReleased: .postponed(postponement)
             case .isNotReusable:
                 .failed(ItemReason(FaultCode("test", "reason"), "damaged", stage: "write"), recovery: .process)
             }
@@ -467,7 +493,10 @@ struct AdmissionWorld: SmallWorld {
         guard ends == 1 else { return "the end of \(index) led to \(ends) ends" }
         if items[index].isReleased, items[index].place != .returning { return "\(index) was lost" }
         // How long the recording takes matters only for what is to be started again.
-        if items[index].place != .returning { rules.machine.recorded(Int64(index), now) }
+        if items[index].place != .returning {
+            rules.machine.recorded(Int64(index), now)
+            items[index].isUrgent = false
+        }
         return nil
     }
 

@@ -138,7 +138,7 @@ struct RunPauseTests {
         let control = batch.control
         let recipe = TextRecipe { stage, name in
             // What has ended and what there is not stays without effect.
-            if stage == .load, name == "101" { control.putFirst(["290", "none", "100", "105"]) }
+            if stage == .load, name == "101" { control.putFirst(FirstRequest(["290", "none", "100", "105"])) }
         }
         #expect(try await oneByOne(batch, recipe).counts.completed == 200)
         let order = try started(batch)
@@ -152,7 +152,7 @@ struct RunPauseTests {
         let control = batch.control
         let stopping = TextRecipe { stage, name in
             if stage == .load {
-                control.putFirst(["d", "c"])
+                control.putFirst(FirstRequest(["d", "c"]))
                 control.drain()
             }
         }
@@ -164,6 +164,26 @@ struct RunPauseTests {
         #expect(try await oneByOne(batch.again(), TextRecipe()).counts.completed == 4)
         #expect(try started(batch) == ["a", "c", "d", "a", "b"])
     }
+    @Test("For an item that is to be processed now, an active one is put back, and continued after it")
+    func now() async throws {
+        let batch = try TextBatch(["a": "1", "b": "2", "c": "3", "d": "4"])
+        let control = batch.control
+        let isFirst = Mutex(true)
+        let recipe = TextRecipe { stage, name in
+            guard stage == .prepare, name == "a" else { return }
+            let asks = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            guard asks else { return }
+            control.putFirst(FirstRequest(["d"], now: true))
+            while control.postponement(of: "a") == nil { sched_yield() }
+        }
+        #expect(try await oneByOne(batch, recipe).counts.completed == 4)
+        #expect(try started(batch) == ["a", "d", "a", "b", "c"])
+        #expect(try batch.events("itemInterrupted").first?.contains("another item is processed first") == true)
+    }
+
     @Test("After a pilot the others wait for its approval, also in later runs, and nothing is done twice")
     func approval() async throws {
         let batch = try TextBatch(["a": "1", "b": "2", "c": "3", "d": "4", "e": "5"])
