@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Pauses a batch at random instants and continues it; the tree must equal that of an undisturbed run.
+"""Pauses a batch at random instants, lets an item go first, and approves a pilot; the tree must equal that of an undisturbed run.
 
     Tools/proofs/pause_continue.py NOCTURNE --model PACKAGE [PACKAGE ...] --input FOLDER [FOLDER ...] --times 10
 
 Every second pause releases the memory of active items, and every third one is interrupted by SIGKILL of the whole process tree: the
 resumed run must be paused, too. A run counts as paused from the moment after which it takes less than a tenth of a processor for a
 second. Trees are compared as by kill_resume.py.
+
+Then the last item of the batch is asked for with `first --now` as soon as another one has begun, as often as --urgent has it. At the end a pilot
+of 5 of 200 tiny volumes of three scanners is killed while it waits for its approval, resumed, and approved.
 """
 
 from __future__ import annotations
@@ -24,8 +27,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools.paths import THRESHOLD_MODEL
 from nocturne_tools.result_tree import completed_twice, differing, tree
+from nocturne_tools.small_volumes import tiny_volume
 
+PILOT, COHORT, SCANNERS = 5, 200, 3
 QUIET_SHARE, QUIET_SECONDS, STEP = 0.1, 1.0, 0.02
 
 
@@ -81,6 +87,14 @@ class Proof:
     def tool(self, *words: str) -> int:
         return subprocess.run([self.arguments.nocturne, *words], capture_output=True, check=False).returncode
 
+    def expect(self, condition: object, text: str) -> None:
+        if not condition:
+            self.faults.append(text)
+
+    def wait_for(self, run: subprocess.Popen, out: Path, kind: str) -> None:
+        while run.poll() is None and not events(out, kind):
+            time.sleep(STEP)
+
     def kill(self, run: subprocess.Popen, out: Path) -> subprocess.Popen:
         """Kills the paused run and resumes it."""
         run.send_signal(signal.SIGKILL)
@@ -126,12 +140,56 @@ class Proof:
                 run = self.kill(run, out)
             if self.tool("continue", str(out)) != 0:
                 self.faults.append(f"{number}: continue failed")
-        if run.wait() != self.code:
-            self.faults.append(f"{number}: exit {run.returncode}")
-        if names := differing(tree(out), self.expected):
-            self.faults.append(f"{number}: differs: {names[:5]}")
-        if twice := completed_twice(out):
-            self.faults.append(f"{number}: completed twice: {twice}")
+        self.check_end(run, out, f"{number}")
+
+    def check_end(self, run: subprocess.Popen, out: Path, name: str) -> None:
+        self.expect(run.wait() == self.code, f"{name}: exit {run.returncode}")
+        names = differing(tree(out), self.expected)
+        self.expect(not names, f"{name}: differs: {names[:5]}")
+        twice = completed_twice(out)
+        self.expect(not twice, f"{name}: completed twice: {twice}")
+
+    def urgent(self, number: int) -> None:
+        """Asks for the last item once another one is being processed."""
+        out = self.folder / "urgent"
+        shutil.rmtree(out, ignore_errors=True)
+        name = sorted(path.parent.name for path in (self.folder / "undisturbed").glob("*/result.json"))[-1]
+        alone = json.loads((self.folder / "undisturbed" / name / "run.json").read_text())["seconds"]
+        run = subprocess.Popen(self.start(out))
+        self.wait_for(run, out, "itemStarted")
+        time.sleep(self.random.random() * sum(alone.values()))
+        sent = time.monotonic()
+        self.expect(self.tool("first", str(out), name, "--now") == 0, f"urgent {number}: no run was active")
+        while run.poll() is None and all(event["item"] != name for event in events(out, "itemCompleted")):
+            time.sleep(STEP)
+        seconds = time.monotonic() - sent
+        aside = [event["item"] for event in events(out, "itemInterrupted")]
+        first = [event["item"] for event in events(out, "itemCompleted")].index(name)
+        print(f"urgent {number}: {name} ended after {seconds:.2f} s (its stages took {sum(alone.values()):.2f} s), as number {first + 1}; put back: {aside}")
+        self.check_end(run, out, f"urgent {number}")
+
+    def pilot(self) -> None:
+        """Kills a pilot that waits for its approval, resumes it, and approves it."""
+        for number in range(COHORT):
+            path = self.folder / "cohort" / f"scanner{number % SCANNERS}" / f"item{number:03}.nii"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(tiny_volume(number))
+        command = [self.arguments.nocturne, "run", str(self.folder / "cohort"), "--model", str(THRESHOLD_MODEL), "--quiet", "--output"]
+        whole, out = self.folder / "whole", self.folder / "pilot"
+        self.code = subprocess.run([*command, str(whole)], check=False).returncode
+        self.expected = tree(whole)
+        run = subprocess.Popen([*command, str(out), "--pilot", str(PILOT), "--approve"])
+        self.wait_for(run, out, "paused")
+        taken = [event["item"] for event in events(out, "itemCompleted")]
+        places = {item["item"]: Path(item["source"]).parent.name for item in json.loads((out / "batch.json").read_text())["items"]}
+        print(f"pilot: {', '.join(f'{item} of {places[item]}' for item in taken)}; {resident_mib(engine_of(run)):.0f} MiB in the wait")
+        self.expect(len(taken) == PILOT and len({places[item] for item in taken}) == SCANNERS, f"pilot: {taken}")
+        self.expect((out / "index.html").exists(), "pilot: no page")
+        run = self.kill(run, out)
+        self.expect(self.tool("continue", str(out)) == 2, "pilot: continue ended the wait")
+        self.expect(len(events(out, "itemCompleted")) == PILOT, "pilot: the resumed run did not wait")
+        self.expect(self.tool("approve", str(out)) == 0, "pilot: approve failed")
+        self.check_end(run, out, "pilot")
 
 
 def main() -> None:
@@ -140,6 +198,7 @@ def main() -> None:
     parser.add_argument("--model", required=True, nargs="+", help="model packages")
     parser.add_argument("--input", required=True, nargs="+", help="files and folders")
     parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--urgent", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--options", nargs=argparse.REMAINDER, default=[], help="more options of `nocturne run`; last")
     arguments = parser.parse_args()
@@ -147,6 +206,9 @@ def main() -> None:
     proof = Proof(arguments, folder)
     for number in range(arguments.times):
         proof.round(number)
+    for number in range(arguments.urgent):
+        proof.urgent(number)
+    proof.pilot()
     slowest = max(proof.pauses, default=0)
     print(f"{len(proof.pauses)} pauses, the slowest after {slowest:.2f} s, {len(proof.faults)} faults", *proof.faults, sep="\n")
     shutil.rmtree(folder, ignore_errors=True)
