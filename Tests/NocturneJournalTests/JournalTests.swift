@@ -221,6 +221,29 @@ struct JournalTests {
         }
     }
 
+    @Test("A folder or link in place of a file of the journal is named", arguments: ["", "-wal", "-shm", "-journal"])
+    func otherKinds(suffix: String) async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder("journal.sqlite").path
+            try await Journal.with(path: path) { _ in }
+            for isLink in [false, true] {
+                FileSystem.remove(path + suffix)
+                if isLink {
+                    try FileManager.default.createSymbolicLink(
+                        atPath: path + suffix,
+                        withDestinationPath: folder("victim").path
+                    )
+                } else {
+                    try FileSystem.makeFolder(path + suffix)
+                }
+                await #expect { try await Journal.with(path: path) { _ in } } throws: {
+                    ($0 as? JournalError)?.code == .unusable && "\($0)".hasPrefix("\(path)\(suffix): is ")
+                }
+            }
+            #expect(FileSystem.kind(folder("victim").path) == .nothing)
+        }
+    }
+
     @Test("A closed journal throws instead of writing")
     func closed() async throws {
         try await withJournal { journal in

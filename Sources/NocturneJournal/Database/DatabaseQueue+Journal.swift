@@ -31,6 +31,7 @@ extension DatabaseQueue {
     ) throws(JournalError) -> DatabaseQueue {
         do {
             try FaultPoint.journalOpen.pass()
+            try checkKinds(of: path)
             let copy = try isCopied || JournalCopy.isNeeded(for: path) ? JournalCopy(of: path) : nil
             defer { copy?.remove() }
             try checkRollback(of: copy?.path ?? path)
@@ -50,6 +51,17 @@ extension DatabaseQueue {
             return queue
         } catch {
             throw JournalError(error, opening: path)
+        }
+    }
+
+    /// SQLite follows links, waits for pipes, and reports a folder in place of a file without its name.
+    /// - Throws: ``JournalError`` for the first of the files that is not one.
+    private static func checkKinds(of path: String) throws(JournalError) {
+        for file in ["", "-wal", "-shm", "-journal"].map({ path + $0 }) {
+            let kind = FileSystem.kind(file)
+            guard kind == .folder || kind == .other else { continue }
+            let fact = kind == .folder ? "a folder" : "a link, pipe, socket or device"
+            throw JournalError(unusable: file, because: "is \(fact), where a file of the journal belongs")
         }
     }
 

@@ -44,15 +44,21 @@ public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringC
             default: (error as? any SystemCallError)?.systemCode
             }
         if let path, Self.isDamage(error) {
-            let advice =
-                "move it away, with the files next to it that begin with its name, and start the batch again with the same "
-                + "inputs and options: finished results are recognised and kept; marks of reviewers have to be imported again"
-            self.init(.unusable, detail: "\(path): the journal is damaged (\(error)). Next step: \(advice)")
+            self.init(unusable: path, because: "the journal is damaged (\(error))")
         } else if let path {
-            self.init(.unusable, detail: "\(path): \(error)", systemCode: systemCode)
+            let advice = "check that this user may write the file and its folder, and that the disk works"
+            self.init(.unusable, detail: "\(path): \(error). Next step: \(advice)", systemCode: systemCode)
         } else {
             self.init(.failed, detail: "the journal cannot be written: \(error)", systemCode: systemCode)
         }
+    }
+
+    /// For a file of a journal that holds nothing readable.
+    init(unusable file: String, because fact: String) {
+        let advice =
+            "move the journal away, with the files next to it that begin with its name, and start the batch again with the same "
+            + "inputs and options: finished results are recognised and kept; marks of reviewers have to be imported again"
+        self.init(.unusable, detail: "\(file): \(fact). Next step: \(advice)")
     }
 
     /// For an error of the temporary tables.
