@@ -191,7 +191,7 @@ REFUSED_PHOTOS: list[tuple[Change, list[str], str]] = [
 SETTINGS = "volumeSegmentation"
 PHOTO_SETTINGS = "photoSegmentation"
 ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], Any]] = [
-    (old_plans, [], "plans without architecture", lambda full: len(full["files"]), 1),
+    (old_plans, [], "plans without architecture", lambda full: len(full["files"]), 2),
     (
         plan("resampling_fn_data_kwargs", value={}),
         [],
@@ -262,8 +262,8 @@ ACCEPTED: list[tuple[Change, list[str], str, Callable[[dict[str, Any]], Any], An
         checkpoint(lambda content: content.update(more=Hostile())),
         ["--trust-checkpoint"],
         "a trusted checkpoint",
-        lambda full: len(full["files"]),
-        1,
+        lambda full: [file["path"] for file in full["files"]],
+        ["fold_0.onnx", "fold_0.check.json"],
     ),
 ]
 

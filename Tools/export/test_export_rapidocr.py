@@ -48,7 +48,8 @@ Rec:
 
 def network(classes: int, characters: str | None) -> bytes:
     """A graph whose last extent is the number of classes."""
-    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 3, classes]) for name in ("x", "y")]
+    shapes = {"x": [1, 3, "height", "width"], "y": [1, 3, "height", classes]}
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
     graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "synthetic", infos[:1], infos[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     if characters is not None:

@@ -25,6 +25,9 @@ public enum EngineComparison {
         public var speedRatio: Double
         /// Size of weights and workspace.
         public var bytes: Int
+        /// Largest difference from the values that another library computed when the package was made, divided by the largest of
+        /// these; nil where none are recorded.
+        public var recordedRelativeDifference: Double?
     }
 
     /// A configuration that could not be run, and the reason.
@@ -45,23 +48,37 @@ public enum EngineComparison {
         public var inputShape: [Int]
         /// That shared each run.
         public var threads: Int
+        /// The library, with its version, whose values the package records for this network; nil without any.
+        public var recordedLibrary: String?
         /// The first is the reference: the builtin engine's `exact`, or the first engine that runs if the builtin
         /// engine lacks an operator.
         public var rows: [Row]
         /// What did not run.
         public var absent: [Unavailable]
+
+        /// The message for a first row that differs from the recorded values by more than rounding explains; nil for one that does not.
+        public var fault: String? {
+            guard let library = recordedLibrary, let row = rows.first, let difference = row.recordedRelativeDifference,
+                !(difference <= RecordedOutput.limit)
+            else { return nil }
+            return
+                "\(network): \(row.engine) differs by \(difference) of the largest value from what \(library) computed when "
+                + "the package was made; rounding explains \(RecordedOutput.limit). Do not use the results of this package. "
+                + "Next step: import it again; if it still differs, report it with the output of nocturne doctor"
+        }
     }
 
     /// Runs a network on a smooth random field with noise (from a fixed seed, with about the value range of a
-    /// normalised scan), once to warm up and then `repeats` times with timing.
+    /// normalised scan), once to warm up and then `repeats` times with timing. Where the package records what another library
+    /// computed, the results are compared with it, too.
     ///
     /// Memory: one session at a time, and two outputs.
     /// - Parameters:
-    ///   - shape: of the first input (N, C, …).
+    ///   - shape: of the first input (N, C, …), if none is recorded.
     ///   - others: shapes of other inputs by name; they get values of the same kind.
     ///   - environment: the configuration of both engines; see ``BuiltinEngine/init(environment:)`` and
     ///     ``ONNXRuntimeEngine/init(environment:)``.
-    /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network.
+    /// - Throws: `CancelledError`; ``ModelFormatError`` when no engine runs the network, or its record cannot be used.
     public static func run(
         onnx path: String,
         shape: [Int],
@@ -79,6 +96,8 @@ public enum EngineComparison {
                 absent.append(Unavailable(engine: kind.name, precision: nil, reason: "\(error)"))
             }
         }
+        let recorded = try RecordedOutput.read(for: path)
+        let shape = recorded?.input ?? shape
         let patch = smoothPatch(shape)
         let more = others.mapValues { Tensor(shape: $0, values: smoothPatch($0)) }
         var reference: (values: [Float], shape: [Int], seconds: Double)?
@@ -102,7 +121,8 @@ public enum EngineComparison {
                             agreementPercent: 100 * agreement(result.values, base.values, shape: base.shape),
                             secondsPerPatch: result.seconds,
                             speedRatio: base.seconds / max(result.seconds, 1e-9),
-                            bytes: result.bytes
+                            bytes: result.bytes,
+                            recordedRelativeDifference: recorded?.difference(from: result.values)
                         )
                     )
                 } catch let error as CancelledError {
@@ -114,7 +134,14 @@ public enum EngineComparison {
             }
         }
         if rows.isEmpty, let firstError { throw firstError }
-        return Report(network: path, inputShape: shape, threads: scope.width, rows: rows, absent: absent)
+        return Report(
+            network: path,
+            inputShape: shape,
+            threads: scope.width,
+            recordedLibrary: recorded?.library,
+            rows: rows,
+            absent: absent
+        )
     }
 
     private static func timed(
@@ -186,7 +213,7 @@ public enum EngineComparison {
 
     /// Values with mean 0 and a deviation of about 1: three quarters waves of a few to some tens of voxels, one quarter
     /// noise.
-    static func smoothPatch(_ shape: [Int]) -> [Float] {
+    package static func smoothPatch(_ shape: [Int]) -> [Float] {
         let spatial = Array(shape.dropFirst(2))
         let count = shape.reduce(1, *)
         var values = [Float](repeating: 0, count: count)

@@ -94,7 +94,8 @@ struct Models: ParsableCommand {
             discussion:
                 "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each "
                 + "relative to that of the reference. Agreement is the share of voxels with the same largest class, on a "
-                + "synthetic patch."
+                + "synthetic patch. Packages of the exporters record what the original library computed from this patch: a network "
+                + "that differs from it by more than rounding explains ends the command with 1."
         )
 
         @Argument(help: "A name, or a package folder.", completion: .model)
@@ -119,6 +120,9 @@ struct Models: ParsableCommand {
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
             if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
+            if let fault = report.networks.lazy.compactMap(\.fault).first {
+                throw BatchError(.modelUnusable, path: package.folder, detail: fault)
+            }
         }
     }
 

@@ -74,7 +74,11 @@ extension CheckReport {
                     String(format: "%.4f", row.secondsPerPatch), String(format: "%.2f×", row.speedRatio),
                     "\(ByteCount(row.bytes))",
                 ])
+                if let difference = row.recordedRelativeDifference {
+                    rows[rows.count - 1].append(String(format: "%.1e", difference))
+                }
             }
+            if let library = network.recordedLibrary { rows[0].append("diff to \(library)") }
             lines.append(Terminal.table(rows))
             for absence in network.absent {
                 let precision = absence.precision.map { " " + $0.rawValue } ?? ""

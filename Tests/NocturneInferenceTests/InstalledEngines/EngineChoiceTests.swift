@@ -91,6 +91,44 @@ struct EngineComparisonTests {
         #expect(report.rows.allSatisfy { $0.secondsPerPatch > 0 && $0.engine == "builtin" })
     }
 
+    @Test("compares with what another library has computed from the same patch, where the package records it")
+    func recorded() throws {
+        // As NumPy computes them: Tools/lib/nocturne_tools/recorded_output.py.
+        #expect(EngineComparison.smoothPatch([1, 2, 5, 6, 9]).prefix(3) == [-0.059632182, 0.5433444, 0.78282714])
+        try TemporaryFolder.with { folder in
+            let network = folder("network.onnx")
+            try FileManager.default.copyItem(atPath: ONNXFixtures.path("unet3d-open-shape"), toPath: network.path)
+            let shape = [1, 1, 8, 8, 16]
+            let session = try BuiltinEngine().load(onnx: network.path, precision: .exact).makeSession(
+                inputShapes: ["x0": shape],
+                width: 1
+            )
+            let input = Tensor(shape: shape, values: EngineComparison.smoothPatch(shape))
+            let output = try #require(try session.run(["x0": input], scope: .serial()).values.first).values
+            func report(_ record: String) throws -> EngineComparison.Report {
+                try folder.write(record, to: "network.check.json")
+                return try EngineComparison.run(
+                    onnx: network.path,
+                    shape: [1, 1, 16, 16, 16],
+                    repeats: 1,
+                    environment: ["NOCTURNE_ONNXRUNTIME": "/nowhere"],
+                    scope: .serial()
+                )
+            }
+            func record(_ scale: Float) -> String {
+                let values = (0..<4).map { output[(2 * $0 + 1) * output.count / 8] * scale }
+                return "{\"library\": \"PyTorch 2\", \"input\": \(shape), \"values\": \(values)}"
+            }
+            let same = try report(record(1))
+            #expect(same.inputShape == shape && same.recordedLibrary == "PyTorch 2" && same.fault == nil)
+            #expect(same.rows.first?.recordedRelativeDifference == 0)
+            let other = try report(record(1.01))
+            #expect(try #require(other.fault).contains("from what PyTorch 2 computed"))
+            #expect(throws: ModelFormatError.self) { try report("{}") }
+            #expect(throws: ModelFormatError.self) { try report(record(1).replacing("16]", with: "0]")) }
+        }
+    }
+
     @Test("measures the installed engines against it")
     func installed() throws {
         let report = try EngineComparison.run(

@@ -28,6 +28,20 @@ def file_entry(folder: Path, name: str) -> dict[str, Any]:
     return {"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 
+def record_name(network: str) -> str:
+    """Of the record of a network's output, which `nocturne models check` reads."""
+    return network.removesuffix(".onnx") + ".check.json"
+
+
+def record_output(network: Path, shape: tuple[int, ...]) -> str:
+    """Records the output of a network that came as ONNX, where ONNX Runtime is installed. Returns a line about it."""
+    try:
+        from nocturne_tools.recorded_output import record_with_onnxruntime
+    except ImportError:
+        return f"{network.name}: no values for models check are recorded, since the package onnxruntime is not installed"
+    return f"{network.name}: recorded for models check what {record_with_onnxruntime(network, shape)} computes"
+
+
 def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -> dict[str, Any]:
     """Completes `manifest` with the size and SHA-256 of `networks` (files in `folder`) and writes `model.json`.
 
@@ -67,7 +81,8 @@ def _write(
 
 
 def _head(folder: Path, manifest: dict[str, Any], files: list[str], task: str) -> dict[str, Any]:
-    """What packages of all tasks have."""
+    """What packages of all tasks have. The records of networks are files of the package, too."""
+    records = [name for name in map(record_name, files) if (folder / name).is_file()]
     return {
         "schemaVersion": SCHEMA_VERSION,
         "id": manifest["id"],
@@ -76,7 +91,7 @@ def _head(folder: Path, manifest: dict[str, Any], files: list[str], task: str) -
         "version": manifest["version"],
         "licence": manifest.get("licence", "Apache-2.0"),
         "task": task,
-        "files": [file_entry(folder, name) for name in files],
+        "files": [file_entry(folder, name) for name in dict.fromkeys(files + records)],
     }
 
 

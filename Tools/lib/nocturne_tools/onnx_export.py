@@ -13,6 +13,7 @@ import onnxruntime
 import torch
 from torch import Tensor, nn
 
+from nocturne_tools import recorded_output
 from nocturne_tools.nnunet.refusal import Refusal
 
 LARGEST_DIFFERENCE = 1e-4  # of the largest output
@@ -21,7 +22,7 @@ OPSET = 17
 
 @dataclass(frozen=True)
 class Difference:
-    """ONNX Runtime against PyTorch on one random patch."""
+    """ONNX Runtime against PyTorch on one patch."""
 
     largest: float  # of the differences, over the largest output
     root_mean_square: float  # of the differences, over that of the outputs
@@ -44,9 +45,9 @@ def export(network: nn.Module, shape: tuple[int, ...], file: Path) -> None:
     onnx.checker.check_model(str(file), full_check=True)
 
 
-def compare(network: nn.Module, shape: tuple[int, ...], file: Path, seed: int) -> Difference:
-    """Runs both on the same random patch."""
-    patch = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+def compare(network: nn.Module, shape: tuple[int, ...], file: Path) -> Difference:
+    """Runs both on the patch of `models check`, and records PyTorch's values for it."""
+    patch = torch.from_numpy(recorded_output.patch(shape))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
@@ -56,6 +57,7 @@ def compare(network: nn.Module, shape: tuple[int, ...], file: Path, seed: int) -
     reference = expected.numpy().astype(np.float64)
     if found.shape != reference.shape:
         raise Refusal(file, f"ONNX gives shape {found.shape}, PyTorch {reference.shape}")
+    recorded_output.record(file, f"PyTorch {torch.__version__}", shape, expected.numpy())
     difference = found - reference
     return Difference(
         float(np.abs(difference).max() / max(np.abs(reference).max(), 1e-30)),

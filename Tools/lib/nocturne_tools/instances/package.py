@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 
-from nocturne_tools.model_package import write_photo_package
+from nocturne_tools.model_package import record_output, write_photo_package
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.whole_folder import whole_folder
 
@@ -52,6 +52,9 @@ def write(file: Path, out: Path, options: Options, say: Callable[[str], None]) -
         raise Refusal(file, f"is neither an ONNX file nor weights of PyTorch ({', '.join(CHECKPOINTS)})")
     with whole_folder(out) as partial:
         onnx.save(model, partial / NETWORK)
+        if suffix == ".onnx":  # The number of objects, thus the shape, of Mask R-CNN's outputs depends on the picture.
+            side = manifest["photoInstances"]["input"]["longSide"]
+            say(record_output(partial / NETWORK, (1, 3, side, side)))
         return write_photo_package(partial, manifest, [NETWORK], ("photo-instances", "photoInstances"))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nocturne_tools.model_package import recipe, write_package
+from nocturne_tools.model_package import recipe, record_output, write_package
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.whole_folder import whole_folder
 
@@ -49,6 +49,7 @@ def write(model: Path, out: Path, options: Options, say: Callable[[str], None]) 
         )
     with whole_folder(out) as partial:
         graph.write(network, options.patch, partial / NETWORK)
+        say(record_output(partial / NETWORK, (1, 1, *options.patch)))
         (partial / "LICENSE.txt").write_text(licence, encoding="utf-8")
         return write_package(partial, manifest, [NETWORK])
 

@@ -103,7 +103,7 @@ class Export:
             except Exception as error:
                 fact = f"cannot be written as ONNX ({type(error).__name__}: {error})"
                 raise self._definition.refusal(fact) from None
-            found = onnx_export.compare(network, shape, partial / NETWORK, seed=0)
+            found = onnx_export.compare(network, shape, partial / NETWORK)
             figures = f"largest difference {found.largest:.1e}, relative RMS {found.root_mean_square:.1e}"
             self._say(f"{NETWORK}: ONNX against PyTorch {figures} of the output's scale")
             if not found.largest <= onnx_export.LARGEST_DIFFERENCE:

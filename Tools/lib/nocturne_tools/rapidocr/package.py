@@ -11,7 +11,7 @@ from typing import Any
 
 import onnx
 
-from nocturne_tools.model_package import write_photo_package
+from nocturne_tools.model_package import record_output, write_photo_package
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.wheels import Wheel
 from nocturne_tools.whole_folder import whole_folder
@@ -58,6 +58,8 @@ def write(path: Path, out: Path, options: Options) -> dict[str, Any]:
     with whole_folder(out) as partial:
         for file, content in contents.items():
             (partial / file).write_bytes(content)
+        for file, shape in ((DETECTION, (1, 3, 320, 320)), (RECOGNITION, (1, 3, HEIGHT, WIDTH))):
+            print(record_output(partial / file, shape))
         (partial / CHARACTERS).write_text("".join(f"{one}\n" for one in characters), encoding="utf-8")
         for name in ("LICENSE", "MODEL_LICENSES.md"):
             text = wheel.text(wheel.only(rf"[^/]+\.dist-info/licenses/{re.escape(name)}"))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nocturne_tools.model_package import label, recipe, write_package
+from nocturne_tools.model_package import label, recipe, record_output, write_package
 from nocturne_tools.nnunet.refusal import Refusal
 from nocturne_tools.wheels import Wheel
 from nocturne_tools.whole_folder import whole_folder
 
 NETWORK, CODE = "network.onnx", "taps/inference.py"
 LICENCE = "MIT"
+PATCH = [128, 128, 32]
 # The settings below are those of this code, by the SHA-256 of its file.
 KNOWN = {"1.1.2": "dfec48e03b4e892d5502d485765dddda4881d63e3e06ca69018085ae7c3dc93b"}
 
@@ -55,6 +56,7 @@ def write(path: Path, out: Path, options: Options) -> dict[str, Any]:
     }
     with whole_folder(out) as partial:
         (partial / NETWORK).write_bytes(network)
+        print(record_output(partial / NETWORK, (1, 1, *PATCH)))
         licence = wheel.text(wheel.only(r"[^/]+\.dist-info/licenses/LICENSE\.txt"))
         (partial / "LICENSE.txt").write_text(licence, encoding="utf-8")
         return write_package(partial, manifest, [NETWORK])
@@ -62,7 +64,7 @@ def write(path: Path, out: Path, options: Options) -> dict[str, Any]:
 
 def settings() -> dict[str, Any]:
     """What `taps.segment` does, with the axes of the network, which are x, y and z, as MONAI's are."""
-    return recipe("RAS", [0.8, 0.8, 3.0], [128, 128, 32]) | {
+    return recipe("RAS", [0.8, 0.8, 3.0], PATCH) | {
         "transpose": [2, 1, 0],
         # SlidingWindowInferer's defaults, with weights of a Gaussian.
         "tileStep": 0.5,
