@@ -26,8 +26,9 @@ struct BatchReportWriter {
                 return try await context.disk.retryingWhenFull { try await write() }
             } catch let full as BatchError where full.code == .outputFull {
                 return try await giveUp(full.detail)
-            } catch let error as any SystemCallError where error.isTransient && control.mode != .cancelled {
-                guard attempt < 3 else {
+            } catch let error as any SystemCallError where error.isTransient {
+                // A run that a full disk has stopped is cancelled, and the disk is still full.
+                guard control.mode != .cancelled, attempt < 3 else {
                     if error.isOutOfRoom { return try await giveUp("\(error)") }
                     throw error
                 }
