@@ -51,8 +51,10 @@ public struct ItemRemoval: Sendable {
             Set(try await journal.items().filter(isWanted).map(\.name))
                 .union(try await journal.value(of: .unfinishedRemoval)?.names ?? [])
         }
-        let sizes = names.flatMap(folders).flatMap { folder in
-            FileSystem.files(below: folder).compactMap { FileSystem.size(folder + "/" + $0) }
+        let sizes: [Int] = names.flatMap(folders).flatMap { folder -> [Int] in
+            // A link in place of a folder is removed, not what is at its end.
+            guard FileSystem.kind(folder) == .folder else { return [] }
+            return FileSystem.files(below: folder).compactMap { FileSystem.size(folder + "/" + $0) }
         }
         return Extent(items: names.sorted(), files: sizes.count, bytes: sizes.reduce(0, +))
     }
