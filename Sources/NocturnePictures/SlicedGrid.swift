@@ -59,6 +59,12 @@ struct SlicedGrid: Sendable {
         return moved
     }
 
+    /// The stored index of the voxel at which the three slices cross.
+    func storedCentre(in shape: VolumeShape) -> SIMD3<Double> {
+        let (i, j, k) = orientation.storedIndex(of: (axes[0].centre, axes[1].centre, axes[2].centre), in: shape)
+        return SIMD3(Double(i), Double(j), Double(k))
+    }
+
     /// The storage offset of the first voxel of the slice spanned by two axes.
     func base(across: Int, down: Int) -> Int {
         (0..<3).reduce(origin) { $1 == across || $1 == down ? $0 : $0 + axes[$1].offsets[axes[$1].centre] }

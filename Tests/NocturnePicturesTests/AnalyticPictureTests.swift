@@ -60,7 +60,7 @@ struct AnalyticPictureTests {
             500
         }
         preview.labelOpacity = opacity
-        let image = try preview.image(scope: .serial())
+        let image = try preview.drawing(scope: .serial()).image
         // The middle of the axial slice, which has 256 pixels beside the margin; and a corner without label.
         let margin = (image.height / 2 - 256) / 2
         let (grey, middle) = (image[margin + 4, margin + 4], image[margin + 128, margin + 128])
@@ -77,7 +77,7 @@ struct AnalyticPictureTests {
     @Test("A ball in voxels of 0.5, 1 and 2 mm is as high as it is wide in every panel")
     func aspect() throws {
         let preview = try Self.ball(VolumeShape(x: 256, y: 128, z: 64), spacing: SIMD3(0.5, 1, 2), radius: 60)
-        let image = try preview.image(scope: .serial())
+        let image = try preview.drawing(scope: .serial()).image
         for panel in 0..<3 {
             for row in 0..<2 {
                 let x = 20 + panel * 296
@@ -107,7 +107,7 @@ struct AnalyticPictureTests {
         for i in 0..<shape.x { values[shape.offset(i, 7, 9)] = -.infinity }
         for k in 0..<shape.z { values[shape.offset(100, 50, k)] = .nan }
         let preview = try Self.ball(shape, spacing: SIMD3(1, 1, 1), radius: 0) { values[shape.offset($0, $1, $2)] }
-        let image = try preview.image(scope: .serial())
+        let image = try preview.drawing(scope: .serial()).image
         func grey(_ lines: [Float]) -> UInt8 {
             let largest = lines.filter { !$0.isNaN }.max() ?? 0
             return largest > 0 ? UInt8((Double(min(largest, 1000)) * 0.255).rounded()) : 0
@@ -152,7 +152,7 @@ struct AnalyticPictureTests {
             spacing: spacing,
             radius: radius
         )
-        let image = try preview.image(scope: .serial())
+        let image = try preview.drawing(scope: .serial()).image
         let box = try #require(preview.labelled)
         let pixels = min(
             384 / ((Double(box.upper.x - box.lower.x) + 3) * spacing.x),
@@ -182,8 +182,8 @@ struct AnalyticPictureTests {
         let preview = try Self.ball(VolumeShape(x: 300, y: 90, z: 110), spacing: SIMD3(1, 1.2, 1.5), radius: 40) {
             Float(($0 * 37 + $1 * 91 + $2 * 53) % 1100)
         }
-        let serial = try preview.image(scope: .serial())
-        let images = try await resultsForWidths { try preview.image(scope: $0) }
+        let serial = try preview.drawing(scope: .serial()).image
+        let images = try await resultsForWidths { try preview.drawing(scope: $0).image }
         for image in images { #expect(image == serial) }
     }
 
@@ -192,6 +192,6 @@ struct AnalyticPictureTests {
         let preview = try Self.ball(VolumeShape(x: 20, y: 20, z: 20), spacing: SIMD3(1, 1, 1), radius: 6)
         let flag = CancellationFlag()
         flag.cancel()
-        #expect(throws: CancelledError.self) { try preview.image(scope: .serial(flag)) }
+        #expect(throws: CancelledError.self) { try preview.drawing(scope: .serial(flag)) }
     }
 }

@@ -65,7 +65,7 @@ struct PreviewTests {
             colors: colors,
             window: window,
             labelled: VoxelBox(around: labelled)
-        ).image(scope: .serial())
+        ).drawing(scope: .serial()).image
     }
 
     /// Mean column and row of a colour among the columns of `range` in the upper half, the slices; nil when it is not there.
@@ -201,7 +201,7 @@ struct PreviewTests {
         for window in [PictureWindow.percentiles, .fixed(lower: 1, upper: 1), .fixed(lower: -1, upper: 2)] {
             let volume = Volume(geometry: geometry, voxels: voxels)
             let image = try Preview(volume: volume, labels: none, colors: [:], window: window, labelled: nil)
-                .image(scope: .serial())
+                .drawing(scope: .serial()).image
             #expect(image.width == 3 * 16 + 120)
         }
     }

@@ -82,9 +82,12 @@ public struct Preview: Sendable {
         let x: Int
     }
 
+    /// The image, the scale of its slices and projections, and the point in RAS+ mm at which the three slices cross.
+    public typealias Drawing = (image: RGBImage, pixelsPerMm: Double, crossing: SIMD3<Double>)
+
     /// Draws the image.
     /// - Throws: ``CancelledError``; the flag is checked about every million voxels.
-    public func image(scope: ComputeScope) throws(CancelledError) -> RGBImage {
+    public func drawing(scope: ComputeScope) throws(CancelledError) -> Drawing {
         let middle = SlicedGrid(volume.geometry, through: labelled)
         let grid = try slices(of: middle, scope)
         let views = views(of: grid)
@@ -105,9 +108,9 @@ public struct Preview: Sendable {
             height: 2 * (rowHeight + 2 * margin)
         )
 
-        let scale = greyScale(of: middle)
+        let greys = greyScale(of: middle)
         for view in views {
-            drawSlice(view, of: grid, scale, y: margin + (rowHeight - view.height) / 2, in: &image)
+            drawSlice(view, of: grid, greys, y: margin + (rowHeight - view.height) / 2, in: &image)
         }
 
         let projections = try MaximumProjections(of: volume, scope: scope)
@@ -115,7 +118,7 @@ public struct Preview: Sendable {
             ProjectionPanel(grid, across: $0.across, down: $0.down, width: $0.width, height: $0.height)
         }
         let values = panels.map { $0.values(of: projections) }
-        let bright = brightScale(scale, values)
+        let bright = brightScale(greys, values)
         for ((view, panel), values) in zip(zip(views, panels), values) {
             var silhouettes = [UInt16](repeating: 0, count: values.count)
             if let labels, labelled != nil {
@@ -130,7 +133,7 @@ public struct Preview: Sendable {
             let y = rowHeight + 3 * margin + (rowHeight - view.height) / 2
             draw(values.map(bright.grey).flatMap { [$0, $0, $0] }, silhouettes, view, y: y, in: &image)
         }
-        return image
+        return (image, scale(of: grid), volume.geometry.affine(grid.storedCentre(in: volume.geometry.shape)))
     }
 
     /// The slices that show most of the labels.
@@ -142,11 +145,16 @@ public struct Preview: Sendable {
         return grid.moved(to: try slices.indices(of: labels, takesHigher: takesHigher, scope: scope))
     }
 
-    private func views(of grid: SlicedGrid) -> [View] {
-        let scale = min(
+    /// Pixels per mm.
+    private func scale(of grid: SlicedGrid) -> Double {
+        min(
             Self.maximumSide / (grid.axes.map(\.extent).max() ?? 1),
             Self.largestVoxel / (grid.axes.map(\.spacing).min() ?? 1)
         )
+    }
+
+    private func views(of grid: SlicedGrid) -> [View] {
+        let scale = scale(of: grid)
         let sizes = grid.axes.map { max(1, Int(($0.extent * scale).rounded())) }
         var x = Self.margin
         return [(0, 1, false, "RLAP"), (0, 2, true, "RLSI"), (1, 2, false, "APSI")].map { across, down, end, letters in

@@ -125,7 +125,7 @@ extension ExistingLabels {
         let image = maps.image.flatMap { volume in maps.source.image.map { (source: $0, volume: volume) } }
         var content = PictureContent(image: image, labels: try drawn(maps.volumes, context.scope))
         content.colors = Dictionary(maps.labels.map { ($0.value, $0.displayColor) }) { first, _ in first }
-        content.legend = zip(maps.labels, measurements).filter { $1.voxelCount > 0 }.map { label, _ in
+        content.entries = zip(maps.labels, measurements).filter { $1.voxelCount > 0 }.map { label, _ in
             PictureLegend.Entry(text: "\(label.name)", color: label.displayColor.components)
         }
         content.labelled = VoxelBox(around: measurements.compactMap(\.boundingBox))

@@ -31,7 +31,7 @@ extension Isosurfaces {
         let levels = try IsosurfaceLevel.levels(of: options.values, in: labels, scope: context.scope)
         var content = PictureContent(image: (source, volume), labels: labels)
         content.colors = Dictionary(uniqueKeysWithValues: levels.map { (UInt16($0.index + 1), $0.color) })
-        content.legend = levels.filter { $0.voxelCount > 0 }.map { level in
+        content.entries = levels.filter { $0.voxelCount > 0 }.map { level in
             let unit = source.intensityUnit.map { " " + $0 } ?? ""
             return PictureLegend.Entry(text: "at least \(level.name)\(unit)", color: level.color.components)
         }

@@ -1,3 +1,4 @@
+import Foundation
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
@@ -15,7 +16,7 @@ struct PictureContent {
     var labels: LabelVolume?
     var colors: [UInt16: LabelColor] = [:]
     /// Names and colours of the labels that some voxel has, in the order in which they are listed.
-    var legend: [PictureLegend.Entry] = []
+    var entries: [PictureLegend.Entry] = []
     /// The box of all labels; nil where no voxel has one.
     var labelled: VoxelBox?
     /// Of the labels' areas in slices, from 0 to 1.
@@ -46,6 +47,26 @@ struct PictureContent {
     /// Whether intensities are Hounsfield units, as the file states; NIfTI files state nothing, but a model for CT alone takes
     /// the values of any file for such units.
     var isCT: Bool { image?.source.isHounsfield ?? (image != nil && modelModalities == ["CT"]) }
+
+    /// Scale and position of the slices, the window where an image is shown, and the labels.
+    func legend(of drawing: Preview.Drawing, _ range: (lower: Double, upper: Double)) -> PictureLegend {
+        var legend = PictureLegend(entries: entries, scale: drawing.pixelsPerMm)
+        let place = (0..<3).map { axis in
+            let value = (drawing.crossing[axis] * 10).rounded() / 10
+            return "\([["R", "L"], ["A", "P"], ["S", "I"]][axis][value < 0 ? 1 : 0]) \(abs(value))"
+        }
+        if image != nil {
+            let (width, level) = (range.upper - range.lower, (range.upper + range.lower) / 2)
+            legend.facts.append("W \(Self.short(width)) L \(Self.short(level))\(isCT ? " HU" : "")")
+        }
+        legend.facts += ["slices cross at \(place.joined(separator: ", ")) mm", Disclaimer.short]
+        return legend
+    }
+
+    /// Three digits, or all before the point.
+    private static func short(_ value: Double) -> String {
+        String(format: abs(value) < 100 && value != value.rounded() ? "%.3g" : "%.0f", value)
+    }
 
     /// In CT, percentiles would make one grey of all soft tissue; so would the bounds of a network's intensities.
     private var usual: PictureWindow { isCT ? WindowChoice.softTissue.pictureWindow : .percentiles }
@@ -99,7 +120,8 @@ extension PictureOptions {
         var files: [String] = []
         var notes: [Note] = []
         if preview != .none {
-            let image = PictureLegend(entries: content.legend).drawn(below: try pictures.image(scope: context.scope))
+            let drawing = try pictures.drawing(scope: context.scope)
+            let image = content.legend(of: drawing, pictures.shownRange).drawn(below: drawing.image)
             try PNGWriter.write(image, to: context.staging + "/" + PictureFiles.preview)
             files.append(PictureFiles.preview)
         }

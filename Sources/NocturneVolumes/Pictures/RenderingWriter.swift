@@ -49,7 +49,9 @@ enum RenderingWriter {
             function: content.image == nil ? .invisible : preset.transferFunction(for: pictures.volume),
             scope: context.scope
         )
-        let still = PictureLegend(entries: content.legend).drawn(below: try rendering.still(scope: context.scope))
+        var legend = PictureLegend(entries: content.entries)
+        legend.facts = [Disclaimer.short]
+        let still = legend.drawn(below: try rendering.still(scope: context.scope))
         try PNGWriter.write(still, to: context.staging + "/" + stillFile)
         let size = rendering.frameSize
         try AnimatedPNGWriter(

@@ -79,11 +79,10 @@ struct RegionPicture {
         panel.place(picture, in: &sheet, x: x, y: y)
     }
 
-    /// The longest of 1, 2 and 5 × 10ⁿ mm that fits into a third of the view.
+    /// Of a round length that fits into a third of the view.
     private func drawScaleBar(of millimetres: Double, _ text: PictureText, in picture: inout RGBImage) {
-        let lengths = [1.0, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-        guard let bar = lengths.last(where: { $0 <= millimetres / 3 }) else { return }
-        let pixels = Int((bar / millimetres * Double(Self.side)).rounded())
+        guard let bar = PictureLegend.bar(atMost: millimetres / 3) else { return }
+        let pixels = Int((bar.mm / millimetres * Double(Self.side)).rounded())
         let (left, bottom) = (8, Self.side - 8)
         for x in left - 1...left + pixels {
             for y in bottom - 3...bottom + 1 {
@@ -91,11 +90,10 @@ struct RegionPicture {
                 picture[x, y] = isEdge ? .zero : SIMD3(repeating: 255)
             }
         }
-        let words = "\(Int(bar)) mm"
         for (dx, dy) in [(-1, 0), (1, 0), (0, -1), (0, 1)] {
-            text.draw(words, in: &picture, x: left + dx, y: bottom - 8 + dy, color: .zero)
+            text.draw(bar.text, in: &picture, x: left + dx, y: bottom - 8 + dy, color: .zero)
         }
-        text.draw(words, in: &picture, x: left, y: bottom - 8, color: SIMD3(repeating: 255))
+        text.draw(bar.text, in: &picture, x: left, y: bottom - 8, color: SIMD3(repeating: 255))
     }
 }
 

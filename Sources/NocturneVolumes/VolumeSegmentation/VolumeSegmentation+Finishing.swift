@@ -49,7 +49,7 @@ extension VolumeSegmentation {
         let found = try measures(inferred, labels, item, context)
         var content = PictureContent(image: (inferred.source, inferred.volume), labels: labels)
         content.colors = Dictionary(uniqueKeysWithValues: wantedLabels(of: model).map { ($0.value, $0.color) })
-        content.legend = zip(wantedLabels(of: model), found.labels).filter { $1.voxelCount > 0 }.map { label, _ in
+        content.entries = zip(wantedLabels(of: model), found.labels).filter { $1.voxelCount > 0 }.map { label, _ in
             PictureLegend.Entry(text: label.title ?? label.name, color: label.color.components)
         }
         content.labelled = VoxelBox(around: found.labels.compactMap(\.boundingBox))
