@@ -76,6 +76,7 @@ struct DescribedVolume {
             dataType: dataType,
             scalingSlope: 1,
             scalingIntercept: 0,
+            unusableSlope: nil,
             geometry: VolumeGeometry(shape: shape, affine: placement.affine),
             time: nil,
             pixelSpacing: placement.spacing,

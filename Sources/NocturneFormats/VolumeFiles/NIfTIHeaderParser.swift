@@ -102,7 +102,7 @@ struct NIfTIHeaderParser {
     ) throws(VolumeFileError) -> VolumeFileHeader {
         let type = try dataType()
         let (shape, time) = try axes()
-        let (slope, intercept) = try scaling()
+        let (slope, intercept, unusableSlope) = try scaling()
         let forms = try forms(shape)
         return VolumeFileHeader(
             format: .nifti,
@@ -111,6 +111,7 @@ struct NIfTIHeaderParser {
             dataType: type,
             scalingSlope: slope,
             scalingIntercept: intercept,
+            unusableSlope: unusableSlope,
             geometry: VolumeGeometry(shape: shape, affine: forms.chosen),
             time: time,
             pixelSpacing: forms.spacing,
@@ -184,11 +185,11 @@ struct NIfTIHeaderParser {
         return (shape, time)
     }
 
-    /// Slope 0 means no scaling; a slope that is not finite is treated as 0, as in the reference library and nibabel.
-    private func scaling() throws(VolumeFileError) -> (slope: Double, intercept: Double) {
+    /// Slope 0 means no scaling. So does a slope that is not finite, as in the reference library and nibabel: `unusable` has it.
+    private func scaling() throws(VolumeFileError) -> (slope: Double, intercept: Double, unusable: Double?) {
         let slope = fields.real(at: layout.slope)
         let intercept = fields.real(at: layout.intercept)
-        guard slope.isFinite, slope != 0 else { return (1, 0) }
+        guard slope.isFinite, slope != 0 else { return (1, 0, slope == 0 ? nil : slope) }
         guard intercept.isFinite else {
             throw VolumeFileError(
                 .invalidScaling,
@@ -196,7 +197,7 @@ struct NIfTIHeaderParser {
                 "the intensity slope is \(slope), but its intercept is \(intercept)"
             )
         }
-        return (slope, intercept)
+        return (slope, intercept, nil)
     }
 
     private func displayRange() -> VolumeFileHeader.DisplayRange? {
@@ -252,17 +253,30 @@ struct NIfTIHeaderParser {
         if faults.s != nil { sform = nil }
         if faults.q != nil { qform = nil }
         let fault = faults.s ?? faults.q
-        guard let chosen = sform ?? qform ?? (fault == nil ? Self.centred(shape, spacing) : nil) else {
-            let both = [faults.s, faults.q].compactMap(\.self).joined(separator: "; ")
-            throw VolumeFileError(.invalidAffine, path: path, both)
+        let centred = Self.centred(shape, spacing)
+        let centredFault = fault ?? Self.fault(centred, "header's")
+        guard let chosen = sform ?? qform ?? (centredFault == nil ? centred : nil) else {
+            let all = [faults.s, faults.q].compactMap(\.self)
+            throw VolumeFileError(
+                .invalidAffine,
+                path: path,
+                all.isEmpty ? centredFault ?? "" : all.joined(separator: "; ")
+            )
         }
         return Forms(chosen: chosen, qform: qform, sform: sform, unusable: fault, spacing: spacing)
     }
 
+    /// In mm. Volumes in ml of larger voxels do not fit into an integer.
+    private static let largestSpacing = 10_000.0
+
     /// Why a form cannot be used; nil if it can. Tools that know one form leave zeros in the other, with its code.
     static func fault(_ form: Affine, _ name: String) -> String? {
         guard form.isFinite else { return "the \(name) affine holds numbers that are not finite" }
-        let product = length(form.columnI) * length(form.columnJ) * length(form.columnK)
+        let steps = [length(form.columnI), length(form.columnJ), length(form.columnK)]
+        if let step = steps.first(where: { $0 > largestSpacing }) {
+            return "the \(name) affine has voxels of \(step) mm, which is more than any scan has (\(largestSpacing) mm)"
+        }
+        let product = steps[0] * steps[1] * steps[2]
         guard form.inverse != nil, product.isFinite, abs(form.determinant) > 1e-6 * product else {
             return "the \(name) affine is singular: its axes lie in one plane"
         }

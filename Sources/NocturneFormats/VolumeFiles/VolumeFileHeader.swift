@@ -88,6 +88,8 @@ public struct VolumeFileHeader: Hashable, Sendable {
     /// The type of the stored voxels.
     public let dataType: StoredVoxelType
     /// A value is `stored * scalingSlope + scalingIntercept`. 1 and 0 when the file specifies no scaling.
+    /// A slope that is not a number or infinite, in place of which 1 is used.
+    let unusableSlope: Double?
     public let scalingSlope: Double
     /// See ``scalingSlope``.
     public let scalingIntercept: Double
@@ -160,6 +162,13 @@ public struct VolumeFileHeader: Hashable, Sendable {
 
     /// Remarks about the header for the result.
     public var notes: [Note] {
+        let slope = unusableSlope.map {
+            Note("nifti.unusableSlope", "the intensity slope is \($0): the stored numbers are used without it")
+        }
+        return placementNotes + [slope].compactMap(\.self)
+    }
+
+    private var placementNotes: [Note] {
         if hasAssumedOrientation, format != .nifti {
             let text: Sentence =
                 "the header does not state the patient orientation: it is assumed as in ITK (axes to the left, back and up)"

@@ -54,6 +54,13 @@ enum VoxelConversion {
     /// for 1. Probabilities and interpolated labels are further away.
     static let labelTolerance = 1e-3
 
+    /// Integers with a slope represent a label to half a step: 1 of 0...2 in a byte is 128 · 2/255 = 1.0039. Steps are so small that
+    /// no probability is near a label.
+    private static func tolerance<Stored: StoredVoxel>(_ type: Stored.Type, _ rule: Rule) -> Double {
+        guard rule.scaled, type is any BinaryInteger.Type else { return labelTolerance }
+        return labelTolerance + min(abs(rule.slope) / 2, 0.02)
+    }
+
     /// How a stored number is converted to a value; by default it is the value, in the machine's byte order.
     struct Rule {
         var swapped = false
@@ -131,40 +138,39 @@ enum VoxelConversion {
         _ target: UnsafeMutablePointer<UInt16>
     ) -> LabelRun {
         let stored = bytes.assumingMemoryBound(to: Stored.self)
+        let tolerance = tolerance(type, rule)
         var flags: UInt64 = 0
+        func add(_ value: Double, _ index: Int) { flags |= label(value, tolerance, target + index) }
         switch (rule.swapped, rule.scaled) {
-        case (false, false): for i in 0..<count { flags |= label(stored[i].storedAsDouble, target + i) }
-        case (true, false): for i in 0..<count { flags |= label(stored[i].byteSwapped.storedAsDouble, target + i) }
-        case (false, true):
-            for i in 0..<count { flags |= label(stored[i].storedAsDouble * rule.slope + rule.intercept, target + i) }
+        case (false, false): for i in 0..<count { add(stored[i].storedAsDouble, i) }
+        case (true, false): for i in 0..<count { add(stored[i].byteSwapped.storedAsDouble, i) }
+        case (false, true): for i in 0..<count { add(stored[i].storedAsDouble * rule.slope + rule.intercept, i) }
         case (true, true):
-            for i in 0..<count {
-                flags |= label(stored[i].byteSwapped.storedAsDouble * rule.slope + rule.intercept, target + i)
-            }
+            for i in 0..<count { add(stored[i].byteSwapped.storedAsDouble * rule.slope + rule.intercept, i) }
         }
         if flags & 2 == 0 { return LabelRun(isRounded: flags != 0) }
         // The loops above do not stop, so that they are vectorised; the first invalid voxel is searched afterwards.
         for i in 0..<count {
             let plain = (rule.swapped ? stored[i].byteSwapped : stored[i]).storedAsDouble
             let value = rule.scaled ? plain * rule.slope + rule.intercept : plain
-            if label(value, target + i) & 2 != 0 { return LabelRun(fault: (i, value)) }
+            if label(value, tolerance, target + i) & 2 != 0 { return LabelRun(fault: (i, value)) }
         }
         return LabelRun()
     }
 
     /// Stores the integer in 0...65535 nearest to `value`.
-    /// - Returns: 0 if that is the value itself, 1 if it is within ``labelTolerance``, 3 if not.
+    /// - Returns: 0 if that is the value itself, 1 if it is within the tolerance, 3 if not.
     ///
     /// Adding 2⁵² leaves the integer in the low bits of a double, without a conversion that could trap.
     @inline(__always)
-    private static func label(_ value: Double, _ target: UnsafeMutablePointer<UInt16>) -> UInt64 {
+    private static func label(_ value: Double, _ tolerance: Double, _ target: UnsafeMutablePointer<UInt16>) -> UInt64 {
         let shift: Double = 0x1p52
         let held = value > 0 ? (value < 65535 ? value : 65535) : 0
         let shifted = held + shift
         target.pointee = UInt16(truncatingIfNeeded: shifted.bitPattern)
         let distance = abs(shifted - shift - value)
         // NaN is not less than anything.
-        return (distance == 0 ? 0 : 1) | (distance <= labelTolerance ? 0 : 2)
+        return (distance == 0 ? 0 : 1) | (distance <= tolerance ? 0 : 2)
     }
 }
 

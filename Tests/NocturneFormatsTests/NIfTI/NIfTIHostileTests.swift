@@ -174,6 +174,7 @@ struct NIfTIHostileTests {
         #expect(try fault { $0.sform[1][3] = .nan }?.code == .invalidAffine)
         #expect(try fault { $0.sform[2] = $0.sform[1] }?.code == .invalidAffine)
         #expect(try fault { $0.sform = $0.sform.map { _ in [0, 0, 0, 0] } }?.code == .invalidAffine)
+        #expect(try fault { $0.sform[1][1] = 1e38 }?.code == .invalidAffine)
         #expect(
             try fault {
                 ($0.qformCode, $0.sformCode) = (1, 0)

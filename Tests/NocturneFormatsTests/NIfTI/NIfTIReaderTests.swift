@@ -233,9 +233,13 @@ struct NIfTIReaderTests {
             // As nibabel stores an array of doubles as int16.
             (scaled.slope, scaled.intercept) = (4.0 / 65000, 2)
             let stored = whole.map { (($0 - 2) / scaled.slope).rounded() }
+            // Labels from 0 to 4 over the range of a byte: 1 is stored as 64, which is 1.0039.
+            var byte = HandmadeNIfTI(dataType: StoredVoxelType.uint8.rawValue)
+            byte.slope = 4.0 / 255
             let values = whole.map { $0 * factor + ($0 == 3 ? -0.0009 : 0) }
             for (bytes, isNoted) in [
                 (float.file(values), true), (float.file(whole), false), (scaled.file(stored), true),
+                (byte.file(whole.map { ($0 / byte.slope).rounded() }), true),
             ] {
                 let path = try folder.write(bytes, to: "a.nii").path
                 var notes: [String] = []
