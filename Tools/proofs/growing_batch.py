@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A batch grows: an input, a model and an output are added and an input is removed, in many orders. Afterwards names, tables and
-bytes are those of one run with everything, and no network has run twice for one item.
+bytes are those of one run with everything, no network has run twice for one item, and `verify` finds no fault.
 
 Results of the removed input stay in their folders, and the report lists their items as skipped, without values: these are left out of
 the comparison. A batch lists its items in the order in which they joined it: where only the order of rows differs, the line has it.
@@ -59,6 +59,11 @@ class Batch:
         if done.returncode:
             raise SystemExit(f"exit {done.returncode} after {options}: {done.stderr}")
         self.tiles += points.read_text().split().count("inference.tile")
+
+    def verify(self) -> list[str]:
+        """The faults that `nocturne verify` finds."""
+        done = subprocess.run([self.nocturne, "verify", str(self.out)], capture_output=True, text=True)
+        return [f"verify: exit {done.returncode}: {done.stdout[-300:]}"] if done.returncode else []
 
     def files(self) -> dict[str, Any]:
         """Digests of all files, or the values where there may be items of the removed input; without these."""
@@ -150,6 +155,7 @@ def check(nocturne: str, work: Path, orders: list[tuple[str, ...]], options: lis
         others = differing(found, expected)
         differences = [path for path in others if in_order(found.get(path)) != in_order(expected.get(path))]
         faults = [f"differs: {', '.join(differences[:8])}"] if differences else []
+        faults += batch.verify()
         if batch.tiles > most.tiles:
             faults.append(f"{batch.tiles} tiles of inference, more than {most.tiles}")
         wrong += bool(faults)

@@ -224,7 +224,11 @@ public struct BatchVerification: Sendable {
                 report.notes.append("\(entry): a folder of no item of this batch, not checked")
                 continue
             }
-            if isOfBefore(item) {
+            if item.reason?.code == .vanished, output.holdsResult(item.name) {
+                report.notes.append(
+                    "\(entry): its input or its model is no longer given; the result stays, not checked"
+                )
+            } else if isOfBefore(item) {
                 let word = BatchReport.name(of: item.state)
                 let fact = "its folder holds the result of an earlier source, model or options"
                 report.notes.append("\(entry): \(word); \(fact)")
