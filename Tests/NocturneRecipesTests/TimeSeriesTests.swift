@@ -12,6 +12,12 @@ import Testing
 struct TimeSeriesTests {
     private let boxes: [(edge: Int, value: Float)] = [(8, 1), (6, 2), (4, 5)]
 
+    private let options: SegmentationOptions = {
+        var options = SegmentationOptions()
+        options.inputs.takesTimeSeries = true
+        return options
+    }()
+
     private func lines(_ output: OutputFolder) throws -> [[String]] {
         try String(contentsOfFile: output.timeTable, encoding: .utf8).split(separator: "\n").map {
             $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -23,7 +29,7 @@ struct TimeSeriesTests {
         let bench = try BatchBench()
         try bench.addSeries("heart.nii", boxes)
         try bench.addBox("still.nii")
-        let outcome = try await bench.run()
+        let outcome = try await bench.run(options)
         #expect(outcome.counts.completed == 4 && outcome.counts.inputs == 4)
         for (index, box) in boxes.enumerated() {
             let labels = try bench.labels("heart_t00\(index)")
@@ -54,13 +60,13 @@ struct TimeSeriesTests {
     func withoutTime() async throws {
         let bench = try BatchBench()
         try bench.addSeries("a.nii", boxes, secondsApart: nil)
-        try await bench.run()
+        try await bench.run(options)
         let table = try lines(bench.output)
         #expect(table.dropFirst().map { $0[2] } == ["0", "1", "2"])
         #expect(table.dropFirst().allSatisfy { $0[3].isEmpty })
         let other = try BatchBench()
         try other.addBox("a.nii")
-        try await other.run()
+        try await other.run(options)
         #expect(!FileSystem.exists(other.output.timeTable))
     }
 
@@ -69,10 +75,10 @@ struct TimeSeriesTests {
         let bench = try BatchBench()
         try bench.addSeries("a.nii", boxes)
         let whole = OutputFolder(bench.folder("whole").path)
-        try await bench.run(output: whole)
-        let first = try await bench.run(observe: cancelling(atStart: 2))
+        try await bench.run(options, output: whole)
+        let first = try await bench.run(options, observe: cancelling(atStart: 2))
         #expect(first.counts.completed < 3)
-        #expect(try await bench.run().counts.completed == 3)
+        #expect(try await bench.run(options).counts.completed == 3)
         #expect(try bench.tree() == bench.tree(whole))
     }
 
@@ -82,9 +88,18 @@ struct TimeSeriesTests {
         try bench.addSeries("a.nii", boxes)
         let bytes = try FileSystem.read(bench.input + "/a.nii")
         try bench.folder.write(Array(bytes.dropLast(10)), to: "in/short.nii")
-        let outcome = try await bench.run()
+        let outcome = try await bench.run(options)
         #expect(outcome.counts.completed == 3 && outcome.counts.failed == 1)
         #expect(try await bench.reason("short")?.contains("the voxels end after") == true)
+    }
+
+    @Test("Unless it is asked for, a model for single volumes refuses the file once")
+    func notAskedFor() async throws {
+        let bench = try BatchBench()
+        try bench.addSeries("a.nii", boxes)
+        let outcome = try await bench.run()
+        #expect(outcome.counts.failed == 1 && outcome.counts.inputs == 1)
+        #expect(try await bench.reason("a")?.contains("a time series of 3 volumes") == true)
     }
 
     @Test("A model with several channels refuses the file once, with what to do")

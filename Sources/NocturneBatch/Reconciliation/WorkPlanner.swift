@@ -146,7 +146,9 @@ public struct WorkPlanner: Sendable {
             )
         case .failed, .cancelled, .quarantined:
             return retries.contains(before) ? fresh(item, name: before.name) : keep(before.state, before.reason)
-        case .skipped where before.reason?.code == .expired: return keep(.skipped, before.reason)
+        // What a run has found out from the voxels holds until the source, the model or the options change.
+        case .skipped where before.reason?.code == .expired || before.reason?.code == .labelMap:
+            return keep(.skipped, before.reason)
         case .skipped, .pending, .started:
             let crashes = before.crashes
             switch CrashRecoveryStateMachine.itemFound(crashes: before.state == .pending ? crashes : min(crashes, 1)) {

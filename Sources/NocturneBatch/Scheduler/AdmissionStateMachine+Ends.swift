@@ -109,6 +109,7 @@ extension AdmissionStateMachine {
                 item.returns = Waiting(item: item.item, retries: item.retries)
                 item.goesFirst = true
                 return [.discardStaging(end.id), .putBack(end.id, text)]
+            case .setAside?: return [.discardStaging(end.id), .settle(end.id, .setAside(reason))]
             case .retry?, nil:
                 return [.discardStaging(end.id), .settle(end.id, .failed(reason))]
             }

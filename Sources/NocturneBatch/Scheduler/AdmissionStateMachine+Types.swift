@@ -163,6 +163,8 @@ extension AdmissionStateMachine {
     /// How an item ended, for this run.
     package enum Settlement: Hashable, Sendable {
         case failed(ItemReason)
+        /// Not an input of its model.
+        case setAside(ItemReason)
         case cancelled
         case interrupted
     }

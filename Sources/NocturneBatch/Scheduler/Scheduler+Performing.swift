@@ -175,6 +175,7 @@ extension Scheduler {
         let (state, reason, event): (ItemState, ItemReason, BatchEvent.Kind) =
             switch settlement {
             case .failed(let reason): (.failed, reason, .itemFailed)
+            case .setAside(let reason): (.skipped, reason, .itemSkipped)
             case .cancelled: (.cancelled, ItemReason(.cancelled, "cancelled on request"), .itemCancelled)
             case .interrupted: (.pending, ItemReason(.interrupted, "interrupted"), .itemInterrupted)
             }

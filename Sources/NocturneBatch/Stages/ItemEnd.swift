@@ -1,6 +1,6 @@
 package import NocturneJournal
 import NocturneOutput
-import NocturneSystem
+package import NocturneSystem
 
 /// How an item's processing ended. The scheduler hears it exactly once.
 package struct ItemEnd: Sendable {
@@ -53,18 +53,31 @@ package enum RecoveryAction: Sendable {
     case repairOutput
     /// Processing it: the result of another batch cannot be taken.
     case process
+    /// Nothing helps, and nothing went wrong: the item is set aside.
+    case setAside
 
     init?(for error: any Error) {
         if error is ChangedInput {
             self = .rediscover
         } else if error is NotReusable {
             self = .process
+        } else if error is NotAnInput {
+            self = .setAside
         } else if let error = error as? any SystemCallError, error.isTransient {
             self = error.isOutOfRoom ? .freeSpace : .retry
         } else {
             return nil
         }
     }
+}
+
+/// A stage has found out that an item is not an input of its model: it is set aside, and does not count as a failure.
+package struct NotAnInput: CodedError, SentenceConvertible, CustomStringConvertible {
+    package let faultCode: FaultCode
+    package let sentence: Sentence
+    package var description: String { sentence.description }
+
+    package init(_ code: FaultCode, _ sentence: Sentence) { (faultCode, self.sentence) = (code, sentence) }
 }
 
 /// Why an item waits again although nothing was wrong with it.

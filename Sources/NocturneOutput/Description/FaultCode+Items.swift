@@ -16,6 +16,10 @@ extension FaultCode {
     public static let otherBatch = FaultCode("input", "otherBatch")
     /// Some other model is to process it, or its modality does not suit the model.
     public static let notForModel = FaultCode("input", "notForModel")
+    /// A label map or mask among the scans: whole numbers from 0, few, in regions of equal values.
+    public static let labelMap = FaultCode("input", "labelMap")
+    /// A 4-D file, where the model takes single volumes.
+    public static let timeSeries = FaultCode("input", "timeSeries")
     /// A photo below the size that a model needs; a single slice, where a model takes volumes.
     public static let tooSmall = FaultCode("input", "tooSmall")
     public static let changed = FaultCode("input", "changed")
@@ -28,6 +32,11 @@ extension FaultCode {
     /// Several files that should be the channels of one case are not.
     public static let channels = FaultCode("case", "channelsDoNotMatch")
     public static let channelGrids = FaultCode("case", "gridsDiffer")
+}
+
+extension Note.Code {
+    /// Intensities that the model was not trained on. They count for `--stop-when outside`.
+    public static let unusualIntensities: Note.Code = "volume.unusualIntensities"
 }
 
 /// Why items that were started did not complete.

@@ -75,11 +75,14 @@ package enum Remedies {
             "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
             + "options processes it as it is now.",
         "input.crashesReader": report,
+        "input.labelMap": "Nothing is to be done; --existing-labels measures label maps.",
         "input.metadataUnusable": exportAgain,
         "input.notForModel":
             "Nothing is to be done, unless the model should process it: then check --only and the model's modalities.",
         "input.notResponding": "Check the disk or share that holds the file, then use `nocturne retry`.",
         "input.otherBatch": "If inputs are in it, name them one by one.",
+        "input.timeSeries":
+            "Leave it out with --exclude, or let `nocturne resume --time-series` process each of its volumes.",
         "input.tooSmall": "Nothing is to be done: it is smaller than the model's smallest input.",
         "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
         "input.unusableName": "Rename the file, then use `nocturne resume`.",

@@ -10,6 +10,8 @@ import NocturneSystem
 /// for its channels, in one folder.
 struct ChannelCases {
     let model: ModelPackage
+    /// Whether each volume of a time series is a case of a model with one channel.
+    let takesTimeSeries: Bool
 
     private var wanted: Int { model.channels.count }
     private var channelNames: String { model.channels.map(\.name).joined(separator: ", ") }
@@ -35,8 +37,8 @@ struct ChannelCases {
 
     /// A volume that is not named by the convention.
     private func withoutChannels(_ volume: FoundVolume) -> [FoundVolume] {
-        guard wanted > 1 else { return [volume] }
-        guard let time = volume.timePoint else { return [withoutNumber(volume)] }
+        guard let time = volume.timePoint else { return [wanted > 1 ? withoutNumber(volume) : volume] }
+        if wanted == 1, takesTimeSeries { return [volume] }
         return time.index == 0 ? [timeSeries(volume, count: time.count)] : []
     }
 
@@ -103,6 +105,11 @@ struct ChannelCases {
     private func timeSeries(_ first: FoundVolume, count: Int) -> FoundVolume {
         var file = first
         (file.key, file.name, file.suffix) = ("nifti:" + first.path, FoundVolume.stem(first.files[0].fileName), "")
+        guard wanted > 1 else {
+            let text = "a time series of \(count) volumes; \(model.id) takes single ones: --time-series processes each"
+            file.volume = .failure(Refusal(problem: .refused(.discovered(.timeSeries, text: text))))
+            return file
+        }
         return refused(
             file,
             "\(model.id) takes \(wanted) channels (\(channelNames)), in files <case>_0000, <case>_0001 and so on; this file is "

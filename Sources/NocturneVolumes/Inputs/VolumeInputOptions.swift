@@ -13,6 +13,8 @@ package struct VolumeInputOptions: OptionSection, RecipeOptions {
     package var includesDerived = false
     /// Whether a file that states no orientation is read instead of refused: NIfTI as nibabel does, NRRD and MetaImage as ITK does.
     package var assumesOrientation = false
+    /// Whether each volume of a 4-D file becomes an item of a model for single volumes.
+    package var takesTimeSeries = false
 
     /// Each option with its help.
     package static let options: [Entry] = [
@@ -37,6 +39,11 @@ package struct VolumeInputOptions: OptionSection, RecipeOptions {
                     + "(first axis to the left, origin in the middle), NRRD and MetaImage as ITK does."
             )
         ).concerning { (source: VolumeSource?) in source.map { $0.format.isVolumeFile } ?? true },
+        Entry(
+            "time-series",
+            \.takesTimeSeries,
+            "Let models for single volumes process each volume of a time series (a 4-D NIfTI file) instead of refusing it."
+        ).absentFromResults,
     ]
 
     package init() {}

@@ -112,6 +112,14 @@ public final class SegmentationModel: Sendable {
     /// Number of image channels of a case.
     var channelCount: Int { package.channels.count }
 
+    /// Whether it takes the intensities of scans: networks that take values as they are may be made for label maps.
+    var takesIntensities: Bool {
+        settings.inputFormat == .medical
+            && settings.members.contains { member in
+                member.package.channels.contains { $0.normalizations != [.none] }
+            }
+    }
+
     /// Whether the networks apply to volumes of a shape: a single slice needs networks for slices that lie in it.
     func takesShape(of source: VolumeSource) -> Bool {
         let shape = source.geometry.shape

@@ -201,7 +201,8 @@ final class VolumeDiscovery: InputClaims {
             let suited =
                 finder.readsTIFF
                 ? volumes.map { $0.suited(to: model.settings.inputFormat, model: model.package.id) } : volumes
-            return ChannelCases(model: model.package).cases(suited)
+            return ChannelCases(model: model.package, takesTimeSeries: finder.options.inputs.takesTimeSeries)
+                .cases(suited)
         }
         let stamps = try FoundVolume.stamps(of: cases.flatMap(\.self), scope: finder.scope)
         for (rank, own) in cases.enumerated() {

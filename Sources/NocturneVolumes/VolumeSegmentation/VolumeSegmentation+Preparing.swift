@@ -20,6 +20,9 @@ extension VolumeSegmentation {
         if let (path, count) = read.nonFinite {
             throw VolumeError(code: .notFinite, path: path, detail: "\(count) voxels are NaN or infinite")
         }
+        if source.format.isVolumeFile, item.edit == nil, try model(source.model).takesIntensities {
+            try LabelMapValues.refuse(read.channels, flag: context.scope.flag)
+        }
         let channels = try context.isLean ? read.channels.map { try inFile($0, context) } : read.channels
         return LoadedVolume(source: source, channels: channels, notes: read.notes)
     }

@@ -318,14 +318,15 @@ struct AdmissionStateMachineTests {
 
     @Test("What the end of an item leads to")
     func ends() {
-        var desk = Desk(Array(repeating: Needs(memoryBytes: 1), count: 6))
-        #expect(desk.startAll().count == 6)
+        var desk = Desk(Array(repeating: Needs(memoryBytes: 1), count: 7))
+        #expect(desk.startAll().count == 7)
         #expect(desk.complete(0, seconds: 2) == [.complete(0, seconds: 2, origin: nil)])
         #expect(desk.end(1, failure(nil)) == [.discardStaging(1), .settle(1, .failed(reason("reason")))])
         #expect(desk.end(2, failure(.rediscover)) == [.discardStaging(2), .putBack(2, reason("reason"))])
         #expect(desk.machine.needsDiscovery)
         #expect(desk.end(3, failure(.repairOutput)) == [.giveUp("reason"), .putBack(3, reason("reason"))])
         #expect(desk.end(4, failure(.repairOutput)) == [.putBack(4, reason("reason"))])
+        #expect(desk.end(6, failure(.setAside)) == [.discardStaging(6), .settle(6, .setAside(reason("reason")))])
         desk.conditions.cancelled = ["5"]
         #expect(desk.end(5, .interrupted) == [.settle(5, .cancelled)])
         #expect(desk.end(5, .interrupted) == [])
