@@ -163,7 +163,7 @@ public struct StopRules: Sendable, Hashable {
     /// Label maps of a model in a row without a voxel.
     package var empty: Int?
     package var failed: Share?
-    /// Items with values outside of the ranges of `--norms`.
+    /// Items with values outside of the ranges of `--norms`, or with intensities that the model was not trained on.
     package var outside: Share?
 
     /// 20 of the same code, 20 empty maps.

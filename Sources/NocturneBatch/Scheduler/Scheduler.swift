@@ -178,7 +178,9 @@ actor Scheduler: ItemEndReceiver {
         if case .completed(let product) = end.outcome, let name, let model {
             if product.origin == nil { figures.items += 1 }
             figures.loadSeconds += end.seconds[.load] ?? 0
-            let isOutside = !UnusualValues.Value.outside(ranges, product.statistics, of: model, item: 0).isEmpty
+            let isOutside =
+                !UnusualValues.Value.outside(ranges, product.statistics, of: model, item: 0).isEmpty
+                || product.notes.contains { $0.code == .unusualIntensities }
             await look(at: name, model, .completed(isEmpty: product.isEmpty, isOutside: isOutside))
         }
         if let name { context.control.removeFlag(for: name) }

@@ -131,7 +131,8 @@ extension VolumeSegmentation {
             comparison: compared.outcome,
             secondImage: second.outcome,
             radiomics: radiomics,
-            notes: unit.notes + regions.notes + compared.notes + second.notes
+            notes: [try model.intensityNote(on: inferred.volume, inferred.source, measurements, scope: scope)]
+                .compactMap(\.self) + unit.notes + regions.notes + compared.notes + second.notes
         )
     }
 

@@ -1,0 +1,51 @@
+import NocturneConcurrency
+import NocturneCore
+import NocturneInference
+import NocturneNumerics
+import NocturneOutput
+import NocturnePostprocess
+import NocturneSystem
+
+/// Whether the intensities of an image are those that a model for CT was trained on.
+///
+/// Only for packages with the normalisation `ct`, since the others scale each image by its own values. Its bounds are the range of the
+/// training set: nnU-Net's are the percentiles 0.5 and 99.5 of all voxels with a label.
+extension SegmentationModel {
+    /// In Hounsfield units. Air has -1000, and nearly every CT of a body has some, also when it is cropped: in the bowel or the lung.
+    private static let leastOfCT: Float = -200
+
+    /// - Parameter labels: measured on the image.
+    /// - Returns: nil for the usual, and for models that do not take CT alone.
+    /// - Throws: `CancelledError`.
+    func intensityNote(
+        on image: Volume,
+        _ source: VolumeSource,
+        _ labels: [LabelMeasurement],
+        scope: ComputeScope
+    ) throws -> Note? {
+        guard package.onlyModality == "CT", let channel = package.channels.first,
+            case .ct(let lower, let upper, _, _)? = channel.normalizations.first
+        else { return nil }
+        // A DICOM series states what it is.
+        if source.modality == nil {
+            let view = VoxelView(stored: image.geometry.shape)
+            let least = try ImageStatistics(of: image.voxels, view: view, deviation: false, scope: scope).lowest
+            guard least <= Self.leastOfCT else {
+                let fact: Sentence =
+                    "its lowest value is \(own: text(least)); \(own: package.id) was trained on CT, where air has -1000"
+                return Note(.unusualIntensities, fact)
+            }
+        }
+        let found = labels.compactMap { label in label.intensity.map { (label.voxelCount, Float($0.median)) } }
+        let unusual = found.filter { !(lower...upper).contains($0.1) }
+        let counts = (all: found.reduce(0) { $0 + $1.0 }, unusual: unusual.reduce(0) { $0 + $1.0 })
+        guard 2 * counts.unusual > counts.all, let largest = unusual.max(by: { $0.0 < $1.0 }) else { return nil }
+        let range = "\(text(lower)) to \(text(upper))"
+        return Note(
+            .unusualIntensities,
+            "the median in its largest label is \(own: text(largest.1)); \(own: package.id) was trained on \(own: range)"
+        )
+    }
+
+    private func text(_ value: Float) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
+}
