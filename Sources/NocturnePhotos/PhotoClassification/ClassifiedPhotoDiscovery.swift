@@ -55,17 +55,48 @@ final class ClassifiedPhotoDiscovery: InputClaims {
     func finish(_ items: FoundItems) throws -> [String] {
         let files = scanned.withLock { $0 }
         let table = try options.metadataPath.map { try MetadataTable(path: $0) }
+        let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
+        let takesMetadata = models.contains { $0.settings.metadata != nil }
+        if takesMetadata, let path = options.metadataPath { try table?.checkMatches(photos, path: path) }
+        var notes: [String] = []
         for (rank, model) in models.enumerated() {
             let known = metadata(for: files, table, model)
+            if model.settings.metadata != nil, !photos.isEmpty { notes += try remarks(on: known, model) }
             for (scanned, metadata) in zip(files, known) {
                 var item = try item(scanned, metadata, table != nil, model, discovery.request.identifiers)
                 item.rank = rank
                 try items.add(item)
             }
         }
-        guard models.contains(where: { $0.settings.metadata != nil }) else { return [] }
-        let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
-        return (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self)
+        guard takesMetadata else { return [] }
+        return (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self) + notes
+    }
+
+    /// That a model lacks what it takes, or which values were not understood.
+    /// - Throws: `BatchError` for a table of which no value was understood.
+    private func remarks(
+        on known: [Result<ClinicalMetadata.Reading?, ClinicalMetadataError>],
+        _ model: PhotoClassificationModel
+    ) throws -> [String] {
+        let readings = known.compactMap { try? $0.get() }
+        let failed = known.contains { if case .failure = $0 { true } else { false } }
+        if readings.isEmpty, !failed, options.metadataPath == nil {
+            return ["\(model.package.id) takes age, sex and site; none is given: --metadata"]
+        }
+        let faults = readings.flatMap(\.faults)
+        guard let first = faults.first else { return [] }
+        let names: [(MetadataColumns.Meaning, one: String, many: String)] = [
+            (.age, "age", "ages"), (.sex, "sex", "sexes"), (.site, "site", "sites"),
+        ]
+        let counts = names.compactMap { meaning, one, many in
+            let count = faults.count { $0.meaning == meaning }
+            return count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
+        }
+        let text = "\(counts.joined(separator: ", ")) not understood, such as \(first.value)"
+        if let path = options.metadataPath, !readings.contains(where: \.isKnown) {
+            throw BatchError(.inputMissing, path: path, detail: "no value of the metadata is understood: \(text)")
+        }
+        return ["metadata: \(text)"]
     }
 
     /// From a row of the table, else from the sidecar file.

@@ -134,6 +134,25 @@ struct MetadataFormTests {
         #expect(refusal(Array("Age,age,image_id,image_id".utf8)).contains("\"image_id\" twice"))
         #expect(refusal(Array("age,Age,image".utf8)).contains("\"age\" twice"))
         #expect(refusal(Array("x,y,y,image".utf8)) == "accepted")
+        #expect(refusal([0x50, 0x4B, 3, 4, 20, 0]).contains("save it as CSV in UTF-8"))
+    }
+
+    @Test("German names and values are understood")
+    func german() throws {
+        let text = "Bildname;Alter;Geschlecht;Lokalisation\na;62,5;W;Rücken\nb;40;männlich;Kopf\n"
+        #expect(try vectors(text, of: ["a.jpg", "b.jpg"]) == [[0.625, 0, 1, 6], [0.4, 0, 0, 1]])
+    }
+
+    @Test("A table that names none of the pictures is refused with a name of each side")
+    func noMatch() throws {
+        let table = try MetadataTable(bytes: Array("image,age\na,1\n".utf8), path: "t.csv")
+        try table.checkMatches(["x.jpg", "a.jpg"], path: "t.csv")
+        do {
+            try table.checkMatches(["x.jpg"], path: "t.csv")
+            Issue.record("accepted")
+        } catch {
+            #expect("\(error)".contains("row 2 names \"a\", the inputs have \"x.jpg\""))
+        }
     }
 
     @Test("A meaning without a column is noted with the columns that are not used")
@@ -141,7 +160,7 @@ struct MetadataFormTests {
         let table = try MetadataTable(bytes: Array("image,age,gendr,spot\na,1,male,face".utf8), path: "/data/t.csv")
         #expect(table.notes.count == 2)
         #expect(
-            table.notes[0] == "t.csv: no column has the sex: understood are sex, gender, patient_sex; "
+            table.notes[0] == "t.csv: no column has the sex: understood are sex, gender, patient_sex, geschlecht; "
                 + "not used are \"gendr\", \"spot\""
         )
         #expect(table.notes[1].contains("no column has the site on the body: understood are anatom_site_general"))

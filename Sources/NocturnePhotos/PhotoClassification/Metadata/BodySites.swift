@@ -1,7 +1,7 @@
 /// The sites on the body that a package knows, and the words that tables use for them.
 ///
 /// Sites of published data sets differ in detail: HAM10000 has the back, ISIC the posterior torso. A word stands for the
-/// first of its ``broader`` names that the package has.
+/// first of its ``broader`` names that the package has. Words are English or German.
 package struct BodySites: Hashable, Sendable {
     /// The site of a picture without one.
     package static let unknown = "unknown"
@@ -49,18 +49,21 @@ package struct BodySites: Hashable, Sendable {
     private static let broader: [String: [String]] = {
         let words: [(String, [String])] = [
             ("head|neck|head neck|face|scalp|ear|nose|cheek|forehead|temple|eyelid|chin", head),
-            ("anterior torso|anterior trunk|chest|abdomen", anterior),
-            ("posterior torso|posterior trunk|back|upper back|lower back", posterior),
-            ("lateral torso|lateral trunk|flank", lateral),
-            ("torso|trunk", ["torso", "trunk"]),
+            ("kopf|hals|kopf hals|gesicht|kopfhaut|ohr|nase|wange|stirn|schläfe|lid|kinn", head),
+            ("anterior torso|anterior trunk|chest|abdomen|brust|bauch", anterior),
+            ("posterior torso|posterior trunk|back|upper back|lower back|rücken", posterior),
+            ("lateral torso|lateral trunk|flank|flanke", lateral),
+            ("torso|trunk|rumpf", ["torso", "trunk"]),
             ("lower extremity|lower extremities|lower limb|lower limbs|leg|legs|thigh|knee|calf|shin|ankle", lower),
-            ("foot|feet", ["foot"] + lower),
+            ("bein|beine|oberschenkel|unterschenkel|wade|knöchel", lower),
+            ("foot|feet|fuß|fuss|füße", ["foot"] + lower),
             ("upper extremity|upper extremities|upper limb|upper limbs|arm|arms|forearm|elbow|wrist", upper),
-            ("hand|hands", ["hand"] + upper),
-            ("palms soles|palm|palms|sole|soles|acral|acral palms soles", acral),
+            ("arme|oberarm|unterarm|ellenbogen|handgelenk", upper),
+            ("hand|hands|hände", ["hand"] + upper),
+            ("palms soles|palm|palms|sole|soles|acral|acral palms soles|handfläche|fußsohle", acral),
             ("oral genital|genital", ["oral genital", "genital"]),
             ("genitals|genitalia|genital areas", ["oral genital", "genital"]),
-            ("oral|mouth|oral mucosa", ["oral genital", "oral"]),
+            ("oral|mouth|oral mucosa|mund|mundschleimhaut", ["oral genital", "oral"]),
         ]
         var broader: [String: [String]] = [:]
         for (list, names) in words {
@@ -70,5 +73,5 @@ package struct BodySites: Hashable, Sendable {
     }()
 
     /// For packages without a site for the whole torso.
-    private static let assumed = ["trunk": "anterior torso", "torso": "anterior torso"]
+    private static let assumed = ["trunk": "anterior torso", "torso": "anterior torso", "rumpf": "anterior torso"]
 }

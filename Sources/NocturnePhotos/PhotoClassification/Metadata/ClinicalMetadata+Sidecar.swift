@@ -44,7 +44,9 @@ extension ClinicalMetadata.Reading {
             throw ClinicalMetadataError(detail: "\(name): \(error.detail)")
         }
         let reading = ClinicalMetadata.Reading(given, sites: sites)
-        if isStrict, let fault = reading.faults.first { throw ClinicalMetadataError(detail: "\(name): \(fault)") }
+        if isStrict, let fault = reading.faults.first {
+            throw ClinicalMetadataError(detail: "\(name): \(fault.sentence)")
+        }
         return reading
     }
 

@@ -64,33 +64,49 @@ extension ClinicalMetadata {
     package struct Reading: Hashable, Sendable {
         /// A value that was not understood is unknown.
         package let metadata: ClinicalMetadata
-        /// One text for each value that was not understood, with the name of the field and what would be understood.
-        let faults: [Sentence]
+        let faults: [Fault]
         private let assumptions: [Sentence]
+
+        /// A value that was not understood.
+        struct Fault: Hashable, Sendable {
+            let meaning: MetadataColumns.Meaning
+            /// As messages show it.
+            let value: String
+            /// With the name of the field and what would be understood.
+            let sentence: Sentence
+
+            init(_ meaning: MetadataColumns.Meaning, _ field: Fields.Field, _ text: String, _ fact: Sentence) {
+                (self.meaning, value) = (meaning, Reading.shown(text))
+                sentence = "\(own: field.name) \(value) \(fact)"
+            }
+        }
+
+        /// Whether any value was stated and understood.
+        var isKnown: Bool {
+            metadata.age != nil || metadata.sex != .unknown || metadata.site.lowercased() != BodySites.unknown
+        }
 
         /// For the results of the picture.
         package var notes: [Note] {
-            faults.map { Note("metadata.notUnderstood", $0 + "; it was treated as unknown") }
+            faults.map { Note("metadata.notUnderstood", $0.sentence + "; it was treated as unknown") }
                 + assumptions.map { Note("metadata.assumed", $0) }
         }
 
         /// Empty fields and texts such as NA mean unknown.
         init(_ fields: Fields, sites: BodySites) {
-            var faults: [Sentence] = []
+            var faults: [Fault] = []
             var assumptions: [Sentence] = []
             var age: Double?
             if let text = Self.stated(fields.age) {
                 age = Self.number(text, allowsDecimalComma: fields.allowsDecimalComma)
-                if age == nil { faults.append("\(own: fields.age.name) \(Self.shown(text)) is not a number") }
+                if age == nil { faults.append(Fault(.age, fields.age, text, "is not a number")) }
             }
             var sex = ClinicalMetadata.Sex.unknown
             if let text = Self.stated(fields.sex) {
                 if let known = Self.sexes[text.lowercased()] {
                     sex = known
                 } else {
-                    faults.append(
-                        "\(own: fields.sex.name) \(Self.shown(text)) is not one of male, female, m, f, unknown"
-                    )
+                    faults.append(Fault(.sex, fields.sex, text, "is not one of male, female, m, f, unknown"))
                 }
             }
             var site = sites.named(BodySites.unknown) ?? BodySites.unknown
@@ -106,7 +122,7 @@ extension ClinicalMetadata {
                     }
                 } else {
                     let known = Self.understood(sites.names)
-                    faults.append("\(own: fields.site.name) \(Self.shown(text)) is not one of \(own: known)")
+                    faults.append(Fault(.site, fields.site, text, "is not one of \(own: known)"))
                 }
             }
             metadata = ClinicalMetadata(age: age, sex: sex, site: site)
@@ -116,6 +132,7 @@ extension ClinicalMetadata {
 
         private static let sexes: [String: ClinicalMetadata.Sex] = [
             "male": .male, "m": .male, "man": .male, "female": .female, "f": .female, "woman": .female,
+            "männlich": .male, "mann": .male, "weiblich": .female, "w": .female, "frau": .female,
         ]
 
         private static func understood(_ sites: [String]) -> String {
@@ -129,7 +146,8 @@ extension ClinicalMetadata {
         /// Nil for the values that spreadsheets and programs write for unknown.
         private static func known(_ field: Fields.Field) -> String? {
             guard let text = field.text?.trimmingCharacters(in: .whitespacesAndNewlines) else { return nil }
-            return ["", "na", "n/a", "nan", "null", "none", "unknown"].contains(text.lowercased()) ? nil : text
+            return ["", "na", "n/a", "nan", "null", "none", "unknown", "unbekannt"].contains(text.lowercased())
+                ? nil : text
         }
 
         /// Nil for unknown, and for what people write who do not state a value.
@@ -142,6 +160,8 @@ extension ClinicalMetadata {
         private static let unstated: Set<String> = [
             "", "?", "#n/a", "n.a.", "prefer not to say", "prefer not to answer", "not stated", "not specified",
             "not reported", "not known", "not available", "not applicable", "unspecified", "undisclosed", "missing",
+            "keine angabe",
+            "k.a.",
         ]
 
         /// Parses a decimal number only: no hexadecimal digits, no infinity, which `Double` would accept.

@@ -9,22 +9,23 @@ extension MetadataTable {
             case image, age, sex, site
 
             /// The names that are understood, the preferred ones first: those of the ISIC archive, of its challenges, of
-            /// HAM10000 and of other published tables. Case, spaces, underscores and hyphens do not matter.
+            /// HAM10000 and of other published tables, then those of tables in German. Case, spaces, underscores and hyphens
+            /// do not matter.
             var names: [String] {
                 switch self {
                 case .image:
                     [
                         "image", "image_id", "image_name", "isic_id", "img_id", "image_file", "file_name", "file",
-                        "picture",
-                        "photo",
+                        "picture", "photo", "bild", "bildname", "bilddatei", "datei", "dateiname", "foto",
                     ]
-                case .age: ["age_approx", "age", "age_years", "patient_age"]
-                case .sex: ["sex", "gender", "patient_sex"]
+                case .age: ["age_approx", "age", "age_years", "patient_age", "alter"]
+                case .sex: ["sex", "gender", "patient_sex", "geschlecht"]
                 case .site:
                     [
                         "anatom_site_general", "anatom_site_general_challenge", "localization", "localisation",
                         "anatom_site",
-                        "anatomical_site", "anatomic_site", "body_site", "location", "region", "site",
+                        "anatomical_site", "anatomic_site", "body_site", "location", "region", "site", "lokalisation",
+                        "körperregion", "körperstelle",
                     ]
                 }
             }

@@ -48,6 +48,11 @@ package struct MetadataTable: Sendable {
     /// - Parameter path: names it in messages.
     package init(bytes: [UInt8], path: String) throws {
         fileName = (path as NSString).lastPathComponent
+        // What .xlsx and .ods begin with, and .xls.
+        if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
+            let detail = "the metadata is a workbook of a spreadsheet program, such as Excel: save it as CSV in UTF-8"
+            throw BatchError(.inputMissing, path: path, detail: detail)
+        }
         guard let text = Self.utf8(bytes) else {
             let detail = "the metadata is UTF-16 that ends within a character: the file is incomplete"
             throw BatchError(.inputMissing, path: path, detail: detail)
@@ -89,6 +94,19 @@ package struct MetadataTable: Sendable {
         return
             "\(fileName): \(unmatched.count) of \(rows.count) pictures that it names are not among the inputs, such as "
             + "\"\(first.key)\" (row \(first.value[0].number)); names are compared with file names and with paths below the input"
+    }
+
+    /// - Parameter names: paths relative to the inputs.
+    /// - Throws: `BatchError` for a table that names none of these pictures.
+    package func checkMatches(_ names: [String], path: String) throws {
+        let matches = names.contains { name in MetadataTable.keys(of: name).contains { rows[$0] != nil } }
+        guard !matches, let name = names.first, let row = rows.min(by: { $0.value[0].number < $1.value[0].number })
+        else { return }
+        let detail =
+            "none of the \(rows.count) pictures that the metadata names is among the inputs: row \(row.value[0].number) names "
+            + "\(MetadataColumns.list([row.key])), the inputs have \(MetadataColumns.list([name])); names are compared with file "
+            + "names and with paths below the input, with or without extension"
+        throw BatchError(.inputMissing, path: path, detail: detail)
     }
 
     /// The row for each picture, or why there is none.
@@ -148,7 +166,9 @@ package struct MetadataTable: Sendable {
             allowsDecimalComma: separator != UInt8(ascii: ",")
         )
         let reading = ClinicalMetadata.Reading(fields, sites: sites)
-        if isStrict, let fault = reading.faults.first { throw ClinicalMetadataError(detail: "\(place): \(fault)") }
+        if isStrict, let fault = reading.faults.first {
+            throw ClinicalMetadataError(detail: "\(place): \(fault.sentence)")
+        }
         return reading
     }
 
