@@ -206,6 +206,9 @@ actor BatchRun {
     /// Processes the items of one round.
     private func process(_ count: Int) async throws {
         let counts = BatchCounts(try await context.journal.stateCounts())
+        for model in context.options.description.models where model.demonstration == true {
+            await context.progress.note("\(model.id): \(Disclaimer.demonstration)")
+        }
         await context.progress.note(
             StartText.work(
                 counts,

@@ -229,6 +229,7 @@ def export(checkpoint: Path) -> None:
         "description": "Kidneys, ureters and bladder in CT-like synthetic torsos. Trained on phantoms drawn from seeds "
         "without any patient data. Synthetic, for demonstration, no medical use.",
         "version": "1.0.0",
+        "demonstration": True,
         "modalities": ["CT"],
         "channels": [{"name": "CT", "normalization": NORMALIZATION}],
         "labels": [label(value, name, *COLORS[name]) for name, value in LABELS.items()],

@@ -69,6 +69,7 @@ package struct ModelDocument: Decodable {
     let channels: [Channel]?
     let labels: [Label]?
     let source: ModelSource?
+    let demonstration: Bool?
 }
 
 /// An integer whose decoding error names its key: for 1.5 Foundation's decoder names none.

@@ -56,6 +56,7 @@ extension ModelPackage {
             channels: try validation.channels(document),
             labels: try validation.labels(document),
             source: document.source,
+            isDemonstration: document.demonstration ?? false,
             document: data
         )
         try validate(package)

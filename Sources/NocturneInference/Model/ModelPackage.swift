@@ -27,6 +27,8 @@ public struct ModelPackage: Sendable {
     public let labels: [ModelLabel]
     /// What it was made of; nil where nobody recorded it.
     public let source: ModelSource?
+    /// Whether it shows how a kind of model works, and its results on real images mean nothing.
+    public let isDemonstration: Bool
     /// `model.json` as it was read: the recipe decodes the task's section, as ``ModelSettings``.
     package let document: Data
 

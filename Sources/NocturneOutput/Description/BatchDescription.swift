@@ -14,12 +14,15 @@ public struct BatchDescription: Sendable, Codable, Equatable {
         public var name: String
         public var version: String
         public var digest: String
+        /// True for a package whose results on real images mean nothing; else nil.
+        public var demonstration: Bool?
 
-        public init(id: String, name: String, version: String, digest: String) {
+        public init(id: String, name: String, version: String, digest: String, isDemonstration: Bool = false) {
             self.id = id
             self.name = name
             self.version = version
             self.digest = digest
+            demonstration = isDemonstration ? true : nil
         }
     }
 

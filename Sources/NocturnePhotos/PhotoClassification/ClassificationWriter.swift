@@ -6,6 +6,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
+import NocturneOutput
 import NocturneRecipeSupport
 import NocturneReport
 import NocturneSystem
@@ -73,7 +74,10 @@ struct ClassificationWriter {
         return PhotoClassificationResult(
             schemaVersion: 1,
             task: model.package.task,
-            disclaimer: settings.isMedical ? Disclaimer.skin : Disclaimer.text,
+            disclaimer: Disclaimer.marked(
+                settings.isMedical ? Disclaimer.skin : Disclaimer.text,
+                isDemonstration: model.package.isDemonstration
+            ),
             item: item.name,
             fingerprint: item.fingerprint,
             source: source(),

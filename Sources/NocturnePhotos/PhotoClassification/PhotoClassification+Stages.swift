@@ -196,14 +196,17 @@ extension PhotoClassification {
         _ context: StageContext
     ) throws -> ClassifiedPhoto {
         let (prepared, scores) = (inferred.prepared, inferred.scores)
-        let settings = try model(prepared.source.photo.model).settings
+        let model = try model(prepared.source.photo.model)
+        let settings = model.settings
+        // A level of risk of a demonstration would frighten, or soothe, for no reason.
+        let risk = model.package.isDemonstration ? nil : settings.risk
         return ClassifiedPhoto(
             source: prepared.source,
             facts: prepared.facts,
             vector: prepared.vector,
             square: prepared.square,
             scores: scores,
-            risk: settings.risk.map {
+            risk: risk.map {
                 RiskAssessment(probabilities: scores.probabilities, classes: settings.classes, settings: $0)
             },
             attention: inferred.attention,

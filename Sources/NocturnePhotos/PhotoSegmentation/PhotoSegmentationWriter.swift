@@ -42,7 +42,7 @@ struct PhotoSegmentationWriter {
         let result = PhotoSegmentationResult(
             schemaVersion: 1,
             task: model.package.task,
-            disclaimer: Disclaimer.text,
+            disclaimer: Disclaimer.marked(isDemonstration: model.package.isDemonstration),
             item: item.name,
             fingerprint: item.fingerprint,
             source: .init(finished.photo.facts, name: finished.record.name),

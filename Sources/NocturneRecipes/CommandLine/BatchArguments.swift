@@ -101,7 +101,15 @@ extension BatchArguments {
         let pattern = try names.pattern(identifiers, continuing: earlier)
         var description = BatchDescription(
             version: version,
-            models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
+            models: packages.map {
+                .init(
+                    id: $0.id,
+                    name: $0.name,
+                    version: $0.version,
+                    digest: $0.digest.hex,
+                    isDemonstration: $0.isDemonstration
+                )
+            },
             options: choices.recorded.merging(identifiers.shown) { $1 }
                 .merging(pattern.map { [NamePattern.option: $0.text] } ?? [:]) { $1 },
             inputs: try allInputs(),

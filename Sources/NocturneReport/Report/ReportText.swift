@@ -92,7 +92,9 @@ extension ReportText.Head {
     package init(_ report: BatchReport) {
         self.init(
             schemaVersion: Self.schemaVersion,
-            disclaimer: Disclaimer.text,
+            disclaimer: Disclaimer.marked(
+                isDemonstration: report.description.models.contains { $0.demonstration == true }
+            ),
             version: report.description.version,
             models: report.description.models,
             options: report.description.options.mapValues {

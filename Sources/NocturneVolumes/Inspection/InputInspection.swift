@@ -163,7 +163,7 @@ public struct InputInspection: Sendable {
             }
             if let time = header.time {
                 let step = time.step.map { ", \(Float($0)) s apart" } ?? ", at times that the header does not state"
-                details.append("\(time.count) volumes\(step): each is an item")
+                details.append("\(time.count) volumes\(step): with --time-series, each is an item")
             }
             var entry = described(
                 file.path,

@@ -63,7 +63,7 @@ struct SegmentationWriter {
         let notes = finished.source.shown(ownNotes + first.notes)
         let result = SegmentationResult(
             schemaVersion: 1,
-            disclaimer: Disclaimer.text,
+            disclaimer: Disclaimer.marked(isDemonstration: model.package.isDemonstration),
             item: item.name,
             fingerprint: item.fingerprint,
             labelsFingerprint: item.edit == nil ? finished.source.labelsFingerprint : nil,

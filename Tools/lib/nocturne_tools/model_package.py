@@ -90,6 +90,7 @@ def _head(folder: Path, manifest: dict[str, Any], files: list[str], task: str) -
         "description": manifest["description"],
         "version": manifest["version"],
         "licence": manifest.get("licence", "Apache-2.0"),
+        **({"demonstration": True} if manifest.get("demonstration") else {}),
         "task": task,
         "files": [file_entry(folder, name) for name in dict.fromkeys(files + records)],
     }

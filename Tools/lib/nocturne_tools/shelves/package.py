@@ -42,6 +42,7 @@ def write_book_spines(write_network: Callable[[Path], None]) -> None:
         "photo. Synthetic, for demonstration.",
         "version": "1.3.0",
         "licence": "Apache-2.0",
+        "demonstration": True,
         "task": "photo-instances",
         "files": [
             {"path": network.name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)},

@@ -88,6 +88,7 @@ def write_manifest(folder: Path) -> None:
         "only, without any photograph of a person. Synthetic, for demonstration, no medical use.",
         "version": "1.0.0",
         "licence": "Apache-2.0",
+        "demonstration": True,
         "task": "photo-classification",
         "files": files,
         "photoClassification": {
