@@ -88,11 +88,11 @@ public struct VolumeFileHeader: Hashable, Sendable {
     /// The type of the stored voxels.
     public let dataType: StoredVoxelType
     /// A value is `stored * scalingSlope + scalingIntercept`. 1 and 0 when the file specifies no scaling.
-    /// A slope that is not a number or infinite, in place of which 1 is used.
-    let unusableSlope: Double?
     public let scalingSlope: Double
     /// See ``scalingSlope``.
     public let scalingIntercept: Double
+    /// A slope that is not a number or infinite, in place of which 1 is used.
+    let unusableSlope: Double?
     /// Shape (i fastest) and the map from voxel indices to RAS+ millimetres.
     public let geometry: VolumeGeometry
     /// The fourth axis; nil for a file with one volume.

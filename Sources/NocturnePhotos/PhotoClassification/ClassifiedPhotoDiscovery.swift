@@ -85,7 +85,7 @@ final class ClassifiedPhotoDiscovery: InputClaims {
         }
         let faults = readings.flatMap(\.faults)
         guard let first = faults.first else { return [] }
-        let names: [(MetadataColumns.Meaning, one: String, many: String)] = [
+        let names: [(MetadataTable.Columns.Meaning, one: String, many: String)] = [
             (.age, "age", "ages"), (.sex, "sex", "sexes"), (.site, "site", "sites"),
         ]
         let counts = names.compactMap { meaning, one, many in

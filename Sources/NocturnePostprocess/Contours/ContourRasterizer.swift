@@ -39,7 +39,7 @@ public enum ContourRasterizer {
             ].compactMap { $0 }
             if overwritten > 0 {
                 notes.append(
-                    Note("contours.isChangeConfirmed", "\(name): overwrites \(overwritten) voxels of other regions")
+                    Note("contours.overwrites", "\(name): overwrites \(overwritten) voxels of other regions")
                 )
             }
             return notes

@@ -69,13 +69,13 @@ extension ClinicalMetadata {
 
         /// A value that was not understood.
         struct Fault: Hashable, Sendable {
-            let meaning: MetadataColumns.Meaning
+            let meaning: MetadataTable.Columns.Meaning
             /// As messages show it.
             let value: String
             /// With the name of the field and what would be understood.
             let sentence: Sentence
 
-            init(_ meaning: MetadataColumns.Meaning, _ field: Fields.Field, _ text: String, _ fact: Sentence) {
+            init(_ meaning: MetadataTable.Columns.Meaning, _ field: Fields.Field, _ text: String, _ fact: Sentence) {
                 (self.meaning, value) = (meaning, Reading.shown(text))
                 sentence = "\(own: field.name) \(value) \(fact)"
             }

@@ -104,7 +104,7 @@ package struct MetadataTable: Sendable {
         else { return }
         let detail =
             "none of the \(rows.count) pictures that the metadata names is among the inputs: row \(row.value[0].number) names "
-            + "\(MetadataColumns.list([row.key])), the inputs have \(MetadataColumns.list([name])); names are compared with file "
+            + "\(Columns.list([row.key])), the inputs have \(Columns.list([name])); names are compared with file "
             + "names and with paths below the input, with or without extension"
         throw BatchError(.inputMissing, path: path, detail: detail)
     }
