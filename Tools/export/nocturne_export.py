@@ -7,6 +7,7 @@ The exporters need Python 3.11 and the packages of the extra `export`. `nocturne
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import sys
 from pathlib import Path
@@ -26,6 +27,18 @@ def summary(script: str) -> str:
     return (ast.get_docstring(ast.parse(script)) or "").split("\n")[0]
 
 
+def description(script: str) -> str:
+    """What a script says of itself, and its options; it is not run, so this needs none of its packages."""
+    tree = ast.parse(script)
+    lines = [(ast.get_docstring(tree) or "").rstrip(), "", "options:"]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
+            names = [str(one.value) for one in node.args if isinstance(one, ast.Constant)]
+            texts = [one.value.value for one in node.keywords if one.arg == "help" and isinstance(one.value, ast.Constant)]
+            lines.append(f"  {', '.join(names):<24} {''.join(map(str, texts))}".rstrip())
+    return "\n".join(lines)
+
+
 def main() -> int:
     found = exporters(HERE)
     kind = sys.argv[1] if len(sys.argv) > 1 else "--help"
@@ -35,7 +48,9 @@ def main() -> int:
         print("\n".join([(__doc__ or "").rstrip(), "", *lines]))
         return 0
     if kind not in found:
-        print(f"nocturne-export: {kind} is none of {', '.join(found)}", file=sys.stderr)
+        near = difflib.get_close_matches(kind, found, 1)
+        question = f"; did you mean {near[0]}?" if near else ""
+        print(f"nocturne-export: {kind} is none of {', '.join(found)}{question}", file=sys.stderr)
         return 2
     sys.argv = [f"nocturne-export {kind}", *sys.argv[2:]]
     sys.path.insert(0, str(HERE))
@@ -43,6 +58,10 @@ def main() -> int:
         return importlib.import_module(found[kind].stem).main() or 0
     except ModuleNotFoundError as error:
         package = (error.name or "").split(".")[0]
+        if {"-h", "--help"} & set(sys.argv[1:]):
+            print(description(found[kind].read_text(encoding="utf-8")))
+            print(f"\nIt needs the Python package {package}: {ADVICE}")
+            return 0
         print(f"nocturne-export: the Python package {package} is missing; {ADVICE}", file=sys.stderr)
         return 1
 
