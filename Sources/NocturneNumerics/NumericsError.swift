@@ -9,7 +9,7 @@ public enum NumericsError: CodedError, Hashable, Sendable, CustomStringConvertib
     /// Numbers that are not finite, or not positive where they must be.
     case value(String)
 
-    /// Always `volume.notResampled`.
+    /// The volume cannot be brought to the voxel spacing of the network.
     public var faultCode: FaultCode { FaultCode("volume", "notResampled") }
 
     public var description: String {

@@ -4,15 +4,19 @@ public import NocturneSystem
 /// A fault of the batch itself, not of an item: it ends the run.
 public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
+        /// The output folder cannot be made or written.
         case outputUnwritable
         /// The folder for work cannot be used.
         case workUnusable
         /// The disk is full, and the run is not to wait.
         case outputFull
+        /// Another process is working on the batch.
         case outputInUse
+        /// The folder does not exist, or has no journal of a batch.
         case notABatch
         /// A folder of the batch's own in the output folder is a link, which leads elsewhere.
         case linkInOutput
+        /// The options would make results again or take them out of the batch, which was not confirmed.
         case optionsDiffer
         /// The batch is divided into shards.
         case divided
@@ -22,10 +26,15 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
         case otherArithmetic
         /// The journal holds options that this version does not know.
         case optionsUnusable
+        /// The inputs have no file that is to be processed.
         case nothingMatched
+        /// An input, or a file that an option names, does not exist or cannot be read.
         case inputMissing
+        /// The batch has no item of that name, or none with that code.
         case unknownItem
+        /// A model's package or network cannot be loaded on this machine.
         case modelUnusable
+        /// The process that computes crashed several times without completing an item in between.
         case engineDied
         /// The system would not start the threads that were asked for.
         case threadsUnavailable

@@ -136,5 +136,6 @@ public enum PhotoErrorCode: String, FormatErrorCode, CaseIterable {
     case corrupt
     /// A type of picture that is not supported.
     case unsupported
+    /// There is not enough memory to decode the picture.
     case outOfMemory
 }

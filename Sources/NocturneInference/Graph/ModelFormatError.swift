@@ -15,6 +15,7 @@ public enum ModelFormatError: CodedError, Sendable, Equatable, CustomStringConve
     /// The engine does not offer the precision.
     case unsupportedPrecision(asked: InferencePrecision, offered: [InferencePrecision])
 
+    /// The network of a package cannot be read, or no engine here runs it.
     public var faultCode: FaultCode { FaultCode("model", "networkUnusable") }
 
     public var description: String {

@@ -8,7 +8,7 @@ public enum TilePlanError: CodedError, Hashable, Sendable, CustomStringConvertib
     case step(Double)
     case tooManyTiles
 
-    /// `volume.notTiled`
+    /// The volume cannot be divided into tiles for the network.
     public var faultCode: FaultCode { FaultCode("volume", "notTiled") }
 
     public var description: String {

@@ -4,11 +4,19 @@ public import NocturneSystem
 extension FaultCode {
     /// The format is none that the batch's models read.
     public static let unknownFormat = FaultCode("input", "unknownFormat")
+    /// A photo, where all models take volumes.
+    public static let photo = FaultCode("input", "isPhoto")
+    /// A volume or a part of one, where all models take photos.
+    public static let volume = FaultCode("input", "isVolume")
+    /// The file has no bytes.
     public static let emptyFile = FaultCode("input", "empty")
     /// A pipe, a socket, a device or a dangling link.
     public static let notAFile = FaultCode("input", "notAFile")
+    /// The name is not valid UTF-8, or differs from another one only in how letters are encoded.
     public static let unusableName = FaultCode("input", "unusableName")
+    /// This user may not read the file or folder, or the disk failed.
     public static let unreadable = FaultCode("input", "unreadable")
+    /// The disk or network share did not answer in time.
     public static let unresponsive = FaultCode("input", "notResponding")
     /// The engine crashed twice while it read the file.
     public static let crashesReader = FaultCode("input", "crashesReader")
@@ -22,15 +30,19 @@ extension FaultCode {
     public static let timeSeries = FaultCode("input", "timeSeries")
     /// A photo below the size that a model needs; a single slice, where a model takes volumes.
     public static let tooSmall = FaultCode("input", "tooSmall")
+    /// A file of the item was written while the item was processed.
     public static let changed = FaultCode("input", "changed")
-    /// In a batch that is divided into shards.
+    /// A file of the item was written after the batch was divided into shards.
     public static let changedSincePlan = FaultCode("input", "changedSincePlan")
+    /// The file was among the inputs before and no longer is.
     public static let vanished = FaultCode("input", "noLongerFound")
+    /// The file belongs to another item, such as a channel of a case.
     public static let partOfOther = FaultCode("input", "partOfAnotherItem")
     /// What discovery found cannot be recorded.
     public static let notRecordable = FaultCode("input", "metadataUnusable")
     /// Several files that should be the channels of one case are not.
     public static let channels = FaultCode("case", "channelsDoNotMatch")
+    /// The channels of a case have different sizes, spacings or positions.
     public static let channelGrids = FaultCode("case", "gridsDiffer")
 }
 
@@ -47,12 +59,16 @@ extension FaultCode {
     public static let notReached = FaultCode("run", "notReached")
     /// A person wants it to be processed again.
     public static let requested = FaultCode("run", "requestedAgain")
+    /// The run was stopped while the item was processed; `nocturne resume` continues it.
     public static let interrupted = FaultCode("run", "interrupted")
     /// The result was made by a device that computed wrong values later.
     public static let unproved = FaultCode("run", "unproved")
+    /// `nocturne cancel` named the item.
     public static let cancelled = FaultCode("run", "cancelled")
+    /// The item took longer than `--item-timeout`.
     public static let timeLimit = FaultCode("item", "timeLimit")
     /// The engine crashed while the item was active.
     public static let engineCrashed = FaultCode("item", "engineCrashed")
+    /// The files of a result could not be written completely.
     public static let outputUnusable = FaultCode("output", "unusable")
 }

@@ -10,6 +10,8 @@ package enum Remedies {
     /// The codes and domains with a separate text.
     package static var covered: Set<String> { Set(exact.keys).union(domains.keys) }
 
+    /// How the texts begin that ask for nothing.
+    package static let nothing = "Nothing is to be done"
     private static let notAnInput = "Nothing is to be done: it is not an input of the batch's models."
     private static let exportAgain =
         "Export the whole series from the archive again, or leave it out with --exclude. `nocturne inspect` shows its slices."
@@ -64,7 +66,8 @@ package enum Remedies {
         "dicom.notOpened": "Check that the file can be read, then use `nocturne retry`.",
         "dicom.otherObject": notAnInput,
         "dicom.sheared": tilted,
-        "dicom.singleSlice": notAnInput,
+        "dicom.singleSlice":
+            "Export the whole series if it should be a volume; a single slice is not one.",
         "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
             "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne retry`.",
@@ -75,15 +78,23 @@ package enum Remedies {
             "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
             + "options processes it as it is now.",
         "input.crashesReader": report,
+        "input.empty": "Copy or download the file again.",
+        "input.isPhoto": "Give --model a model for photos.",
+        "input.isVolume": "Give --model a model for volumes.",
         "input.labelMap": "Nothing is to be done; --existing-labels measures label maps.",
         "input.metadataUnusable": exportAgain,
+        "input.noLongerFound": "Nothing is to be done, unless the file should be there: then put it back.",
+        "input.notAFile": "Put the file itself in place of the link or pipe, then use `nocturne resume`.",
         "input.notForModel":
-            "Nothing is to be done, unless the model should process it: then check --only and the model's modalities.",
+            "Give --model a model for this kind of input, or leave the input out with --exclude. --only limits models to inputs.",
         "input.notResponding": "Check the disk or share that holds the file, then use `nocturne retry`.",
         "input.otherBatch": "If inputs are in it, name them one by one.",
         "input.timeSeries":
             "Leave it out with --exclude, or let `nocturne resume --time-series` process each of its volumes.",
-        "input.tooSmall": "Nothing is to be done: it is smaller than the model's smallest input.",
+        "input.tooSmall":
+            "Give the whole volume or a larger photo; what is smaller than the model's input is not processed.",
+        "input.unknownFormat":
+            "Unpack or convert the file as the reason describes, then use `nocturne resume`; or leave it out with --exclude.",
         "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
         "input.unusableName": "Rename the file, then use `nocturne resume`.",
         "item.expired": "Nothing is to be done: the item is processed again when its source changes.",
@@ -95,14 +106,14 @@ package enum Remedies {
         "nifti.missingOrientation":
             "Store the orientation in the file, or have it assumed with --assume-orientation.",
         "nifti.notLabels": "Give a label map of whole numbers from 0 to 65535; values within 0.001 of one are rounded.",
-        "nifti.notNIfTI": notAnInput,
+        "nifti.notNIfTI": "Download or copy the file again: its content is not what its name states.",
         "nifti.notThreeDimensional": "Split the file into single volumes, or leave it out with --exclude.",
         "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
         "nifti.unreadable": "Check that the file can be read, then use `nocturne retry`.",
         "nifti.unsupportedStorage": "Write the voxels to one file next to the header, raw or compressed with gzip.",
         "nifti.unsupportedDataType": "Convert the voxels to integers or floating point numbers.",
         "photo.cannotOpen": "Check that the file can be read, then use `nocturne retry`.",
-        "photo.notAPicture": notAnInput,
+        "photo.notAPicture": "Convert it to JPEG, PNG or TIFF if it is a picture, or leave it out with --exclude.",
         "photo.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
         "photo.tooLarge": "Scale the picture down.",
         "photo.unsupported": "Convert the picture to JPEG, PNG or TIFF with 8 bits a channel.",

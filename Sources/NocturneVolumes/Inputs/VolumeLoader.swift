@@ -87,9 +87,17 @@ struct VolumeError: CodedError, CustomStringConvertible {
     let detail: String
 
     enum Code: String {
-        case damagedRecord, sourceChanged, notFinite, tooManyOverlaps
+        /// What the journal holds of the volume cannot be read.
+        case damagedRecord
+        /// The volume's files differ from what was found when the inputs were searched.
+        case sourceChanged
+        /// Voxels are NaN or infinite.
+        case notFinite
+        /// More labels overlap in one place than a label map can hold.
+        case tooManyOverlaps
         /// A label map on another grid than its image.
         case otherGrid
+        /// Labels whose image is not among the inputs.
         case labelWithoutVolume
         /// A label map with more values than labels have.
         case notLabels

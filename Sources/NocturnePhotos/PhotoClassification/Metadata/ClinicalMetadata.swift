@@ -40,6 +40,7 @@ package struct ClinicalMetadata: Hashable, Sendable, Codable {
 package struct ClinicalMetadataError: CodedError, Hashable, Sendable, CustomStringConvertible {
     /// The fact, with the file and the row where there are some.
     package let detail: String
+    /// Age, sex or site of a photo is not understood, or its row is damaged.
     package var faultCode: FaultCode { FaultCode("metadata", "invalid") }
     package var description: String { detail }
 }

@@ -23,6 +23,7 @@ STRING = r'"((?:[^"\\]|\\.)*)"'
 NAMED = re.compile(rf"((?:[ \t]*///[^\n]*\n)*)[^\n]*FaultCode\({STRING}, {STRING}\)")
 DOMAIN = re.compile(rf"static let domain = {STRING}|FaultCode\({STRING}, code\.rawValue\)")
 CONSTANT = re.compile(rf"((?:[ \t]*///[^\n]*\n)*)[^\n]*= \w*Code\(rawValue: {STRING}\)")
+OUTSIDE = re.compile(rf"((?:[ \t]*///[^\n]*\n)*)[^\n]*= (\w+)\.Code\(rawValue: {STRING}\)")
 CASES = re.compile(r"((?:[ \t]*///[^\n]*\n)*)[ \t]*case ([a-z]\w*(?:\s*,\s*\w+)*)[ \t]*(?=\n)")
 CODES = re.compile(r"enum (?:Code|\w+ErrorCode): String[^{]*\{(.*?)\n[ ]{0,4}\}", re.DOTALL)
 
@@ -41,7 +42,7 @@ def spelled_out(code: str) -> str:
 def declared(text: str) -> Iterator[tuple[str, str]]:
     """Codes that a source file declares, with their meanings."""
     for comment, domain, name in NAMED.findall(text):
-        yield f"{domain}.{name}", meaning(comment) if "static let" in text else ""
+        yield f"{domain}.{name}", meaning(comment)
     domains = [first or second for first, second in DOMAIN.findall(text)]
     if not domains:
         return
@@ -51,6 +52,12 @@ def declared(text: str) -> Iterator[tuple[str, str]]:
         for comment, names in CASES.findall(body + "\n"):
             for name in names.split(","):
                 yield f"{domains[0]}.{name.strip()}", meaning(comment)
+
+
+def declared_outside(text: str, domains: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Codes of errors that another file declares, by the domains of those errors' types."""
+    for comment, kind, name in OUTSIDE.findall(text):
+        yield f"{domains[kind]}.{name}", meaning(comment)
 
 
 def remedies(text: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -71,9 +78,12 @@ def page(sources: Path) -> str | None:
         return None
     kinds, exact = remedies((sources / REMEDIES).read_text())
     codes: dict[str, str] = {code: "" for code in exact}
-    for path in sorted(sources.rglob("*.swift")):
-        for code, text in declared(path.read_text()):
-            codes[code] = codes.get(code) or text
+    texts = [(path.stem, path.read_text()) for path in sorted(sources.rglob("*.swift"))]
+    # A file has the name of its type.
+    domains = {stem: one[1] for stem, text in texts if (one := re.search(rf"FaultCode\({STRING}, code\.rawValue\)", text))}
+    for _, text in texts:
+        for code, words in [*declared(text), *declared_outside(text, domains)]:
+            codes[code] = codes.get(code) or words
     parts = [HEAD]
     for kind in sorted({code.split(".")[0] for code in codes} | set(kinds)):
         parts += [f"## {kind}", "", cell(kinds.get(kind, "")).replace("<", "&lt;"), ""]
