@@ -29,7 +29,7 @@ static void failed(const driver *cuda, int code, const char *step, char *reason,
 static int open_driver(driver *cuda, char *reason, size_t reason_bytes) {
     void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
-        snprintf(reason, reason_bytes, "there is no NVIDIA driver (libcuda.so.1)");
+        snprintf(reason, reason_bytes, "this machine has no NVIDIA driver (libcuda.so.1)");
         return -1;
     }
 #define F(name) \

@@ -40,6 +40,9 @@ extension BatchRun {
                     + (options.description.include.isEmpty
                         ? "" : " that fits --include " + options.description.include.joined(separator: " "))
                     + (found.notes.isEmpty ? "" : " (" + found.notes.joined(separator: "; ") + ")")
+                    + (options.description.include.isEmpty
+                        ? "; `nocturne inspect FOLDER` shows what the files are"
+                        : "; compare the pattern with the names")
             )
         }
         return found

@@ -18,6 +18,7 @@ struct Suggestion {
         "--fast": "--step-size 0.75 or --precision bfloat16, or give --model a package for coarser voxels",
         "--resume": "nocturne resume OUT", "--status": "nocturne status OUT", "-i": "the inputs without an option",
         "--input": "the inputs without an option", "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
+        "--csv": "--import",
     ]
 
     /// First words of other tools, and the commands that do the same.
@@ -39,8 +40,13 @@ struct Suggestion {
         return "Error: there is no command '\(word)'.\(question)\n  See 'nocturne --help' for all commands."
     }
 
-    /// A message of the parser, with what is called otherwise here.
+    /// A message of the parser, with what is called otherwise here, and without the usage of no command in particular.
     func explained(_ message: String) -> String {
+        let general = "\nUsage: nocturne <subcommand>\n  See 'nocturne --help' for more information."
+        return suggested(message.replacing(general, with: ""))
+    }
+
+    private func suggested(_ message: String) -> String {
         let names = arguments.map { String($0.prefix { $0 != "=" }) }
         if let option = names.first(where: { Self.options[$0] != nil }), let meaning = Self.options[option] {
             // The nearest name by its letters has another meaning.
@@ -54,6 +60,7 @@ struct Suggestion {
         if message.contains("Unknown option"), let name = names.first(where: isLong) {
             return message + "\nLong options have two hyphens: -\(name)"
         }
+        if message.contains("Unexpected argument") { return message + "\nLeave it out: the usage shows all arguments" }
         if message.contains("Missing expected argument '--output") {
             return message + "\nName a folder for the results, such as --output results/"
         }

@@ -89,7 +89,7 @@ struct TIFFVolumeTests {
         #expect(try bench.labels("one").count { $0 == 1 } == 512)
         let result = String(decoding: try FileSystem.read(bench.output.item("one") + "/result.json"), as: UTF8.self)
         #expect(result.contains("no file with the spacing next to it: 1 mm is assumed along all axes"))
-        #expect(result.contains("a TIFF states no place in a patient"))
+        #expect(result.contains("a TIFF has no position in the patient"))
     }
 
     @Test("A bad spacing, a damaged file and a stack of colours fail with the fact; the others complete")

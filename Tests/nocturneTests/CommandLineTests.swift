@@ -16,13 +16,17 @@ struct CommandLineTests {
         for name in ["plans.json", "dataset.json"] {
             try bench.folder.write("{}", to: "Dataset042/nnUNetTrainer__x__3d_fullres/\(name)")
         }
+        let table = try bench.folder.write("Bildname;Alter\n", to: "table.csv").path
         for (arguments, words) in [
             (["run", "--output", bench.output, "--no-such-option"], "--no-such-option"),
             (["run", bench.input, "--output", bench.output], "--model"),
             (["run", bench.input, "--model", "nowhere", "--output", bench.output], "nowhere"),
             (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--labels", "spleen"], "spleen"),
             (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--memory", "much"], "much"),
-            (["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output], "No such file"),
+            (
+                ["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output],
+                "no such file or folder; check"
+            ),
             (["resume", bench.input], "holds no batch"),
             (["resume", bench.folder("gone").path], "there is no such folder"),
             (["rum", bench.input], "Did you mean 'nocturne run'?"),
@@ -33,6 +37,17 @@ struct CommandLineTests {
             (["run", bench.input, "--fast", "-o", bench.output], "Instead of --fast use: --step-size 0.75"),
             (["run", bench.input], "such as --output results/"),
             (["run", bench.input, "--model", trained, "--output", bench.output], "(nnUNetTrainer__x__3d_fullres)"),
+            (["run", bench.input, "--step-size", "2", "-o", bench.output], "expected a number above 0 and at most 1"),
+            (["run", bench.input, "--window", "40", "-o", bench.output], "or centre and width such as 40,400"),
+            (["run", bench.input, "--isosurface", "abc", "-o", bench.output], "expected a number such as 300"),
+            (["run", bench.output, "--shard", "3/2"], "expected K/N with K from 1 to N"),
+            (["run", bench.input, "--profile", table, "-o", bench.output], "line 1 is not an option: name and value"),
+            (["run", bench.input + "/*.nii", "--model", bench.model(), "-o", bench.output], "leave out the quotes"),
+            (["status", bench.output, "extra"], "Leave it out"),
+            (
+                ["run", bench.input, "--crops", "png", "--model", bench.model(), "-o", bench.output],
+                "leave the option out"
+            ),
             (
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],
                 "is an address: download it first"
@@ -42,6 +57,7 @@ struct CommandLineTests {
             #expect(tool.status == 2, "\(arguments)")
             #expect(tool.output.isEmpty)
             #expect(tool.errors.contains(words), "\(tool.errors)")
+            #expect(!tool.errors.contains("Usage: nocturne <subcommand>"), "\(tool.errors)")
             // The nearest name by its letters has another meaning.
             if arguments.contains("--fast") { #expect(!tool.errors.contains("Did you mean"), "\(tool.errors)") }
         }
@@ -64,6 +80,11 @@ struct CommandLineTests {
             let line = tool.errors.split(separator: "\n").first { $0.contains(" " + file.name + " ") }
             #expect(line?.contains(file.words) == true, "\(file.name): \(tool.errors)")
         }
+        #expect(
+            tool.errors.contains("What to do:\n  input.unknownFormat (6): Unpack or convert the file"),
+            "\(tool.errors)"
+        )
+        #expect(tool.errors.contains("  input.isPhoto (2): Give --model a model for photos."), "\(tool.errors)")
     }
 
     @Test("An output folder that cannot be made is told")
@@ -74,7 +95,7 @@ struct CommandLineTests {
         let tool = try Tool(
             ["run", bench.input, "--model", bench.model(), "--output", bench.folder("taken/out").path])
         #expect(tool.status == 2)
-        #expect(tool.errors.contains("cannot be made"))
+        #expect(tool.errors.contains("cannot create the folder"))
         let file = try Tool(["run", bench.input, "--model", bench.model(), "--output", bench.folder("taken").path])
         #expect(file.status == 2 && file.errors.contains("this is a file: name a folder"), "\(file.errors)")
     }

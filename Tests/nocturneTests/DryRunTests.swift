@@ -105,6 +105,7 @@ struct DryRunTests {
         #expect(kept.states == ["a": "failed"] && kept.items.first?.problem == "failed before: the disk failed")
         let again = try Plan(Tool(["resume", bench.output, "--dry-run", "--json", "--retry-failed"]))
         #expect(again.states == ["a": "retry"])
+        #expect(try Plan(Tool(["retry", bench.output, "--dry-run", "--json"])).states == again.states)
     }
 
     @Test("tells what changed options affect, and what of it needs inference")

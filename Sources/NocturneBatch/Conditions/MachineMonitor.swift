@@ -175,7 +175,7 @@ package actor MachineMonitor {
 
     private static func consequence(of level: PressureLevel) -> String {
         switch level {
-        case .normal: "items are started again"
+        case .normal: "starting new items again"
         case .warning: "nothing is started in addition to the active items"
         case .critical: "of the active items only the oldest continues"
         }

@@ -14,11 +14,10 @@ extension EventText {
         case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))\(reason)"
         case .itemFailed: return "\(count) \(item) FAILED\(reason)"
         case .itemQuarantined: return "\(item) quarantined\(reason)"
-        case .itemInterrupted:
-            return "\(item) stopped; it can be resumed" + (event.reason == "interrupted" ? "" : reason)
+        // At the end of a run, the summary counts what was stopped.
+        case .itemInterrupted: return event.reason == "interrupted" ? nil : "\(item) stopped\(reason)"
         case .itemCancelled: return "\(count) \(item) cancelled\(reason)"
         case .itemRetried: return "\(item) will be tried again\(reason)"
-        case .itemSkipped: return status.skipped > StartText.shownSkips ? nil : "\(item) skipped\(reason)"
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
         case .disk: return "disk\(reason)"
@@ -30,7 +29,8 @@ extension EventText {
             let running = status.running.map { "\($0.item) \(Int($0.share * 100)) %" }.joined(separator: ", ")
             let action = status.pause == nil ? "working" : "paused"
             return "\(count) \(action)\(eta)\(running.isEmpty ? "" : ": \(running)")"
-        case .itemStarted, .batchStarted, .batchFinished: return nil
+        // Skipped inputs are counted by their reasons: ``StartText/skips(_:)``.
+        case .itemStarted, .itemSkipped, .batchStarted, .batchFinished: return nil
         }
     }
 }

@@ -67,7 +67,7 @@ package enum ProgressLine {
     }
 
     /// Without its middle, where it is longer: names differ at their ends.
-    static func shortened(_ name: String, to count: Int) -> String {
+    package static func shortened(_ name: String, to count: Int) -> String {
         guard name.count > count else { return name }
         let end = count / 2
         return name.prefix(count - end - 1) + "…" + name.suffix(end)

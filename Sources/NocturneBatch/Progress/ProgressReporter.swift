@@ -25,8 +25,6 @@ public struct ProgressStatus: Sendable {
     public var total = 0
     public var done = 0
     public var failed = 0
-    /// How many skipped inputs have been shown, with the one that is shown now.
-    public var skipped = 0
     /// Items that are worked on, the oldest first.
     public var running: [RunProgress.Item] = []
     public var etaSeconds: Double?
@@ -191,7 +189,6 @@ public actor ProgressReporter {
             event.failed = status.failed
             event.etaSeconds = status.etaSeconds.map { $0.rounded() }
         }
-        if event.event == .itemSkipped { status.skipped += 1 }
         if event.event == .paused || event.event == .continued { notePause(event) }
         if let line = try? StableJSON.encodeLine(event) { file?.append(line) }
         view.show(event, status)

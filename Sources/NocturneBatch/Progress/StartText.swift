@@ -3,9 +3,6 @@ import NocturneSystem
 
 /// What a run prints before the first item: how much there is to do, and with what.
 package enum StartText {
-    /// The number of skipped inputs that are shown one by one.
-    package static let shownSkips = 20
-
     /// - Parameters:
     ///   - counts: of the whole batch, the queue among what was not reached.
     ///   - queued: items that this run is to process.
@@ -21,16 +18,30 @@ package enum StartText {
             + "with \(threads) \(threads == 1 ? "thread" : "threads") and \(ByteCount(memoryBytes)) of memory."
     }
 
-    /// The summary that is printed when most skipped inputs are not shown; nil when all are.
-    /// - Parameter reasons: of all skipped inputs, in any order.
-    package static func skips(_ reasons: [String: Int]) -> String? {
-        let count = reasons.values.reduce(0, +)
-        guard count > shownSkips else { return nil }
-        let groups = reasons.map { ($0.value, $0.key) }.sorted { ($1.0, $0.1) < ($0.0, $1.1) }
-        var text = groups.prefix(5).map { "\($0.0) × \($0.1)" }.joined(separator: "; ")
-        let others = groups.dropFirst(5).reduce(0) { $0 + $1.0 }
-        if others > 0 { text += "; \(others) for other reasons" }
-        return "\(count) inputs are skipped, of which \(shownSkips) are shown here: \(text). "
-            + "batch.json and events.jsonl name all of them."
+    /// Skipped inputs that have one reason.
+    package struct Skips {
+        var count = 0
+        /// The first of them.
+        var items: [String] = []
+
+        package init() {}
+
+        package mutating func add(_ item: String) {
+            count += 1
+            if items.count < 2 { items.append(item) }
+        }
+    }
+
+    /// A line for each of the ten most frequent reasons, and one for all others.
+    package static func skips(_ reasons: [String: Skips]) -> [String] {
+        let groups = reasons.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+        var lines = groups.prefix(10).map { reason, skips in
+            let more = skips.count > skips.items.count ? ", …" : ""
+            let items = skips.items.joined(separator: ", ") + more
+            return skips.count == 1 ? "\(items) skipped: \(reason)" : "\(skips.count) skipped (\(items)): \(reason)"
+        }
+        let others = groups.dropFirst(10).reduce(0) { $0 + $1.value.count }
+        if others > 0 { lines.append("\(others) skipped for other reasons: batch.json names all of them") }
+        return lines
     }
 }

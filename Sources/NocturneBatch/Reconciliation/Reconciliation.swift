@@ -136,7 +136,7 @@ package struct Reconciliation: Sendable {
     }
 
     private func report() async throws {
-        var skips: [String: Int] = [:]
+        var skips: [String: StartText.Skips] = [:]
         let kinds: [ItemState: BatchEvent.Kind] = [
             .failed: .itemFailed, .skipped: .itemSkipped, .quarantined: .itemQuarantined,
         ]
@@ -144,7 +144,7 @@ package struct Reconciliation: Sendable {
         while true {
             let news = try await journal.news(after: place, limit: FoundTable.itemsAtOnce)
             for item in news {
-                if item.state == .skipped { skips[item.reason?.text ?? "", default: 0] += 1 }
+                if item.state == .skipped { skips[item.reason?.text ?? "", default: StartText.Skips()].add(item.name) }
                 if let kind = kinds[item.state] {
                     await progress.emit(BatchEvent(kind, item: item.name, because: item.reason))
                 }
@@ -152,6 +152,6 @@ package struct Reconciliation: Sendable {
             guard let last = news.last else { break }
             place = last.place
         }
-        if let text = StartText.skips(skips) { await progress.note(text) }
+        for line in StartText.skips(skips) { await progress.note(line) }
     }
 }

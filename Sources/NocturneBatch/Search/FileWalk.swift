@@ -44,8 +44,11 @@ struct FileWalk {
         guard try responds(input, .status) else { return }
         var status = stat()
         guard stat(input, &status) == 0 else {
-            let detail = String(cString: strerror(errno))
-            guard request.toleratesMissing else { throw BatchError(.inputMissing, path: input, detail: detail) }
+            let code = errno
+            let detail = String(cString: strerror(code))
+            guard request.toleratesMissing else {
+                throw BatchError(.inputMissing, path: input, detail: code == ENOENT ? Self.missing(input) : detail)
+            }
             return notes.append("\(input) does not exist: \(detail)")
         }
         if status.st_mode & S_IFMT == S_IFDIR {
@@ -56,6 +59,12 @@ struct FileWalk {
             let folder = ((input as NSString).deletingLastPathComponent as NSString).lastPathComponent
             try add(FoundFile(path: input, name: root, root: folder), status)
         }
+    }
+
+    private static func missing(_ input: String) -> String {
+        let isPattern = input.contains { "*?[".contains($0) }
+        return "there is no such file or folder; "
+            + (isPattern ? "leave out the quotes, so that the shell expands the pattern" : "check the spelling")
     }
 
     private static func kind(_ status: stat) -> Sentence {

@@ -87,7 +87,11 @@ public struct PressureStateMachine: Sendable {
         guard calmCount >= thresholds.calmReadings else { return nil }
         calmCount = 0
         level = before == .critical ? .warning : .normal
-        return PressureChange(from: before, to: level, reason: "\(thresholds.calmReadings) calm readings in a row")
+        return PressureChange(
+            from: before,
+            to: level,
+            reason: "enough free in \(thresholds.calmReadings) readings in a row"
+        )
     }
 
     private func reasons(_ reading: MemoryReading, _ marks: PressureThresholds.Marks) -> [String] {

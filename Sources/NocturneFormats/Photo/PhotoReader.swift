@@ -82,7 +82,7 @@ public enum PhotoReader {
         throw PhotoError(
             .notAPicture,
             path: path,
-            head.isEmpty ? "is empty" : "is neither JPEG nor PNG, TIFF, HEIC, WebP or DICOM"
+            head.isEmpty ? "is empty" : "not a JPEG, PNG, TIFF, HEIC, WebP or DICOM file"
         )
     }
 

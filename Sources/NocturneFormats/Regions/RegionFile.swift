@@ -47,7 +47,10 @@ public struct RegionFile: Hashable, Sendable {
         do {
             tree = try JSONDecoder().decode(RegionFields.JSONTree.self, from: Data(bytes))
         } catch {
-            throw RegionFileError(path: path, "is not JSON: \(Self.reason(error))")
+            throw RegionFileError(
+                path: path,
+                "is not valid JSON\(Self.reason(error)); give a file after Samples/Schemas/regions.schema.json"
+            )
         }
         let root = try RegionFields(tree, path: path, place: "", region: nil)
         try root.only(["$schema", "schemaVersion", "space", "regions"])
@@ -104,9 +107,10 @@ public struct RegionFile: Hashable, Sendable {
     }
 
     private static func reason(_ error: any Error) -> String {
-        guard case DecodingError.dataCorrupted(let context) = error else { return "\(error)" }
+        guard case DecodingError.dataCorrupted(let context) = error else { return ": \(error)" }
+        // Without it, the parser only repeats that it is not JSON.
         let inner = context.underlyingError.map { ($0 as NSError).userInfo["NSDebugDescription"] ?? $0 }
-        return inner.map { "\($0)" } ?? context.debugDescription
+        return inner.map { ": \($0)" } ?? ""
     }
 }
 

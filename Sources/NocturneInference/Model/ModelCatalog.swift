@@ -100,7 +100,7 @@ public struct ModelCatalog: Sendable {
         verifyDigests: Bool = true,
         flag: CancellationFlag = CancellationFlag()
     ) throws(ModelCatalogError) -> ModelPackage {
-        if nameOrPath.contains("/") || Self.isPackage(nameOrPath) || Self.adviceAbout(nameOrPath) != nil {
+        if nameOrPath.contains("/") || Self.isPackage(nameOrPath) || FileSystem.kind(nameOrPath) == .file {
             return try load(nameOrPath, verifyDigests, flag)
         }
         var available: [String] = []
@@ -120,6 +120,9 @@ public struct ModelCatalog: Sendable {
                 if case .success(let package) = entry.package { return package.id }
                 return "\(entry.folderName) (broken)"
             }
+        }
+        if FileSystem.kind(nameOrPath) == .folder, let advice = Self.adviceAbout(nameOrPath) {
+            throw .otherKind(path: nameOrPath, advice: advice)
         }
         throw .notFound(name: nameOrPath, available: available, searched: searchPath)
     }
@@ -152,25 +155,18 @@ public struct ModelCatalog: Sendable {
         return Self.isPackage(folder) ? [folder] + inside : inside
     }
 
-    /// What can be done about a path that people take for a package; nil for all others.
+    /// What can be done about a path that people take for a package; nil for a package, and for what cannot be looked at.
     private static func adviceAbout(_ path: String) -> String? {
-        func isTrained(_ folder: String) -> Bool {
-            ["plans.json", "dataset.json"].allSatisfy { FileSystem.kind(folder + "/" + $0) == .file }
+        switch FileSystem.kind(path) {
+        case .file where path.lowercased().hasSuffix(".onnx"):
+            return "a network alone; a model package is a folder with it and a model.json that describes its use: "
+                + "`nocturne models import \(path) --dry-run` shows what is missing"
+        case .file: return "a file; a model package is a folder with a model.json: give the folder"
+        case .folder: return isPackage(path) ? nil : OtherModelFolder.advice(about: path)
+        default:
+            guard access(path, F_OK) != 0, errno == ENOENT else { return nil }
+            return "there is no such folder; `nocturne models list` shows the packages on the search path"
         }
-        let command = "`nocturne-export nnunet` (Tools/export/export_nnunet.py) makes a package of"
-        if !isPackage(path), isTrained(path) { return "a trained nnU-Net folder; \(command) it" }
-        if !isPackage(path), FileSystem.kind(path) == .folder {
-            let trained = FileSystem.entries(path).sorted().filter { isTrained(path + "/" + $0) }
-            if let first = trained.first {
-                let more = trained.count > 1 ? ", and \(trained.count - 1) more" : ""
-                return "a folder with trained nnU-Net folders (\(first)\(more)); \(command) one of them"
-            }
-        }
-        if FileSystem.kind(path) == .file, path.lowercased().hasSuffix(".onnx") {
-            return "a network alone; a model package is a folder with it and a model.json that describes its use"
-        }
-        if FileSystem.kind(path) == .file { return "a file; a model package is a folder with a model.json" }
-        return nil
     }
 
     private static func isPackage(_ folder: String) -> Bool {

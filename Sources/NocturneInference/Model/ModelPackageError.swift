@@ -26,7 +26,7 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case cancelled
     }
 
-    /// `model.packageUnusable`
+    /// A file of the package is missing, damaged or not as this version expects it.
     public var faultCode: FaultCode { FaultCode("model", "packageUnusable") }
 
     /// The kind of error.
@@ -48,9 +48,15 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         self.found = found
     }
 
-    /// The file, the key, and what was expected and found.
+    /// The file, the key, what was expected and found, and for damaged files what can be done.
     public var description: String {
-        "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found)"
+        switch code {
+        case .unreadableFile: "\(file): expected \(expected), found: \(found). Copy the package again"
+        case .notJSON: "\(file): not valid JSON. Copy the package again, or correct the file"
+        case .wrongSize, .wrongDigest:
+            "\(file): damaged: expected \(expected), found \(found). Copy the package again"
+        default: "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found)"
+        }
     }
 }
 

@@ -98,7 +98,7 @@ public struct OutputFolder: Sendable {
             throw BatchError(
                 .outputUnwritable,
                 path: path,
-                detail: "the output folder cannot be made: \(reason(of: error))"
+                detail: "cannot create the folder: \(reason(of: error)); choose another with --output"
             )
         }
         try checkOwnFolders()
@@ -111,7 +111,7 @@ public struct OutputFolder: Sendable {
             throw BatchError(
                 .outputUnwritable,
                 path: path,
-                detail: "the output folder cannot be written: \(errnoText())"
+                detail: "cannot write to the folder: \(errnoText()); choose another with --output"
             )
         }
     }

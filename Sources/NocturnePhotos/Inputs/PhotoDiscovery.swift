@@ -64,7 +64,13 @@ final class PhotoDiscovery: Sendable {
         let facts = facts(of: file)
         switch facts {
         case .failure(let error) where error.code == .notAPicture:
-            return .none(.discovered(error.faultCode, text: error.detail))
+            if VolumeFileFormat(ofName: file.path) != nil {
+                return .none(.discovered(.volume, "a volume; this model takes photos"))
+            }
+            guard DICOMScanner.looksLikeDICOM(file.path) else {
+                return .none(.discovered(error.faultCode, text: error.detail))
+            }
+            return .none(.discovered(.volume, "CT, MR or another DICOM image; this model takes photos"))
         case .success(let photo) where photo.format == .dicom:
             if let words = (try? DICOMObject.readHeader(path: file.path))?.patient?.sought {
                 sought.withLock { sought in

@@ -48,8 +48,8 @@ struct InstanceReading {
                 notes.append(
                     Note(
                         "instances.unclear",
-                        "what was found (\(refusal.count)) is not kept: \(Int(share)) % of its area has clear outlines, less "
-                            + "than \(Int(least)) %, as in pictures of other things"
+                        "\(refusal.count) possible objects discarded: \(Int(share)) % of their area has clear outlines, at least "
+                            + "\(Int(least)) % is needed; the photo probably shows other things"
                     )
                 )
             }

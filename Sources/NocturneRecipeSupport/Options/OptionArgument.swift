@@ -73,7 +73,14 @@ package struct OptionArgument: Sendable {
         OptionArgument(
             name,
             help,
-            wrapper: { Option<GivenText<Value>?>(name: $0.name, help: $0.help, completion: $0.completion) },
+            wrapper: {
+                guard let allowed = (Value.self as? any OptionValue.Type)?.allowed else {
+                    return Option<GivenText<Value>?>(name: $0.name, help: $0.help, completion: $0.completion)
+                }
+                return Option<GivenText<Value>?>(name: $0.name, help: $0.help, completion: $0.completion) {
+                    try GivenText(describedAs: allowed, $0)
+                }
+            },
             read: { try $0.decode(Option<GivenText<Value>?>.self, forKey: $1).wrappedValue?.text }
         )
     }
@@ -88,13 +95,22 @@ package struct OptionArgument: Sendable {
             name,
             help,
             wrapper: {
-                Option<[GivenText<Value>]>(
+                guard let allowed = (Value.self as? any OptionValue.Type)?.allowed else {
+                    return Option<[GivenText<Value>]>(
+                        wrappedValue: [],
+                        name: $0.name,
+                        parsing: .unconditionalSingleValue,
+                        help: $0.help,
+                        completion: $0.completion
+                    )
+                }
+                return Option<[GivenText<Value>]>(
                     wrappedValue: [],
                     name: $0.name,
                     parsing: .unconditionalSingleValue,
                     help: $0.help,
                     completion: $0.completion
-                )
+                ) { try GivenText(describedAs: allowed, $0) }
             },
             read: {
                 let texts = try $0.decode(Option<[GivenText<Value>]>.self, forKey: $1).wrappedValue.compactMap(\.text)
@@ -191,6 +207,12 @@ extension OptionArgument {
         init?(argument: String) {
             guard let value = Value(argument: argument) else { return nil }
             (self.value, text) = (value, argument)
+        }
+
+        /// The parser puts the option and the value before the error.
+        init(describedAs allowed: String, _ argument: String) throws {
+            guard let given = Self(argument: argument) else { throw ValidationError("expected \(allowed)") }
+            self = given
         }
 
         var defaultValueDescription: String { value.defaultValueDescription }

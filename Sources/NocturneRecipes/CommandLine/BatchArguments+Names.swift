@@ -7,8 +7,8 @@ extension BatchArguments {
     package struct Names: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "How input names appear in results: as they are (keep), with digests in place of UIDs and of the patient's "
-                    + "name, number and birth date (hash), or not (none). "
+                "Hide names of inputs in results: show them (keep), replace UIDs and the patient's name, number and birth date "
+                    + "by hashes (hash), or leave them out (none). "
                     + "DICOM objects name the patient like their source in any case. Default: hash.",
                 visibility: .more
             )

@@ -127,7 +127,12 @@ extension BatchArguments {
     /// The packages of the models, those of the earlier batch first.
     private func packages(_ earlier: BatchDescription?) throws -> [ModelPackage] {
         let names = models.model.isEmpty ? earlier?.modelPaths ?? [] : models.model
-        let packages = ModelPackage.distinct(try names.map { try LoadedModels.package($0) })
+        var seen: Set<String> = []
+        // One folder may be given twice, such as by its name and by its path.
+        let given = try names.map { try LoadedModels.package($0) }.filter {
+            seen.insert(absolutePath($0.folder)).inserted
+        }
+        let packages = ModelPackage.distinct(given)
         for package in packages where packages.filter({ $0.id == package.id }).count > 1 {
             throw ValidationError(
                 "two models have the id \(package.id) and the same version: "

@@ -34,6 +34,11 @@ package struct Profile: Sendable {
             throw ValidationError("the profile \(name) is not a text in UTF-8")
         }
         self.init(text: text, name: name)
+        let isName = { (option: String) in option.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+        }
+        if let line = lines.first(where: { !isName($0.option) }) {
+            throw ValidationError("\(line.origin) is not an option: name and value, such as `memory 8G`")
+        }
     }
 
     /// - Parameter name: names the profile in messages.

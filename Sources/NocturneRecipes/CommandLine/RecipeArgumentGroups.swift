@@ -48,6 +48,7 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
             throw ValidationError(
                 "\(given.map { "--" + $0 }.joined(separator: ", ")) needs \(needs.joined(separator: ", or ")); "
                     + (needs.count > 1 ? "none of them is given" : "none is given")
+                    + ": leave the option out, or give " + (model.isEmpty ? "what it needs" : "--model one for it")
             )
         }
     }

@@ -56,7 +56,10 @@ package enum LoadedModels {
             )
             return ChosenModel(package: package, engine: engine.sharing(weights), precision: options.precision)
         } catch {
-            throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
+            guard options.device.isDemanded else {
+                throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
+            }
+            throw BatchError(.modelUnusable, path: "", detail: "\(error); leave --device out to use the CPU")
         }
     }
 

@@ -52,7 +52,11 @@ package struct RecipeResults: ResultInspection {
         do {
             return try kind(of: folder).checkEdit(path, of: folder, scope: scope)
         } catch let error as LabelMapError {
-            throw BatchError(.inputMissing, path: path, detail: "cannot be adopted: \(error.detail)")
+            throw BatchError(
+                .inputMissing,
+                path: path,
+                detail: "cannot be adopted: \(error.detail); export the labels on the grid of the item's image"
+            )
         }
     }
 

@@ -53,7 +53,11 @@ package struct BatchReport: Sendable {
         /// How many items there were before, completed or not.
         var place = 0
 
+        /// How many items did not complete, by code.
+        var reasons: [String: Int] = [:]
+
         mutating func add(_ item: JournalItem, _ notes: [Note]) {
+            if item.state != .completed, let code = item.reason?.code.rawValue { reasons[code, default: 0] += 1 }
             if item.isReused { reused += 1 }
             guard !notes.isEmpty else { return }
             noted += 1
@@ -128,7 +132,8 @@ package struct BatchReport: Sendable {
                     incomplete: numbers.incomplete,
                     notCompared: numbers.notCompared.count,
                     comparedByNumber: numbers.byNumber,
-                    reused: numbers.reused
+                    reused: numbers.reused,
+                    reasons: numbers.reasons.isEmpty ? nil : numbers.reasons
                 ),
                 unusual: unusual,
                 marks: currentMarks,

@@ -72,6 +72,8 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     public let reused: Int
     /// Whose labels were compared with those of the same number, since the reference has no names.
     public let comparedByNumber: Int
+    /// How many items did not complete, by the codes of their reasons; nil without any.
+    public let reasons: [String: Int]?
 
     package init(
         noted: Int,
@@ -79,8 +81,10 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
         incomplete: Int,
         notCompared: Int = 0,
         comparedByNumber: Int = 0,
-        reused: Int = 0
+        reused: Int = 0,
+        reasons: [String: Int]? = nil
     ) {
+        self.reasons = reasons
         self.reused = reused
         self.noted = noted
         self.unusual = unusual

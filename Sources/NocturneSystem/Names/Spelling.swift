@@ -1,11 +1,17 @@
 /// Names that a person may have meant.
 public enum Spelling {
     /// The known name that takes the fewest insertions, deletions, replacements and exchanges of neighbouring characters, if
-    /// these are at most two and fewer than half of the characters; nil otherwise. The first of equally near ones.
+    /// these are at most two and fewer than half of the characters; otherwise the shortest that begins or ends with the word, of
+    /// four characters at least; nil for none. The first of equally near ones.
     public static func nearest(to word: String, among names: [String]) -> String? {
         let limit = min(2, (word.count - 1) / 2)
         let found = names.map { ($0, distance(word.lowercased(), $0.lowercased())) }.min { $0.1 < $1.1 }
-        return found.flatMap { $0.1 <= limit ? $0.0 : nil }
+        if let found, found.1 <= limit { return found.0 }
+        guard word.count >= 4 else { return nil }
+        let part = word.lowercased()
+        return names.filter { $0.lowercased().hasPrefix(part) || $0.lowercased().hasSuffix(part) }.min {
+            $0.count < $1.count
+        }
     }
 
     /// The number of insertions, deletions, replacements and exchanges of neighbours that turn one text into the other, no

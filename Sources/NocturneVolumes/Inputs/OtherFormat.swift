@@ -7,7 +7,7 @@ enum OtherFormat: String, CaseIterable {
     case freeSurfer = "a FreeSurfer volume; convert it to NIfTI with mri_convert"
     case tarArchive = "a tar archive, which has to be unpacked first"
     case compressedDICOM = "a compressed DICOM file, which has to be unpacked with gunzip first"
-    case heic = "a photo (HEIC), and this model takes volumes"
+    case heic = "a photo (HEIC)"
     // By their first bytes.
     case numpy = "a NumPy array; save it as NIfTI"
     case zip = "a ZIP archive, which has to be unpacked first"
@@ -15,11 +15,14 @@ enum OtherFormat: String, CaseIterable {
     case nrrd = "an NRRD file; let its name end with .nrrd or .nhdr"
     case metaImage = "a MetaImage file; let its name end with .mha or .mhd"
     case hdf5 = "an HDF5 or MINC file; convert it to NIfTI"
-    case jpeg = "a photo (JPEG), and this model takes volumes"
-    case png = "a picture (PNG), and this model takes volumes"
-    case gif = "a picture (GIF), and this model takes volumes"
-    case bmp = "a picture (BMP), and this model takes volumes"
-    case webP = "a picture (RIFF, such as WebP), and this model takes volumes"
+    case jpeg = "a photo (JPEG)"
+    case png = "a picture (PNG)"
+    case gif = "a picture (GIF)"
+    case bmp = "a picture (BMP)"
+    case webP = "a picture (WebP)"
+
+    /// Whether models for photos may take it.
+    var isPicture: Bool { [.heic, .jpeg, .png, .gif, .bmp, .webP].contains(self) }
 
     /// Ends of names, in lower case.
     private var endings: [String] {

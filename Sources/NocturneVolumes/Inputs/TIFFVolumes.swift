@@ -57,7 +57,7 @@ extension VolumeFacts {
         notes = [
             Note(
                 "tiff.noPosition",
-                "a TIFF states no place in a patient: columns run to the left, rows to the back and pages upwards"
+                "a TIFF has no position in the patient: columns run to the left, rows to the back and pages upwards"
             )
         ]
         if spacing == nil {

@@ -58,7 +58,8 @@ public struct IsosurfaceOptions: OptionSection, RecipeOptions {
 }
 
 /// A value of `--isosurface`, finite in single precision.
-package struct IsosurfaceThreshold: ExpressibleByArgument, Hashable, Sendable {
+package struct IsosurfaceThreshold: ExpressibleByArgument, OptionValue, Hashable, Sendable {
+    package static var allowed: String { "a number such as 300 or -0.5" }
     /// Finite in single precision, and not -0.
     package let value: Double
 

@@ -1,9 +1,14 @@
 public import ArgumentParser
 import NocturneFormats
 import NocturnePictures
+public import NocturneRecipeSupport
 
 /// The window of pictures as a person states it: the name of a preset, or centre and width, such as `40,400`.
-public struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByArgument {
+public struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByArgument, OptionValue {
+    package static var allowed: String {
+        presets.map(\.name).joined(separator: ", ") + ", or centre and width such as 40,400"
+    }
+
     /// A window for one kind of tissue in CT.
     struct Preset {
         let name: String

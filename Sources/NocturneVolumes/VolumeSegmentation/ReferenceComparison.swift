@@ -17,7 +17,7 @@ enum ReferenceInstruction {
     /// - Throws: `BatchError` when it does not exist: a mistyped path would otherwise become a note in every item.
     static func check(_ path: String, _ what: String = "reference labels") throws {
         guard FileSystem.exists(path) else {
-            throw BatchError(.inputMissing, path: path, detail: "the \(what) do not exist")
+            throw BatchError(.inputMissing, path: path, detail: "there is no such file or folder; give the \(what)")
         }
     }
 }

@@ -163,7 +163,8 @@ package struct TileOptions: OptionSection, RecipeOptions {
 }
 
 /// A share of the patch, above 0 and at most 1.
-package struct TileStep: ExpressibleByArgument, Hashable, Sendable {
+package struct TileStep: OptionValue, Hashable, Sendable {
+    package static var allowed: String { "a number above 0 and at most 1, such as 0.5" }
     /// Above 0 and at most 1.
     package let share: Double
 

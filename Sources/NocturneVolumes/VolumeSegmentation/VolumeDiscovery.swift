@@ -57,7 +57,7 @@ struct VolumeFinder: Sendable {
             return error.code == .mediaDirectory ? .directory(of: dicom.listed(by: file)) : .member(family: nil)
         case .notDICOM:
             if isImageOfPair(file) { return .companion }
-            switch Self.problem(ofUnknown: file.path) {
+            switch problem(ofUnknown: file.path) {
             case .setAside(let reason): return .none(reason)
             case .refused: return .member(family: nil)
             }
@@ -98,7 +98,7 @@ struct VolumeFinder: Sendable {
         let byPath = Dictionary(others.map { ($0.path, $0) }) { first, _ in first }
         volumes += found.series.compactMap { FoundVolume($0, files: byPath, isAlone: dicom.hasOneSeries) }
         volumes += found.rejected.map { FoundVolume(single: $0.file, FoundVolume.problem($0.reason, among: [])) }
-        volumes += found.notDICOM.map { FoundVolume(single: $0, Self.problem(ofUnknown: $0.path)) }
+        volumes += found.notDICOM.map { FoundVolume(single: $0, problem(ofUnknown: $0.path)) }
         guard !patients.isEmpty else { return volumes }
         return volumes.map { volume in
             var volume = volume
@@ -160,12 +160,19 @@ struct VolumeFinder: Sendable {
 
     // MARK: Other files
 
-    private static func problem(ofUnknown path: String) -> ItemProblem {
+    private func problem(ofUnknown path: String) -> ItemProblem {
         guard access(path, R_OK) == 0 else {
             return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
         }
         guard FileSystem.size(path) != 0 else { return .setAside(.discovered(.emptyFile, "the file is empty")) }
-        let known = OtherFormat(ofFileAt: path).map { ": \($0.rawValue)" } ?? ""
+        let format = OtherFormat(ofFileAt: path)
+        if let format, format.isPicture {
+            let names = models.isEmpty ? "this batch" : models.map(\.package.id).joined(separator: ", ")
+            let text: Sentence =
+                "\(own: format.rawValue); \(own: names) \(own: models.count > 1 ? "take" : "takes") volumes"
+            return .setAside(.discovered(.photo, text))
+        }
+        let known = format.map { ": \($0.rawValue)" } ?? ""
         return .setAside(.discovered(.unknownFormat, "neither DICOM, NIfTI, NRRD nor MetaImage\(own: known)"))
     }
 

@@ -48,5 +48,6 @@ struct Compare: AsyncParsableCommand {
         }
         if let table { try WrittenFile.write(table: report.table, to: absolutePath(table)) }
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
+        if report.items == 0 { throw NocturneExit.nothingMatched }
     }
 }

@@ -8,7 +8,7 @@ import NocturneVolumes
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the volumes and photos in files and folders, their geometry, and why other files are refused."
+        abstract: "Show the volumes and photos in files and folders, their geometry, and why other files were rejected."
     )
 
     @Argument(help: "Files and folders.", completion: .file())

@@ -41,21 +41,12 @@ struct Resume: EngineCommand {
     func check() throws { try folder.checkHoldsBatch() }
 
     func run() async throws {
-        if attempts.dryRun { return try await showRemaining() }
+        if attempts.dryRun {
+            try check()
+            return try await Plan.showRemaining(folder, changes, retries, resources, json: show.json)
+        }
         try await processBatch { request in
             request.isChangeConfirmed = true
         }
-    }
-
-    private func showRemaining() async throws {
-        try check()
-        let batch = try await PlannedBatch.read(folder)
-        guard let description = batch.description else { throw BatchError.notDescribed(folder) }
-        try await Plan.show(
-            try changes.applied(to: description),
-            resources: resources,
-            existing: PlanReport.Existing(batch, retries: retries),
-            json: show.json
-        )
     }
 }

@@ -34,6 +34,9 @@ struct Retry: EngineCommand {
     )
     var code: [String] = []
 
+    @Flag(help: "Show what would be tried again, without processing or writing anything.")
+    var dryRun = false
+
     @OptionGroup var resources: ResourceArguments
     @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
     @OptionGroup(title: ShortHelp.title) var show: OutputArguments
@@ -42,7 +45,7 @@ struct Retry: EngineCommand {
     @OptionGroup var process: ProcessArguments
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
-    var needsEngine: Bool { sharding.shards == nil }
+    var needsEngine: Bool { sharding.shards == nil && !dryRun }
 
     var retries: RetrySelection { reviewed != nil ? .none : code.isEmpty ? .all : .codes(Set(code)) }
     var consent: ChangeConsent? {
@@ -58,10 +61,18 @@ struct Retry: EngineCommand {
         if sharding.shards != nil, reviewed != nil {
             throw ValidationError("--shards and --reviewed cannot be combined.")
         }
+        if dryRun, sharding.shards != nil || reviewed != nil {
+            throw ValidationError("--dry-run cannot be combined with --shards or --reviewed.")
+        }
         if reviewed != nil, !code.isEmpty { throw ValidationError("--code and --reviewed cannot be combined.") }
     }
 
     func run() async throws {
+        if dryRun {
+            try check()
+            if !code.isEmpty { try await checkCodes() }
+            return try await Plan.showRemaining(folder, changes, retries, resources, json: show.json)
+        }
         if sharding.shards != nil { return try await divide() }
         // A restart of the engine continues what the first one began.
         let isFirst = ProcessHandover.toEngine?.previousEnd == nil

@@ -42,7 +42,8 @@ struct Run: EngineCommand {
                 "Process this shard of the divided batch in the folder given as input; auto for the task of a job array.",
                 valueName: "k/n|auto",
                 visibility: .more
-            )
+            ),
+            transform: ShardChoice.parse
         )
         var shard: ShardChoice?
 
@@ -193,7 +194,9 @@ struct Run: EngineCommand {
 }
 
 /// A shard by its number, or by the task of a job array.
-struct ShardChoice: ExpressibleByArgument {
+struct ShardChoice: OptionValue {
+    static var allowed: String { "K/N with K from 1 to N, such as 2/8, or auto" }
+
     /// Nil where the environment names none.
     let task: ArrayTask?
 

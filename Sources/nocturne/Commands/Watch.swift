@@ -60,6 +60,15 @@ struct Watch: EngineCommand {
         guard settle.seconds ?? 0 <= 86_400 else { throw ValidationError("--settle takes at most a day.") }
     }
 
+    /// What the watch does, before anything happens.
+    private func beginning(_ models: [String]) -> String {
+        let inputs = batch.inputs + (batch.selection.list.map { ["the inputs of \($0)"] } ?? [])
+        let names = models.isEmpty ? "" : " (\(models.joined(separator: ", ")))"
+        let pause = EventText.duration(Double(settle.seconds ?? 0))
+        return "Watching \(inputs.joined(separator: ", "))\(names); files are taken \(pause) after their last change. "
+            + "Ctrl-C stops."
+    }
+
     private var output: String { place.output }
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
     var keepsInput: Bool { batch.selection.list == "-" }
@@ -78,6 +87,10 @@ struct Watch: EngineCommand {
                 takesStopFile: stopFile == nil
             )
             request.watch?.retention = keep?.retention
+            // A restart of the engine continues the same watch.
+            if !show.quiet, !show.json, ProcessHandover.toEngine?.previousEnd == nil {
+                Terminal.printMessage(beginning(request.description.models.map(\.id)))
+            }
         }
     }
 }

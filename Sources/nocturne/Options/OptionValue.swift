@@ -1,25 +1,12 @@
 public import ArgumentParser
 public import NocturneBatch
 public import NocturneJournal
+public import NocturneRecipeSupport
 public import NocturneReport
 public import NocturneSystem
 
-/// An option value that describes the allowed texts in its error message.
-protocol OptionValue: ExpressibleByArgument {
-    /// The allowed values, as in "expected …".
-    static var allowed: String { get }
-}
-
-extension OptionValue {
-    /// For the `transform` of an option: the parser puts the option and the value before this message.
-    static func parse(_ text: String) throws -> Self {
-        guard let value = Self(argument: text) else { throw ValidationError("expected \(allowed)") }
-        return value
-    }
-}
-
 extension ByteCount: OptionValue {
-    static var allowed: String { "a size such as 8G or 500M, at least 1M (a number alone means bytes)" }
+    package static var allowed: String { "a size such as 8G or 500M, at least 1M (a number alone means bytes)" }
     public init?(argument: String) {
         self.init(argument)
         if bytes < 1 << 20 { return nil }
@@ -29,22 +16,22 @@ extension ByteCount: OptionValue {
 extension FullDiskPolicy: ExpressibleByArgument {}
 
 extension WorkingHours.TimeOfDay: OptionValue {
-    static var allowed: String { "a time of day such as 06:00" }
+    package static var allowed: String { "a time of day such as 06:00" }
     public init?(argument: String) { self.init(argument) }
 }
 
 extension StopRules: OptionValue {
-    static var allowed: String { "rules such as same=20,empty=20,failed=20%/50,outside=50%/20, or never" }
+    package static var allowed: String { "rules such as same=20,empty=20,failed=20%/50,outside=50%/20, or never" }
     public init?(argument: String) { self.init(argument) }
 }
 
 extension VerificationPart: OptionValue {
-    static var allowed: String { "a part such as 3/7" }
+    package static var allowed: String { "a part such as 3/7" }
     public init?(argument: String) { self.init(argument) }
 }
 
 extension WorkingHours.Window: OptionValue {
-    static var allowed: String { "two different times of day such as 20:00-06:00" }
+    package static var allowed: String { "two different times of day such as 20:00-06:00" }
     public init?(argument: String) { self.init(argument) }
 }
 
@@ -52,7 +39,7 @@ extension WorkOrder: ExpressibleByArgument {}
 
 /// A number of items.
 struct ItemCount: OptionValue {
-    static var allowed: String { "a number of items from 1 on" }
+    package static var allowed: String { "a number of items from 1 on" }
     let count: Int
 
     init?(argument: String) {
@@ -63,7 +50,7 @@ struct ItemCount: OptionValue {
 
 /// Which results a watch keeps.
 struct KeptResults: OptionValue {
-    static var allowed: String { "a number of items from 1 on, or of days such as 30d" }
+    package static var allowed: String { "a number of items from 1 on, or of days such as 30d" }
     let retention: Retention
 
     init?(argument: String) {
@@ -77,7 +64,7 @@ struct KeptResults: OptionValue {
 
 /// A number of threads.
 struct ThreadCount: OptionValue {
-    static var allowed: String { "a number from 1 to 1024" }
+    package static var allowed: String { "a number from 1 to 1024" }
     let count: Int
 
     init?(argument: String) {
@@ -88,7 +75,7 @@ struct ThreadCount: OptionValue {
 
 /// A duration in seconds, or with a unit; 0 means no limit.
 struct DurationLimit: OptionValue, CustomStringConvertible {
-    static var allowed: String { "a duration such as 30m, 2h or 90s, or 0 for no limit" }
+    package static var allowed: String { "a duration such as 30m, 2h or 90s, or 0 for no limit" }
     /// Nil without a limit.
     let seconds: Int?
 

@@ -13,7 +13,8 @@ struct ShardArguments: ParsableArguments {
         help: ArgumentHelp(
             "Divide the batch into this number of shards; auto chooses it from the predicted time.",
             valueName: "n|auto"
-        )
+        ),
+        transform: ShardCount.parse
     )
     var shards: ShardCount?
 
@@ -60,7 +61,9 @@ struct ShardArguments: ParsableArguments {
     }
 }
 
-enum ShardCount: ExpressibleByArgument {
+enum ShardCount: OptionValue {
+    static var allowed: String { "auto, or a number from 1 to 100000" }
+
     case auto
     case number(Int)
 

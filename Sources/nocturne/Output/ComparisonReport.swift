@@ -96,7 +96,11 @@ struct ComparisonReport: Encodable {
             }
             lines += ["", "Agreement of the label maps:", Terminal.table([head] + rows)]
         }
-        if changes.isEmpty {
+        if items == 0 {
+            lines.append(
+                "Nothing was compared: items are the same when their inputs are; give two batches over the same inputs."
+            )
+        } else if changes.isEmpty {
             lines.append("No measure differs.")
         } else {
             let head = ["label", "measure", "items", "mean", "median", "largest", "item"]

@@ -6,6 +6,8 @@ import NocturneSystem
 /// The text of a plan.
 struct PlanText {
     let report: PlanReport
+    /// Of the terminal; nil where lines may have any length.
+    var columns = Terminal.columns
 
     /// Calls `body` with each line. The items are read twice, since a million of them do not fit into memory as text.
     /// - Throws: `JournalError`; what `body` throws.
@@ -15,7 +17,16 @@ struct PlanText {
             count += 1
             widths = Terminal.widths(of: row, atLeast: widths)
         }
-        if count > 1 { try forEachRow { try body(Terminal.line($0, widths)) } }
+        if count > 1 {
+            try forEachRow { row in
+                let line = Terminal.line(row, widths)
+                guard let columns, line.count > columns, let remark = row.last, !remark.isEmpty else {
+                    return try body(line)
+                }
+                try body(Terminal.line(row.dropLast() + [""], widths))
+                try body("    " + remark)
+            }
+        }
         for note in report.notes { try body(note) }
         try body(try summary())
     }
@@ -24,19 +35,22 @@ struct PlanText {
     private func forEachRow(_ body: ([String]) throws -> Void) throws {
         guard report.batch != nil else {
             try body(["item", "source", "peak memory", "tiles", "inference", "remark"])
-            return try report.items.forEach { item in try body([item.item, source(of: item)] + facts(of: item)) }
+            return try report.items.forEach { item in try body(names(of: item) + facts(of: item)) }
         }
         try body(["item", "source", "state", "peak memory", "tiles", "time", "remark"])
         try report.items.forEach { item in
             // What has its result, or was set aside, is only counted.
             guard ![.completed, .skipped].contains(item.state) else { return }
-            try body([item.item, source(of: item), item.state.rawValue] + facts(of: item))
+            try body(names(of: item) + [item.state.rawValue] + facts(of: item))
         }
     }
 
-    /// The path from the input on, whose parts are what `--name` numbers from 0.
-    private func source(of item: PlanReport.Item) -> String {
-        NamePattern.levels(of: item.source, below: report.inputs).joined(separator: "/")
+    /// The item, and the path from the input on, whose parts are what `--name` numbers from 0. In a terminal, both share what the
+    /// columns of numbers leave.
+    private func names(of item: PlanReport.Item) -> [String] {
+        let source = NamePattern.levels(of: item.source, below: report.inputs).joined(separator: "/")
+        let space = columns.map { max(($0 - (report.batch == nil ? 36 : 46)) / 2, 12) } ?? .max
+        return [item.item, source].map { ProgressLine.shortened($0, to: space) }
     }
 
     private func facts(of item: PlanReport.Item) -> [String] {
@@ -58,7 +72,7 @@ struct PlanText {
         guard let batch = report.batch else {
             let (count, reused) = (report.items.count, report.items.reusedCount)
             let taken = reused == 0 ? "" : "Of \(count) items: \(reused) to be taken from other batches.\n"
-            return "\(taken)\(engine); inference about \(EventText.duration(report.seconds)). Nothing was run."
+            return "\(try totals())\n\(taken)\(engine); inference about \(EventText.duration(report.seconds)). Nothing was run."
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
@@ -84,6 +98,16 @@ struct PlanText {
                 : "\(engine); what is left takes about \(EventText.duration(report.seconds)). Nothing was run."
         )
         return lines.joined(separator: "\n")
+    }
+
+    /// "6 to process, 4 refused, 4 set aside."
+    private func totals() throws -> String {
+        var counts = [("to process", 0), ("too large for the memory budget", 0), ("refused", 0), ("set aside", 0)]
+        try report.items.forEach { item in
+            let isRefused = item.problem?.hasPrefix("refused") == true
+            counts[item.problem == nil ? (item.fits ? 0 : 1) : isRefused ? 2 : 3].1 += 1
+        }
+        return counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ") + "."
     }
 
     /// What the plan changes in the batch, as one line.

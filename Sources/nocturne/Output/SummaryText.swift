@@ -1,6 +1,8 @@
 import Foundation
 import NocturneBatch
+import NocturneInference
 import NocturneOutput
+import NocturneRecipes
 import NocturneReport
 import NocturneSystem
 
@@ -25,7 +27,8 @@ enum SummaryText {
         let inputs = counts.inputs == 1 ? "1 input" : "\(counts.inputs) inputs"
         let text = "\(inputs): \(parts.joined(separator: ", "))\(time)."
         let lines = [text, remarks.flatMap(self.text)].compactMap(\.self)
-        return (lines + (isRunning ? [] : files(counts, output))).joined(separator: "\n")
+        let advice = remarks?.reasons.map(self.advice) ?? []
+        return (lines + (isRunning ? [] : advice + files(counts, output))).joined(separator: "\n")
     }
 
     /// Nil where there is nothing to look at.
@@ -39,7 +42,31 @@ enum SummaryText {
         ]
         .filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         if parts.isEmpty { return nil }
-        return "Of the completed ones \(parts.joined(separator: ", ")): the page for review shows them."
+        return "Completed items: \(parts.joined(separator: ", ")). See the review page."
+    }
+
+    /// What can be done about items that did not complete: a line for each of the five most frequent codes for which there is
+    /// something to do.
+    static func advice(_ reasons: [String: Int]) -> [String] {
+        let codes = reasons.keys.map { FaultCode(rawValue: $0) }.filter { code in
+            code.domain != "run" && !Remedies.remedy(for: code).hasPrefix(Remedies.nothing)
+        }
+        guard !codes.isEmpty else { return [] }
+        let count = { (code: FaultCode) in reasons[code.rawValue] ?? 0 }
+        let sorted = codes.sorted { (count($1), $0.rawValue) < (count($0), $1.rawValue) }
+        let lines = sorted.prefix(5).map {
+            "  \($0.rawValue) (\(count($0))): \(Remedies.remedy(for: $0))\(models(for: $0))"
+        }
+        let rest = sorted.count > 5 ? ["  and \(sorted.count - 5) more codes: nocturne status shows them"] : []
+        return ["What to do:"] + lines + rest
+    }
+
+    /// The models on the search path for inputs of the other kind.
+    private static func models(for code: FaultCode) -> String {
+        guard [.photo, .volume].contains(code) else { return "" }
+        let packages = LoadedModels.catalog.entries().compactMap { try? $0.package.get() }
+        let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
+        return names.isEmpty ? "" : " Here: \(names.joined(separator: ", "))."
     }
 
     /// The existing files of the report: a run that was killed has not written them.
@@ -47,7 +74,7 @@ enum SummaryText {
         let hasFailures = counts.failed + counts.cancelled + counts.quarantined + counts.notReached > 0
         var lines: [String] = []
         if FileSystem.exists(output.report) { lines.append("Report: \(output.report)") }
-        if FileSystem.exists(output.page) { lines.append("Page for review: \(output.page)") }
+        if FileSystem.exists(output.page) { lines.append("Review page: \(output.page)") }
         if hasFailures, FileSystem.exists(output.retryList) {
             lines.append("Inputs that did not complete: \(output.retryList)")
         }

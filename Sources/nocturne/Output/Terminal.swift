@@ -32,6 +32,13 @@ enum Terminal {
     /// Whether a question reaches a person, and the answer this process.
     static var canAsk: Bool { isatty(0) == 1 && isatty(2) == 1 }
 
+    /// The columns of standard output; nil where it is not a terminal.
+    static var columns: Int? {
+        var size = winsize()
+        guard isatty(1) == 1, ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Asks a question on standard error; anything but yes is no.
     static func ask(_ question: String) -> Bool {
         write(EventText.printable(question) + " [y/N] ")

@@ -21,25 +21,31 @@ struct StartTextTests {
         )
     }
 
-    @Test("Many skipped inputs are grouped by their reasons, the most frequent first")
+    @Test("Skipped inputs are grouped by their reasons, the most frequent first")
     func skips() {
-        #expect(StartText.skips(["a": StartText.shownSkips]) == nil)
-        let reasons = ["b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1, "neither": 30]
+        var reasons: [String: StartText.Skips] = [:]
+        let counts = ["a photo": 3, "too small": 2]
+        for reason in Array("bcdefghijk").map(String.init) + counts.keys {
+            for number in 1...(counts[reason] ?? 1) { reasons[reason, default: StartText.Skips()].add("item\(number)") }
+        }
+        let lines = StartText.skips(reasons)
         #expect(
-            StartText.skips(reasons)
-                == "36 inputs are skipped, of which 20 are shown here: 30 × neither; 1 × b; 1 × c; 1 × d; 1 × e; "
-                + "2 for other reasons. batch.json and events.jsonl name all of them."
+            lines.prefix(3) == [
+                "3 skipped (item1, item2, …): a photo", "2 skipped (item1, item2): too small", "item1 skipped: b",
+            ]
         )
+        #expect(lines.count == 11 && lines.last == "2 skipped for other reasons: batch.json names all of them")
+        #expect(StartText.skips([:]).isEmpty)
     }
 
-    @Test("A line of a skipped input is left out once enough are shown, and never that of a failure")
+    @Test("Failures have a line each; skipped inputs and what a run was stopped at have none")
     func lines() {
-        var status = ProgressStatus()
-        status.skipped = StartText.shownSkips
-        let skip = BatchEvent(.itemSkipped, item: "a", reason: "no image")
-        #expect(EventText.line(skip, status) == "a skipped: no image")
-        status.skipped += 1
-        #expect(EventText.line(skip, status) == nil)
+        let status = ProgressStatus()
+        #expect(EventText.line(BatchEvent(.itemSkipped, item: "a", reason: "no image"), status) == nil)
+        let stopped = BatchEvent(.itemInterrupted, item: "a", reason: "interrupted")
+        #expect(EventText.line(stopped, status) == nil)
+        let paused = BatchEvent(.itemInterrupted, item: "a", reason: "its memory released")
+        #expect(EventText.line(paused, status) == "a stopped: its memory released")
         #expect(EventText.line(BatchEvent(.itemFailed, item: "b", reason: "bad"), status) == "[0/0] b FAILED: bad")
     }
 

@@ -82,7 +82,7 @@ struct MachineMonitorTests {
             let reasons = setup.view.all.withLock { $0 }
             let critical = "4 B of 100 B available; of the active items only the oldest continues"
             #expect(reasons.first == "normal to critical: " + critical)
-            #expect(reasons.last == "warning to normal: 3 calm readings in a row; items are started again")
+            #expect(reasons.last == "warning to normal: enough free in 3 readings in a row; starting new items again")
         }
     }
 

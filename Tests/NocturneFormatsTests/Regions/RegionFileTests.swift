@@ -149,7 +149,8 @@ struct RegionFileTests {
         let oblique =
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"normal": [0, 0, 1]}}"#
         let texts = [
-            ("", "is not JSON"), ("{", "is not JSON"), ("[]", "is not an object"), ("{}", "schemaVersion: is missing"),
+            ("", "is not valid JSON"), ("{", "is not valid JSON"), ("[]", "is not an object"),
+            ("{}", "schemaVersion: is missing"),
             (#"{"schemaVersion": 2}"#, "schemaVersion: is not 1"),
             (#"{"schemaVersion": 1, "space": "mm", "regions": []}"#, "space: is \"mm\", not one of patientLps"),
             (#"{"schemaVersion": 1, "space": "voxel", "regions": {}}"#, "regions: is not a list"),

@@ -117,8 +117,23 @@ struct ModelCatalogTests {
                 try text("three") == "no model package \"three\" (searched: \(models)): there are: one, one, z (broken)"
             )
             #expect(try text("oné").hasSuffix("; did you mean one?"))
-            for name in ["plans.json", "dataset.json"] { try place.write("{}", to: "trained/" + name) }
-            #expect(try text(place("trained").path).contains("a trained nnU-Net folder; `nocturne-export nnunet`"))
+            for name in ["plans.json", "dataset.json", "fold_0/x"] {
+                try place.write("{}", to: "results/set/trained/" + name)
+            }
+            try place.write("{}", to: "bundle/configs/metadata.json")
+            let trained = place("results/set/trained").path
+            for (folder, advice) in [
+                (
+                    trained,
+                    "a trained nnU-Net folder, not a model package: convert it with `nocturne models import \(trained)`"
+                ),
+                (trained + "/fold_0", "a part of a trained nnU-Net folder"),
+                (
+                    place("results").path,
+                    "holds a trained nnU-Net folder (set/trained), not a model package: convert one"
+                ),
+                (place("bundle").path, "a MONAI bundle"), (models, "no model.json: not a model package"),
+            ] { #expect(try text(folder).hasPrefix("\(folder): \(advice)")) }
             let network = try place.write("x", to: "network.onnx").path
             #expect(try text(network).contains("a network alone"))
             #expect(
@@ -127,7 +142,7 @@ struct ModelCatalogTests {
                     + "or the folder"
             )
             #expect(try text("z") == "\(models)/z/model.json: schemaVersion: expected a value, found nothing")
-            #expect(try text("./nowhere").hasPrefix("./nowhere/model.json: expected a file, found "))
+            #expect(try text("./nowhere").hasPrefix("./nowhere: there is no such folder; "))
             let nothing = #expect(throws: ModelCatalogError.self) {
                 try ModelCatalog(searchPath: []).resolve(nameOrPath: "one")
             }

@@ -8,7 +8,7 @@ struct SpellingTests {
         arguments: [
             ("rum", "run"), ("statsu", "status"), ("Resume", "resume"), ("verfy", "verify"), ("x", nil),
             ("abcdef", nil),
-            ("r", nil), ("", nil),
+            ("r", nil), ("", nil), ("stat", "status"), ("sume", "resume"), ("atus", "status"), ("try", nil),
         ]
     )
     func nearest(_ word: String, _ name: String?) {

@@ -39,7 +39,12 @@ package struct MetadataTable: Sendable {
         do {
             bytes = try FileSystem.read(path, limit: 1 << 28, acceptsPipes: true)
         } catch {
-            throw BatchError(.inputMissing, path: path, detail: "the metadata cannot be read: \(error)")
+            let reason = String(cString: strerror(error.code))
+            throw BatchError(
+                .inputMissing,
+                path: path,
+                detail: "the metadata cannot be read: \(reason); check the path"
+            )
         }
         try self.init(bytes: bytes, path: path)
     }

@@ -1,0 +1,62 @@
+internal import Foundation
+import NocturneSystem
+
+/// Trained models of other tools, which people give in place of a model package.
+enum OtherModelFolder {
+    /// The most folders that are searched for one.
+    private static let mostFolders = 2000
+
+    /// What can be done about a folder that is not a package: `nocturne models import` makes a package of such a model. The
+    /// folder above is looked at, and three levels below.
+    static func advice(about folder: String) -> String {
+        let command = "`nocturne models import"
+        if let title = title(of: folder) {
+            return "\(title), not a model package: convert it with \(command) \(folder)`"
+        }
+        let above = (folder as NSString).deletingLastPathComponent
+        let parent = above.isEmpty ? "." : above
+        if let title = title(of: parent) {
+            return "a part of \(title), not a model package: convert the whole with \(command) \(parent)`"
+        }
+        let found = models(below: folder)
+        guard let first = found.first else { return "no \(ModelPackage.documentName): not a model package" }
+        if first.name.contains("TotalSegmentator") {
+            return "holds weights of TotalSegmentator (\(first.name)), not a model package: convert them with "
+                + "\(command) \(folder) --task TASK`, such as total"
+        }
+        let count = found.count == 1 ? "" : " and \(found.count - 1) more"
+        return "holds \(first.title) (\(first.name)\(count)), not a model package: convert one with "
+            + "\(command) \(folder)/\(first.name)`"
+    }
+
+    /// What the folder holds, by the files that the tools write; nil for all others.
+    private static func title(of folder: String) -> String? {
+        func has(_ name: String) -> Bool { FileSystem.kind(folder + "/" + name) == .file }
+        if has("plans.json"), has("dataset.json") { return "a trained nnU-Net folder" }
+        let configurations = ["metadata.json", "inference.json", "inference.yaml"].map { "configs/" + $0 }
+        return configurations.contains(where: has) ? "a MONAI bundle" : nil
+    }
+
+    /// Level by level, in the order of names.
+    private static func models(below folder: String) -> [(name: String, title: String)] {
+        var (found, level, count): ([(name: String, title: String)], [String], Int) = ([], [""], 0)
+        for _ in 0..<4 where found.isEmpty {
+            var next: [String] = []
+            for name in level where count < mostFolders {
+                let children = FileSystem.entries(name.isEmpty ? folder : folder + "/" + name).sorted()
+                for child in children where count < mostFolders {
+                    let path = name.isEmpty ? child : name + "/" + child
+                    guard FileSystem.kind(folder + "/" + path) == .folder else { continue }
+                    count += 1
+                    if let title = title(of: folder + "/" + path) {
+                        found.append((path, title))
+                    } else {
+                        next.append(path)
+                    }
+                }
+            }
+            level = next
+        }
+        return found
+    }
+}
