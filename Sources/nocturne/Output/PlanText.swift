@@ -100,13 +100,10 @@ struct PlanText {
         return lines.joined(separator: "\n")
     }
 
-    /// "6 to process, 4 refused, 4 set aside."
+    /// "6 to process, 8 not processed."
     private func totals() throws -> String {
-        var counts = [("to process", 0), ("too large for the memory budget", 0), ("refused", 0), ("set aside", 0)]
-        try report.items.forEach { item in
-            let isRefused = item.problem?.hasPrefix("refused") == true
-            counts[item.problem == nil ? (item.fits ? 0 : 1) : isRefused ? 2 : 3].1 += 1
-        }
+        var counts = [("to process", 0), ("too large for the memory budget", 0), ("not processed", 0)]
+        try report.items.forEach { item in counts[item.problem != nil ? 2 : item.fits ? 0 : 1].1 += 1 }
         return counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ") + "."
     }
 
