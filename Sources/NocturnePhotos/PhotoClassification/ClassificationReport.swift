@@ -119,7 +119,7 @@ package struct ClassificationReport {
     private func risk(on page: PDFPage, y: Double) -> Double {
         let width = page.width - 2 * margin
         guard let risk = result.risk else {
-            let lines = page.lines(of: result.summary, width: width, size: 10)
+            let lines = page.lines(of: result.summary, width: width, size: 10, isBold: true)
             page.element(.paragraph) {
                 for (index, line) in lines.enumerated() {
                     page.text(line, x: margin, y: y + 10 + 13 * Double(index), size: 10, isBold: true)
