@@ -40,17 +40,6 @@ struct BatchConditionTests {
         #expect(try batch.events("disk").contains { $0.contains("has free space again") })
     }
 
-    @Test("A run that was stopped, and whose report does not fit on the disk, is given up and can be resumed")
-    func fullDiskAtTheEnd() async throws {
-        let batch = try TextBatch(["a": "one"])
-        let full = times(2) { _ in throw FileSystemError(operation: "write", path: "batch.json.part", code: ENOSPC) }
-        var recipe = TextRecipe { [control = batch.control] stage, _ in if stage == .write { control.cancel() } }
-        recipe.summary = full
-        let outcome = try await batch.run(recipe)
-        #expect(outcome.givenUp != nil && outcome.counts.notReached == 1)
-        #expect(try await batch.again().run(TextRecipe()).counts.completed == 1)
-    }
-
     @Test(
         "An item that fills the disk three times alone fails with the figures, and the others go on",
         arguments: [ENOSPC, EDQUOT],

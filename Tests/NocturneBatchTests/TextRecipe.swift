@@ -4,7 +4,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
 import NocturneOutput
-import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
@@ -23,9 +22,6 @@ struct TextRecipe: Recipe {
     /// Called with what each search of the inputs has found.
     var change: @Sendable (inout Found) throws -> Void = { _ in }
 
-    /// Called when the recipe writes what is about the whole batch.
-    var summary: @Sendable () throws -> Void = {}
-
     /// Peak bytes of an item, by its name.
     var memoryBytes: @Sendable (String) -> Int = { _ in 1000 }
 
@@ -39,8 +35,6 @@ struct TextRecipe: Recipe {
         recipe.change = change
         return recipe
     }
-
-    func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws { try summary() }
 
     /// Where the text is.
     struct Source: Codable, Sendable {

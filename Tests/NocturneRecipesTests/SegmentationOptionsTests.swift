@@ -15,7 +15,7 @@ struct SegmentationOptionsTests {
         "fix-tilt": "yes", "include-derived": "yes", "assume-orientation": "yes",
         "labels": "kidney,liver", "pictures": "yes", "planes": "all", "rendering": "mr", "review": "volumes",
         "probabilities": "yes", "dicom-seg": "yes", "rtstruct": "yes", "surface-tolerance": "2.5",
-        "step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes",
+        "step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes", "time-series": "yes",
     ]
 
     @Test("Every option is recorded where it is not the default, and read back")
@@ -24,8 +24,8 @@ struct SegmentationOptionsTests {
         #expect(try SegmentationOptions(recorded: [:]) == SegmentationOptions())
         let options = try SegmentationOptions(given: Self.values)
         #expect(options.recorded == Self.values)
-        // Without a source, there is no series whose tilt was corrected.
-        #expect(options.inResults == Self.values.filter { $0.key != "fix-tilt" })
+        // Without a source, there is no series whose tilt was corrected; which inputs are items is no matter of a result.
+        #expect(options.inResults == Self.values.filter { !["fix-tilt", "time-series"].contains($0.key) })
         #expect(try SegmentationOptions(recorded: options.recorded) == options)
         let names = SegmentationOptions.sections.flatMap { $0.section.optionNames }
         #expect(Set(names).subtracting(Self.values.keys) == ["rois", "compare", "measure", "radiomics"])

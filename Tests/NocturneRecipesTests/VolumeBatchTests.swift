@@ -510,8 +510,9 @@ struct VolumeBatchTests {
         #expect(outcome.counts.completed == 1 && outcome.counts.skipped == 2)
         #expect(try await bench.reason("pacs.zip")?.contains("a ZIP archive, which has to be unpacked first") == true)
         #expect(try await bench.reason("scan.volume")?.contains("let its name end with .nrrd") == true)
-        // A volume with notes is counted for the summary.
-        #expect(outcome.remarks == ReportRemarks(noted: 0, unusual: 0, incomplete: 0))
+        // A volume with notes is counted for the summary, and the reasons of others by their codes.
+        let reasons = ["input.unknownFormat": 2]
+        #expect(outcome.remarks == ReportRemarks(noted: 0, unusual: 0, incomplete: 0, reasons: reasons))
     }
 
     @Test("Images of one slice, and 4-D images of vectors, are skipped as such")

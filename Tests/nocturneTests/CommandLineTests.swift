@@ -81,10 +81,10 @@ struct CommandLineTests {
             #expect(line?.contains(file.words) == true, "\(file.name): \(tool.errors)")
         }
         #expect(
-            tool.errors.contains("What to do:\n  input.unknownFormat (6): Unpack or convert the file"),
+            tool.errors.contains("What to do:\n  input.unknownFormat (5): Unpack or convert the file"),
             "\(tool.errors)"
         )
-        #expect(tool.errors.contains("  input.isPhoto (2): Give --model a model for photos."), "\(tool.errors)")
+        #expect(tool.errors.contains("  input.isPhoto (3): Give --model a model for photos."), "\(tool.errors)")
     }
 
     @Test("An output folder that cannot be made is told")
@@ -258,7 +258,7 @@ struct CommandLineTests {
         for command in ["status", "verify", "resume"] {
             let tool = try Tool([command, bench.output])
             #expect(tool.status != 0 && tool.errors.contains("the journal is damaged"), "\(command): \(tool.errors)")
-            #expect(tool.errors.contains("Next step: move it away"))
+            #expect(tool.errors.contains("Next step: move the journal away"))
         }
         for entry in FileSystem.entries(bench.output + "/.nocturne") where entry.hasPrefix("journal.sqlite") {
             FileSystem.remove(bench.output + "/.nocturne/" + entry)

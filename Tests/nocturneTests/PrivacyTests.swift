@@ -141,7 +141,8 @@ struct PrivacyTests {
             let bytes = try FileSystem.read(output + "/" + file)
             return (try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])?["disclaimer"] as? String
         }
-        #expect(try disclaimer("one/result.json") == words)
+        // The sample is a demonstration, which comes first.
+        #expect(try disclaimer("one/result.json")?.hasSuffix(words) == true)
         let general = try #require(
             try FileManager.default.contentsOfDirectory(atPath: output).first {
                 $0.contains("dicom") || $0.contains("eries")

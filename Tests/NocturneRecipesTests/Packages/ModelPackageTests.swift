@@ -234,7 +234,8 @@ struct ModelPackageTests {
 
             try PackageBuilder.write(network: Array(changed.dropLast()), into: place)
             #expect(try error(verifyDigests: false).code == .wrongSize)
-            #expect(try error().description == "\(network): expected 20 bytes, found 19 bytes")
+            let damage = "damaged: expected 20 bytes, found 19 bytes. Copy the package again"
+            #expect(try error().description == "\(network): \(damage)")
 
             try FileManager.default.removeItem(atPath: network)
             #expect(try error().code == .unreadableFile)

@@ -33,12 +33,27 @@ struct Boxes {
         (0..<shape.count).map { value($0 % shape.x, $0 / shape.x % shape.y, $0 / shape.sliceCount) }
     }
 
+    /// The values, but for one voxel amid ones: whole numbers in regions would be set aside as a label map.
+    private var writtenValues: [Float] {
+        var values = values
+        let steps = [1, shape.x, shape.sliceCount]
+        let inner = values.indices.first { place in
+            values[place] == 1
+                && steps.allSatisfy { step in
+                    values.indices.contains(place - step) && values.indices.contains(place + step)
+                        && values[place - step] == 1 && values[place + step] == 1
+                }
+        }
+        if let inner { values[inner] = 0.75 }
+        return values
+    }
+
     func write(to bench: BatchBench, as name: String = "one.nii.gz") throws {
         let geometry = VolumeGeometry(shape: shape, affine: affine)
-        let volume = Volume(geometry: geometry, voxels: try FrozenVoxels(values))
+        let volume = Volume(geometry: geometry, voxels: try FrozenVoxels(writtenValues))
         try NIfTIWriter.writeVolume(
             volume,
-            as: .int16,
+            as: .float32,
             forms: NIfTIForms(qformCode: 1, sformCode: 1),
             to: bench.folder("in/\(name)").path,
             scope: .serial()
