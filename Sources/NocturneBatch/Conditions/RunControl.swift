@@ -232,3 +232,15 @@ public struct FirstRequest: Codable, Sendable, Hashable {
 
     public init(_ names: [String], now: Bool = false) { (self.names, self.now) = (names, now) }
 }
+
+/// Why an item waits again although nothing was wrong with it.
+package enum Postponement: String, Sendable {
+    case outsideHours = "the hours ended before its inference began"
+    case tooLate = "it would probably not be finished in time"
+    case paused = "the run was paused, and its memory released"
+    case steppedAside = "another item is processed first, as requested"
+    case stopping = "the run is to stop, and its inference had not begun"
+
+    /// Whether it is the next one to be started again.
+    var goesFirst: Bool { self == .paused || self == .steppedAside }
+}

@@ -249,19 +249,14 @@ struct NIfTIHeaderParser {
                     )
                 ).affine
         }
-        let faults = (s: sform.flatMap { Self.fault($0, "s-form") }, q: qform.flatMap { Self.fault($0, "q-form") })
-        if faults.s != nil { sform = nil }
-        if faults.q != nil { qform = nil }
-        let fault = faults.s ?? faults.q
         let centred = Self.centred(shape, spacing)
-        let centredFault = fault ?? Self.fault(centred, "header's")
-        guard let chosen = sform ?? qform ?? (centredFault == nil ? centred : nil) else {
-            let all = [faults.s, faults.q].compactMap(\.self)
-            throw VolumeFileError(
-                .invalidAffine,
-                path: path,
-                all.isEmpty ? centredFault ?? "" : all.joined(separator: "; ")
-            )
+        let own = sform == nil && qform == nil ? Self.fault(centred, "header's") : nil
+        let faults = (s: sform.flatMap { Self.fault($0, "s-form") }, q: qform.flatMap { Self.fault($0, "q-form") })
+        (sform, qform) = (faults.s == nil ? sform : nil, faults.q == nil ? qform : nil)
+        let fault = faults.s ?? faults.q ?? own
+        guard let chosen = sform ?? qform ?? (fault == nil ? centred : nil) else {
+            let all = [faults.s, faults.q, own].compactMap(\.self).joined(separator: "; ")
+            throw VolumeFileError(.invalidAffine, path: path, all)
         }
         return Forms(chosen: chosen, qform: qform, sform: sform, unusable: fault, spacing: spacing)
     }

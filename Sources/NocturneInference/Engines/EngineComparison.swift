@@ -87,15 +87,8 @@ public enum EngineComparison {
         environment: [String: String],
         scope: ComputeScope
     ) throws -> Report {
-        var absent: [Unavailable] = []
-        var engines: [any InferenceEngine] = []
-        for kind in InferenceEngines.all.kinds {
-            do {
-                engines.append(try kind.make(environment))
-            } catch {
-                absent.append(Unavailable(engine: kind.name, precision: nil, reason: "\(error)"))
-            }
-        }
+        let (usable, missing) = engines(environment)
+        var absent = missing
         let recorded = try RecordedOutput.read(for: path)
         let shape = recorded?.input ?? shape
         let patch = smoothPatch(shape)
@@ -103,7 +96,7 @@ public enum EngineComparison {
         var reference: (values: [Float], shape: [Int], seconds: Double)?
         var rows: [Row] = []
         var firstError: (any Error)?
-        for engine in engines {
+        for engine in usable {
             for precision in InferencePrecision.allCases where engine.distinguishesExact || precision != .exact {
                 do {
                     let network = try engine.load(onnx: path, precision: precision)
@@ -142,6 +135,20 @@ public enum EngineComparison {
             rows: rows,
             absent: absent
         )
+    }
+
+    /// The engines that work here, and why others do not.
+    private static func engines(_ environment: [String: String]) -> ([any InferenceEngine], [Unavailable]) {
+        var engines: [any InferenceEngine] = []
+        var absent: [Unavailable] = []
+        for kind in InferenceEngines.all.kinds {
+            do {
+                engines.append(try kind.make(environment))
+            } catch {
+                absent.append(Unavailable(engine: kind.name, precision: nil, reason: "\(error)"))
+            }
+        }
+        return (engines, absent)
     }
 
     private static func timed(

@@ -64,7 +64,7 @@ public struct Preview: Sendable {
     private static let largestSurfaceVoxel = 24.0
     private static let margin = OrientationLetters.margin
 
-    /// The peak memory in bytes of ``image(scope:)``: 4 MB for images, the rest for projections.
+    /// The peak memory in bytes of ``drawing(scope:)``: 4 MB for images, the rest for projections.
     public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
         (4 << 20) + MaximumProjections.predictedBytes(shape, threads: threads) + FirstLabels.predictedBytes(shape)
             + LabelledSlices.predictedBytes(shape)

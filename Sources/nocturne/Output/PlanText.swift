@@ -72,7 +72,8 @@ struct PlanText {
         guard let batch = report.batch else {
             let (count, reused) = (report.items.count, report.items.reusedCount)
             let taken = reused == 0 ? "" : "Of \(count) items: \(reused) to be taken from other batches.\n"
-            return "\(try totals())\n\(taken)\(engine); inference about \(EventText.duration(report.seconds)). Nothing was run."
+            let time = EventText.duration(report.seconds)
+            return "\(try totals())\n\(taken)\(engine); inference about \(time). Nothing was run."
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
