@@ -29,13 +29,9 @@ struct Boxes {
         }?.1 ?? 0
     }
 
+    /// One voxel amid ones is 0.75: whole numbers in regions would be set aside as a label map.
     var values: [Float] {
-        (0..<shape.count).map { value($0 % shape.x, $0 / shape.x % shape.y, $0 / shape.sliceCount) }
-    }
-
-    /// The values, but for one voxel amid ones: whole numbers in regions would be set aside as a label map.
-    private var writtenValues: [Float] {
-        var values = values
+        var values = (0..<shape.count).map { value($0 % shape.x, $0 / shape.x % shape.y, $0 / shape.sliceCount) }
         let steps = [1, shape.x, shape.sliceCount]
         let inner = values.indices.first { place in
             values[place] == 1
@@ -50,7 +46,7 @@ struct Boxes {
 
     func write(to bench: BatchBench, as name: String = "one.nii.gz") throws {
         let geometry = VolumeGeometry(shape: shape, affine: affine)
-        let volume = Volume(geometry: geometry, voxels: try FrozenVoxels(writtenValues))
+        let volume = Volume(geometry: geometry, voxels: try FrozenVoxels(values))
         try NIfTIWriter.writeVolume(
             volume,
             as: .float32,
