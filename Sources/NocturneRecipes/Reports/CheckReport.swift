@@ -15,6 +15,9 @@ package struct CheckReport: Encodable, Sendable {
     /// Of each network, engines and precisions against the builtin engine's exact arithmetic.
     package var networks: [EngineComparison.Report]
 
+    /// Why the package is not to be used: the first network that differs from what its library computed; nil where none does.
+    package var fault: String? { networks.lazy.compactMap(\.fault).first }
+
     /// Loads the package as a run would with the engine chosen by `auto`, then compares the engines.
     /// - Throws: any error that makes the package unusable.
     package init(package: ModelPackage, threads: Int, repeats: Int) async throws {

@@ -117,11 +117,12 @@ extension PictureOptions {
     func draw(_ content: PictureContent, into context: StageContext) throws -> StagedPictures {
         try FileSystem.makeFolder(context.staging)
         let pictures = try content.preview(self)
+        let range = pictures.shownRange
         var files: [String] = []
         var notes: [Note] = []
         if preview != .none {
             let drawing = try pictures.drawing(scope: context.scope)
-            let image = content.legend(of: drawing, pictures.shownRange).drawn(below: drawing.image)
+            let image = content.legend(of: drawing, range).drawn(below: drawing.image)
             try PNGWriter.write(image, to: context.staging + "/" + PictureFiles.preview)
             files.append(PictureFiles.preview)
         }
@@ -141,7 +142,7 @@ extension PictureOptions {
             files: files,
             folder: context.staging,
             review: try reviewVolume(content, pictures, context),
-            range: pictures.shownRange,
+            range: range,
             notes: notes
         )
     }

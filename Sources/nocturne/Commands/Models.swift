@@ -120,7 +120,7 @@ struct Models: ParsableCommand {
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
             if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }
-            if let fault = report.networks.lazy.compactMap(\.fault).first {
+            if let fault = report.fault {
                 throw BatchError(.modelUnusable, path: package.folder, detail: fault)
             }
         }

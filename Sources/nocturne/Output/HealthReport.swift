@@ -102,9 +102,8 @@ struct HealthReport: Encodable {
         do {
             let threads = CoreAllowance.count()
             let report = try await CheckReport(package: package, threads: threads, repeats: 1)
-            let fault = report.networks.lazy.compactMap(\.fault).first
-            let text = [package.id, report.text, fault].compactMap { $0 }.joined(separator: "\n")
-            return HealthFinding("one patch", text, fault == nil ? .ok : .fault)
+            let text = [package.id, report.text, report.fault].compactMap { $0 }.joined(separator: "\n")
+            return HealthFinding("one patch", text, report.fault == nil ? .ok : .fault)
         } catch {
             return HealthFinding("one patch", "\(package.id): \(error)", .fault)
         }
