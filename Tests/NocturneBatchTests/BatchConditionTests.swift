@@ -142,7 +142,7 @@ struct BatchConditionTests {
                 guard stage == .infer else { return }
                 try FileSystem.write(stop, [])
                 // The file is looked for once a second.
-                while batch.control.mode == .running { sched_yield() }
+                blockThread { batch.control.mode != .running }
             }
         ) { $0.rules.watch = FolderWatcher(quietSeconds: 0, stopFile: stop, takesStopFile: true) }
         #expect(outcome.counts.completed > 0 && outcome.counts.notReached > 0)
@@ -343,7 +343,7 @@ struct BatchConditionTests {
         let outcome = try await batch.run(
             TextRecipe { stage, _ in
                 // As a read from an unresponsive share would, until somebody has noticed.
-                while stage == .load && reported.withLock({ $0 == nil }) { sched_yield() }
+                blockThread { stage != .load || reported.withLock { $0 != nil } }
             }
         ) { $0.rules.stall = StallPolicy(seconds: 1) { text in reported.withLock { $0 = $0 ?? text } } }
         #expect(outcome.counts.completed == 1)

@@ -26,7 +26,7 @@ final class BackgroundTool {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = errors
         try process.run()
-        while process.isRunning, !events.contains("itemStarted") { sched_yield() }
+        blockThread { !process.isRunning || events.contains("itemStarted") }
     }
 
     deinit {

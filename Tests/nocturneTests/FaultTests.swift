@@ -191,9 +191,7 @@ struct FaultTests {
         }
         let pid = process.processIdentifier
         var engine = ""
-        while process.isRunning, !FileManager.default.fileExists(atPath: bench.output + "/events.jsonl") {
-            sched_yield()
-        }
+        blockThread { !process.isRunning || FileManager.default.fileExists(atPath: bench.output + "/events.jsonl") }
         for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
             engine += try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/children", encoding: .utf8)
         }

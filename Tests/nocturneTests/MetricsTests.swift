@@ -72,9 +72,9 @@ struct MetricsTests {
         for name in ["a", "b", "c"] { try bench.addVolume("\(name).nii") }
         let tool = try BackgroundTool(bench, fault: "item.stage@a:3:hang")
         var found: [String: Double] = [:]
-        while tool.isRunning, found["nocturne_memory_budget_bytes"] == nil {
+        try blockThread(every: 50) {
             found = try samples(try Tool(["prom", bench.output]).output)
-            sched_yield()
+            return !tool.isRunning || found["nocturne_memory_budget_bytes"] != nil
         }
         #expect(found["nocturne_run_active"] == 1 && found["nocturne_run_waiting"] == 0)
         #expect((found["nocturne_run_elapsed_seconds"] ?? -1) >= 0)

@@ -45,9 +45,9 @@ struct StatusTests {
         let tool = try BackgroundTool(bench, fault: "item.stage@a:3:hang")
         var found = try status(bench)
         // Others come as far as to the item that hangs.
-        while tool.isRunning, found.status.progress?.items.first?.item != "a" {
-            sched_yield()
+        try blockThread(every: 50) {
             found = try status(bench)
+            return !tool.isRunning || found.status.progress?.items.first?.item == "a"
         }
         let progress = try #require(found.status.progress)
         #expect(progress.process == found.status.runningProcess)

@@ -43,10 +43,10 @@ struct Tool {
         process.standardError = err
         try process.run()
         if let signal {
-            while let event, process.isRunning {
-                let seen = (try? String(contentsOfFile: events, encoding: .utf8)) ?? ""
-                if seen.contains(event) { break }
-                sched_yield()
+            if let event {
+                blockThread {
+                    !process.isRunning || ((try? String(contentsOfFile: events, encoding: .utf8)) ?? "").contains(event)
+                }
             }
             kill(process.processIdentifier, signal)
         }

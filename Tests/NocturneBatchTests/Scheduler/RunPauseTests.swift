@@ -177,7 +177,7 @@ struct RunPauseTests {
             }
             guard asks else { return }
             control.putFirst(FirstRequest(["d"], now: true))
-            while control.postponement(of: "a") == nil { sched_yield() }
+            blockThread { control.postponement(of: "a") != nil }
         }
         #expect(try await oneByOne(batch, recipe).counts.completed == 4)
         #expect(try started(batch) == ["a", "d", "a", "b", "c"])
