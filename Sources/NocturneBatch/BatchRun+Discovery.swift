@@ -25,7 +25,9 @@ extension BatchRun {
             let (now, wallClock) = (context.time.monotonic, context.time.wallClock)
             let (settling, notes) = try await context.blocking.run { [settling] in
                 var settling = settling
-                return (settling, try settling.settle(table, at: now, wallClock))
+                // Not within the tuple: its first element would be the value of before.
+                let notes = try settling.settle(table, at: now, wallClock)
+                return (settling, notes)
             }
             self.settling = settling
             found.notes += notes

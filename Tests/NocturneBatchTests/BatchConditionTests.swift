@@ -186,12 +186,18 @@ struct BatchConditionTests {
         let batch = try TextBatch(["a": "one"])
         let stop = batch.folder("stop").path
         let late = times(1) { _ in try batch.write("b", "two") }
+        let time = ManualTime(advancesItself: true, wallClock: SystemTime().wallClock)
         let outcome = try await batch.run(
             TextRecipe { stage, name in
                 if stage == .write && name == "a" { try late() }
                 if stage == .write && name == "b" { try FileSystem.write(stop, []) }
             }
-        ) { $0.rules.watch = FolderWatcher(quietSeconds: 1, stopFile: stop) }
+        ) { setup in
+            setup.rules.watch = FolderWatcher(quietSeconds: 1, stopFile: stop)
+            setup.time = time
+        }
+        // A file that no search has seen before is taken after a day only.
+        #expect(time.monotonic < .seconds(300))
         #expect(outcome.counts.completed == 2)
         #expect(try batch.text("b") == "TWO")
     }
