@@ -104,9 +104,23 @@ struct FileWalk {
                 )
             )
         }
-        let visible = entries.filter { !$0.hasPrefix(".") }
-        let silent = try request.silent.among(visible.map { folder + "/" + $0 }, .status, flag: flag)
-        for entry in visible where !silent.contains(folder + "/" + entry) {
+        var names = entries[...]
+        var count = Self.namesAtOnce
+        while !names.isEmpty {
+            let portion = names.prefix(count).filter { !$0.hasPrefix(".") }
+            names = names.dropFirst(count)
+            let silent = try request.silent.among(portion.map { folder + "/" + $0 }, .status, flag: flag)
+            try walk(portion.filter { !silent.contains(folder + "/" + $0) }, in: folder, below: below, root: root)
+            // Where files do not respond, the time limit passes once for all that follow.
+            if !silent.isEmpty { count = .max }
+        }
+    }
+
+    /// Names of a folder whose paths are made and tried at once: a million paths would take 100 MB.
+    private static let namesAtOnce = 4096
+
+    private mutating func walk(_ names: [String], in folder: String, below: String, root: String) throws {
+        for entry in names {
             let path = folder + "/" + entry
             let name = below.isEmpty ? entry : below + "/" + entry
             var inner = stat()

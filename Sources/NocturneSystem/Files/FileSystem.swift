@@ -102,17 +102,17 @@ public enum FileSystem {
     public static func listing(_ path: String) -> (names: [String], unusable: [String], fault: Int32?) {
         guard let folder = opendir(path) else { return ([], [], errno) }
         defer { closedir(folder) }
-        let (all, fault) = OpenFolder.names(in: folder)
         var names: [String] = []
         var unusable: [String] = []
-        for bytes in all.map({ $0.dropLast().map(UInt8.init(bitPattern:)) }) {
-            guard let name = String(validating: bytes, as: UTF8.self) else {
+        let fault = OpenFolder.forEachName(in: folder) { bytes in
+            if let name = String(validating: bytes, as: UTF8.self) {
+                names.append(name)
+            } else {
                 unusable.append(escaped(bytes))
-                continue
             }
-            names.append(name)
         }
-        return (names.sorted(), unusable.sorted(), fault)
+        names.sort()
+        return (names, unusable.sorted(), fault)
     }
 
     /// A name with everything but printable ASCII written as the number of the byte.

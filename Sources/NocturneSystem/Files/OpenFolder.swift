@@ -61,20 +61,21 @@ struct OpenFolder: ~Copyable {
             return ([], FileSystemError(operation: "list", path: path, code: code))
         }
         defer { closedir(stream) }
-        let (names, fault) = Self.names(in: stream)
+        var names: [Name] = []
+        let fault = Self.forEachName(in: stream) { names.append($0.map(CChar.init(bitPattern:)) + [0]) }
         return (names, fault.map { FileSystemError(operation: "list", path: path, code: $0) })
     }
 
-    /// All entries of an open list but `.` and `..`, and the system's code where it was not read to its end.
-    static func names(in stream: OpaquePointer) -> (names: [Name], fault: Int32?) {
-        var names: [Name] = []
+    /// Calls `body` with the bytes of each entry of an open list but `.` and `..`, without the final zero.
+    /// - Returns: the system's code where the list was not read to its end.
+    static func forEachName(in stream: OpaquePointer, _ body: (UnsafeRawBufferPointer) -> Void) -> Int32? {
         while true {
             errno = 0
-            guard let entry = readdir(stream) else { return (names, errno == 0 ? nil : errno) }
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                bytes.prefix { $0 != 0 }.map(CChar.init(bitPattern:)) + [0]
+            guard let entry = readdir(stream) else { return errno == 0 ? nil : errno }
+            withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                let name = UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 != 0 })
+                if !name.elementsEqual([46]) && !name.elementsEqual([46, 46]) { body(name) }
             }
-            if name != [46, 0] && name != [46, 46, 0] { names.append(name) }
         }
     }
 
