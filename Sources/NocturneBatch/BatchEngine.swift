@@ -205,6 +205,8 @@ public struct BatchEngine: Sendable {
         if case .success(let outcome) = result, outcome.givenUp == nil, outcome.counts.notReached == 0 {
             await batch.pauses.batchEnded()
         }
+        // What came too late for this run, or before it processed anything, holds for the next one.
+        for request in control.takeFirst() { try? await batch.journal.putFirst(request.names) }
         await batch.journal.close()
         if isRefused {
             await progress.close()

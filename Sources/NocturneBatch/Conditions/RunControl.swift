@@ -19,6 +19,8 @@ public final class RunControl: Sendable {
         var givenUp: String?
         var isTripped = false
         var pause: RunPause?
+        /// What was ended by requests, whether a run was in it or not: false for pauses of users, true for waits for an approval.
+        var endedPauses: Set<Bool> = []
         /// Active items that were stopped for others or for the memory that they hold, and why: they wait again.
         var released: [String: Postponement] = [:]
         /// At which active items wait in a pause.
@@ -174,10 +176,24 @@ public final class RunControl: Sendable {
         changes.notify()
     }
 
+    /// Continues the pause of an earlier run.
+    /// - Returns: false where a request has ended it, or put another one in its place, before this run knew of it.
+    func restore(_ pause: RunPause) -> Bool {
+        let isRestored = state.withLock { state in
+            guard state.pause == nil, !state.endedPauses.contains(pause.awaitsApproval) else { return false }
+            state.pause = pause
+            state.gate?.setPaused(true)
+            return true
+        }
+        if isRestored { changes.notify() }
+        return isRestored
+    }
+
     /// Continues after a pause.
     /// - Parameter isApproved: whether the pilot is approved. The wait for that ends by it alone, and no other pause does.
     public func endPause(isApproved: Bool = false) {
         state.withLock { state in
+            state.endedPauses.insert(isApproved)
             guard state.pause?.awaitsApproval ?? false == isApproved else { return }
             state.pause = nil
             state.gate?.setPaused(false)

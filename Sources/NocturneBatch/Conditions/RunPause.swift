@@ -73,15 +73,18 @@ actor PauseKeeper {
 
     private var control: RunControl { waiting.control }
 
-    /// Continues the pause of the engine or run before this one.
+    /// Continues the pause of the engine or run before this one, unless a request came first: the folder can be locked long before the
+    /// journal is read.
     /// - Throws: ``JournalError``.
     func restore() async throws(JournalError) {
-        guard control.pause == nil, let pause = try await journal.value(of: .pause) else { return }
+        guard let pause = try await journal.value(of: .pause), pause != recorded else { return }
         // A run may have been killed between the approval and the end of the pause.
         var isOver = pause.isOver(at: waiting.time.wallClock)
         if pause.awaitsApproval { isOver = try await journal.value(of: .pilot)?.isApproved ?? true }
-        if isOver { return try await journal.remove(.pause) }
-        control.pause(pause)
+        guard isOver || !control.restore(pause), recorded == nil else { return }
+        // Removed as if this run had been in it, after what was requested meanwhile.
+        recorded = pause
+        await update()
     }
 
     /// Follows the requests until the task is cancelled.

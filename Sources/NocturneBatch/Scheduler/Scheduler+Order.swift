@@ -21,7 +21,8 @@ extension Scheduler {
     /// Starts some items next. Those that have ended stay as they are.
     func putFirst(_ request: FirstRequest) async {
         let names = request.names
-        await keepOrder(request)
+        // Where that fails, the order holds for this run.
+        do { try await context.journal.putFirst(names) } catch { await context.progress.note("\(error)") }
         do {
             let known = Dictionary(machine.waiting.map { ($0.name, $0) }) { first, _ in first }
             let others = try await context.journal.takePending(names.filter { known[$0] == nil }, after: lastFetched)
@@ -38,10 +39,5 @@ extension Scheduler {
         } catch {
             await context.progress.note("\(error)")
         }
-    }
-
-    /// Records the order for later engines and runs. Where that fails, it holds for this run.
-    func keepOrder(_ request: FirstRequest) async {
-        do { try await context.journal.putFirst(request.names) } catch { await context.progress.note("\(error)") }
     }
 }

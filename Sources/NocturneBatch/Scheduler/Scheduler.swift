@@ -199,7 +199,6 @@ actor Scheduler: ItemEndReceiver {
     func settleLeftovers() async {
         // Only a deadline makes it worth a transaction an item.
         try? await context.journal.keep(machine.pace)
-        for request in context.control.takeFirst() { await keepOrder(request) }
         let cancelled = context.control.cancelledItems
         await perform(machine.abandon(cancelled: cancelled))
         await settleUnfetched(among: cancelled)

@@ -104,6 +104,34 @@ struct RunPauseTests {
         #expect(try await recordedPause(batch) == nil && batch.events("paused").count == 1)
     }
 
+    @Test("A request that comes before the run has read its pause counts", arguments: [false, true])
+    func requestBeforePauseIsRead(awaitsApproval: Bool) async throws {
+        let batch = try TextBatch(["a": "one"])
+        let clock = ManualTime(advancesItself: true, wallClock: SystemTime().wallClock)
+        let earlier = RunPause(since: 1, awaitsApproval: awaitsApproval)
+        try batch.output.create()
+        struct Pilot: Codable {
+            var count = 1
+            var completedBefore = 0
+            var isApproved = false
+        }
+        try await Journal.with(path: batch.output.journal) { journal in
+            if awaitsApproval { try await journal.set(JournalSetting<Pilot>(json: "pilot"), to: Pilot()) }
+            try await journal.set(.pause, to: earlier)
+        }
+        batch.control.endPause(isApproved: awaitsApproval)
+        #expect(try await batch.run(TextRecipe()) { $0.time = clock }.counts.completed == 1)
+        #expect(try await recordedPause(batch) == nil && batch.events("paused").isEmpty)
+        try await Journal.with(path: batch.output.journal) { try await $0.set(.pause, to: earlier) }
+        let again = batch.again()
+        let requested = RunPause(since: clock.wallClock.seconds, until: clock.wallClock.seconds + 60)
+        try batch.write("b", "two")
+        again.control.pause(requested)
+        #expect(try await again.run(TextRecipe()) { $0.time = clock }.counts.completed == 2)
+        #expect(clock.wallClock.seconds >= requested.since + 60)
+        #expect(try await recordedPause(batch) == nil)
+    }
+
     @Test("A request to start nothing more ends a paused run; its items are left to the next one, which is paused")
     func drained() async throws {
         let batch = try TextBatch(["a": "one", "b": "two"])
@@ -146,6 +174,15 @@ struct RunPauseTests {
         #expect(Set(order).count == 200 && order.count == 200)
     }
 
+    @Test("What a run was asked to put first before it processed anything is kept for the next one")
+    func firstBeforeProcessing() async throws {
+        let batch = try TextBatch(["a": "1", "b": "2", "c": "3"])
+        batch.control.putFirst(FirstRequest(["c"]))
+        batch.control.cancel()
+        await #expect(throws: CancelledError.self) { try await batch.run(TextRecipe()) }
+        #expect(try await batch.output.reading { try await $0.value(of: .firstItems) } == ["c"])
+    }
+
     @Test("The order is kept for the next run, and a pilot takes those that come first")
     func keptOrder() async throws {
         let batch = try TextBatch(["a": "1", "b": "2", "c": "3", "d": "4"])
@@ -164,6 +201,7 @@ struct RunPauseTests {
         #expect(try await oneByOne(batch.again(), TextRecipe()).counts.completed == 4)
         #expect(try started(batch) == ["a", "c", "d", "a", "b"])
     }
+
     @Test("For an item that is to be processed now, an active one is put back, and continued after it")
     func now() async throws {
         let batch = try TextBatch(["a": "1", "b": "2", "c": "3", "d": "4"])
