@@ -107,6 +107,11 @@ struct AdmissionExplorationTests {
             AdmissionWorld.Events(ends: [.completes, .isReleased], disk: true, pauses: true, firsts: 1)
         ),
         situation(
+            "users who need items now, for which others step aside, put items first, and items that fail",
+            [small, large, small],
+            AdmissionWorld.Events(ends: [.completes, .failsForNow, .isReleased], firsts: 1, urgent: 1)
+        ),
+        situation(
             "users who need items now, cancel items, pause and end the run",
             [small, large, small],
             AdmissionWorld.Events(

@@ -396,7 +396,8 @@ struct AdmissionWorld: SmallWorld {
             items[other].overtaken = items[other].overtaken ?? active
         }
         items[index].place = .active
-        (items[index].first, items[index].isReleased) = (nil, false)
+        // One that waits again has not been overtaken since.
+        (items[index].first, items[index].isReleased, items[index].overtaken) = (nil, false, nil)
         return nil
     }
 
