@@ -15,6 +15,8 @@ public final class ManualTime: TimeSource {
 
     private struct State {
         var monotonic = Duration.zero
+        /// How long the machine slept.
+        var asleep = Duration.zero
         var wallClock: WallTime
         var sleepers: [Sleeper] = []
         var nextID: UInt64 = 0
@@ -32,13 +34,14 @@ public final class ManualTime: TimeSource {
     }
 
     public var monotonic: Duration { state.withLock { $0.monotonic } }
+    public var sinceBoot: Duration { state.withLock { $0.monotonic + $0.asleep } }
     public var wallClock: WallTime { state.withLock { $0.wallClock } }
     /// How many tasks sleep now.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
     /// The durations of all sleeps so far, in the order in which they began.
     public var slept: [Duration] { state.withLock { $0.slept } }
 
-    /// Moves both clocks on and wakes whoever has slept long enough, the earliest first.
+    /// Moves all clocks on and wakes whoever has slept long enough, the earliest first.
     public func advance(by duration: Duration) {
         let awake = state.withLock { state -> [Sleeper] in
             state.monotonic += duration
@@ -51,6 +54,15 @@ public final class ManualTime: TimeSource {
             return awake
         }
         for sleeper in awake { sleeper.continuation.resume() }
+    }
+
+    /// The machine sleeps: nothing of it runs, and only those who were awake see the time pass.
+    /// - Parameter seconds: by the date.
+    public func sleepMachine(seconds: Int) {
+        state.withLock { state in
+            state.asleep += .seconds(seconds)
+            state.wallClock.seconds += seconds
+        }
     }
 
     /// Sets the system clock without any time passing, as an administrator or a time server does.

@@ -84,14 +84,14 @@ extension DatabaseQueue {
     /// Set after opening: GRDB's own set-up would change it back. Of two processes that change the mode of a new database at the same time,
     /// SQLite refuses one without asking the busy handler: it is tried again.
     private static func setLog(of queue: DatabaseQueue, _ lockPatience: (_ waited: Duration) -> Bool) throws {
-        let start = ContinuousClock.now
+        let start = SuspendingClock.now
         while true {
             do {
                 return try queue.writeWithoutTransaction { db in
                     try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
                 }
             } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                guard lockPatience(ContinuousClock.now - start) else { throw error }
+                guard lockPatience(SuspendingClock.now - start) else { throw error }
                 usleep(UInt32(lockInterval / .microseconds(1)))
             }
         }

@@ -40,10 +40,14 @@ package struct ClaimStateMachine: Sendable {
     /// The same for a claim that does not name its run, on a local file system, which shows no old files: a power cut leaves
     /// it empty, and a run that is alive would have written it again.
     package static let patienceWithUnreadable = beat * 2
+    /// Between two looks at a claim, the most that counts as observing it. After a longer gap this process was frozen, or its machine
+    /// asleep, perhaps with that of the other run, which needs a moment for its next sign of life.
+    package static let longestGap = beat * 3
 
     private let claimant: Claimant
     private let isRunningHere: @Sendable (ProcessIdentity) -> Bool
     private var first: (claim: FolderClaim.Found, at: Duration)?
+    private var lastLook: Duration?
 
     package init(
         _ claimant: Claimant,
@@ -59,6 +63,8 @@ package struct ClaimStateMachine: Sendable {
     package mutating func observe(_ claim: FolderClaim.Found?, at now: Duration) -> Step {
         guard let claim else { return .take(after: 0) }
         if let record = claim.record, let step = known(record, claim.generation) { return step }
+        if let lastLook, now - lastLook > ClaimStateMachine.longestGap, first?.claim.text == claim.text { first = nil }
+        lastLook = now
         guard let first, first.claim.generation == claim.generation else {
             first = (claim, now)
             return .lookAgain

@@ -4,10 +4,11 @@
 
 /// Where a run gets its time from: the system's clocks, or a clock that a test advances.
 ///
-/// Durations come from ``monotonic`` and are not affected when somebody sets the system clock. ``wallClock`` is for what
-/// people read: timestamps, hours of the day, deadlines.
+/// Durations, time limits and estimates come from ``monotonic``: neither a clock that somebody sets nor a machine that sleeps changes
+/// them, since work sleeps with its machine. ``sinceBoot`` is for what others see of this machine: how long it was silent.
+/// ``wallClock`` is for what people read: timestamps, hours of the day, deadlines.
 public protocol TimeSource: Sendable {
-    /// Time since a fixed but arbitrary moment. It never goes back.
+    /// Time since a fixed but arbitrary moment in which the machine was awake. It never goes back.
     var monotonic: Duration { get }
     /// The date and time now.
     var wallClock: WallTime { get }
@@ -16,6 +17,8 @@ public protocol TimeSource: Sendable {
     func sleep(for duration: Duration) async throws
     /// Blocks the thread until so much monotonic time has passed: for synchronous code on the blocking pool.
     func block(for duration: Duration)
+    /// Time since a fixed but arbitrary moment, also that in which the machine slept. It never goes back.
+    var sinceBoot: Duration { get }
 }
 
 /// A moment by the system clock, UTC.
@@ -73,10 +76,13 @@ public struct WallTime: Sendable, Hashable, Comparable {
 public struct SystemTime: TimeSource {
     public init() {}
 
-    public var monotonic: Duration {
+    // The clock by which the kernel's waits count, too. On Linux it stops while the machine is suspended.
+    public var monotonic: Duration { Self.read(CLOCK_MONOTONIC) }
+    public var sinceBoot: Duration { Self.read(CLOCK_BOOTTIME) }
+
+    private static func read(_ clock: clockid_t) -> Duration {
         var time = timespec()
-        // Counts while the machine sleeps, too, as `ContinuousClock` does.
-        clock_gettime(CLOCK_BOOTTIME, &time)
+        clock_gettime(clock, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
@@ -86,7 +92,7 @@ public struct SystemTime: TimeSource {
         return WallTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
     }
 
-    public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration, clock: .continuous) }
+    public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration, clock: .suspending) }
 
     public func block(for duration: Duration) {
         let (seconds, attoseconds) = duration.components

@@ -29,6 +29,24 @@ struct ClaimLeaseTests {
         #expect(lease.renew { true } && lease.state == .valid)
     }
 
+    @Test(
+        "It counts time in which the machine slept, or was suspended and then got the right date; a date that is set back changes nothing"
+    )
+    func asleep() {
+        let time = ManualTime()
+        let lease = FolderClaim.Lease(time: time)
+        time.sleepMachine(seconds: 40)
+        #expect(lease.state == .stale && time.monotonic == .zero)
+        #expect(lease.renew { true } && lease.state == .valid)
+        time.setWallClock(WallTime(seconds: time.wallClock.seconds + 3600))
+        #expect(lease.state == .stale)
+        #expect(lease.renew { true })
+        time.setWallClock(WallTime(seconds: 0))
+        #expect(lease.state == .valid)
+        time.advance(by: .seconds(40))
+        #expect(lease.state == .stale)
+    }
+
     @Test("Once lost it stays lost")
     func lost() {
         let lease = FolderClaim.Lease(time: ManualTime())

@@ -40,6 +40,21 @@ struct ClaimStateMachineTests {
         return FolderClaim.Found(generation: 7, text: [UInt8(beat)], record: record)
     }
 
+    /// Looks once a second.
+    /// - Returns: the step after the last look, or the first one that ends the looks.
+    private func look(
+        _ machine: inout ClaimStateMachine,
+        at claim: FolderClaim.Found,
+        from start: Int,
+        through end: Int
+    ) -> ClaimStateMachine.Step {
+        for second in start...end {
+            let step = machine.observe(claim, at: .seconds(second))
+            if step != .lookAgain { return step }
+        }
+        return .lookAgain
+    }
+
     @Test("takes a folder without a claim, or with one that was released")
     func free() {
         var machine = machine()
@@ -75,8 +90,7 @@ struct ClaimStateMachineTests {
         #expect(local.observe(empty, at: .seconds(19)) == .lookAgain)
         #expect(local.observe(empty, at: .seconds(20)) == .take(after: 7))
         var share = machine()
-        #expect(share.observe(empty, at: .zero) == .lookAgain)
-        #expect(share.observe(empty, at: .seconds(99)) == .lookAgain)
+        #expect(look(&share, at: empty, from: 0, through: 99) == .lookAgain)
         #expect(share.observe(empty, at: .seconds(100)) == .take(after: 7))
     }
 
@@ -95,11 +109,24 @@ struct ClaimStateMachineTests {
     @Test("takes over after the whole patience without a sign of life, not before")
     func silent() {
         var machine = machine()
-        #expect(machine.observe(claim(), at: .seconds(5)) == .lookAgain)
         let end = Duration.seconds(5) + ClaimStateMachine.patience
+        #expect(look(&machine, at: claim(), from: 5, through: Int(end.components.seconds) - 1) == .lookAgain)
         #expect(machine.observe(claim(), at: end - .milliseconds(1)) == .lookAgain)
         #expect(machine.observe(claim(), at: end) == .take(after: 7))
         #expect(ClaimStateMachine.patience >= ClaimStateMachine.beat * 3)
+    }
+
+    @Test("begins to observe again where it did not look for long: both machines may have slept")
+    func gap() {
+        var machine = machine()
+        #expect(look(&machine, at: claim(), from: 0, through: 60) == .lookAgain)
+        #expect(look(&machine, at: claim(), from: 8000, through: 8099) == .lookAgain)
+        #expect(machine.observe(claim(), at: .seconds(8100)) == .take(after: 7))
+        var other = self.machine()
+        #expect(other.observe(claim(), at: .zero) == .lookAgain)
+        // A sign of life in the gap counts.
+        let later = claim(beat: 1)
+        #expect(other.observe(later, at: .seconds(8000)) == .refuse(later.record?.holder))
     }
 
     @Test("refuses at the first sign of life")
@@ -118,8 +145,7 @@ struct ClaimStateMachineTests {
         #expect(
             machine.observe(FolderClaim.Found(generation: 6, text: [], record: nil), at: .seconds(50)) == .lookAgain
         )
-        #expect(machine.observe(claim(), at: .seconds(100)) == .lookAgain)
-        #expect(machine.observe(claim(), at: .seconds(199)) == .lookAgain)
+        #expect(look(&machine, at: claim(), from: 100, through: 199) == .lookAgain)
         #expect(machine.observe(claim(), at: .seconds(200)) == .take(after: 7))
     }
 }
