@@ -30,6 +30,24 @@ struct CircuitBreakerTests {
         #expect(try trip(good + Array(repeating: mapped(true), count: 100))?.count == 220)
     }
 
+    @Test("Few items end after those that stop the run: so many are active at first, and after empty maps or failures")
+    func active() {
+        var breaker = CircuitBreaker(StopRules())
+        #expect(breaker.mostActive == 25)
+        for number in 0..<20 { _ = breaker.ended("\(number)", model: "organs", mapped(true)) }
+        #expect(breaker.mostActive == 5)
+        _ = breaker.ended("good", model: "organs", mapped(false))
+        #expect(breaker.mostActive == 30)
+        _ = breaker.ended("empty", model: "organs", mapped(true))
+        #expect(breaker.mostActive == 30, "of the maps before, too few have labels for a rule to apply")
+        var other = CircuitBreaker(StopRules())
+        _ = other.ended("good", model: "organs", mapped(false))
+        #expect(other.mostActive == 30)
+        for number in 0..<3 { _ = other.ended("\(number)", model: "organs", .failed(damaged)) }
+        #expect(other.mostActive == 27)
+        #expect(StopRules("never").map { CircuitBreaker($0).mostActive } == .some(nil))
+    }
+
     @Test("A good cohort with some bad files goes on, in any order")
     func goodCohort() throws {
         var random = SplitMix64(seed: 1)

@@ -9,6 +9,8 @@ package struct CircuitBreaker: Sendable {
     private let rules: StopRules
     private var sameCode: (code: FaultCode, names: [String])?
     private var maps: [String: Maps] = [:]
+    /// Whether an item has completed with a label, or without looking for any.
+    private var hasGood = false
     private var failed = Recent()
     private var outside = Recent()
 
@@ -20,6 +22,8 @@ package struct CircuitBreaker: Sendable {
         var empty: [String] = []
         /// Those before.
         var earlier = (all: 0, labelled: 0)
+        /// Where empty maps are usual, as with a model of rare lesions, many in a row show nothing.
+        var isEmptyUnusual: Bool { Double(earlier.labelled) >= 0.3 * Double(earlier.all) }
     }
 
     /// Whether something is true of the latest items.
@@ -72,6 +76,16 @@ package struct CircuitBreaker: Sendable {
         (sameCode?.names.count ?? 0) + maps.values.reduce(0) { $0 + $1.empty.count } + failed.count + outside.count
     }
 
+    /// How many items may be active, nil for any number: those that are active when a rule stops the run may still end. Fewer before the
+    /// first good item, since a whole batch is wrong more often than a part of it, and the more of the latest are empty or failed.
+    package var mostActive: Int? {
+        let emptyCount = maps.values.filter(\.isEmptyUnusual).map(\.emptyCount).max() ?? 0
+        let failedCount = sameCode?.names.count ?? 0
+        let left = [rules.sameCode.map { $0 - failedCount }, rules.empty.map { $0 - emptyCount }].compactMap(\.self)
+            .min()
+        return left.map { max($0, 0) + (hasGood ? 10 : 5) }
+    }
+
     /// - Parameter model: the id; empty for none.
     /// - Returns: why the run is to stop; nil if it is to continue.
     package mutating func ended(_ name: String, model: String, _ end: End) -> Trip? {
@@ -81,6 +95,7 @@ package struct CircuitBreaker: Sendable {
             return shares(name, isFailed: true, isOutside: false)
         case .completed(let isEmpty, let isOutside):
             sameCode = nil
+            hasGood = hasGood || isEmpty != true
             if let isEmpty, let limit = rules.empty, let trip = labelled(name, model, isEmpty, limit) { return trip }
             return shares(name, isFailed: false, isOutside: isOutside)
         }
@@ -109,9 +124,6 @@ package struct CircuitBreaker: Sendable {
         return nil
     }
 
-    /// Where empty maps are usual, as with a model of rare lesions, many in a row show nothing.
-    private static let leastLabelledShare = 0.3
-
     private mutating func labelled(_ name: String, _ model: String, _ isEmpty: Bool, _ limit: Int) -> Trip? {
         var own = maps[model] ?? Maps()
         defer { maps[model] = own }
@@ -123,8 +135,7 @@ package struct CircuitBreaker: Sendable {
         }
         own.emptyCount += 1
         own.empty = (own.empty + [name]).suffix(limit)
-        let (all, labelled) = (Double(own.earlier.all), Double(own.earlier.labelled))
-        guard own.empty.count == limit, labelled >= Self.leastLabelledShare * all else { return nil }
+        guard own.empty.count == limit, own.isEmptyUnusual else { return nil }
         return Trip(text: "\(limit) label maps of \(model) in a row are empty", names: own.empty)
     }
 }

@@ -73,6 +73,8 @@ extension AdmissionStateMachine {
         /// What the active items have leased of the budget.
         package var leasedBytes = 0
         package var isUnderPressure = false
+        /// Nothing is started while this number of items is active, at least 1; nil for any number.
+        package var mostActive: Int?
         package var isPaused = false
         /// Zero while items may be started.
         package var untilOpening = Duration.zero

@@ -96,7 +96,8 @@ package struct AdmissionStateMachine: Sendable {
         guard conditions.mode == .running, !isDraining else { return .finished }
         if let action = whilePaused(conditions) { return action }
         // Under pressure, and while an item is active that has to be alone, nothing is started: there is nothing to look at.
-        if !active.isEmpty, conditions.isUnderPressure || active.values.contains(where: \.isAlone) {
+        let isFull = conditions.mostActive.map { active.count >= $0 } ?? false
+        if !active.isEmpty, conditions.isUnderPressure || isFull || active.values.contains(where: \.isAlone) {
             return wait(for: shortage ?? .activeItems)
         }
         var place = Place.passedOver(0)

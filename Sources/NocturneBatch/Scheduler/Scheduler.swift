@@ -113,6 +113,7 @@ actor Scheduler: ItemEndReceiver {
         result.isPaused = control.pause != nil
         result.leasedBytes = budget.snapshot().leased
         result.isUnderPressure = !budget.isAdmitting
+        result.mostActive = breaker.mostActive
         result.untilOpening = .seconds(context.options.rules.hours.secondsUntilOpen(at: wallClock))
         result.untilDeadline = deadline.map { .seconds($0 - wallClock.seconds) }
         return result
