@@ -146,8 +146,8 @@ actor BatchRun {
                 )
             }
         }
-        if let retention = context.options.rules.watch?.retention, count > 0 || isFirstRound {
-            try await ExpiredResults(context: context, retention: retention).remove()
+        if let watch = context.options.rules.watch, let retention = watch.retention, count > 0 || isFirstRound {
+            try await ExpiredResults(context: context, retention: retention, drops: watch.drops).remove()
         }
         (counts, remarks) = try await report.bringUpToDate()
         cposix_trim_heap()

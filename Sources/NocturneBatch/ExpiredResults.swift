@@ -3,24 +3,21 @@ import NocturneJournal
 import NocturneOutput
 import NocturneSystem
 
-extension FaultCode {
-    /// Its result was removed, since it was older than those that a watch keeps.
-    static let expired = FaultCode("item", "expired")
-}
-
 extension JournalSetting<[String]> {
-    /// Names of items whose results are being removed, until their folders are gone.
+    /// Names of items whose files are being removed, until that is done. Their items stay in the journal, unlike those of `forget`.
     fileprivate static var expiringItems: Self { Self(json: "expiringItems") }
 }
 
-/// Removes results that a watch does not keep. Sources, and results that somebody has edited or added files to, are never removed; once
-/// reviewers have marked any result of the batch, nor are those without a mark.
+/// Removes results that a watch does not keep, or what shows them. Sources, and results that somebody has edited or added files to, are
+/// left as they are; once reviewers have marked any result of the batch, so are those without a mark.
 ///
-/// The journal has an item as skipped before its folder is removed, and the names of such items until that is done: a run that is killed
-/// meanwhile leaves the rest to the next one.
+/// The journal has an item without its files before they are removed, and the names of such items until that is done: a run that is
+/// killed meanwhile leaves the rest to the next one.
 struct ExpiredResults {
     let context: RunContext
     let retention: Retention
+    /// What results lose; empty where they are removed as a whole.
+    let drops: Set<DisplayFiles>
 
     /// How many are looked at, and removed, at a time.
     private static let itemsAtOnce = 64
@@ -28,8 +25,10 @@ struct ExpiredResults {
     /// - Throws: `JournalError`.
     func remove() async throws {
         let journal = context.journal
-        try await removeFolders(try await journal.value(of: .expiringItems) ?? [])
+        try await removeFiles(of: try await journal.value(of: .expiringItems) ?? [])
+        let reason = reason.text
         let older = retention.older(of: try await journal.items(in: .completed), at: context.time.wallClock)
+            .filter { $0.reason?.text != reason }
         guard !older.isEmpty else { return }
         let (edits, marks) = (try await journal.edits(), try await journal.marks())
         let marked = Set(marks.current(for: older).map(\.item))
@@ -37,54 +36,79 @@ struct ExpiredResults {
         var count = 0
         for start in stride(from: 0, to: removable.count, by: Self.itemsAtOnce)
         where context.control.mode != .cancelled {
-            let items = try await unchanged(Array(removable[start...].prefix(Self.itemsAtOnce)))
-            try await expire(items)
-            count += items.count
+            let records = try await unchanged(removable[start...].prefix(Self.itemsAtOnce))
+            try await expire(records)
+            count += records.count
         }
         if count > 0 {
-            let results = count == 1 ? "The oldest result was" : "The \(count) oldest results were"
-            await context.progress.note("\(results) removed (--keep \(retention)).")
+            let results = count == 1 ? "the oldest result" : "the \(count) oldest results"
+            await context.progress.note(
+                "Removed: \(drops.isEmpty ? "" : "\(dropped) of ")\(results) (--keep \(retention))."
+            )
         }
     }
 
-    /// The items whose folders hold the files of the result as they were written, and nothing else.
-    private func unchanged(_ items: [JournalItem]) async throws -> [JournalItem] {
-        var found: [JournalItem] = []
+    private var dropped: String {
+        DisplayFiles.allCases.filter(drops.contains).map(\.rawValue).joined(separator: " and ")
+    }
+
+    private var reason: ItemReason {
+        drops.isEmpty
+            ? ItemReason(.expired, "the result was removed, since --keep \(own: "\(retention)") keeps newer ones")
+            : ItemReason(.thinned, "\(own: dropped) of the result were removed, since only newer ones keep them")
+    }
+
+    private func isRemoved(_ file: ItemFile) -> Bool { drops.isEmpty || drops.contains { $0.contains(file.path) } }
+
+    /// The items whose folders hold the files of the result as they were written, and nothing else, where some are to be removed.
+    private func unchanged(_ items: ArraySlice<JournalItem>) async throws -> [ItemRecord] {
+        var found: [ItemRecord] = []
         for item in items {
-            let written = try await context.journal.writtenFiles(of: item.id)
+            guard let record = try await context.journal.records(after: item.id - 1, limit: 1).first,
+                record.item == item, record.written.files.contains(where: isRemoved)
+            else { continue }
             let folder = ResultFolder(context.output.item(item.name))
-            let foreign = await context.blocking.run { try? folder.foreignEntries(written: written) }
-            if foreign?.isEmpty == true { found.append(item) }
+            let foreign = await context.blocking.run { try? folder.foreignEntries(written: record.written.files) }
+            if foreign?.isEmpty == true { found.append(record) }
         }
         return found
     }
 
-    private func expire(_ items: [JournalItem]) async throws {
-        guard !items.isEmpty else { return }
-        let reason = ItemReason(
-            .expired,
-            "the result was removed, since --keep \(own: "\(retention)") keeps newer ones"
-        )
-        let time = context.time.wallClock.timestamp
-        try await context.journal.set(.expiringItems, to: items.map(\.name))
-        // With nothing of what the results held.
+    private func expire(_ records: [ItemRecord]) async throws {
+        guard !records.isEmpty else { return }
+        let (reason, time, names) = (reason, context.time.wallClock.timestamp, records.map(\.item.name))
+        try await context.journal.set(.expiringItems, to: names)
         try await context.journal.merge(
-            items.map { item in
-                var item = item
-                (item.state, item.reason, item.changed) = (.skipped, reason, time)
-                return ItemRecord(item)
+            records.map { record in
+                var record = record
+                record.item.reason = reason
+                record.written.files.removeAll(where: isRemoved)
+                if drops.isEmpty {
+                    (record.item.state, record.item.changed) = (.skipped, time)
+                    // With nothing of what the result held.
+                    record.written = ItemProduct()
+                }
+                return record
             }
         )
-        try await removeFolders(items.map(\.name))
-        for item in items { await context.progress.emit(BatchEvent(.itemSkipped, item: item.name, because: reason)) }
+        try await removeFiles(of: names)
+        for name in drops.isEmpty ? names : [] {
+            await context.progress.emit(BatchEvent(.itemSkipped, item: name, because: reason))
+        }
     }
 
-    /// - Parameter names: of items that are removed, unless the run ended before the journal had them as such.
-    private func removeFolders(_ names: [String]) async throws {
+    /// - Parameter names: of items whose files are removed, unless the run ended before the journal had them as such.
+    private func removeFiles(of names: [String]) async throws {
         guard !names.isEmpty else { return }
-        let expired = try await context.journal.items(named: names).values.filter { $0.reason?.code == .expired }
-        let left = await context.blocking.run { [output = context.output] in
-            expired.compactMap { FileSystem.remove(output.item($0.name)) }
+        var left: [FileSystemError] = []
+        for item in try await context.journal.items(named: names).values {
+            let folder = context.output.item(item.name)
+            if item.reason?.code == .expired {
+                left += await context.blocking.run { [FileSystem.remove(folder)].compactMap(\.self) }
+            } else if item.reason?.code == .thinned {
+                let kept = try await context.journal.writtenFiles(of: item.id)
+                left += await context.blocking.run { ResultFolder(folder).removeFiles(but: kept) }
+            }
         }
         for fault in left { await context.progress.note("\(fault.path) cannot be removed: \(errnoText(fault.code))") }
         try await context.journal.remove(.expiringItems)

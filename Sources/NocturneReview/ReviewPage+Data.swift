@@ -182,7 +182,11 @@ extension ReviewPage.Entry {
         _ reader: ReviewPage.Reader
     ) throws {
         let isCompleted = item.item.state == .completed
-        let parts = isCompleted ? try Self.result(in: output.item(item.item.name)).flatMap(reader) : nil
+        let folder = output.item(item.item.name)
+        var parts = isCompleted ? try Self.result(in: folder).flatMap(reader) : nil
+        if item.item.reason?.code == .thinned {
+            parts?.removeFiles { FileSystem.kind(folder + "/" + $0) != .file }
+        }
         self.init(
             index: item.place,
             item: entry.item,

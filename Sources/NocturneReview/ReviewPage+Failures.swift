@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneJournal
 import NocturneReport
 
 extension ReviewPage {
@@ -22,7 +23,7 @@ extension ReviewPage {
             private var found: [String: Found] = [:]
 
             mutating func add(_ entry: ReportedItem.Entry, at place: Int) {
-                guard let code = entry.code else { return }
+                guard let code = entry.code, entry.state != ItemState.completed.rawValue else { return }
                 found[code, default: Found(first: entry, places: [])].places.append(place)
             }
 

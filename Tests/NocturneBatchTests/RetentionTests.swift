@@ -22,7 +22,7 @@ struct RetentionTests {
         // As if a run had been killed when the journal had the item as removed.
         try await Journal.with(path: batch.output.journal) { journal in
             var item = try #require(try await journal.items().first { $0.name == "b" })
-            (item.state, item.reason) = (.skipped, ItemReason(FaultCode("item", "expired"), "removed"))
+            (item.state, item.reason) = (.skipped, ItemReason(.expired, "removed"))
             try await journal.merge([ItemRecord(item)])
             try await journal.set(JournalSetting<[String]>(json: "expiringItems"), to: ["b"])
         }
@@ -31,6 +31,51 @@ struct RetentionTests {
         let names = FileSystem.entries(batch.output.path).filter(batch.output.holdsResult)
         #expect(names.count == 2 && names.contains("a") && !names.contains("b"))
         #expect(try await batch.again().run(TextRecipe(), watch).counts == outcome.counts)
+    }
+
+    @Test(
+        "With --drop older results lose only what shows them; they are verified by what is left, and nothing is made again"
+    )
+    func thinned() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three", "d": "four"])
+        let stop = batch.folder.path + "/stop"
+        var recipe = TextRecipe()
+        recipe.otherFiles = ["crops/1.png", "labels.png", "meshes/1.stl", "preview.png"]
+        func files(_ name: String) -> [String] {
+            FileSystem.files(below: batch.output.item(name)).filter { $0 != "run.json" && $0 != "result.json" }.sorted()
+        }
+        func watch(_ drops: Set<DisplayFiles>) async throws -> BatchOutcome {
+            try FileSystem.write(stop, [])
+            return try await batch.again().run(recipe) {
+                var watcher = FolderWatcher(quietSeconds: 0, stopFile: stop)
+                (watcher.retention, watcher.drops) = (.items(1), drops)
+                $0.rules.watch = watcher
+            }
+        }
+        #expect(try await batch.run(recipe).counts.completed == 4)
+        let older = try await batch.output.reading { journal in
+            Retention.items(1).older(of: try await journal.items(), at: WallTime(seconds: 0)).map(\.name)
+        }
+        try FileSystem.write(batch.output.item(older[0]) + "/meshes/1.stl", [66])
+        #expect(try await watch([.meshes]).counts.completed == 4)
+        #expect(files(older[0]).contains("meshes/1.stl"), "edited")
+        #expect(files(older[1]) == ["crops/1.png", "labels.png", "preview.png"])
+        #expect(FileSystem.kind(batch.output.item(older[1]) + "/meshes") == .nothing)
+        // As if the run had been killed before it removed the file of one, and a person had changed that of another then.
+        for (name, byte) in [(older[1], 65), (older[2], 66)] as [(String, UInt8)] {
+            try FileSystem.makeFolder(batch.output.item(name) + "/meshes")
+            try FileSystem.write(batch.output.item(name) + "/meshes/1.stl", [byte])
+        }
+        try await Journal.with(path: batch.output.journal) { journal in
+            try await journal.set(JournalSetting<[String]>(json: "expiringItems"), to: Array(older[1...]))
+        }
+        #expect(try await watch([.meshes, .pictures]).counts.completed == 4)
+        #expect(files(older[1]) == ["crops/1.png", "labels.png"])
+        #expect(files(older[2]).contains("meshes/1.stl"))
+        #expect(try batch.events("itemStarted").count == 4)
+        let thinned = try await batch.output.reading { try await $0.items(named: [older[1]])[older[1]] }
+        #expect(thinned?.state == .completed && thinned?.reason?.code == .thinned)
+        #expect(thinned?.reason?.text.hasPrefix("meshes and pictures of the result") == true)
     }
 
     @Test("Where results are reviewed, those without a mark stay")

@@ -25,6 +25,9 @@ struct TextRecipe: Recipe {
     /// Peak bytes of an item, by its name.
     var memoryBytes: @Sendable (String) -> Int = { _ in 1000 }
 
+    /// Paths of files of a result besides `result.json`, with one byte each.
+    var otherFiles: [String] = []
+
     init(_ disturbance: @escaping @Sendable (Stage, String) throws -> Void = { _, _ in }) {
         self.disturbance = disturbance
     }
@@ -134,9 +137,17 @@ struct TextRecipe: Recipe {
         -> ItemProduct
     {
         try disturbance(.write, item.name)
-        let text = "{\"files\":[],\"fingerprint\":\"\(item.fingerprint)\",\"text\":\"\(rendered)\"}"
+        let others = otherFiles.map { ItemFile(path: $0, bytes: 1, sha256: ContentDigest.of("A").hex) }
+        for file in others {
+            try FileSystem.makeFolders(ResultFolder.parents(of: file.path).first ?? "", in: folder)
+            try FileSystem.write(folder + "/" + file.path, [65])
+        }
+        let files = String(decoding: try StableJSON.encodeLine(others), as: UTF8.self)
+        let text = "{\"files\":\(files),\"fingerprint\":\"\(item.fingerprint)\",\"text\":\"\(rendered)\"}"
         try FileSystem.write(folder + "/result.json", Array(text.utf8))
-        return try TextRecipe.product(of: folder)
+        var product = try TextRecipe.product(of: folder)
+        product.files += others
+        return product
     }
 
     private static func product(of folder: String) throws -> ItemProduct {

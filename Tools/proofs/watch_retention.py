@@ -7,6 +7,9 @@ Files are added to the watched folder in portions. While one is processed, the w
 the first results gets a file of a person, which must stay with its result. At the end the newest results are there and that one,
 nothing was processed twice but what a kill interrupted, every file of the inputs is as it was, and `verify` finds no fault. The bytes of
 all results are measured after each portion.
+
+With --drop older results lose only meshes or pictures: then all items stay completed, the newest and that one have these files, and
+`resume` makes nothing again.
 """
 
 from __future__ import annotations
@@ -42,10 +45,17 @@ class Proof:
     def start(self) -> subprocess.Popen:
         arguments = self.arguments
         options = ["--output", str(self.out), "--settle", "0", "--keep", str(arguments.keep), "--quiet"]
+        options += ["--drop", arguments.drop] if arguments.drop else []
         return subprocess.Popen([arguments.nocturne, "watch", str(self.inputs), "--model", arguments.model, *options])
 
     def results(self) -> list[Path]:
-        return [path.parent for path in self.out.glob("*/result.json")]
+        """The folders of results that have all of their files."""
+        found = [path.parent for path in self.out.glob("*/result.json")]
+        if "meshes" in self.arguments.drop:
+            found = [folder for folder in found if (folder / "meshes").exists()]
+        if "pictures" in self.arguments.drop:
+            found = [folder for folder in found if (folder / "preview.png").exists()]
+        return found
 
     def states(self) -> Counter:
         """Of the items, by `status`."""
@@ -82,7 +92,7 @@ class Proof:
         (self.out / "stop").touch()
         if run.wait() != 0:
             self.faults.append(f"{number}: exit {run.returncode}")
-        size = sum(path.stat().st_size for folder in self.results() for path in folder.rglob("*") if path.is_file())
+        size = sum(path.stat().st_size for path in self.out.glob("*/**/*") if path.is_file() and path.parts[len(self.out.parts)] not in (".nocturne", "review"))
         journal = (self.out / ".nocturne" / "journal.sqlite").stat().st_size
         print(f"{self.count} items: {len(self.results())} results, {size >> 10} KiB, journal {journal >> 10} KiB")
 
@@ -92,6 +102,7 @@ def main() -> None:
     parser.add_argument("nocturne", help="the built program")
     parser.add_argument("--model", required=True, help="a model package for volumes")
     parser.add_argument("--keep", type=int, default=50)
+    parser.add_argument("--drop", default="", help="as of `nocturne watch`")
     parser.add_argument("--portion", type=int, default=50)
     parser.add_argument("--portions", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
@@ -102,10 +113,15 @@ def main() -> None:
         proof.round(number)
     if not list(proof.out.glob("*/note.txt")):
         proof.faults.append("the result with a file of a person was removed")
-    if twice := completed_twice(proof.out):
-        proof.faults.append(f"processed twice: {twice[:5]}")
     if any((proof.inputs / f"item{number:04}.nii").read_bytes() != tiny_volume(number) for number in range(proof.count)):
         proof.faults.append("inputs changed")
+    if arguments.drop and proof.states()["completed"] != proof.count:
+        proof.faults.append(f"not all are completed: {dict(proof.states())}")
+    resumed = subprocess.run([arguments.nocturne, "resume", str(proof.out), "--quiet"], capture_output=True, text=True, check=False)
+    if resumed.returncode != 0 or len(proof.results()) > arguments.keep + 1:
+        proof.faults.append(f"resume: exit {resumed.returncode}, {len(proof.results())} whole results, {resumed.stderr[:300]}")
+    if twice := completed_twice(proof.out):
+        proof.faults.append(f"processed twice: {twice[:5]}")
     verified = subprocess.run([arguments.nocturne, "verify", str(proof.out)], capture_output=True, text=True, check=False)
     if verified.returncode != 0:
         proof.faults.append(f"verify: {verified.stdout[:500]}")

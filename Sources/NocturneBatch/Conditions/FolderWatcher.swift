@@ -1,4 +1,5 @@
 import NocturneConcurrency
+public import NocturneOutput
 import NocturneSystem
 
 /// How a run waits for inputs that come while it runs: the folders are searched again and again, and an item is taken once
@@ -12,6 +13,8 @@ public struct FolderWatcher: Sendable, Hashable {
     public var takesStopFile: Bool
     /// Which results are kept; nil for all.
     public var retention: Retention?
+    /// What older results lose; empty where they are removed as a whole.
+    public var drops: Set<DisplayFiles> = []
 
     public init(quietSeconds: Int, stopFile: String? = nil, takesStopFile: Bool = false) {
         self.quietSeconds = quietSeconds

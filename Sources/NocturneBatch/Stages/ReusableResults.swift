@@ -44,6 +44,7 @@ package struct ReusableResults: Sendable {
     package func result(_ name: String, of source: DiscoveredSource?) async -> ReusableResult? {
         for (output, journal) in batches {
             guard let item = try? await journal.items(named: [name])[name], item.state == .completed,
+                item.reason?.code != .thinned,
                 await Self.isMade(item, from: source, journal),
                 let files = try? await journal.writtenFiles(of: item.id), !files.isEmpty
             else { continue }

@@ -53,6 +53,10 @@ extension Note.Code {
 
 /// Why items that were started did not complete.
 extension FaultCode {
+    /// Its result was removed, since it was older than those that a watch keeps.
+    public static let expired = FaultCode("item", "expired")
+    /// The result has lost its meshes or pictures, since it was older than those that a watch keeps whole.
+    public static let thinned = FaultCode("item", "thinned")
     /// The result of another batch is not as that batch has recorded it.
     public static let notReusable = FaultCode("item", "notReusable")
     /// The run ended before the item was started.

@@ -101,6 +101,7 @@ package enum Remedies {
         "item.notReusable": "Nothing is to be done: the item is processed. `nocturne verify` checks the other batch.",
         "item.reused":
             "Nothing is to be done: the files were checked by the digests that the other batch has recorded.",
+        "item.thinned": "Nothing is to be done: the item is processed again when its source changes.",
         "item.timeLimit": "Raise --item-timeout, then use `nocturne retry`.",
         "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne retry`.",
         "nifti.missingOrientation":

@@ -6,6 +6,26 @@ package import NocturneSystem
     import Glibc
 #endif
 
+/// Files of a result that show it, and without which its labels and measures are complete.
+public enum DisplayFiles: String, Sendable, Hashable, CaseIterable {
+    case meshes, pictures
+
+    /// Whether a file is one of these, by its path in a result: the layout is the same for all kinds of models. Crops and thumbnails of
+    /// photos are not: tables and contact sheets refer to them.
+    package func contains(_ path: String) -> Bool {
+        switch self {
+        case .meshes: path.hasPrefix("meshes/")
+        case .pictures:
+            // The label map of a photo is a picture file; review.js is the volume that the page shows.
+            !["labels.png", "thumbnail.png"].contains(path) && !path.contains("/")
+                && [".png", ".jpg", ".js"].contains(where: path.hasSuffix)
+        }
+    }
+
+    /// Whether a file shows a result, by its path there.
+    package static func contain(_ path: String) -> Bool { allCases.contains { $0.contains(path) } }
+}
+
 /// A folder that is, or may be, the result of an item: what in it was written by Nocturne, and what by others.
 package struct ResultFolder {
     package let path: String
@@ -43,6 +63,26 @@ package struct ResultFolder {
             record.fingerprint.utf8.count == 64, record.files.allSatisfy(isUnchanged)
         else { return nil }
         return record.files + [own]
+    }
+
+    /// Removes files that `result.json` lists, and that are as it lists them, but for some; then folders that are empty.
+    /// - Parameter kept: the files that the result is to have, among them `result.json` as it is.
+    /// - Returns: what stays although it was to go.
+    package func removeFiles(but kept: [ItemFile]) -> [FileSystemError] {
+        guard kept.contains(where: { $0.path == "result.json" && isUnchanged($0) }),
+            let bytes = try? FileSystem.read(path + "/result.json"),
+            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
+            // Below no link.
+            let present = try? Set(entries())
+        else { return [] }
+        let paths = Set(kept.map(\.path))
+        let unwanted = record.files.filter {
+            !paths.contains($0.path) && present.contains($0.path) && isUnchanged($0)
+        }
+        let left = unwanted.compactMap { FileSystem.remove(path + "/" + $0.path) }
+        let folders = Set(unwanted.flatMap { Self.parents(of: $0.path) })
+        for folder in folders.sorted(by: >) { FileSystem.removeEmptyFolder(path + "/" + folder) }
+        return left
     }
 
     /// Files and links that are none of `written`, or that somebody has changed since, as relative paths.

@@ -106,6 +106,18 @@ package struct ReviewParts: Sendable {
         volume = paths.contains(Self.volumeFile) ? Self.volumeFile : nil
     }
 
+    /// Shows no files that the result has lost.
+    /// - Parameter isRemoved: by the path in the item's folder.
+    package mutating func removeFiles(where isRemoved: (String) -> Bool) {
+        pictures.removeAll { isRemoved($0.path) }
+        if thumbnail.map(isRemoved) == true { thumbnail = pictures.first?.path }
+        if volume.map(isRemoved) == true { volume = nil }
+        for index in labels.indices where labels[index].mesh.map(isRemoved) == true { labels[index].mesh = nil }
+        for index in objects.indices where objects[index].picture.map(isRemoved) == true {
+            objects[index].picture = nil
+        }
+    }
+
     /// The file of a volume to look at, in the item's folder.
     package static let volumeFile = "review.js"
 }

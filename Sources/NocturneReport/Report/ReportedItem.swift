@@ -65,8 +65,8 @@ public struct ReportedItem: Sendable {
         package let item: String
         package let state: String
         package let source: String
-        /// Why it was not completed, or from where its result was taken; null for other completed items. Code, stage and remedy are
-        /// null for all completed items.
+        /// Why it was not completed, or from where its result was taken, or what it has lost; null for other completed items. Code, stage
+        /// and remedy are null for completed items, except where a watch has removed files of the result.
         @Nullable package var reason: String?
         @Nullable package var code: String?
         /// Null for reasons outside the stages, such as a request of the user.
@@ -99,7 +99,8 @@ extension ReportedItem.Entry {
         _ names: ShownNames
     ) {
         // An item that was never started has no reason, and a code nevertheless.
-        let code: FaultCode? = item.state == .completed ? nil : item.reason?.code ?? .notReached
+        let isWhole = item.state == .completed && item.reason?.code != .thinned
+        let code: FaultCode? = isWhole ? nil : item.reason?.code ?? .notReached
         self.init(
             item: item.name,
             state: BatchReport.name(of: item.state),

@@ -24,17 +24,22 @@ extension BatchVerification {
         return try await pool.run {
             let names = FileSystem.entries(output.path).filter { !$0.hasPrefix(".") && output.holdsResult($0) }.sorted()
             let own = part.map { names.filter($0.contains) } ?? names
+            var ofReport = VerificationReport()
+            let thinned = try checkReport(names: names, &ofReport)
             let parts = try forEachItem(own.count, scope, { progress($0, own.count) }) {
-                try? checkCopy(own[$0], flag)
+                try? checkCopy(own[$0], isThinned: thinned.contains(own[$0]), flag)
             }
             var report = parts.reduce(into: VerificationReport()) { $0.add($1) }
-            try checkReport(names: names, &report)
+            report.add(ofReport)
             report.notes.append("there is no journal: files were compared with result.json and batch.json only")
             return report
         }
     }
 
-    private func checkCopy(_ name: String, _ flag: CancellationFlag) throws(CancelledError) -> VerificationReport {
+    /// - Parameter isThinned: whether a watch has removed files of the result that show it.
+    private func checkCopy(_ name: String, isThinned: Bool, _ flag: CancellationFlag) throws(CancelledError)
+        -> VerificationReport
+    {
         var report = VerificationReport()
         report.itemsChecked = 1
         let folder = output.item(name)
@@ -59,7 +64,12 @@ extension BatchVerification {
                 for fault in first.faults { report.add(folder + "/" + fault.file, fault.detail) }
                 return report
             }
-            let files = product.files.filter { $0.path != "result.json" && FileSystem.staysBelow($0.path) }
+            let files = product.files.filter { file in
+                let isRemoved =
+                    isThinned && DisplayFiles.contain(file.path)
+                    && FileSystem.kind(folder + "/" + file.path) == .nothing
+                return file.path != "result.json" && FileSystem.staysBelow(file.path) && !isRemoved
+            }
             let whole = try hash(files, in: folder, flag, &report)
             for fault in try inspected(whole).faults { report.add(folder + "/" + fault.file, fault.detail) }
             noteForeignFiles(
@@ -78,14 +88,19 @@ extension BatchVerification {
     }
 
     /// Whether the report has the items that are there as completed, and no others.
-    private func checkReport(names: [String], _ report: inout VerificationReport) throws {
-        guard FileSystem.kind(output.report) == .file else { return report.add(output.report, "is missing") }
+    /// - Returns: the items that have lost files which show their results.
+    private func checkReport(names: [String], _ report: inout VerificationReport) throws -> Set<String> {
+        guard FileSystem.kind(output.report) == .file else {
+            report.add(output.report, "is missing")
+            return []
+        }
         do {
             let bytes = try FileSystem.read(output.report, limit: 1 << 32)
             report.filesChecked += 1
             report.bytesChecked += bytes.count
             if let first = try JSONSchema.batch.faults(in: bytes).first {
-                return report.add(output.report, "does not match its schema: \(first)")
+                report.add(output.report, "does not match its schema: \(first)")
+                return []
             }
             let head = try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
             let completed = Set(head.items.filter { $0.state == ItemState.completed.rawValue }.map(\.item))
@@ -95,8 +110,10 @@ extension BatchVerification {
             for name in names where !completed.contains(name) {
                 report.notes.append("\(name): batch.json does not have the item as completed")
             }
+            return Set(head.items.filter { $0.code == FaultCode.thinned.rawValue }.map(\.item))
         } catch {
             report.add(output.report, "cannot be read: \(error)")
+            return []
         }
     }
 }

@@ -183,7 +183,11 @@ public struct BatchVerification: Sendable {
         )
         for fault in findings.faults { checked.report.add(folder + "/" + fault.file, fault.detail) }
         checked.promised = findings.batchFiles
-        if let found = findings.product {
+        if var found = findings.product {
+            if item.reason?.code == .thinned {
+                let kept = Set(product.files.map(\.path))
+                found.files.removeAll { !kept.contains($0.path) && DisplayFiles.contain($0.path) }
+            }
             for detail in Agreement(found: found, recorded: product).faults {
                 checked.report.add(folder + "/result.json", detail)
             }

@@ -97,7 +97,7 @@ struct WhyReport: Encodable {
                     changedSources: changed,
                     events: events[item.name] ?? [],
                     result: result(of: item, in: folder),
-                    next: next(item.state, isChanged: !changed.isEmpty, isActive: lock.isHeld, pause, in: folder)
+                    next: next(item, isChanged: !changed.isEmpty, isActive: lock.isHeld, pause, in: folder)
                 )
                 return Item(outcome: ItemOutcome(item), explanation: explanation)
             }
@@ -144,13 +144,13 @@ struct WhyReport: Encodable {
     ///   - isActive: whether a run works on the batch.
     ///   - pause: the present one, or that of the next run.
     static func next(
-        _ state: ItemState,
+        _ item: JournalItem,
         isChanged: Bool,
         isActive: Bool,
         _ pause: RunPause?,
         in folder: OutputFolder
     ) -> String {
-        switch state {
+        switch item.state {
         case .completed where isChanged:
             "`nocturne resume \(folder.path)` makes the result again, since a source file has changed"
         case .completed: "nothing: the result is there, and its source files are as they were"
@@ -162,6 +162,8 @@ struct WhyReport: Encodable {
             "`nocturne resume \(folder.path)` tries it again, since a source file has changed"
         case .failed, .cancelled, .quarantined:
             "`nocturne resume \(folder.path)` leaves it as it is; `nocturne retry \(folder.path)` tries it again"
+        case .skipped where item.reason?.code == .expired:
+            "nothing: its result is older than those that the watch keeps"
         case .skipped: "nothing: it is not an input for the models of this batch"
         }
     }

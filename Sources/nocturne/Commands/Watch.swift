@@ -49,6 +49,15 @@ struct Watch: EngineCommand {
 
     @Option(
         help: ArgumentHelp(
+            "With --keep: remove only this of older results. Label maps, measures and the crops of photos stay.",
+            valueName: "meshes,pictures"
+        ),
+        transform: DroppedFiles.parse
+    )
+    var drop: DroppedFiles?
+
+    @Option(
+        help: ArgumentHelp(
             "Stop watching once this file exists. Default: the file stop in the output folder.",
             visibility: .more
         )
@@ -57,6 +66,9 @@ struct Watch: EngineCommand {
 
     func validate() throws {
         if output.isEmpty { throw ValidationError("--output is empty: name a folder.") }
+        if drop != nil, keep == nil {
+            throw ValidationError("--drop needs --keep: how many of the newest results stay whole.")
+        }
         guard settle.seconds ?? 0 <= 86_400 else { throw ValidationError("--settle takes at most a day.") }
     }
 
@@ -87,6 +99,7 @@ struct Watch: EngineCommand {
                 takesStopFile: stopFile == nil
             )
             request.watch?.retention = keep?.retention
+            request.watch?.drops = drop?.files ?? []
             // A restart of the engine continues the same watch.
             if !show.quiet, !show.json, ProcessHandover.toEngine?.previousEnd == nil {
                 Terminal.printMessage(beginning(request.description.models.map(\.id)))

@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import NocturneBatch
 public import NocturneJournal
+import NocturneOutput
 public import NocturneRecipeSupport
 public import NocturneReport
 public import NocturneSystem
@@ -59,6 +60,20 @@ struct KeptResults: OptionValue {
             return nil
         }
         retention = isDays ? .days(count) : .items(count)
+    }
+}
+
+/// What a watch removes of older results.
+struct DroppedFiles: OptionValue {
+    package static var allowed: String { "meshes, pictures, or meshes,pictures" }
+    let files: Set<DisplayFiles>
+
+    init?(argument: String) {
+        let files = argument.split(separator: ",", omittingEmptySubsequences: false).map {
+            DisplayFiles(rawValue: "\($0)")
+        }
+        if files.contains(nil) { return nil }
+        self.files = Set(files.compactMap(\.self))
     }
 }
 

@@ -55,6 +55,34 @@ struct BatchVerificationTests {
         #expect(try await batch.faults() == [])
     }
 
+    @Test(
+        "Meshes that a watch has removed are not missed, with and without the journal, nor made again; other files are"
+    )
+    func thinned() async throws {
+        let (bench, batch) = try await finished()
+        let mesh = try label(batch).mesh
+        try await Journal.with(path: bench.output.journal) { journal in
+            var record = try #require(try await journal.records(after: 0, limit: 9).first { $0.item.name == "a" })
+            record.item.reason = ItemReason(.thinned, "meshes of the result were removed")
+            record.written.files.removeAll { DisplayFiles.meshes.contains($0.path) }
+            try await journal.merge([record])
+        }
+        FileSystem.remove(batch.url(mesh).path)
+        try await bench.run()
+        #expect(!FileSystem.exists(batch.url(mesh).path))
+        #expect(try await batch.faults() == [])
+        let report = try String(contentsOf: batch.url("batch.json"), encoding: .utf8)
+        #expect(report.contains("item.thinned"))
+        let pool = try ComputePool(width: 1)
+        defer { pool.shutdown() }
+        FileSystem.remove(batch.url(".nocturne").path)
+        #expect(try await batch.copyFaults(pool) == [])
+        FileSystem.remove(batch.url("a/segmentation.nii.gz").path)
+        FileSystem.remove(batch.url("b/preview.png").path)
+        let faults = try await batch.copyFaults(pool)
+        #expect(faults == ["a/segmentation.nii.gz: is missing", "b/preview.png: is missing"])
+    }
+
     @Test("Files, links and folders of others are noted and are no fault")
     func foreignFiles() async throws {
         let (_, batch) = try await finished()
