@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools import interface
 from nocturne_tools.batch_harness import BatchRun, Situation, Workspace, expect, main, wait_until
-from nocturne_tools.cgroups import HOG, MIB, MemoryGroup
+from nocturne_tools.cgroups import MIB, MemoryGroup, MemoryHog
 from nocturne_tools.paths import SAMPLES
 from nocturne_tools.small_volumes import write_volume
 
@@ -82,20 +82,16 @@ def waits_for_memory(workspace: Workspace) -> str:
     source = workspace.folder / "oinput"
     source.mkdir()
     write_volume(source / "v0.nii", 240, 1)
-    hog = subprocess.Popen([sys.executable, "-c", HOG, str(480 * MIB), "60"], preexec_fn=lambda: join(group))
+    hog = MemoryHog(group, 220 * MIB)
     try:
         wait_until("memory is taken", lambda: group.anonymous() > 470 * MIB)
         run = workspace.start(workspace.folder / "out", "--memory", "600M", source=source)
         (group.path / "cgroup.procs").write_text(str(run.process.pid))
-        wait_until("it waits", lambda: "memory" in str(run.status().get("waitingFor")))
+        run.prints(interface.WAITS_FOR_MEMORY, 60)
         return end(run, why(workspace, "v0", "pending", "memory"))
     finally:
-        hog.kill()
-        hog.wait()
-
-
-def join(group: MemoryGroup) -> None:
-    (group.path / "cgroup.procs").write_text(str(os.getpid()))
+        hog.stop()
+        group.close()
 
 
 def waits_for_hours(workspace: Workspace) -> str:
