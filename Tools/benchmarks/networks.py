@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import torch
 
 try:
@@ -40,6 +39,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.benchmark import append_results, machine_line
 from nocturne_tools.benchmark_networks import NETWORKS, Network, export
+
+import onnxruntime
 
 RUNS = 2
 NOCTURNE = "Nocturne"

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -301,6 +303,16 @@ class Coverage(unittest.TestCase):
 
     def test_nothing_measured(self) -> None:
         self.assertIn("| total | 0 | 0 | 0.0 |", table([]))
+
+
+class NoTelemetry(unittest.TestCase):
+    def test_onnx_runtime_comes_after_the_package_that_switches_it_off(self) -> None:
+        self.assertEqual(os.environ["ORT_DISABLE_TELEMETRY"], "1")
+        tools = HERE.parent
+        for path in sorted(tools.rglob("*.py")):
+            before, found, _ = path.read_text(encoding="utf-8").partition("\nimport onnxruntime")
+            if found and tools / "lib" not in path.parents:
+                self.assertRegex(before, re.compile(r"^from nocturne_tools", re.MULTILINE), path)
 
 
 if __name__ == "__main__":

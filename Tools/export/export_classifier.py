@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import torch
 from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.offline import forbid_network
+
+import onnxruntime
 
 MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 PALETTE = ["#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0072B2", "#999999", "#F0E442"]

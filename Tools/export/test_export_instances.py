@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import export_instances
@@ -34,6 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.instances.classes import LIMIT, classes, color, safe_name
 from nocturne_tools.instances.yolo_graph import FILLING
+
+import onnxruntime
 
 NAMES = "{0: 'person', 1: 'traffic light', 2: 'Käfer'}"
 

@@ -28,11 +28,12 @@ from pathlib import Path
 
 import nibabel
 import numpy as np
-import onnxruntime
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
 from nocturne_tools.paths import ROOT
+
+import onnxruntime
 
 MODEL = ROOT / "Tests/Fixtures/Models/threshold"
 VOLUMES = 6

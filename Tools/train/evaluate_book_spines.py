@@ -17,7 +17,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
@@ -27,6 +26,8 @@ from nocturne_tools.shelves.others import draw_other
 from nocturne_tools.shelves.package import PACKAGE
 from nocturne_tools.shelves.picture import Shelf, draw_shelf
 from nocturne_tools.shelves.splitting import clear_share, split
+
+import onnxruntime
 
 COUNTS = (1, 2, 3, 5, 7, 10, 15, 20)
 FIRST_SEED = 900

@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import scipy
 from numpy.typing import NDArray
 
@@ -26,6 +25,8 @@ from nocturne_tools.phantoms.anatomy import LABELS, draw
 from nocturne_tools.phantoms.phantom import make_grid, render
 from nocturne_tools.reference_pipeline import dice, from_network_axes, load_network, postprocess, segment_logits
 from nocturne_tools.urinary_tract import CASES, PACKAGE
+
+import onnxruntime
 
 #: How the committed network was trained; written by hand, so update it when the network is trained again.
 TRAINING = """## Training of this network

@@ -13,5 +13,5 @@ def _refuse(event: str, _arguments: object) -> None:
 
 
 def forbid_network() -> None:
-    """From now on this process opens no socket: each attempt is a PermissionError. It cannot be taken back."""
+    """From now on Python code of this process opens no socket: each attempt is a PermissionError. It cannot be taken back."""
     sys.addaudithook(_refuse)
