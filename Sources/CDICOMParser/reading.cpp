@@ -138,6 +138,31 @@ std::string joined(const double *values, size_t count) {
     return text;
 }
 
+/// A value for messages: a text as it is, numbers in binary as decimals. Of a value that is neither, every byte outside of
+/// printable ASCII is written as its number, as in "\x80", and at most 15 bytes are shown.
+std::string shown(const cdicom::Value &value) {
+    const std::vector<double> numbers = value.is_binary() ? value.numbers() : std::vector<double>();
+    if (!numbers.empty()) return joined(numbers.data(), numbers.size());
+    const std::string &bytes = value.bytes;
+    const size_t end = bytes.find_last_not_of(std::string(" \0", 2)) + 1;
+    const bool is_text = std::none_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(end), [](char character) {
+        return (static_cast<unsigned char>(character) < 0x20 && !is_space(character)) || character == 0x7F;
+    });
+    if (is_text && !value.is_binary()) return value.text();
+    const size_t most = 15;
+    std::string text;
+    for (const char character : bytes.substr(0, most)) {
+        const unsigned char byte = static_cast<unsigned char>(character);
+        const char *const digits = "0123456789ABCDEF";
+        if (byte >= 0x20 && byte < 0x7F) {
+            text += character;
+        } else {
+            text += {'\\', 'x', digits[byte / 16], digits[byte % 16]};
+        }
+    }
+    return bytes.size() > most ? text + "..." : text;
+}
+
 }  // namespace
 
 namespace cdicom {
@@ -228,11 +253,9 @@ bool Reader::note(uint32_t tag, Reading reading, const double *values, size_t co
     }
     // Fewer elements are read than fit.
     if (remark != remarks_.remarks + CDICOM_MOST_REMARKS && remark->kind < kind) {
-        const Value &value = *node_.find(tag);
-        const std::vector<double> all = value.is_binary() ? value.numbers() : std::vector<double>();
         remark->tag = tag;
         remark->kind = kind;
-        copy_text(remark->text, sizeof remark->text, value.is_binary() ? joined(all.data(), all.size()) : value.text());
+        copy_text(remark->text, sizeof remark->text, shown(*node_.find(tag)));
         copy_text(remark->read_as, sizeof remark->read_as,
                   reading == Reading::repaired ? joined(values, count) : std::string());
     }

@@ -172,7 +172,10 @@ enum ObjectCheck {
 
     private static func checkPlace(_ slice: DICOMSlice) throws(DICOMReadError) {
         guard slice.rescaleSlope != 0 else {
-            throw slice.error(.unsupportedPixels, "RescaleSlope (0028,1053) is 0")
+            throw slice.error(
+                .unsupportedPixels,
+                "RescaleSlope (0028,1053) is 0, which makes all voxels equal: export the series again, or correct the element"
+            )
         }
         try require(slice.position, "ImagePositionPatient (0020,0032)", slice.object)
         try require(slice.rowDirection, "ImageOrientationPatient (0020,0037)", slice.object)

@@ -121,6 +121,25 @@ struct StatedValueTests {
         }
     }
 
+    @Test(
+        "values that are neither texts nor numbers are shown as bytes",
+        arguments: [
+            ("OB", [0, 0x80, 0, 0], "\\x00\\x80\\x00\\x00"), ("UN", [50, 10, 120, 1], "2\\x0Ax\\x01"),
+            ("UL", [1, 0, 2, 0, 3, 0], "\\x01\\x00\\x02\\x00\\x03\\x00"),
+            ("FD", [0, 0, 0, 0, 0, 0, 0xF8, 0x7F], "\\xF8\\x7F"),
+        ] as [(String, [UInt8], String)]
+    )
+    func bytes(representation: String, bytes: [UInt8], shown: String) throws {
+        let problem = try #require(try scanned { $0.bytes(Self.intercept, representation, bytes) }.problem)
+        #expect(problem.code == .unusableValue && problem.detail.contains(shown + "\""), "\(problem)")
+    }
+
+    @Test("a slope of 0 is refused with what to do")
+    func slopeOfZero() throws {
+        let problem = try #require(try scanned { $0.text(Self.slope, "DS", "0") }.problem)
+        #expect(problem.code == .unsupportedPixels && problem.detail.contains("export the series again"))
+    }
+
     @Test("one pixel distance holds for both directions, and commas are read in both")
     func pixelSpacing() throws {
         for (text, expected, note) in [
