@@ -8,11 +8,12 @@ import NocturneSystem
 /// values and the same stored pixels in every slice (the same image in another transfer syntax). All other objects are
 /// kept: two different objects with one UID are an error that must be reported.
 ///
-/// Single slices with different UIDs are copies too where positions are repeated, and the copies are the only reason: the same header
-/// values but for UID and number, and the same pixels.
+/// Single slices with different UIDs are copies too where positions are repeated, and the copies are the only reason: the same pixels,
+/// and the same header values but for those that tools change when they store an image again, its UID, number and window. Where a
+/// series cannot be split either, only what enters voxels and geometry is compared.
 struct DuplicateObjects {
     /// The slices without the copies; of several copies, the object with the lowest path is kept.
-    let kept: [DICOMSlice]
+    private(set) var kept: [DICOMSlice]
     /// Excluded files, each with the file that it duplicates.
     private(set) var originals: [(copy: String, original: String, sameness: Sameness)] = []
 
@@ -55,11 +56,26 @@ struct DuplicateObjects {
             }
         }
         let dropped = Set(originals.map(\.copy))
-        let rest = dropped.isEmpty ? slices : slices.filter { !dropped.contains($0.object.path) }
-        let others = Self.imagesUnderOtherUIDs(rest, flag)
-        let copies = Set(others.map(\.copy))
-        kept = copies.isEmpty ? rest : rest.filter { !copies.contains($0.object.path) }
-        originals = (originals + others.map { ($0.copy, $0.original, .pixelsOnly) }).sorted { $0.copy < $1.copy }
+        kept = dropped.isEmpty ? slices : slices.filter { !dropped.contains($0.object.path) }
+        kept = omitImages(from: kept, comparing: .storedAgain, flag)
+        originals.sort { $0.copy < $1.copy }
+    }
+
+    /// A part of ``kept``, which was not split, without the slices whose voxels and geometry are those of others.
+    mutating func omitImages(from part: [DICOMSlice], flag: CancellationFlag) -> [DICOMSlice] {
+        omitImages(from: part, comparing: .image, flag)
+    }
+
+    private mutating func omitImages(
+        from slices: [DICOMSlice],
+        comparing values: Facts.Values,
+        _ flag: CancellationFlag
+    ) -> [DICOMSlice] {
+        let copies = Self.imagesUnderOtherUIDs(slices, values, flag)
+        guard !copies.isEmpty else { return slices }
+        originals += copies.map { ($0.copy, $0.original, .pixelsOnly) }
+        let omitted = Set(copies.map(\.copy))
+        return slices.filter { !omitted.contains($0.object.path) }
     }
 
     /// Single slices whose image is that of another one at the same position; none unless each position then has one slice.
@@ -67,6 +83,7 @@ struct DuplicateObjects {
     /// Slices that repeat positions for other reasons, as phases do, may be equal by chance, such as empty ones.
     private static func imagesUnderOtherUIDs(
         _ slices: [DICOMSlice],
+        _ values: Facts.Values,
         _ flag: CancellationFlag
     ) -> [(copy: String, original: String)] {
         let positions = SliceSplitting.Positions(slices)
@@ -77,7 +94,7 @@ struct DuplicateObjects {
         guard byPath.count == slices.count else { return [] }
         let first = firstOfEach(
             byPath.keys.sorted(),
-            by: { Facts(byPath[$0] ?? [], object: common, comparesNumbers: false) },
+            by: { Facts(byPath[$0] ?? [], object: common, comparing: values) },
             digest: { digestOfPixels(byPath[$0] ?? [], flag) }
         )
         let copies = first.filter { $0.key != $0.value }
@@ -127,6 +144,15 @@ struct DuplicateObjects {
     /// The values that copies share besides their pixels, in any transfer syntax. Files with different values are not
     /// read: some anonymisers give all slices one SOPInstanceUID.
     private struct Facts: Hashable {
+        /// Which values of slices are compared, besides pixels.
+        enum Values {
+            case all
+            /// Without those that tools change when they store an image again.
+            case storedAgain
+            /// Those that enter voxels and geometry.
+            case image
+        }
+
         let fileSize: Int?
         let photometricInterpretation: String
         let slices: [DICOMSlice]
@@ -134,14 +160,16 @@ struct DuplicateObjects {
         /// - Parameters:
         ///   - object: replaces the slices' own object, which contains the file path.
         ///   - fileSize: nil where the same image may need another number of bytes.
-        ///   - comparesNumbers: whether copies have the same InstanceNumber (0020,0013).
-        init(_ slices: [DICOMSlice], object: DICOMObject, fileSize: Int? = nil, comparesNumbers: Bool = true) {
+        init(_ slices: [DICOMSlice], object: DICOMObject, fileSize: Int? = nil, comparing values: Values = .all) {
             self.fileSize = fileSize
             photometricInterpretation = slices.first?.object.photometricInterpretation ?? ""
             self.slices = slices.sorted(by: SeriesSplitCriterion.isBefore).map { slice in
                 var slice = slice
                 slice.object = object
-                if !comparesNumbers { slice.instanceNumber = nil }
+                if values != .all {
+                    (slice.instanceNumber, slice.windowCenter, slice.windowWidth) = (nil, nil, nil)
+                }
+                if values == .image { slice.removeLabels() }
                 return slice
             }
         }
@@ -161,5 +189,14 @@ struct DuplicateObjects {
     private static func digestOfFile(_ path: String, _ flag: CancellationFlag) -> ContentDigest? {
         let read = try? FileSystem.digest(path) { !flag.isCancelled }
         return flag.isCancelled ? nil : read?.digest
+    }
+}
+
+extension DICOMSlice {
+    /// Removes what orders and divides slices, and enters neither voxels nor geometry.
+    fileprivate mutating func removeLabels() {
+        (stackID, temporalPosition, acquisitionNumber, echoNumber, echoTime) = (nil, nil, nil, nil, nil)
+        (triggerTime, contentTime, acquisitionTime, diffusionBValue) = (nil, nil, nil, nil)
+        (sliceThickness, imageType, dimensionIndex) = (nil, [], [])
     }
 }

@@ -130,10 +130,12 @@ enum SeriesTriage {
     }
 
     private static func volumes(_ slices: [DICOMSlice], corrects: Bool, flag: CancellationFlag) -> [DICOMSeries] {
-        let copies = DuplicateObjects(slices, flag: flag)
+        var copies = DuplicateObjects(slices, flag: flag)
         let parts = SliceSplitting.parts(copies.kept, corrects: corrects)
         var labels: Set<String> = []
         return parts.map { part in
+            var part = part
+            part.slices = copies.omitImages(from: part.slices, flag: flag)
             var series = stacked(part, corrects: corrects)
             if parts.count > 1 {
                 var label = part.labels.joined(separator: "_")

@@ -27,6 +27,23 @@ struct CopiedImageTests {
         )
     }
 
+    @Test(
+        "also where the copy has another window, time, number or kind",
+        arguments: [
+            (0x0028_1050, "DS", "50"), (0x0008_0033, "TM", "101112"), (0x0008_0032, "TM", "101112"),
+            (0x0020_0012, "IS", "7"), (0x0018_0081, "DS", "9"), (0x0008_0008, "CS", "DERIVED\\SECONDARY"),
+            (0x0018_0050, "DS", "7"),
+        ] as [(UInt32, String, String)]
+    )
+    func otherLabels(tag: UInt32, representation: String, value: String) throws {
+        let slices = TestSlice.stack(8)
+        var copy = copy(of: slices[2], number: 20)
+        copy.change = { $0.text(tag, representation, value) }
+        let series = try onlySeries(slices + [copy])
+        #expect(series.problem == nil && series.slices.count == 8)
+        #expect(series.notes.texts.contains { $0.hasPrefix("1 copy was omitted") })
+    }
+
     @Test("but not with other pixels, or another slope")
     func other() throws {
         var slices = TestSlice.stack(8)
