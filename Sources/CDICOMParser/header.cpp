@@ -52,10 +52,15 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     }
     cdicom::copy_text(header.transfer_syntax_uid, sizeof header.transfer_syntax_uid, object.syntax_uid);
     text(tag::StudyDate, header.study_date, sizeof header.study_date);
+    text(tag::StudyTime, header.study_time, sizeof header.study_time);
+    text(tag::SeriesDate, header.series_date, sizeof header.series_date);
+    words(tag::AccessionNumber, header.accession_number, sizeof header.accession_number);
     header.identity_removed = set.text(tag::PatientIdentityRemoved).compare(0, 3, "YES") == 0;
     words(tag::PatientName, header.patient_name, sizeof header.patient_name);
     words(tag::PatientID, header.patient_id, sizeof header.patient_id);
+    words(tag::IssuerOfPatientID, header.patient_id_issuer, sizeof header.patient_id_issuer);
     text(tag::PatientBirthDate, header.birth_date, sizeof header.birth_date);
+    text(tag::PatientSex, header.patient_sex, sizeof header.patient_sex);
 }
 
 void fill_pixels(const Node &set, cdicom_header &header) {

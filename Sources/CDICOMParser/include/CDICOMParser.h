@@ -167,12 +167,13 @@ typedef struct {
     char units[24];                  /* of PET */
     char manufacturer[264];
     char rescale_type[24];           /* of the output values: "HU", "US", …; with a table its type */
-    char study_date[24];
+    char study_date[24], study_time[24], series_date[24];
     int32_t identity_removed;        /* whether PatientIdentityRemoved is YES */
     /* Only to compare objects, and to find them in the file's path. */
     char patient_name[584];
-    char patient_id[264];
-    char birth_date[24];
+    char patient_id[264], patient_id_issuer[264];
+    char birth_date[24], patient_sex[24];
+    char accession_number[72];
     cdicom_remarks remarks;          /* on the numbers of the data set and of its functional groups */
 } cdicom_header;
 

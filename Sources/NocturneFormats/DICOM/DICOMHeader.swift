@@ -48,8 +48,10 @@ extension DICOMObject {
                 birthDate: words.2,
                 isRemoved: header.identity_removed != 0
             ),
-            patientDigests: PatientIdentity.Digests(name: words.0, identifier: words.1, birthDate: words.2),
+            patientDigests: PatientIdentity.Digests(header),
             studyDate: text(header.study_date),
+            studyTime: Self.wholeSeconds(text(header.study_time)),
+            seriesDate: text(header.series_date),
             rescaleType: text(header.rescale_type),
             remarks: ValueRemark.all(header.remarks),
             frameGroupCount: frames.count,
@@ -119,6 +121,14 @@ extension DICOMObject {
         acquisitionTime = numbers.real(header.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
         temporalPosition = numbers.integer(header.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
         diffusionBValue = numbers.real(header.b_value, CDICOM_HAS_B_VALUE)
+    }
+
+    /// Hours, minutes and seconds of a time, as "HHMMSS", since tools drop fractions and zeros, or write colons. Empty for another
+    /// text.
+    private static func wholeSeconds(_ time: String) -> String {
+        let digits = time.filter { $0 != ":" }.prefix { $0 != "." }
+        guard [2, 4, 6].contains(digits.count), digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return "" }
+        return digits + String(repeating: "0", count: 6 - digits.count)
     }
 
     /// Which numbers of a header or of the functional groups of a frame can be used; the others become nil.

@@ -103,8 +103,11 @@ public struct DICOMObject: Sendable, Hashable {
     @SharedValue public internal(set) var patient: PatientIdentity?
     /// To compare objects.
     var patientDigests: PatientIdentity.Digests
-    /// "YYYYMMDD"; empty when missing. Only compared.
+    /// "YYYYMMDD"; empty when missing. Only compared, as the next two.
     var studyDate: String
+    /// "HHMMSS".
+    var studyTime: String
+    var seriesDate: String
     /// RescaleType (0028,1054), or the type of the modality table; empty when missing.
     var rescaleType: String
     /// On the numbers of the data set, and of the functional groups of all frames.

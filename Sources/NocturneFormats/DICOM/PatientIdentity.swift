@@ -1,3 +1,4 @@
+internal import CDICOMParser
 public import NocturneSystem
 
 /// What identifies the patient in a header: kept in memory during a scan, to look for it in paths and to name items.
@@ -37,19 +38,28 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
     public var description: String { "a patient" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Digests of what identifies the patient in a header: whether two objects are of one patient, and nothing else.
+    /// Digests of what identifies the patient and the examination in a header: whether two objects are of the same, and nothing
+    /// else.
     ///
     /// Capital letters, spaces and the separators of names do not count. 60 bits each, as hexadecimal digits, which a
     /// string holds without allocating; empty where the element is missing or empty.
     struct Digests: Sendable, Hashable {
         let name: String
         let identifier: String
+        let issuer: String
         let birthDate: String
+        /// "M" or "F". Other values are not compared: "O" is written for both where the sex is not known.
+        let sex: String
+        let accessionNumber: String
 
-        init(name: String, identifier: String, birthDate: String) {
-            self.name = Self.digest(name.uppercased())
-            self.identifier = Self.digest(identifier)
-            self.birthDate = Self.digest(birthDate)
+        init(_ header: cdicom_header) {
+            name = Self.digest(text(header.patient_name).uppercased())
+            identifier = Self.digest(text(header.patient_id))
+            issuer = Self.digest(text(header.patient_id_issuer).uppercased())
+            birthDate = Self.digest(text(header.birth_date))
+            let stated = text(header.patient_sex).uppercased()
+            sex = ["M", "F"].contains(stated) ? stated : ""
+            accessionNumber = Self.digest(text(header.accession_number))
         }
 
         private static func digest(_ text: String) -> String {

@@ -8,7 +8,8 @@ import NocturneSystem
 /// criteria of geometry, and parts are never put together again.
 ///
 /// Objects that do not state an element are put to those that state it, if these agree, with a note. A study, frame of reference or
-/// number that every object has for itself means nothing, and is not used; that has a note too.
+/// number that every object has for itself means nothing, and is not used; that has a note too. So has SeriesDate, which divides
+/// nothing: some scanners write the date of each image there, and a series may cross midnight.
 enum SeriesOrigin {
     typealias Object = SharedValue<DICOMObject>
 
@@ -20,6 +21,8 @@ enum SeriesOrigin {
         /// Whether some tools give every object a different value: those that remove identities, and ITK's writer where the
         /// caller sets no StudyInstanceUID.
         var mayBeOfEachObject = false
+        /// Whether some scanners write a time of the images there, which a few of them may share.
+        var mayBeOfImages = false
         /// Empty where the object does not state it.
         let value: @Sendable (DICOMObject) -> String
     }
@@ -33,14 +36,23 @@ enum SeriesOrigin {
         var note: Note?
     }
 
-    static let elements = [
+    private static let elements = [
         Element(name: "PatientID (0010,0020)", label: "patient") { $0.patientDigests.identifier },
+        // The same identifier from another hospital is another patient.
+        Element(name: "IssuerOfPatientID (0010,0021)", label: "patient") { $0.patientDigests.issuer },
         Element(name: "PatientName (0010,0010)", label: "patient") { $0.patientDigests.name },
         Element(name: "PatientBirthDate (0010,0030)", label: "patient") { $0.patientDigests.birthDate },
+        Element(name: "PatientSex (0010,0040)", label: "patient") { $0.patientDigests.sex },
         Element(name: "StudyInstanceUID (0020,000D)", label: "study", mayBeOfEachObject: true) {
             $0.studyInstanceUID
         },
         Element(name: "StudyDate (0008,0020)", label: "study") { $0.studyDate },
+        Element(name: "StudyTime (0008,0030)", label: "study", mayBeOfEachObject: true, mayBeOfImages: true) {
+            $0.studyTime
+        },
+        Element(name: "AccessionNumber (0008,0050)", label: "study", mayBeOfEachObject: true) {
+            $0.patientDigests.accessionNumber
+        },
         // Reports and labels may share the UID of the images' series.
         Element(name: "Modality (0008,0060)", label: "modality") {
             ["CT", "MR", "PT"].contains($0.modality) ? $0.modality : ""
@@ -95,10 +107,11 @@ enum SeriesOrigin {
             let missing = objects.count { element.value($0.wrappedValue).isEmpty }
             let count = values(of: element, in: objects).count
             if count > 1 {
+                let who = count == objects.count ? "every file has a different" : "the files have \(count) values of"
                 notes.append(
                     Note(
                         "dicom.elementOfEachFile",
-                        "every file has a different \(own: element.name), which was not used to divide the series"
+                        "\(own: who) \(own: element.name), which was not used to divide the series"
                     )
                 )
             } else if missing == 0 {
@@ -111,6 +124,15 @@ enum SeriesOrigin {
                     )
                 )
             }
+        }
+        let dates = Set(objects.map(\.wrappedValue.seriesDate)).subtracting([""]).count
+        if dates > 1 {
+            notes.append(
+                Note(
+                    "dicom.elementOfEachFile",
+                    "the files have \(dates) values of SeriesDate (0008,0021), which was not used to divide the series"
+                )
+            )
         }
         let folders = Set(objects.map(\.wrappedValue.folder)).count
         if folders > 1 {
@@ -132,10 +154,12 @@ enum SeriesOrigin {
         return values
     }
 
-    /// Whether no two of at least three single planes have the same value.
+    /// Whether no two of at least three single planes have the same value; of a time that may be one of the images, whether there
+    /// are more values than half of the planes.
     private static func isOfEachObject(_ element: Element, _ objects: [Object]) -> Bool {
         let stated = objects.filter { !element.value($0.wrappedValue).isEmpty }
-        return stated.count > 2 && values(of: element, in: stated).count == stated.count
+        let count = values(of: element, in: stated).count
+        return stated.count > 2 && (count == stated.count || element.mayBeOfImages && 2 * count > stated.count)
             && stated.allSatisfy { $0.wrappedValue.frameGroupCount == 0 && $0.wrappedValue.mosaicTiles == nil }
     }
 
@@ -168,7 +192,7 @@ enum SeriesOrigin {
     /// Puts groups that do not state all elements to the only other group with the values that they state.
     ///
     /// The groups with one pattern of missing elements look up their values in one table: the time is proportional to the number of
-    /// groups for each of at most 256 patterns.
+    /// groups for each of at most 128 patterns.
     private static func joined(_ groups: [Group]) -> [Group] {
         let patterns = Set(groups.map(\.missing)).filter { $0.contains(true) }.sorted { a, b in
             let (first, second) = (a.count { $0 }, b.count { $0 })

@@ -12,6 +12,8 @@ struct SeriesOriginTests {
 
     private static let (identifier, name, birthDate): (UInt32, UInt32, UInt32) = (0x0010_0020, 0x0010_0010, 0x0010_0030)
     private static let (studyUID, studyDate, frame): (UInt32, UInt32, UInt32) = (0x0020_000D, 0x0008_0020, 0x0020_0052)
+    private static let (issuer, sex, accession): (UInt32, UInt32, UInt32) = (0x0010_0021, 0x0010_0040, 0x0008_0050)
+    private static let (studyTime, seriesDate): (UInt32, UInt32) = (0x0008_0030, 0x0008_0021)
     private static let (modality, number, series): (UInt32, UInt32, UInt32) = (0x0008_0060, 0x0020_0011, 0x0020_000E)
 
     /// `count` slices whose data sets have these elements; an empty text removes one.
@@ -39,11 +41,20 @@ struct SeriesOriginTests {
 
     @Test(
         "each of the elements alone divides slices that interleave or follow each other",
-        arguments: [identifier, name, birthDate, studyUID, studyDate, modality, frame, number],
+        arguments: [
+            identifier, issuer, name, birthDate, sex, studyUID, studyDate, studyTime, accession, modality, frame,
+            number,
+        ],
         [0.75, 12.0]
     )
     func divides(tag: UInt32, shift: Double) throws {
-        let values = tag == Self.modality ? ["CT", "PT"] : ["19700101", "19800202"]
+        let values =
+            switch tag {
+            case Self.modality: ["CT", "PT"]
+            case Self.sex: ["M", "F"]
+            case Self.studyTime: ["101500", "111500"]
+            default: ["19700101", "19800202"]
+            }
         let own = stack(8) { _ in [tag: values[0]] }
         let other = stack(8, from: 30 + shift) { _ in [tag: values[1]] }
         try withScan(files(["a/": own, "b/": other])) { scan in
@@ -89,12 +100,34 @@ struct SeriesOriginTests {
         try withScan(files(["a/": own, "b/": other])) { #expect($0.series.map(\.slices.count) == [8, 8]) }
     }
 
-    @Test("the spelling of a name does not divide")
-    func spelling() throws {
-        let names = ["DOE^JOHN", "Doe^John ", "Doe^John^^", "DOE JOHN"]
-        try withScan(files(["a/": stack(8) { [Self.name: names[$0 % 4]] }])) { scan in
+    @Test(
+        "the spelling of a value does not divide",
+        arguments: [
+            (name, ["DOE^JOHN", "Doe^John ", "Doe^John^^", "DOE JOHN"]), (issuer, ["St. Mary", "ST. MARY "]),
+            (studyTime, ["1015", "101500", "10:15:00", "101500.250"]), (sex, ["M", "O", "m"]),
+        ]
+    )
+    func spelling(tag: UInt32, values: [String]) throws {
+        try withScan(files(["a/": stack(8) { [tag: values[$0 % values.count]] }])) { scan in
             #expect(scan.series.map(\.slices.count) == [8])
-            #expect(scan.series[0].notes.isEmpty)
+            #expect(scan.series[0].notes.texts.allSatisfy { $0.contains("PatientSex (0010,0040) is missing") })
+        }
+    }
+
+    @Test("dates of the images, and times of which most slices have their own, do not divide, with a note")
+    func imageTimes() throws {
+        let names = [Self.seriesDate: "SeriesDate (0008,0021)", Self.studyTime: "StudyTime (0008,0030)"]
+        for (tag, name) in names {
+            let own = stack(8) { index in
+                [tag: tag == Self.studyTime ? "10150\(min(index, 6))" : index < 4 ? "20200101" : "20200102"]
+            }
+            try withScan(files(["a/": own])) { scan in
+                let series = try #require(scan.series.first)
+                #expect(scan.series.count == 1 && series.slices.count == 8 && series.problem == nil)
+                let count = tag == Self.studyTime ? 7 : 2
+                let note = "the files have \(count) values of \(name), which was not used to divide the series"
+                #expect(series.notes.texts == [note])
+            }
         }
     }
 

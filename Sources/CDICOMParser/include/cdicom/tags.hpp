@@ -20,9 +20,11 @@ constexpr uint32_t StudyDate = 0x00080020;
 constexpr uint32_t SeriesDate = 0x00080021;
 constexpr uint32_t AcquisitionDate = 0x00080022;
 constexpr uint32_t AcquisitionDateTime = 0x0008002A;
+constexpr uint32_t StudyTime = 0x00080030;
 constexpr uint32_t SeriesTime = 0x00080031;
 constexpr uint32_t AcquisitionTime = 0x00080032;
 constexpr uint32_t ContentTime = 0x00080033;
+constexpr uint32_t AccessionNumber = 0x00080050;
 constexpr uint32_t Modality = 0x00080060;
 constexpr uint32_t Manufacturer = 0x00080070;
 constexpr uint32_t SeriesDescription = 0x0008103E;
@@ -31,7 +33,9 @@ constexpr uint32_t FrameType = 0x00089007;
 // The patient: what file names may repeat, and what standardized uptake values are relative to.
 constexpr uint32_t PatientName = 0x00100010;
 constexpr uint32_t PatientID = 0x00100020;
+constexpr uint32_t IssuerOfPatientID = 0x00100021;
 constexpr uint32_t PatientBirthDate = 0x00100030;
+constexpr uint32_t PatientSex = 0x00100040;
 constexpr uint32_t PatientWeight = 0x00101030;
 constexpr uint32_t PatientIdentityRemoved = 0x00120062;
 
