@@ -89,7 +89,8 @@ public struct OutputFolder: Sendable {
     /// else can put a link where something will be written.
     /// - Throws: ``BatchError`` naming what cannot be written.
     public func create() throws(BatchError) {
-        if FileSystem.kind(path) == .file {
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue {
             throw BatchError(.outputUnwritable, path: path, detail: "this is a file: name a folder for the results")
         }
         do {

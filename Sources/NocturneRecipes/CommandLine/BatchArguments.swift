@@ -66,9 +66,9 @@ extension BatchArguments {
     private func text(ofList list: String) throws -> String {
         if list == "-" { return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
         do {
-            return String(decoding: try FileSystem.read(list, limit: 1 << 30, acceptsPipes: true), as: UTF8.self)
+            return String(decoding: try FileSystem.read(list, limit: 1 << 30, accepts: .filesAndStreams), as: UTF8.self)
         } catch {
-            let detail = "the list cannot be read: \(String(cString: strerror(error.code)))"
+            let detail = "the list cannot be read: \(error.reason)"
             throw BatchError(.inputMissing, path: list, detail: detail)
         }
     }

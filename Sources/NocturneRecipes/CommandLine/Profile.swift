@@ -26,9 +26,9 @@ package struct Profile: Sendable {
     package init(path: String, name: String) throws {
         let bytes: [UInt8]
         do {
-            bytes = try FileSystem.read(path, limit: 1 << 20, acceptsPipes: true)
+            bytes = try FileSystem.read(path, limit: 1 << 20, accepts: .filesAndStreams)
         } catch {
-            throw ValidationError("the profile \(name) cannot be read: \(String(cString: strerror(error.code)))")
+            throw ValidationError("the profile \(name) cannot be read: \(error.reason)")
         }
         guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") else {
             throw ValidationError("the profile \(name) is not a text in UTF-8")

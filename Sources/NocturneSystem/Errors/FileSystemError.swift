@@ -36,7 +36,7 @@ public struct FileSystemError: SystemCallError, SentenceConvertible, Sendable, C
     }
 
     public var systemCode: Int32? { code }
-    public var sentence: Sentence { "\(file: path): cannot \(operation): \(own: errnoText(code))" }
+    public var sentence: Sentence { "\(file: path): cannot \(operation): \(own: reason)" }
     public var description: String { sentence.description }
 }
 
@@ -49,6 +49,11 @@ extension FileSystemError {
 
     public init(_ operation: Operation, path: String, code: Int32) {
         self.init(operation: operation.rawValue, path: path, code: code)
+    }
+
+    /// The system's message, or what to do where there is not a regular file.
+    public var reason: String {
+        isNotRegularFile ? "it is a folder, device or named pipe: give a regular file" : errnoText(code)
     }
 
     /// The error without the path: "cannot be opened: No such file or directory".

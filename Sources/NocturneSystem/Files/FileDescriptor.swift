@@ -1,3 +1,5 @@
+import CPosix
+
 #if canImport(Glibc)
     internal import Glibc
 #endif
@@ -45,6 +47,8 @@ public struct FileDescriptor: ~Copyable {
         /// A regular file, or a link to one. Nothing else is opened for longer than it takes to see what it is: a pipe would be
         /// waited for, and a device may never end.
         case files
+        /// Also what a shell passes as `/dev/stdin` or `<(COMMAND)`: a pipe without a name, whose writer has it open already.
+        case filesAndStreams
         /// Folders, pipes and devices too; a pipe is waited for.
         case anything
     }
@@ -103,11 +107,19 @@ public struct FileDescriptor: ~Copyable {
         let opened = Self.call(points.open) { Glibc.open(path, flags, mode) }
         guard opened >= 0 else { throw FileSystemError(operation, path: path, code: errno) }
         var status = stat()
-        if accepted == .files, fstat(opened, &status) == 0, FileSystem.Kind(status) != .file {
-            _ = Glibc.close(opened)
-            throw FileSystemError(operation, path: path, code: ENOTSUP)
+        if accepted != .anything, fstat(opened, &status) == 0, FileSystem.Kind(status) != .file {
+            guard accepted == .filesAndStreams, Self.isPipeWithoutName(opened) else {
+                _ = Glibc.close(opened)
+                throw FileSystemError(operation, path: path, code: ENOTSUP)
+            }
+            _ = fcntl(opened, F_SETFL, flags & ~O_NONBLOCK)
         }
         (self.path, self.points, number) = (path, points, opened)
+    }
+
+    /// Pipes without names are files of a file system of the kernel (`PIPEFS_MAGIC`).
+    private static func isPipeWithoutName(_ number: Int32) -> Bool {
+        cposix_file_system_type("/proc/self/fd/\(number)") == 0x5049_5045
     }
 
     deinit {

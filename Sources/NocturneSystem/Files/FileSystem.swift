@@ -48,14 +48,13 @@ public enum FileSystem {
     }
 
     /// Reads a file whole; for files of known small size.
-    /// - Parameter acceptsPipes: whether a pipe is waited for and read. Without, only a regular file is read.
-    /// - Throws: `EFBIG` for more than `limit` bytes; `ENOTSUP` for anything but a regular file.
+    /// - Throws: `EFBIG` for more than `limit` bytes; `ENOTSUP` for what is not accepted.
     public static func read(
         _ path: String,
         limit: Int = 64 << 20,
-        acceptsPipes: Bool = false
+        accepts accepted: FileDescriptor.Accepted = .files
     ) throws(FileSystemError) -> [UInt8] {
-        try FileDescriptor(reading: path, accepts: acceptsPipes ? .anything : .files).readToEnd(limit: limit)
+        try FileDescriptor(reading: path, accepts: accepted).readToEnd(limit: limit)
     }
 
     /// Flushes a file or folder.

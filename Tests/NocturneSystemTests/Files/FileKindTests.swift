@@ -21,6 +21,7 @@ struct FileKindTests {
             {
                 for read in [
                     { _ = try FileSystem.digest(path) }, { _ = try FileSystem.read(path) },
+                    { _ = try FileSystem.read(path, accepts: .filesAndStreams) },
                     { try FileSystem.copy(path, to: path + "-copy") }, { _ = try LineReader(path) },
                 ] as [() throws -> Void] {
                     let error = #expect(throws: FileSystemError.self) { try read() }
@@ -29,6 +30,17 @@ struct FileKindTests {
             }
             #expect(!FileSystem.exists(pipe + "-copy"))
         }
+    }
+
+    @Test("a pipe without a name is read to its end where streams are accepted")
+    func stream() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        #expect(Glibc.write(ends[1], "abc", 3) == 3)
+        close(ends[1])
+        defer { close(ends[0]) }
+        #expect(try FileSystem.read("/dev/fd/\(ends[0])", accepts: .filesAndStreams) == Array("abc".utf8))
+        #expect(throws: FileSystemError.self) { try FileSystem.read("/dev/fd/\(ends[0])") }
     }
 
     @Test("a link to a file is the file")

@@ -37,13 +37,12 @@ package struct MetadataTable: Sendable {
     package init(path: String) throws {
         let bytes: [UInt8]
         do {
-            bytes = try FileSystem.read(path, limit: 1 << 28, acceptsPipes: true)
+            bytes = try FileSystem.read(path, limit: 1 << 28, accepts: .filesAndStreams)
         } catch {
-            let reason = String(cString: strerror(error.code))
             throw BatchError(
                 .inputMissing,
                 path: path,
-                detail: "the metadata cannot be read: \(reason); check the path"
+                detail: "the metadata cannot be read: \(error.reason); check the path"
             )
         }
         try self.init(bytes: bytes, path: path)
