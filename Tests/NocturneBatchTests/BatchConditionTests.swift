@@ -41,6 +41,24 @@ struct BatchConditionTests {
     }
 
     @Test(
+        "A run that is stopped while the disk has no space for its report is given up, and the next one writes the report"
+    )
+    func reportWithoutSpace() async throws {
+        let batch = try TextBatch(["a": "one"])
+        let isWriting = Mutex(false)
+        var recipe = TextRecipe { stage, _ in if stage == .write { isWriting.withLock { $0 = true } } }
+        recipe.summary = { [control = batch.control] in
+            guard isWriting.withLock({ $0 }) else { return }
+            control.cancel()
+            throw FileSystemError(.write, path: "x", code: ENOSPC)
+        }
+        let outcome = try await batch.run(recipe)
+        #expect(outcome.givenUp?.contains("No space left") == true)
+        let next = try await batch.again().run(TextRecipe())
+        #expect(next.givenUp == nil && next.counts.completed == 1)
+    }
+
+    @Test(
         "An item that fills the disk three times alone fails with the figures, and the others go on",
         arguments: [ENOSPC, EDQUOT],
         [FullDiskPolicy.pause, .stop]

@@ -4,6 +4,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
 import NocturneOutput
+import NocturneReport
 import NocturneSystem
 import NocturneTestSupport
 import Synchronization
@@ -21,6 +22,9 @@ struct TextRecipe: Recipe {
     }
     /// Called with what each search of the inputs has found.
     var change: @Sendable (inout Found) throws -> Void = { _ in }
+
+    /// Called when the report is written.
+    var summary: @Sendable () throws -> Void = {}
 
     /// Peak bytes of an item, by its name.
     var memoryBytes: @Sendable (String) -> Int = { _ in 1000 }
@@ -155,6 +159,8 @@ struct TextRecipe: Recipe {
         let file = ItemFile(path: "result.json", bytes: bytes, sha256: digest.hex)
         return ItemProduct(files: [file], statistics: [], notes: [])
     }
+
+    func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws { try summary() }
 
     func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
         String(decoding: try FileSystem.read(folder + "/result.json"), as: UTF8.self).contains(fingerprint)
