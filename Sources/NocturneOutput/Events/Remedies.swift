@@ -71,7 +71,7 @@ package enum Remedies {
         "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
             "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne retry`.",
-        "disk.full": "Free space on the disk, then use `nocturne resume`.",
+        "disk.full": "Free space on the disk, then use `nocturne retry`.",
         "file.noPermission": "Allow this user to read the file, then use `nocturne retry`.",
         "input.changed": "The file changed while it was processed: `nocturne resume` processes it as it is now.",
         "input.changedSincePlan":

@@ -47,7 +47,7 @@ extension EngineCommand {
     func startEngine() throws {
         try check()
         // Here, since an engine with far too little waits for threads before it can look.
-        try EngineProcess.checkAddressSpace(threads: resources.machine.width)
+        try EngineProcess.checkLimits(threads: resources.machine.width)
         let isConfirmed = try confirmChanges()
         if resources.schedule.detach { return try detach(isConfirmed: isConfirmed) }
         let end = RunSupervision.run(

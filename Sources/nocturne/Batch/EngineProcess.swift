@@ -51,18 +51,21 @@ struct EngineProcess {
         try await EngineProcess(request, handover).run()
     }
 
-    /// - Throws: `BatchError` where `ulimit -v` leaves too little for the threads.
-    static func checkAddressSpace(threads: Int) throws {
-        guard let available = MemoryReading.take().addressSpaceAvailableBytes else { return }
+    /// - Throws: `BatchError` where `ulimit -v` leaves too little for the threads, `ThreadStartError` where `ulimit -u` does:
+    ///   libdispatch would wait for ever for threads that cannot start.
+    static func checkLimits(threads: Int) throws {
         let needed = ComputePool.addressSpace(width: threads)
-        guard available < needed else { return }
-        throw BatchError(
-            .threadsUnavailable,
-            path: "",
-            detail:
-                "the limit of the address space (ulimit -v) leaves \(ByteCount(available)), and \(threads) threads need "
-                + "\(ByteCount(needed)): raise the limit, or use fewer threads with --threads"
-        )
+        if let available = MemoryReading.take().addressSpaceAvailableBytes, available < needed {
+            throw BatchError(
+                .threadsUnavailable,
+                path: "",
+                detail:
+                    "the limit of the address space (ulimit -v) leaves \(ByteCount(available)), and \(threads) threads need "
+                    + "\(ByteCount(needed)): raise the limit, or use fewer threads with --threads"
+            )
+        }
+        // As many as engine and supervisor have besides those that compute.
+        try ComputePool(width: threads + 8).shutdown()
     }
 
     private static func armFaults(_ resources: ResourceArguments, isRestart: Bool) throws {
