@@ -89,6 +89,6 @@ def page(sources: Path) -> str | None:
         parts += [f"## {kind}", "", cell(kinds.get(kind, "")).replace("<", "&lt;"), ""]
         parts += ["| code | meaning | remedy, where it is another |", "| --- | --- | --- |"]
         for code in sorted(one for one in codes if one.startswith(kind + ".")):
-            parts.append(f"| `{code}` | {cell(codes[code] or spelled_out(code))} | {cell(exact.get(code, ''))} |")
+            parts.append(f"| `{code}` | {cell(codes[code] or spelled_out(code))} | {cell(exact.get(code, '')).replace('<', '&lt;')} |")
         parts.append("")
     return "\n".join(parts).rstrip() + "\n"

@@ -10,31 +10,30 @@ import tempfile
 import time
 from pathlib import Path
 
-from nocturne_tools.paths import ROOT, TOOLS
+from nocturne_tools.paths import TOOLS
 
 from . import installed_tree, manual
 from .shared_libraries import SharedLibrary
+from .version import homepage, maintainer
 
 NAME = "nocturne"
 SUMMARY = "offline batch engine for medical volumes and photos"
 DESCRIPTION = """\
  Nocturne runs segmentation and classification models over folders of CT, MR
  and PET volumes (DICOM, NIfTI) and photos. It writes label maps, surface
- meshes, measurements, classes and crops for every input, and one report about
- all of them. A batch can be stopped or killed at any moment and continued.
+ meshes, measurements, classes and crops for every input, and one page on which
+ all of them are reviewed. A batch can be stopped or killed at any moment and
+ continued.
  .
- It is research software: not a medical device, not for diagnosis or treatment.
- The package contains sample models and sample inputs, which are synthetic."""
+ nocturne-demo runs the included samples: an MR of a head with real models of
+ brain tissue, and synthetic volumes and photos with demonstration models. The
+ exporters, which make packages of your own networks, are in the Python wheel of
+ the same release. The manual is in /usr/share/doc/nocturne/manual.
+ .
+ It is research software: not a medical device, not for diagnosis or treatment."""
 # Debian has no Swift, and each release of Debian has another version of DCMTK.
 BUNDLED_SOURCES = ("", "dcmtk")
 UNITS = ("nocturne-watch@.service", "nocturne-batch@.service", "nocturne-batch@.timer")
-
-
-def maintainer() -> str:
-    """As the tools of Debian take it from the environment, or the author of the last commit."""
-    shown = subprocess.run(["git", "log", "-1", "--format=%an%n%ae"], cwd=ROOT, capture_output=True, text=True, check=True)
-    name, address = shown.stdout.splitlines()
-    return f"{os.environ.get('DEBFULLNAME', name)} <{os.environ.get('DEBEMAIL', address)}>"
 
 
 def is_bundled(library: SharedLibrary) -> bool:
@@ -56,14 +55,17 @@ def dependencies(prefix: Path, bundled: list[SharedLibrary]) -> str:
 
 
 def control(version: str, depends: str, kilobytes: int) -> str:
+    page = homepage()
     return f"""\
 Package: {NAME}
 Version: {version}
 Architecture: amd64
 Maintainer: {maintainer()}
+{f"Homepage: {page}" + chr(10) if page else ""}\
 Installed-Size: {kilobytes}
 Depends: {depends}
 Recommends: libheif1
+Suggests: slurm-client
 Section: science
 Priority: optional
 Description: {SUMMARY}

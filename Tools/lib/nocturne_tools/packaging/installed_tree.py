@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 from nocturne_tools.paths import ROOT, SAMPLES, TOOLS
 
+from ..documentation import pages
 from . import manual
 from .shared_libraries import SharedLibrary, VersionedFile
 
@@ -43,9 +45,20 @@ def make(prefix: Path, built: Path, version: str, date: int) -> None:
         shutil.copytree(SAMPLES / name, prefix / SHARED / "samples" / name, copy_function=copy)
     for name in ("README.md", "regions.json"):
         copy(SAMPLES / name, prefix / SHARED / "samples" / name)
+    add_viewer(prefix / SHARED / "niivue")
+    pages.write(prefix / "share" / "doc" / "nocturne" / "manual")
     day = time.strftime("%Y-%m-%d", time.gmtime(date))
     for name, text in manual.pages(manual.help_of(built), version, day).items():
         write(prefix / "share" / "man" / "man1" / name, text)
+
+
+def add_viewer(folder: Path) -> None:
+    """NiiVue, with its licence, so that the review page shows volumes without a further installation."""
+    with tempfile.TemporaryDirectory(prefix="nocturne-niivue-") as name:
+        installed = Path(name) / "niivue"
+        subprocess.run([TOOLS / "install-niivue", "--folder", installed], check=True)
+        for file in ("niivue.js", "niivue-LICENSE.txt"):
+            copy(installed / file, folder / file)
 
 
 def add_dictionaries(prefix: Path, bundled: list[SharedLibrary]) -> None:

@@ -1,7 +1,8 @@
-"""The version, which stands in one place: the source of the program."""
+"""The version, which stands in one place, the source of the program, and what the packages state about their origin."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -26,6 +27,20 @@ def version_of(program: Path) -> str:
     if printed != declared:
         raise SystemExit(f"{program} is version {printed}, the sources are {declared}")
     return declared
+
+
+def maintainer() -> str:
+    """As the tools of Debian take it from the environment, or the author of the last commit."""
+    shown = subprocess.run(["git", "log", "-1", "--format=%an%n%ae"], cwd=ROOT, capture_output=True, text=True, check=True)
+    name, address = shown.stdout.splitlines()
+    return f"{os.environ.get('DEBFULLNAME', name)} <{os.environ.get('DEBEMAIL', address)}>"
+
+
+def homepage() -> str | None:
+    """The address of the repository: HOMEPAGE of the environment, or where git has fetched it from; None where that is no page."""
+    shown = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True, text=True)
+    address = os.environ.get("HOMEPAGE") or shown.stdout.strip().removesuffix(".git")
+    return address if address.startswith("https://") and "@" not in address else None
 
 
 def source_date() -> int:

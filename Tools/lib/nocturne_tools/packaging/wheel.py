@@ -13,16 +13,33 @@ from pathlib import Path
 
 from nocturne_tools.paths import TOOLS
 
+from .version import homepage, maintainer
+
 # `nocturne` on PyPI is another project.
 NAME = "nocturne-batch"
 SUMMARY = "Offline batch engine: runs segmentation and classification models over folders of medical volumes and photos."
 NOTE = """Nocturne runs segmentation and classification models over folders of CT, MR and PET volumes (DICOM, NIfTI) and
 photos, offline. Research software: not a medical device, not for diagnosis or treatment.
 
-The wheel contains the program for Linux on x86-64 with its shared libraries, sample models and inputs (`nocturne-demo` runs
-them), and the exporters of trained networks (`nocturne-export`), whose Python packages the extra `export` adds. The extra
+    nocturne-demo                                              # runs the included samples
+    nocturne plan scans/ --model brain-tissue-t1               # shows items, memory and time
+    nocturne run scans/ --model brain-tissue-t1 --output results/
+    nocturne-export nnunet TRAINED_FOLDER organs/              # your own nnU-Net becomes the model organs/
+
+The wheel contains the program for Linux on x86-64 with its shared libraries, sample models and inputs, NiiVue (the viewer of the
+review page), and the manual (`share/doc/nocturne/manual/index.html` in the environment). The exporters of trained networks,
+`nocturne-export`, need Python 3.11 and the packages of the extra `export`; PyTorch that is already installed is kept. The extra
 `onnxruntime` adds ONNX Runtime for networks that Nocturne's own kernels do not run, and `cuda` adds it for NVIDIA GPUs.
 """
+
+
+KEYWORDS = ("medical imaging", "segmentation", "DICOM", "NIfTI", "nnU-Net", "TotalSegmentator", "batch", "CPU")
+CLASSIFIERS = (
+    "Environment :: Console",
+    "Intended Audience :: Science/Research",
+    "Operating System :: POSIX :: Linux",
+    "Topic :: Scientific/Engineering :: Medical Science Apps.",
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +66,10 @@ class Description:
 
     def metadata(self) -> str:
         lines = ["Metadata-Version: 2.4", f"Name: {NAME}", f"Version: {self.version}", f"Summary: {SUMMARY}"]
+        lines += [f"Author-email: {maintainer()}", f"Keywords: {','.join(KEYWORDS)}"]
+        page = homepage()
+        lines += [f"Project-URL: Homepage, {page}", f"Project-URL: Releases, {page}/releases"] if page else []
+        lines += [f"Classifier: {one}" for one in CLASSIFIERS]
         lines += ["License-Expression: Apache-2.0 AND LicenseRef-Bundled-Libraries", "Requires-Python: >=3.8"]
         lines += [f"License-File: {name}" for name in self.licences]
         for extra, names in self.requirements.items():
