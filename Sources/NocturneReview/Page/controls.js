@@ -26,7 +26,7 @@
       parts.chips = dom.el("div", { id: "chips" });
       parts.only = dom.el("p", { id: "only", hidden: true });
       dom.replace(section,
-        dom.el("h2", { id: "items-heading", text: "All items" }),
+        dom.el("h2", { id: "items-heading", class: "unseen", text: "All items" }),
         dom.el("form", { role: "search", class: "row", on: { submit: (event) => event.preventDefault() } },
           dom.el("label", { for: "search", text: "Search" }), parts.search,
           ...orderControls(), ...layoutControls()),
@@ -46,15 +46,16 @@
       const models = [...counts.models.keys()].sort().map((name) => [name, name]);
       const verdicts = VERDICTS.filter(([kind]) => counts.verdicts.get(kind) || filter.verdicts.has(kind));
       dom.replace(parts.chips,
-        group("State", "state", states, filter.states, counts.states),
+        (states.length > 1 || filter.states.size > 0) && group("State", "state", states, filter.states, counts.states),
         models.length > 1 && group("Model", "model", models, filter.models, counts.models),
         counts.risks.size > 0 && group("Risk score", "risk", Review.filter.RISKS.filter((level) => counts.risks.has(level))
           .map((level) => [level, level]), filter.risks, counts.risks),
-        group("Verdict", "verdict", verdicts, filter.verdicts, counts.verdicts),
-        dom.el("fieldset", {}, dom.el("legend", { text: "Other" }),
-          flag("Unusual in this batch", "isUnusual", counts.unusual), flag("Edited", "isEdited", counts.edited),
-          dom.button("Clear all", controls.clear, { "data-chip": "clear",
-            disabled: !Review.filter.isActive(filter) })));
+        (verdicts.length > 1 || filter.verdicts.size > 0)
+          && group("Verdict", "verdict", verdicts, filter.verdicts, counts.verdicts),
+        // What no item has, and one choice for all, are no choices.
+        dom.el("fieldset", {}, flag("Unusual in this batch", "isUnusual", counts.unusual),
+          flag("Edited", "isEdited", counts.edited),
+          Review.filter.isActive(filter) && dom.button("Clear all", controls.clear, { "data-chip": "clear" })));
       if (focused) {
         const again = [...parts.chips.querySelectorAll("[data-chip]")].find((chip) => chip.dataset.chip === focused);
         if (again) again.focus();
@@ -165,6 +166,7 @@
   }
 
   function flag(text, name, count) {
+    if (count === 0 && !controls.filter[name]) return null;
     return chip(text, name, controls.filter[name], count, () => {
       controls.filter[name] = !controls.filter[name];
       parts.changed();
