@@ -80,6 +80,39 @@ struct FoundTableTests {
         await journal.close()
     }
 
+    @Test("An item that is found before known ones gets its place in the order, and every result stays with its item")
+    func numbering() async throws {
+        let journal = try await Journal.temporary()
+        func find(_ names: [String]) async throws {
+            try journal.found.begin()
+            try journal.found.add(names.map { item($0) })
+            try journal.found.merge(objectionCode: FaultCode("test", "reason")) { $0[0] }
+            try journal.found.order()
+            let actions = try journal.found.candidates(after: 0).map { candidate in
+                var action = CandidateAction(place: candidate.place)
+                action.isProcessed = candidate.before == nil
+                guard action.isProcessed else { return action }
+                action.entry = JournalEntry(candidate.item, name: candidate.item.name, state: .pending)
+                return action
+            }
+            try await journal.perform(actions, at: "now")
+            try await journal.numberAsFound()
+            _ = try await journal.beginWork()
+        }
+        try await find(["b", "gone", "d"])
+        for item in try await journal.items() {
+            let files = [ItemFile(path: item.name, bytes: 1, sha256: "00")]
+            try await journal.complete([(id: item.id, product: ItemProduct(files: files))], at: "now")
+        }
+        try await find(["a", "b", "c", "d"])
+        #expect(try await journal.items().map(\.name) == ["a", "b", "c", "d", "gone"])
+        let records = try await journal.records(after: 0, limit: 9)
+        #expect(records.map { $0.written.files.map(\.path) } == [[], ["b"], [], ["d"], ["gone"]])
+        let pending = try await journal.pending(after: nil, limit: 9)
+        #expect(pending.map(\.name) == ["a", "c"] && pending.map(\.id) == [1, 3])
+        await journal.close()
+    }
+
     @Test("Work has the order that is asked for, and the first items of a spread order are far apart")
     func orders() async throws {
         let journal = try await Journal.temporary()

@@ -77,6 +77,7 @@ package struct Reconciliation: Sendable {
                 await progress.note("\(results) the batch: the input or the model is no longer given")
             }
         }
+        if descriptionChanged { try await journal.numberAsFound() }
         for (index, recipe) in recipes.enumerated() {
             for note in try recipe.remarks(journal.found, recipe: index) { await progress.note(note) }
         }
