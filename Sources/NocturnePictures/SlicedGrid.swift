@@ -59,10 +59,25 @@ struct SlicedGrid: Sendable {
         return moved
     }
 
+    /// Moves the slice perpendicular to an axis to a canonical index.
+    mutating func setCentre(_ index: Int, of axis: Int) { axes[axis].centre = index }
+
     /// The stored index of the voxel at which the three slices cross.
     func storedCentre(in shape: VolumeShape) -> SIMD3<Double> {
         let (i, j, k) = orientation.storedIndex(of: (axes[0].centre, axes[1].centre, axes[2].centre), in: shape)
         return SIMD3(Double(i), Double(j), Double(k))
+    }
+
+    /// The axis perpendicular to the slices that were acquired: that with the longest voxels, or S if they are (within a tenth) as
+    /// long along it.
+    var acquiredAxis: Int {
+        let longest = axes.map(\.spacing).max() ?? 1
+        return axes[2].spacing * 1.1 >= longest ? 2 : axes[1].spacing == longest ? 1 : 0
+    }
+
+    /// The axes across and down of images perpendicular to an axis, and the letters at their left, right, top and bottom.
+    static func plane(_ axis: Int) -> (across: Int, down: Int, letters: String) {
+        [(1, 2, "APSI"), (0, 2, "RLSI"), (0, 1, "RLAP")][axis]
     }
 
     /// The storage offset of the first voxel of the slice spanned by two axes.
@@ -80,6 +95,11 @@ struct Sample {
     let nearest: Int
     /// All voxels that the pixel overlaps; none where voxels are larger than pixels.
     let touched: Range<Int>?
+    /// The nearest voxel between its two neighbours. At an end of the axis, and where voxels are not larger than pixels, the nearest
+    /// stands for a neighbour.
+    let near: SIMD3<Int>
+    /// Of ``near``.
+    let nearWeights: SIMD3<Float>
 
     /// Samples at the centres of `pixels` equal parts of an axis of `count` voxels, from its end to its beginning,
     /// because images start at the right, the front and the head. The positions are indices of voxels.
@@ -91,12 +111,17 @@ struct Sample {
             let first = Int(centre)
             let begin = min(Int(Double(pixel) * step), count - 1)
             let end = min(max(Int((Double(pixel + 1) * step - 1e-9).rounded(.up)), begin + 1), count)
+            let nearest = min(Int(edge), count - 1)
+            let isFine = step < 1
             return Sample(
                 first: first,
                 second: min(first + 1, count - 1),
                 weight: Float(centre - Double(first)),
-                nearest: min(Int(edge), count - 1),
-                touched: step > 1 ? begin..<end : nil
+                nearest: nearest,
+                touched: step > 1 ? begin..<end : nil,
+                near: isFine
+                    ? SIMD3(max(nearest - 1, 0), nearest, min(nearest + 1, count - 1)) : SIMD3(repeating: nearest),
+                nearWeights: SIMD3<Float>(LabelField.weights(from: edge - 0.5 - Double(nearest)))
             )
         }
     }
@@ -108,7 +133,9 @@ struct Sample {
             second: offsets[second],
             weight: weight,
             nearest: offsets[nearest],
-            touched: nil
+            touched: nil,
+            near: SIMD3(offsets[near.x], offsets[near.y], offsets[near.z]),
+            nearWeights: nearWeights
         )
     }
 
@@ -154,11 +181,11 @@ struct SlicePanel {
         }
     }
 
-    /// The labels at the pixels' centres, row by row; 0 without labels.
+    /// The labels at the pixels' centres, row by row, with smooth borders; 0 without labels.
     func labels(of labels: LabelVolume?) -> [UInt16] {
         guard let labels else { return [UInt16](repeating: 0, count: columns.count * rows.count) }
         return labels.voxels.withUnsafeBufferPointer { voxels in
-            rows.flatMap { row in columns.map { voxels[base + row.nearest + $0.nearest] } }
+            LabelDrawing.smoothed(columns, rows) { voxels[base + $0 + $1] }
         }
     }
 }

@@ -68,14 +68,20 @@ struct PreviewTests {
         ).drawing(scope: .serial()).image
     }
 
-    /// Mean column and row of a colour among the columns of `range` in the upper half, the slices; nil when it is not there.
+    /// Mean column and row of a colour, also where it covers a part of a pixel, among the columns of `range` in the upper half, the
+    /// slices; nil when it is not there.
     static func middle(_ color: SIMD3<UInt8>, _ image: RGBImage, _ range: Range<Int>) -> (x: Double, y: Double)? {
         var sum = (x: 0, y: 0, count: 0)
         for y in 0..<image.height / 2 {
-            for x in range where image[x, y] == color { sum = (sum.x + x, sum.y + y, sum.count + 1) }
+            for x in range where Self.isNear(image[x, y], color) { sum = (sum.x + x, sum.y + y, sum.count + 1) }
         }
         return sum.count == 0
             ? nil : (Double(sum.x) / Double(sum.count), Double(sum.y) / Double(sum.count))
+    }
+
+    private static func isNear(_ pixel: SIMD3<UInt8>, _ color: SIMD3<UInt8>) -> Bool {
+        let excess = Int(pixel.x) - Int(pixel.y)
+        return color == red ? excess > 60 : excess < -60
     }
 
     @Test(
@@ -153,6 +159,39 @@ struct PreviewTests {
         // 80 mm take 256 pixels: 64 mm take 205, 48 mm 154.
         #expect(image.height == 2 * (256 + 40))
         #expect(image.width == 205 + 205 + 154 + 120)
+    }
+
+    /// Slices of 64 by 48 mm at 4 pixels a mm, 30 mm high together.
+    @Test("Few thick slices become a mosaic of those with labels, from the feet, each with its position")
+    func mosaic() throws {
+        let shape = VolumeShape(x: 64, y: 48, z: 6)
+        let all = try Self.preview(canonical: shape, spacing: SIMD3(1, 1, 5), boxes: [])
+        #expect(all.width == 4 * 296 && all.height == 2 * 232)
+        let boxes = [(UInt16(1), SIMD3(8, 8, 1), SIMD3(24, 24, 4)), (2, SIMD3(40, 8, 3), SIMD3(56, 24, 4))]
+        let some = try Self.preview(canonical: shape, spacing: SIMD3(1, 1, 5), boxes: boxes)
+        #expect(some.width == 3 * 296 && some.height == 232)
+        let coloured = (0..<3).map { slice in
+            let columns = 296 * slice..<296 * (slice + 1)
+            return [Self.red, Self.green].map { color in
+                columns.contains { x in (0..<some.height).contains { some[x, $0] == color } }
+            }
+        }
+        #expect(coloured == [[true, false], [true, false], [true, true]])
+    }
+
+    @Test("A slanted border is drawn without the steps of its voxels")
+    func smoothBorder() throws {
+        // Stairs of one voxel, 8 pixels: the outline is within a quarter of a voxel of the straight line, that of the voxels a third away.
+        let steps = (0..<12).map { (UInt16(1), SIMD3(4 + $0, 0, 0), SIMD3(16, $0 + 1, 12)) }
+        let image = try Self.preview(canonical: VolumeShape(x: 16, y: 16, z: 12), spacing: SIMD3(1, 1, 1), boxes: steps)
+        var farthest = 0.0
+        for y in 20 + 48..<20 + 100 {
+            // The border is on the right of the label, which is on the left.
+            guard let x = (20..<148).last(where: { Self.isNear(image[$0, y], Self.red) }) else { continue }
+            let place = SIMD2(16 - (Double(x) + 0.5 - 20) / 8, 16 - (Double(y) + 0.5 - 20) / 8)
+            farthest = max(farthest, abs(place.x - place.y - 3.5) / 2.squareRoot())
+        }
+        #expect(farthest > 0 && farthest < 0.25)
     }
 
     @Test("Each slice shows labels where the middle between them shows none, and a small label counts as a large one")

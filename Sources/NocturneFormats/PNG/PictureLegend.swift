@@ -81,7 +81,7 @@ public struct PictureLegend: Sendable {
             let needed = fact.bar + (fact.bar > 0 ? size / 2 : 0) + fact.text.count * size * 3 / 5
             if x > size / 2, x + needed > width { (x, row) = (size / 2, row + 1) }
             placed.append((fact.text, fact.bar, x, row))
-            x += needed + size
+            x += needed + 2 * size
         }
         return placed
     }

@@ -8,7 +8,8 @@ public import NocturneSystem
 /// Upper row: the axial, the coronal and the sagittal slice that show most of the labels: the greatest sum of the shares
 /// of each label's voxels. Below each of them, the projection of the whole volume in the same direction and at the same
 /// scale. On the right, over both rows, the labels from the front, as large as they fit; this view is omitted without
-/// labels, and where the surface is not asked for.
+/// labels, and where the surface is not asked for. Of a volume of few thick slices, whose other two planes would be narrow strips,
+/// a mosaic of up to 12 slices as they were acquired is drawn instead, evenly distributed over the labels.
 ///
 /// Drawn in radiological convention: the patient's right side is on the left of the image, seen from the feet (axial,
 /// the front on top) and from the front (coronal, the head on top); the sagittal images have the front on the left, the
@@ -62,15 +63,16 @@ public struct Preview: Sendable {
     private static let largestSurface = (width: 384, height: 544)
     /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
     private static let largestSurfaceVoxel = 24.0
-    private static let margin = OrientationLetters.margin
+    static let margin = OrientationLetters.margin
 
-    /// The peak memory in bytes of ``drawing(scope:)``: 4 MB for images, the rest for projections.
+    /// The peak memory in bytes of ``drawing(scope:)``: 6 MB for images, the rest for projections.
     public static func predictedBytes(_ shape: VolumeShape, threads: Int) -> Int {
-        (4 << 20) + MaximumProjections.predictedBytes(shape, threads: threads) + FirstLabels.predictedBytes(shape)
+        (6 << 20) + MaximumProjections.predictedBytes(shape, threads: threads) + FirstLabels.predictedBytes(shape)
             + LabelledSlices.predictedBytes(shape)
     }
 
-    private struct View {
+    /// A panel with a slice, and where it is placed.
+    struct View {
         let across: Int
         let down: Int
         /// Whether the viewer is at the end of the third axis.
@@ -82,13 +84,15 @@ public struct Preview: Sendable {
         let x: Int
     }
 
-    /// The image, the scale of its slices and projections, and the point in RAS+ mm at which the three slices cross.
-    public typealias Drawing = (image: RGBImage, pixelsPerMm: Double, crossing: SIMD3<Double>)
+    /// The image, the scale of its slices and projections, and the point in RAS+ mm at which the three slices cross; of a mosaic,
+    /// nil, since each slice has its position.
+    public typealias Drawing = (image: RGBImage, pixelsPerMm: Double, crossing: SIMD3<Double>?)
 
     /// Draws the image.
     /// - Throws: ``CancelledError``; the flag is checked about every million voxels.
     public func drawing(scope: ComputeScope) throws(CancelledError) -> Drawing {
         let middle = SlicedGrid(volume.geometry, through: labelled)
+        if isMosaic(middle) { return (try drawMosaic(middle, scope), scale(of: middle), nil) }
         let grid = try slices(of: middle, scope)
         let views = views(of: grid)
         let margin = Self.margin
@@ -114,17 +118,14 @@ public struct Preview: Sendable {
         }
 
         let projections = try MaximumProjections(of: volume, scope: scope)
-        let panels = views.map {
-            ProjectionPanel(grid, across: $0.across, down: $0.down, width: $0.width, height: $0.height)
-        }
-        let values = panels.map { $0.values(of: projections) }
+        let values = views.map { projection($0, of: grid).values(of: projections) }
         let bright = brightScale(greys, values)
-        for ((view, panel), values) in zip(zip(views, panels), values) {
-            var silhouettes = [UInt16](repeating: 0, count: values.count)
+        for (view, values) in zip(views, values) {
+            var silhouettes: [UInt16] = []
             if let labels, labelled != nil {
                 let axis = 3 - view.across - view.down
                 let first = try FirstLabels(of: labels, grid, along: axis, fromEnd: view.fromEnd, scope: scope)
-                silhouettes = panel.labels(of: labels, first)
+                silhouettes = projection(view, of: grid, pixels: LabelDrawing.fineness).labels(of: labels, first)
                 if axis == 1, let surface {
                     let pixels = try surface.pixels(of: labels, first, scope: scope)
                     draw(pixels, surface, x: end + margin, in: &image)
@@ -134,6 +135,12 @@ public struct Preview: Sendable {
             draw(values.map(bright.grey).flatMap { [$0, $0, $0] }, silhouettes, view, y: y, in: &image)
         }
         return (image, scale(of: grid), volume.geometry.affine(grid.storedCentre(in: volume.geometry.shape)))
+    }
+
+    /// - Parameter pixels: for each one of the view, along a side.
+    private func projection(_ view: View, of grid: SlicedGrid, pixels: Int = 1) -> ProjectionPanel {
+        let (width, height) = (view.width * pixels, view.height * pixels)
+        return ProjectionPanel(grid, across: view.across, down: view.down, width: width, height: height)
     }
 
     /// The slices that show most of the labels.
@@ -146,7 +153,7 @@ public struct Preview: Sendable {
     }
 
     /// Pixels per mm.
-    private func scale(of grid: SlicedGrid) -> Double {
+    func scale(of grid: SlicedGrid) -> Double {
         min(
             Self.maximumSide / (grid.axes.map(\.extent).max() ?? 1),
             Self.largestVoxel / (grid.axes.map(\.spacing).min() ?? 1)
@@ -173,11 +180,22 @@ public struct Preview: Sendable {
 
     // MARK: Drawing
 
-    private func drawSlice(_ view: View, of grid: SlicedGrid, _ scale: GreyScale, y: Int, in image: inout RGBImage) {
+    func drawSlice(_ view: View, of grid: SlicedGrid, _ scale: GreyScale, y: Int, in image: inout RGBImage) {
         let panel = SlicePanel(grid, across: view.across, down: view.down, width: view.width, height: view.height)
-        let shown = panel.labels(of: labels)
-        let pixels = LabelDrawing.blended(panel.greys(of: volume, scale), shown, colors: colors, opacity: labelOpacity)
-        draw(pixels, shown, view, y: y, in: &image)
+        let fine = SlicePanel(
+            grid,
+            across: view.across,
+            down: view.down,
+            width: view.width * LabelDrawing.fineness,
+            height: view.height * LabelDrawing.fineness
+        ).labels(of: labels)
+        let pixels = LabelDrawing.blended(
+            panel.greys(of: volume, scale),
+            LabelDrawing.middles(fine, width: view.width),
+            colors: colors,
+            opacity: labelOpacity
+        )
+        draw(pixels, fine, view, y: y, in: &image)
     }
 
     /// The surfaces, in the middle of the image's height.
@@ -187,12 +205,12 @@ public struct Preview: Sendable {
         OrientationLetters.draw("RLSI", around: (x..<x + surface.width, y..<y + surface.height), in: &image)
     }
 
-    /// `pixels`: red, green and blue.
+    /// - Parameters:
+    ///   - pixels: red, green and blue.
+    ///   - labels: ``LabelDrawing/fineness`` times as fine as the pixels.
     private func draw(_ pixels: [UInt8], _ labels: [UInt16], _ view: View, y: Int, in image: inout RGBImage) {
         image.place(pixels, width: view.width, x: view.x, y: y)
-        LabelDrawing.forEachOutline(labels, width: view.width) { column, row, label in
-            if let color = colors[label] { image[view.x + column, y + row] = color }
-        }
+        LabelDrawing.drawOutlines(labels, width: view.width, colors: colors, at: (view.x, y), in: &image)
         OrientationLetters.draw(
             view.letters,
             around: (view.x..<view.x + view.width, y..<y + view.height),

@@ -50,22 +50,18 @@ struct ProjectionPanel {
         return largest
     }
 
-    /// The first label along the line of sight at each pixel's centre, row by row.
+    /// The first label along the line of sight at each pixel's centre, row by row, with smooth borders.
     func labels(of labels: LabelVolume, _ first: FirstLabels) -> [UInt16] {
         let box = first.box
         let through = grid.axes[first.axis].offsets
         let (columnOffsets, rowOffsets) = (grid.axes[across].offsets, grid.axes[down].offsets)
         return labels.voxels.withUnsafeBufferPointer { voxels in
-            rows.flatMap { row -> [UInt16] in
-                let y = row.nearest
-                return columns.map { column -> UInt16 in
-                    let x = column.nearest
-                    guard x >= box.lower[across], x < box.upper[across], y >= box.lower[down], y < box.upper[down]
-                    else { return 0 }
-                    let depth = first[x - box.lower[across], y - box.lower[down]]
-                    guard depth >= 0 else { return 0 }
-                    return voxels[grid.origin + columnOffsets[x] + rowOffsets[y] + through[depth]]
-                }
+            LabelDrawing.smoothed(columns, rows) { x, y in
+                guard x >= box.lower[across], x < box.upper[across], y >= box.lower[down], y < box.upper[down]
+                else { return 0 }
+                let depth = first[x - box.lower[across], y - box.lower[down]]
+                guard depth >= 0 else { return 0 }
+                return voxels[grid.origin + columnOffsets[x] + rowOffsets[y] + through[depth]]
             }
         }
     }

@@ -49,16 +49,14 @@ public struct SliceStrip: Sendable {
         grid = SlicedGrid(preview.volume.geometry, through: preview.labelled)
         scale = preview.greyScale(of: grid)
         let axes = grid.axes
-        let longest = axes.map(\.spacing).max() ?? 1
-        let acquired = axes[2].spacing * 1.1 >= longest ? 2 : axes[1].spacing == longest ? 1 : 0
         let through =
             switch plane {
-            case nil: acquired
+            case nil: grid.acquiredAxis
             case .axial: 2
             case .coronal: 1
             case .sagittal: 0
             }
-        (across, down, letters) = [(1, 2, "APSI"), (0, 2, "RLSI"), (0, 1, "RLAP")][through]
+        (across, down, letters) = SlicedGrid.plane(through)
         let count = axes[through].count
         let frames = min(count, Self.maximumFrameCount)
         slices = (0..<frames).map { (2 * $0 + 1) * count / (2 * frames) }

@@ -51,15 +51,17 @@ struct PictureContent {
     /// Scale and position of the slices, the window where an image is shown, and the labels.
     func legend(of drawing: Preview.Drawing, _ range: (lower: Double, upper: Double)) -> PictureLegend {
         var legend = PictureLegend(entries: entries, scale: drawing.pixelsPerMm)
-        let place = (0..<3).map { axis in
-            let value = (drawing.crossing[axis] * 10).rounded() / 10
-            return "\([["R", "L"], ["A", "P"], ["S", "I"]][axis][value < 0 ? 1 : 0]) \(abs(value))"
-        }
         if image != nil {
             let (width, level) = (range.upper - range.lower, (range.upper + range.lower) / 2)
             legend.facts.append("W \(Self.short(width)) L \(Self.short(level))\(isCT ? " HU" : "")")
         }
-        legend.facts += ["slices cross at \(place.joined(separator: ", ")) mm", Disclaimer.short]
+        if let crossing = drawing.crossing {
+            let place = (0..<3).map { Preview.position(crossing[$0], $0) }.joined(separator: ", ")
+            legend.facts.append("slices cross at \(place) mm")
+        } else {
+            legend.facts.append("positions in mm")
+        }
+        legend.facts.append(Disclaimer.short)
         return legend
     }
 
