@@ -26,7 +26,7 @@ struct ClassificationWriter {
     static let photoFile = "photo.png"
 
     /// Side of the thumbnail in pixels.
-    static let thumbnailSide = 96
+    static let thumbnailSide = 192
 
     func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
         let thumbnail = try PillowResize.bilinear(

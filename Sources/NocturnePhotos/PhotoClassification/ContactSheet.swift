@@ -64,7 +64,8 @@ package enum ContactSheet {
             score = reason?.probability ?? leading?.probability ?? 0
             self.reason = reason.map { reason in
                 // The score of the leading class stands above it.
-                guard reason.name != result.leading else { return ReportText.threshold(reason.threshold) }
+                let level = result.risk?.level.rawValue ?? ""
+                guard reason.name != result.leading else { return ReportText.threshold(level, reason.threshold) }
                 let title = result.classes.first { $0.name == reason.name }?.title ?? reason.name
                 return ReportText.reason(title, reason.probability, from: reason.threshold)
             }
@@ -79,15 +80,39 @@ package enum ContactSheet {
         }
     }
 
-    private static let columns = 8
-    /// For the four lines under a thumbnail.
-    private static let textHeight = 46.0
+    /// The places of pictures on a page: as large as all photos of a small batch fit on one page.
+    private struct Grid {
+        let columns: Int
+        let rows: Int
+        /// The side of a place without its text, in points.
+        let cell: Double
+        /// Of texts, in that of eight columns.
+        let textScale: Double
+        /// For the four lines under a thumbnail.
+        var textHeight: Double { 46 * textScale }
+
+        private init(_ columns: Int, width: Double, height: Double) {
+            self.columns = columns
+            cell = width / Double(columns)
+            textScale = min(8 / Double(columns), 1.6)
+            rows = max(Int(height / (cell + 46 * textScale)), 1)
+        }
+
+        static func fitting(_ count: Int, width: Double, height: Double) -> Grid {
+            let grids = (4...8).map { Grid($0, width: width, height: height) }
+            return grids.first { $0.columns * $0.rows >= count } ?? grids[grids.count - 1]
+        }
+    }
 
     private static func draw(_ entries: [Entry], on page: PDFPage, flag: CancellationFlag) throws {
-        let cell = (page.width - 2 * PDFPage.margin) / Double(columns)
         let top = heading(entries, on: page)
-        let rows = max(Int((page.height - PDFPage.margin - top) / (cell + textHeight)), 1)
-        let capacity = rows * columns
+        let grid = Grid.fitting(
+            entries.count,
+            width: page.width - 2 * PDFPage.margin,
+            height: page.height - PDFPage.margin - top
+        )
+        let (columns, cell) = (grid.columns, grid.cell)
+        let capacity = grid.rows * columns
         let pages = (entries.count + capacity - 1) / capacity
         for (index, entry) in entries.enumerated() {
             try flag.check()
@@ -106,8 +131,8 @@ package enum ContactSheet {
                     entry,
                     on: page,
                     x: PDFPage.margin + cell * Double(place % columns),
-                    y: top + (cell + textHeight) * Double(place / columns),
-                    side: cell - 8
+                    y: top + (cell + grid.textHeight) * Double(place / columns),
+                    grid
                 )
             }
         }
@@ -142,7 +167,8 @@ package enum ContactSheet {
         return y + 10
     }
 
-    private static func draw(_ entry: Entry, on page: PDFPage, x: Double, y: Double, side: Double) throws {
+    private static func draw(_ entry: Entry, on page: PDFPage, x: Double, y: Double, _ grid: Grid) throws {
+        let side = grid.cell - 8
         let place = PDFPage.Rectangle(x: x, y: y, width: side, height: side)
         try page.element(.figure(alternative: ReportText.pictureAlternative(entry.item))) {
             do {
@@ -151,23 +177,24 @@ package enum ContactSheet {
                 page.outline(place, .quiet)
             }
         }
-        page.element(.paragraph) { texts(of: entry, on: page, x: x, y: y + side, width: side) }
+        page.element(.paragraph) { texts(of: entry, on: page, x: x, y: y + side, grid) }
     }
 
     /// What stands under the picture, from `y` on.
-    private static func texts(of entry: Entry, on page: PDFPage, x: Double, y: Double, width: Double) {
+    private static func texts(of entry: Entry, on page: PDFPage, x: Double, y: Double, _ grid: Grid) {
+        let (width, scale) = (grid.cell - 8, grid.textScale)
         if let level = entry.level {
-            page.sign(level, x: x + 5, y: y + 7, size: 9)
+            page.sign(level, x: x + 5 * scale, y: y + 7 * scale, size: 9 * scale)
             let color = level.color
-            page.text(level.rawValue, x: x + 12, y: y + 10, size: 7, isBold: true, color: color)
+            page.text(level.rawValue, x: x + 12 * scale, y: y + 10 * scale, size: 7 * scale, isBold: true, color: color)
         }
         let score = ClassScores.text(entry.probability) + " " + entry.title
-        page.text(page.shortened(score, width: width + 4, size: 6), x: x, y: y + 19, size: 6)
-        let item = page.shortened(entry.item, width: width, size: 6)
-        page.text(item, x: x, y: y + 27, size: 6, color: .quiet)
+        page.text(page.shortened(score, width: width + 4, size: 6 * scale), x: x, y: y + 19 * scale, size: 6 * scale)
+        let item = page.shortened(entry.item, width: width, size: 6 * scale)
+        page.text(item, x: x, y: y + 27 * scale, size: 6 * scale, color: .quiet)
         if let reason = entry.reason {
-            let text = page.shortened(reason, width: width + 4, size: 5)
-            page.text(text, x: x, y: y + 34, size: 5, color: .quiet)
+            let text = page.shortened(reason, width: width + 4, size: 5 * scale)
+            page.text(text, x: x, y: y + 34 * scale, size: 5 * scale, color: .quiet)
         }
     }
 }

@@ -151,7 +151,9 @@ package enum ReportText {
     static func page(_ number: Int, _ count: Int) -> String { "Page \(number) of \(count)" }
 
     /// From which score on a class has its level.
-    static func threshold(_ threshold: Double) -> String { "level from \(ClassScores.text(threshold))" }
+    static func threshold(_ level: String, _ threshold: Double) -> String {
+        "\(level) from \(ClassScores.text(threshold))"
+    }
 
     /// The same where it is not the leading class that decides the level.
     static func reason(_ title: String, _ score: Double, from threshold: Double) -> String {

@@ -203,7 +203,7 @@ struct BatchReportVerificationTests {
         )
         try await batch.recordAnew("x")
         let faults = try await batch.faults()
-        #expect(faults.count == 1 && faults[0].hasSuffix("expected 96×96, the size of a thumbnail"), "\(faults)")
+        #expect(faults.count == 1 && faults[0].hasSuffix("expected 192×192, the size of a thumbnail"), "\(faults)")
     }
 
     @Test("Photos taken apart: masks, boxes, areas and crops fit together")
