@@ -59,8 +59,10 @@ struct BatchReportWriter {
         guard output.shard == nil, try await !isUpToDate() else {
             return (counts, output.shard == nil ? try await journal.value(of: .reportRemarks) : nil)
         }
+        // A run that was stopped writes its page, too, where that takes no longer than a person waits.
+        let flag = counts.inputs <= Self.mostItemsOfStoppedPage ? CancellationFlag() : control.flag
         do {
-            let report = try await writing.write(context.options.description, on: context.blocking)
+            let report = try await writing(flag).write(context.options.description, on: context.blocking)
             return (report.counts, report.remarks)
         } catch is CancelledError {
             // The next run does it: the report is not marked as up to date.
@@ -68,7 +70,9 @@ struct BatchReportWriter {
         }
     }
 
-    private var writing: ReportWriting {
+    private static let mostItemsOfStoppedPage = 5000
+
+    private func writing(_ flag: CancellationFlag) -> ReportWriting {
         ReportWriting(
             journal: journal,
             output: output,
@@ -76,14 +80,14 @@ struct BatchReportWriter {
             summaries: context.recipes.map { recipe in
                 { try recipe.summarize(folders: $0, into: $1, flag: $2) }
             },
-            flag: control.flag
+            flag: flag
         )
     }
 
     /// Writes the report of the items so far, while others are processed. What cannot be written now is written at the end.
     func writeMeanwhile() async {
         guard output.shard == nil, control.mode == .running, await context.health.fault() == nil else { return }
-        _ = try? await writing.write(context.options.description, on: context.blocking, isCurrent: false)
+        _ = try? await writing(control.flag).write(context.options.description, on: context.blocking, isCurrent: false)
     }
 
     private func isUpToDate() async throws -> Bool {
