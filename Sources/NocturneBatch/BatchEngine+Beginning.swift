@@ -67,12 +67,17 @@ extension BatchEngine {
                     .optionsDiffer,
                     path: options.output.path,
                     detail:
-                        "\(changes.differences.joined(separator: "; ")). This may affect the \(results) results of the "
-                        + "batch: give --yes to continue, --dry-run to see which, or another output folder."
+                        "\(changes.differences.joined(separator: "; ")). The batch has \(results == 1 ? "1 result" : "\(results) results"), "
+                        + "which this may affect: give --yes to continue, --dry-run to see which, or choose another --output."
                 )
             }
         }
         for text in changes?.additions ?? [] { await progress.note(text) }
+        let output = options.output.path
+        let isAround = options.description.inputs.contains { $0 != output && FileSystem.isWithin($0, output) }
+        if earlier == nil, isAround {
+            await progress.note("The output folder contains an input of the batch; results are written next to it.")
+        }
         // The report names the version, the models and the options.
         if earlier != nil { try await journal.set(.isReportUpToDate, to: false) }
         try await journal.set(.batchDescription, to: options.description)

@@ -37,14 +37,14 @@ extension BatchRun {
         guard !isEmpty || !isNew else {
             throw BatchError(
                 .nothingMatched,
-                path: options.description.inputs.joined(separator: " "),
-                detail: "no input was found"
+                path: "",
+                detail: "no input was found in " + options.description.inputs.joined(separator: ", ")
                     + (options.description.include.isEmpty
-                        ? "" : " that fits --include " + options.description.include.joined(separator: " "))
+                        ? "" : " that matches --include " + options.description.include.joined(separator: " "))
                     + (found.notes.isEmpty ? "" : " (" + found.notes.joined(separator: "; ") + ")")
                     + (options.description.include.isEmpty
-                        ? "; `nocturne inspect FOLDER` shows what the files are"
-                        : "; compare the pattern with the names")
+                        ? ". Check the path; `nocturne inspect FOLDER` shows what the files in it are"
+                        : ". Compare the pattern with the names of the files")
             )
         }
         return found

@@ -58,6 +58,18 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
         self.init(.outputUnwritable, path: left.path, detail: detail, systemCode: left.code)
     }
 
+    /// For an item that a batch does not have.
+    /// - Parameter names: of the batch's items.
+    public init(noItem name: String, in folder: String, among names: [String]) {
+        let meant =
+            Spelling.nearest(to: name, among: names)
+            ?? names.first { $0.lowercased().contains(name.lowercased()) }
+        let step =
+            meant.map { "Did you mean \($0)?" }
+            ?? "The names of items are in the first column of statistics.csv, and are made of those of the inputs"
+        self.init(.unknownItem, path: "", detail: "there is no item \(name) in \(folder). \(step)")
+    }
+
     public var faultCode: FaultCode { FaultCode("batch", code.rawValue) }
     public var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
 }

@@ -9,15 +9,17 @@ struct Suggestion {
     /// - Parameter commands: the names of all commands.
     init(_ arguments: [String], commands: [String]) { (self.arguments, self.commands) = (arguments, commands) }
 
+    private static let inputs = "the inputs without an option, as in: nocturne run FOLDER --model NAME --output RESULTS"
+
     /// Options of other tools, and what they are called here. None of them is an option of this program.
     private static let options = [
         "--gpu": "--device cuda", "--cpu": "--device cpu", "--out": "--output", "--outdir": "--output",
         "--out-dir": "--output", "--output-dir": "--output", "--output-folder": "--output", "--weights": "--model",
         "--workers": "--threads", "--jobs": "--threads", "--cores": "--threads", "--ram": "--memory",
         "--force": "--yes", "--overwrite": "--yes", "--half": "--precision bfloat16", "--fp16": "--precision bfloat16",
-        "--fast": "--step-size 0.75 or --precision bfloat16, or give --model a package for coarser voxels",
-        "--resume": "nocturne resume OUT", "--status": "nocturne status OUT", "-i": "the inputs without an option",
-        "--input": "the inputs without an option", "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
+        "--fast": "--step-size 0.75, --precision bfloat16, or a model for coarser voxels",
+        "--resume": "nocturne resume OUT", "--status": "nocturne status OUT", "-i": Self.inputs,
+        "--input": Self.inputs, "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
         "--csv": "--import",
     ]
 
@@ -58,7 +60,10 @@ struct Suggestion {
             name.hasPrefix("-") && !name.hasPrefix("--") && name.count > 3 && name.dropFirst().allSatisfy(\.isLetter)
         }
         if message.contains("Unknown option"), let name = names.first(where: isLong) {
-            return message + "\nLong options have two hyphens: -\(name)"
+            return "Error: Unknown option '\(name)'. Long options have two hyphens: -\(name)"
+        }
+        if message.contains("Unknown option '--model'") || message.contains("Unknown option '-m'") {
+            return "Error: it uses the models of the batch. `nocturne run` with all inputs and models adds one"
         }
         if message.contains("Unexpected argument") { return message + "\nLeave it out: the usage shows all arguments" }
         if message.contains("Missing expected argument '--output") {

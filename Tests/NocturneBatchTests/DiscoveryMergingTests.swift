@@ -122,7 +122,10 @@ struct DiscoveryMergingTests {
         #expect(merged.items.map(\.name) == ["a/one", "b/two@skin", "b/two", "c/three"])
         #expect(merged.items.map(\.key) == ["file:a/one", "file:b/two|skin", "file:b/two", "file:c/three"])
         #expect(merged.items[0].problem == nil && merged.items[0].model == "skin")
-        #expect(merged.items[3].problem?.reason.text == "skin takes only a/*, two; eyes takes only in/b/*")
+        #expect(
+            merged.items[3].problem?.reason.text
+                == "does not match --only skin=a/*, two; does not match --only eyes=in/b/*"
+        )
         #expect(merged.items[3].problem?.reason.code == .notForModel)
     }
 

@@ -136,7 +136,7 @@ struct TIFFVolumeTests {
         try medical.addBox("volume.nii")
         let other = try await medical.run()
         #expect(other.counts.completed == 1 && other.counts.failed == 0)
-        #expect(try await medical.reason("stack.tif")?.contains("neither DICOM, NIfTI, NRRD nor MetaImage") == true)
+        #expect(try await medical.reason("stack.tif")?.contains("not a DICOM, NIfTI, NRRD or MetaImage file") == true)
     }
 
     @Test("Only known formats are accepted, and no turning of a TIFF")

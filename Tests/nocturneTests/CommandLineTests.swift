@@ -25,10 +25,10 @@ struct CommandLineTests {
             (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--memory", "much"], "much"),
             (
                 ["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output],
-                "no such file or folder; check"
+                "there is no file or folder"
             ),
             (["resume", bench.input], "holds no batch"),
-            (["resume", bench.folder("gone").path], "there is no such folder"),
+            (["resume", bench.folder("gone").path], "does not exist"),
             (["rum", bench.input], "Did you mean 'nocturne run'?"),
             (["rnu", bench.input, "-m", "x"], "there is no command 'rnu'. Did you mean 'nocturne run'?"),
             (["predict", bench.input], "there is no command 'predict'. Did you mean 'nocturne run'?"),
@@ -97,7 +97,7 @@ struct CommandLineTests {
         #expect(tool.status == 2)
         #expect(tool.errors.contains("cannot create the folder"))
         let file = try Tool(["run", bench.input, "--model", bench.model(), "--output", bench.folder("taken").path])
-        #expect(file.status == 2 && file.errors.contains("this is a file: name a folder"), "\(file.errors)")
+        #expect(file.status == 2 && file.errors.contains("is a file. Name a folder"), "\(file.errors)")
     }
 
     @Test("A model whose digest is wrong is refused with both digests")

@@ -77,6 +77,6 @@ struct ModelImportTests {
     func missing() throws {
         let tool = try Tool(["models", "import", "a.whl", "--exporter", "/nowhere/exporter"])
         #expect(tool.status == 2)
-        #expect(tool.errors.contains("pip install 'nocturne-batch[export]'"))
+        #expect(tool.errors.contains("pip install './nocturne_batch-VERSION.whl[export]'"))
     }
 }

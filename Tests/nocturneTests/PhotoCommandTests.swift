@@ -76,7 +76,7 @@ struct PhotoCommandTests {
         #expect(run.status == 0 && run.errors.contains("2 completed"), "\(run.errors)")
         #expect(FileSystem.exists(output + "/one/report.pdf") && FileSystem.exists(output + "/two/coco.json"))
         let account = String(decoding: try FileSystem.read(output + "/batch.json"), as: UTF8.self)
-        #expect(account.contains("takes only lesions/*") && account.contains("takes only shelves/*"))
+        #expect(account.contains("=lesions/*") && account.contains("=shelves/*"))
         try picture(folder, "in/lesions/four.png")
         #expect(try Tool(["resume", output]).status == 0)
         #expect(FileSystem.exists(output + "/four/report.pdf"))

@@ -68,7 +68,7 @@ struct WaitNotice: Sendable {
 
     static func waitsForSpace(_ shortage: DiskShortage) -> WaitNotice {
         WaitNotice(
-            message: .event(BatchEvent(.disk, reason: "\(shortage); waiting for free space")),
+            message: .event(BatchEvent(.disk, reason: "\(shortage). The run waits for space; Ctrl-C stops it")),
             status: .change("free space on the disk, which \(shortage)")
         )
     }

@@ -1,3 +1,4 @@
+import NocturneJournal
 public import NocturneOutput
 
 /// An event as a line of text.
@@ -20,7 +21,7 @@ extension EventText {
         case .itemRetried: return "\(item) will be tried again\(reason)"
         case .note: return event.reason
         case .pressure: return "memory\(reason)"
-        case .disk: return "disk\(reason)"
+        case .disk: return "The disk\(event.reason.map { " \($0)" } ?? "")"
         case .paused:
             return "paused" + (event.reason.map { " \($0)" } ?? "") + (event.remedy.map { "; \($0)" } ?? "")
         case .continued: return "continued\(reason)"
@@ -29,8 +30,9 @@ extension EventText {
             let running = status.running.map { "\($0.item) \(Int($0.share * 100)) %" }.joined(separator: ", ")
             let action = status.pause == nil ? "working" : "paused"
             return "\(count) \(action)\(eta)\(running.isEmpty ? "" : ": \(running)")"
-        // Skipped inputs are counted by their reasons: ``StartText/skips(_:)``.
-        case .itemStarted, .itemSkipped, .batchStarted, .batchFinished: return nil
+        // Inputs that are skipped before the run are counted by their reasons: ``StartText/skips(_:)``.
+        case .itemSkipped: return event.stage == ItemReason.discovery ? nil : "\(count) \(item) skipped\(reason)"
+        case .itemStarted, .batchStarted, .batchFinished: return nil
         }
     }
 }

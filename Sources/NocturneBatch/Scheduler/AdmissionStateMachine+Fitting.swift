@@ -159,7 +159,7 @@ extension AdmissionStateMachine {
         }
         note(nil, of: waiting.item.id)
         let text: Sentence =
-            "needs \(own: ByteCount(needed(waiting))) on the disk, which has \(own: ByteCount(capacity)) in all"
+            "needs \(own: ByteCount(needed(waiting))), and the disk has \(own: ByteCount(capacity)) in total"
         return .settle(waiting.item.id, .failed(ItemReason(.diskFull, text)))
     }
 

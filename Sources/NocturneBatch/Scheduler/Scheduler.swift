@@ -149,7 +149,9 @@ actor Scheduler: ItemEndReceiver {
 
     private func announce(_ reason: AdmissionStateMachine.WaitReason?) async {
         let pause = context.control.pause
-        for notice in announcements.change(to: reason, context.options.rules.hours, pause) {
+        let isStopping = context.control.mode != .running
+        let hours = context.options.rules.hours
+        for notice in announcements.change(to: reason, isStopping: isStopping, hours, pause) {
             await context.waiting.show(notice)
         }
     }

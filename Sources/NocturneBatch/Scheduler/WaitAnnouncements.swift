@@ -4,9 +4,12 @@ import NocturneSystem
 struct WaitAnnouncements {
     private var current: AdmissionStateMachine.WaitReason?
 
-    /// - Parameter reason: what the run lacks now; nil for nothing that has to be shown.
+    /// - Parameters:
+    ///   - reason: what the run lacks now; nil for nothing that has to be shown.
+    ///   - isStopping: whether the wait ends because the run does.
     mutating func change(
         to reason: AdmissionStateMachine.WaitReason?,
+        isStopping: Bool,
         _ hours: WorkingHours,
         _ pause: RunPause?
     ) -> [WaitNotice] {
@@ -20,7 +23,7 @@ struct WaitAnnouncements {
         var notices: [WaitNotice] = []
         switch current {
         case .disk:
-            if reason != .paused { notices.append(.spaceAgain) }
+            if reason != .paused, !isStopping { notices.append(.spaceAgain) }
         case nil: break
         default: notices.append(WaitNotice(status: .change(nil)))
         }

@@ -47,7 +47,8 @@ struct FileWalk {
             let code = errno
             let detail = String(cString: strerror(code))
             guard request.toleratesMissing else {
-                throw BatchError(.inputMissing, path: input, detail: code == ENOENT ? Self.missing(input) : detail)
+                guard code == ENOENT else { throw BatchError(.inputMissing, path: input, detail: detail) }
+                throw BatchError(.inputMissing, path: "", detail: Self.missing(input))
             }
             return notes.append("\(input) does not exist: \(detail)")
         }
@@ -62,9 +63,13 @@ struct FileWalk {
     }
 
     private static func missing(_ input: String) -> String {
+        if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: input) {
+            return "\(input) is a link to \(target), which does not exist"
+        }
         let isPattern = input.contains { "*?[".contains($0) }
-        return "there is no such file or folder; "
-            + (isPattern ? "leave out the quotes, so that the shell expands the pattern" : "check the spelling")
+        let step = isPattern ? "Leave out the quotes, so that the shell expands the pattern" : "Check the spelling"
+        return
+            "there is no file or folder \(input). \(step); values of one option, such as --labels, are separated by commas"
     }
 
     private static func kind(_ status: stat) -> Sentence {

@@ -166,7 +166,7 @@ package struct InputSearch: Sendable {
     package func merge(_ all: inout Discovery, in table: FoundTable) throws {
         var seen: Set<String> = []
         all.notes = all.notes.filter { seen.insert($0).inserted }
-        try table.merge(objectionCode: .notForModel, joined: ItemReason.joined, models: models)
+        try table.merge(objectionCode: .notSelected, joined: ItemReason.joined, models: models)
     }
 }
 

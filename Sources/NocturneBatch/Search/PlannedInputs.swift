@@ -30,7 +30,7 @@ extension FoundTable {
                 }
             )
         }
-        try merge(objectionCode: .notForModel) { $0[0] }
+        try merge(objectionCode: .notSelected) { $0[0] }
     }
 
     private static func item(_ entry: JournalEntry, recipes: Int) throws(BatchError) -> DiscoveredItem {

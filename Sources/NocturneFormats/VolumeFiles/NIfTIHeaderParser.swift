@@ -65,8 +65,8 @@ struct NIfTIHeaderParser {
     private static func foreign(_ bytes: [UInt8], _ path: String) -> VolumeFileError {
         let fact =
             bytes.first == UInt8(ascii: "<")
-            ? "it begins as HTML or XML does"
-            : bytes.starts(with: "PK".utf8) ? "it begins as a ZIP archive does" : "it does not have the magic value"
+            ? "it begins like a web page (HTML)"
+            : bytes.starts(with: "PK".utf8) ? "it begins like a ZIP archive" : "it has no NIfTI header"
         return VolumeFileError(.notNIfTI, path: path, "not a NIfTI file: \(fact)")
     }
 

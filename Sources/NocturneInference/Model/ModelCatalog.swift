@@ -16,19 +16,24 @@ public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .notFound(let name, let available, let searched):
-            let places = searched.isEmpty ? "no folders" : searched.joined(separator: ", ")
-            let meant = Spelling.nearest(to: name, among: available).map { "; did you mean \($0)?" } ?? ""
+            let names = name.split(separator: ",")
+            if names.count > 1 {
+                return "--model takes one model, and is given once for each: "
+                    + names.map { "--model \($0)" }.joined(separator: " ")
+            }
+            let places = searched.isEmpty ? "any folder" : searched.joined(separator: " and ")
+            let meant = Spelling.nearest(to: name, among: available).map { " Did you mean \($0)?" } ?? ""
             let there =
                 available.isEmpty
-                ? "there are none; give the path of a package folder, or set NOCTURNE_MODELS to the folder of packages"
-                : "there are: \(available.joined(separator: ", "))\(meant)"
-            return "no model package \"\(name)\" (searched: \(places)): \(there)"
+                ? "There is none in \(places): give the path of a package folder, or set NOCTURNE_MODELS to the folder of packages"
+                : "Models in \(places): \(available.joined(separator: ", "))"
+            return "there is no model \"\(name)\".\(meant) \(there)"
         case .ambiguous(let name, let folders):
             return
                 "\"\(name)\" is ambiguous: \(folders.joined(separator: ", ")); specify the version, as in \(name)@1.0.0, "
                 + "or the folder"
         case .broken(let error): return "\(error)"
-        case .otherKind(let path, let advice): return "\(path): \(advice)"
+        case .otherKind(let path, let advice): return "\(path) \(advice)"
         }
     }
 }
@@ -159,13 +164,20 @@ public struct ModelCatalog: Sendable {
     private static func adviceAbout(_ path: String) -> String? {
         switch FileSystem.kind(path) {
         case .file where path.lowercased().hasSuffix(".onnx"):
-            return "a network alone; a model package is a folder with it and a model.json that describes its use: "
+            let folder = (path as NSString).deletingLastPathComponent
+            if isPackage(folder.isEmpty ? "." : folder) {
+                return "is one file of a model package. Give its folder: --model \(folder.isEmpty ? "./" : folder)"
+            }
+            return "is a network without a description. A model package also has a model.json; "
                 + "`nocturne models import \(path) --dry-run` shows what is missing"
-        case .file: return "a file; a model package is a folder with a model.json: give the folder"
+        case .file:
+            return
+                "is a file, not a model package. Give the name or the folder of a package: `nocturne models list` shows those "
+                + "that are installed"
         case .folder: return isPackage(path) ? nil : OtherModelFolder.advice(about: path)
         default:
             guard access(path, F_OK) != 0, errno == ENOENT else { return nil }
-            return "there is no such folder; `nocturne models list` shows the packages on the search path"
+            return "does not exist. `nocturne models list` shows the packages on the search path"
         }
     }
 

@@ -11,21 +11,24 @@ enum OtherModelFolder {
     static func advice(about folder: String) -> String {
         let command = "`nocturne models import"
         if let title = title(of: folder) {
-            return "\(title), not a model package: convert it with \(command) \(folder)`"
+            return "is \(title), not a model package. Convert it with \(command) \(folder)`"
         }
         let above = (folder as NSString).deletingLastPathComponent
         let parent = above.isEmpty ? "." : above
         if let title = title(of: parent) {
-            return "a part of \(title), not a model package: convert the whole with \(command) \(parent)`"
+            return "is a part of \(title), not a model package. Convert the whole with \(command) \(parent)`"
         }
         let found = models(below: folder)
-        guard let first = found.first else { return "no \(ModelPackage.documentName): not a model package" }
+        guard let first = found.first else {
+            return
+                "is not a model package: it has no \(ModelPackage.documentName). `nocturne models list` shows those that are installed"
+        }
         if first.name.contains("TotalSegmentator") {
-            return "holds weights of TotalSegmentator (\(first.name)), not a model package: convert them with "
+            return "holds weights of TotalSegmentator (\(first.name)), not a model package. Convert them with "
                 + "\(command) \(folder) --task TASK`, such as total"
         }
         let count = found.count == 1 ? "" : " and \(found.count - 1) more"
-        return "holds \(first.title) (\(first.name)\(count)), not a model package: convert one with "
+        return "holds \(first.title) (\(first.name)\(count)), not a model package. Convert one with "
             + "\(command) \(folder)/\(first.name)`"
     }
 

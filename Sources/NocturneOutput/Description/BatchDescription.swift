@@ -111,14 +111,20 @@ extension BatchDescription {
                 }
             }
             let gone = earlier.map(\.id).filter { id in !now.contains { $0.id == id } }
-            if !gone.isEmpty { differences.append("no longer given: the model \(gone.joined(separator: ", "))") }
+            if !gone.isEmpty {
+                differences.append(
+                    "this command does not name the model \(gone.joined(separator: ", ")) of the batch (to add models, name all)"
+                )
+            }
         }
 
         private mutating func compare(_ earlier: Set<String>, _ now: Set<String>) {
             // Without their names, which may be those of patients: additions are noted in the log.
             let count = now.subtracting(earlier).count
             if count > 0 { additions.append(count == 1 ? "1 new input" : "\(count) new inputs") }
-            if let text = Self.text(earlier.subtracting(now)) { differences.append("no longer given: \(text)") }
+            if let text = Self.text(earlier.subtracting(now)) {
+                differences.append("this command does not name \(text) of the batch (to add inputs, name all)")
+            }
         }
 
         /// The number of inputs, with the first names; nil for none.

@@ -22,7 +22,9 @@ extension FaultCode {
     public static let crashesReader = FaultCode("input", "crashesReader")
     /// The output folder of another batch.
     public static let otherBatch = FaultCode("input", "otherBatch")
-    /// Some other model is to process it, or its modality does not suit the model.
+    /// No pattern of the model's `--only` matches it.
+    public static let notSelected = FaultCode("input", "notSelected")
+    /// Its modality or form does not suit the model.
     public static let notForModel = FaultCode("input", "notForModel")
     /// A label map or mask among the scans: whole numbers from 0, few, in regions of equal values.
     public static let labelMap = FaultCode("input", "labelMap")

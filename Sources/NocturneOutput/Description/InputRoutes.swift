@@ -35,7 +35,7 @@ public struct InputRoutes: Sendable {
             names.contains { fnmatch(pattern, $0, 0) == 0 }
                 || (pattern.hasPrefix("/") && fnmatch(pattern, path, 0) == 0)
         }
-        return fits ? nil : "\(own: model) takes only \(patterns.joined(separator: ", "))"
+        return fits ? nil : "does not match --only \(own: model)=\(patterns.joined(separator: ", "))"
     }
 
     private func names(of path: String) -> [String] {

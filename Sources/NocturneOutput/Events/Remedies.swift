@@ -67,11 +67,11 @@ package enum Remedies {
         "dicom.otherObject": notAnInput,
         "dicom.sheared": tilted,
         "dicom.singleSlice":
-            "Export the whole series if it should be a volume; a single slice is not one.",
+            "Name the folder of the series in place of one file, or export the whole series.",
         "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
             "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne retry`.",
-        "disk.full": "Free space on the disk, then use `nocturne retry`.",
+        "disk.full": "Free space on the disk, or use a larger one, then use `nocturne retry`.",
         "file.noPermission": "Allow this user to read the file, then use `nocturne retry`.",
         "input.changed": "The file changed while it was processed: `nocturne resume` processes it as it is now.",
         "input.changedSincePlan":
@@ -79,22 +79,25 @@ package enum Remedies {
             + "options processes it as it is now.",
         "input.crashesReader": report,
         "input.empty": "Copy or download the file again.",
-        "input.isPhoto": "Give --model a model for photos.",
-        "input.isVolume": "Give --model a model for volumes.",
-        "input.labelMap": "Nothing is to be done; --existing-labels measures label maps.",
+        "input.isPhoto": "Use a model for photos.",
+        "input.isVolume": "Use a model for volumes.",
+        "input.labelMap":
+            "Leave them out with --exclude, or measure them with --existing-labels in a separate batch.",
         "input.metadataUnusable": exportAgain,
         "input.noLongerFound": "Nothing is to be done, unless the file should be there: then put it back.",
         "input.notAFile": "Put the file itself in place of the link or pipe, then use `nocturne resume`.",
         "input.notForModel":
-            "Give --model a model for this kind of input, or leave the input out with --exclude. --only limits models to inputs.",
+            "Use a model for this kind of input, or leave the input out with --exclude.",
+        "input.notSelected":
+            "Correct the pattern of --only: it is compared with the file's name and with its path below the input.",
         "input.notResponding": "Check the disk or share that holds the file, then use `nocturne retry`.",
-        "input.otherBatch": "If inputs are in it, name them one by one.",
+        "input.otherBatch": "To use files in it as inputs, name each file.",
         "input.timeSeries":
-            "Leave it out with --exclude, or let `nocturne resume --time-series` process each of its volumes.",
+            "`nocturne resume --time-series` processes each of its volumes; --exclude leaves it out.",
         "input.tooSmall":
-            "Give the whole volume or a larger photo; what is smaller than the model's input is not processed.",
+            "Give the whole volume, with at least 2 slices, or a larger photo.",
         "input.unknownFormat":
-            "Unpack or convert the file as the reason describes, then use `nocturne resume`; or leave it out with --exclude.",
+            "Convert or unpack the file, then use `nocturne resume`; or leave it out with --exclude.",
         "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
         "input.unusableName": "Rename the file, then use `nocturne resume`.",
         "item.expired": "Nothing is to be done: the item is processed again when its source changes.",
@@ -110,7 +113,7 @@ package enum Remedies {
         "nifti.notNIfTI": "Download or copy the file again: its content is not what its name states.",
         "nifti.notThreeDimensional": "Split the file into single volumes, or leave it out with --exclude.",
         "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
-        "nifti.unreadable": "Check that the file can be read, then use `nocturne retry`.",
+        "nifti.unreadable": "Check that the file, and the one with its voxels, can be read, then use `nocturne retry`.",
         "nifti.unsupportedStorage": "Write the voxels to one file next to the header, raw or compressed with gzip.",
         "nifti.unsupportedDataType": "Convert the voxels to integers or floating point numbers.",
         "photo.cannotOpen": "Check that the file can be read, then use `nocturne retry`.",

@@ -70,19 +70,26 @@ public struct OutputFolder: Sendable {
         guard !holdsBatch else { return }
         let code = errno
         guard code == EACCES else {
-            let fact =
-                FileSystem.exists(path)
-                ? "holds no batch: there is no .nocturne/journal.sqlite" : "there is no such folder"
-            throw BatchError(
-                .notABatch,
-                path: path,
-                detail: fact + ". Name the folder that was given to run with --output"
-            )
+            let fact = FileSystem.exists(path) ? "\(path) holds no batch" : "the folder \(path) does not exist"
+            let nearby = batchesNearby
+            let step =
+                nearby.isEmpty
+                ? "Name the folder that was given to `nocturne run` with --output"
+                : "Did you mean \(nearby.joined(separator: " or "))?"
+            throw BatchError(.notABatch, path: "", detail: "\(fact). \(step)")
         }
         let detail =
             "its journal cannot be read: \(errnoText(code)). Only the user who started the batch may; results and batch.json can be "
             + "read by others"
         throw BatchError(.notABatch, path: path, detail: detail)
+    }
+
+    /// Folders with a batch: the one that this folder is in, else up to three that are in this folder.
+    private var batchesNearby: [String] {
+        let above = (path as NSString).deletingLastPathComponent
+        if !above.isEmpty, access(above + "/.nocturne/journal.sqlite", F_OK) == 0 { return [above] }
+        let below = FileSystem.entries(path).sorted().prefix(1000).map { path + "/" + $0 }
+        return Array(below.filter { access($0 + "/.nocturne/journal.sqlite", F_OK) == 0 }.prefix(3))
     }
 
     /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody
@@ -91,7 +98,11 @@ public struct OutputFolder: Sendable {
     public func create() throws(BatchError) {
         var isFolder: ObjCBool = false
         if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue {
-            throw BatchError(.outputUnwritable, path: path, detail: "this is a file: name a folder for the results")
+            throw BatchError(
+                .outputUnwritable,
+                path: "",
+                detail: "\(path) is not a folder. Name a folder for the results with --output"
+            )
         }
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

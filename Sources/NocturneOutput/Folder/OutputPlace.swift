@@ -38,9 +38,9 @@ package struct OutputPlace: Sendable {
         else { return }
         throw BatchError(
             .outputUnwritable,
-            path: output.path,
+            path: "",
             detail:
-                "this folder is \(objection), with which results would be mixed: choose another output folder"
+                "\(output.path) is \(objection), and results would be mixed with its files. Choose another folder with --output"
         )
     }
 

@@ -81,7 +81,7 @@ final class ClassifiedPhotoDiscovery: InputClaims {
         let readings = known.compactMap { try? $0.get() }
         let failed = known.contains { if case .failure = $0 { true } else { false } }
         if readings.isEmpty, !failed, options.metadataPath == nil {
-            return ["\(model.package.id) takes age, sex and site; none is given: --metadata"]
+            return ["\(model.package.id) also uses age, sex and site. Give a table of them with --metadata FILE"]
         }
         let faults = readings.flatMap(\.faults)
         guard let first = faults.first else { return [] }
@@ -92,11 +92,14 @@ final class ClassifiedPhotoDiscovery: InputClaims {
             let count = faults.count { $0.meaning == meaning }
             return count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
         }
-        let text = "\(counts.joined(separator: ", ")) not understood, such as \(first.value)"
+        let verb = faults.count == 1 ? "is" : "are"
+        let text = "\(counts.joined(separator: ", ")) \(verb) not understood, such as \(first.value)"
+        let step = "Ages are numbers of years, sexes male or female, and sites names of parts of the body"
         if let path = options.metadataPath, !readings.contains(where: \.isKnown) {
-            throw BatchError(.inputMissing, path: path, detail: "no value of the metadata is understood: \(text)")
+            throw BatchError(.inputMissing, path: path, detail: "no value of the table is understood: \(text). \(step)")
         }
-        return ["metadata: \(text)"]
+        let source = options.metadataPath.map { ($0 as NSString).lastPathComponent } ?? "The metadata"
+        return ["\(source): \(text), and \(faults.count == 1 ? "counts" : "count") as unknown. \(step)"]
     }
 
     /// From a row of the table, else from the sidecar file.

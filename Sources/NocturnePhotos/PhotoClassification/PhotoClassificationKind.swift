@@ -100,7 +100,7 @@ package struct PhotoClassificationOptions: OptionSection, RecipeOptions {
             path: "metadata",
             \.metadataPath,
             ArgumentHelp(
-                "CSV file with metadata of the people in photos, as of HAM10000 or ISIC: image, age, sex, site.",
+                "CSV table with age, sex and site for each photo, such as those of HAM10000 or ISIC.",
                 valueName: "file"
             )
         ).main,

@@ -7,8 +7,8 @@ extension BatchArguments {
     package struct Names: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "Hide names of inputs in results: show them (keep), replace UIDs and the patient's name, number and birth date "
-                    + "by hashes (hash), or leave them out (none). "
+                "How names of inputs appear in results: keep shows them, hash replaces UIDs and the patient's name, number and birth "
+                    + "date by hashes, none leaves them out. "
                     + "DICOM objects name the patient like their source in any case. Default: hash.",
                 visibility: .more
             )

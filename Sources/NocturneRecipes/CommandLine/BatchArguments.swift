@@ -243,7 +243,7 @@ extension BatchArguments {
         @Option(
             name: [.customShort("m"), .long],
             parsing: .singleValue,
-            help: "A model package: a folder or a name. Repeatable. Default: the only one on the search path.",
+            help: "A model package: a folder or a name. Repeatable. Default: the only model on the search path.",
             completion: .model
         )
         package var model: [String] = []

@@ -46,9 +46,9 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
             let model = purposes.isEmpty ? [] : ["a model to " + purposes.joined(separator: " or to ")]
             let needs = model + taking.compactMap { $0.enablingOption }.map { "--" + $0 }
             throw ValidationError(
-                "\(given.map { "--" + $0 }.joined(separator: ", ")) needs \(needs.joined(separator: ", or ")); "
+                "\(given.map { "--" + $0 }.joined(separator: ", ")) needs \(needs.joined(separator: ", or ")), and "
                     + (needs.count > 1 ? "none of them is given" : "none is given")
-                    + ": leave the option out, or give " + (model.isEmpty ? "what it needs" : "--model one for it")
+                    + ". Leave it out, or add " + (model.isEmpty ? "what it needs" : "such a model with --model")
             )
         }
     }

@@ -36,7 +36,7 @@ package struct InferenceOptions: OptionSection, RecipeOptions {
             "recheck",
             \.recheck,
             ArgumentHelp(
-                "Compute one in N tiles of a GPU on the processor too, and compare them. 0: only the first.",
+                "On a GPU, compute every Nth tile on the CPU, too, and compare; 0 compares only the first.",
                 valueName: "tiles"
             )
         ).absentFromResults,

@@ -55,12 +55,18 @@ package struct BatchReport: Sendable {
 
         /// How many items did not complete, by code.
         var reasons: [String: Int] = [:]
+        /// Of completed items, by code.
+        var notes: [String: ReportRemarks.Notes] = [:]
 
         mutating func add(_ item: JournalItem, _ notes: [Note]) {
             if item.state != .completed, let code = item.reason?.code.rawValue { reasons[code, default: 0] += 1 }
             if item.isReused { reused += 1 }
             guard !notes.isEmpty else { return }
             noted += 1
+            for note in notes {
+                self.notes[note.code.rawValue, default: ReportRemarks.Notes(item: item.name, text: note.description)]
+                    .count += 1
+            }
             let codes = Set(notes.map(\.code))
             if codes.contains(.outputMissing) { incomplete += 1 }
             if codes.contains(.comparedByNumber) { byNumber += 1 }
@@ -133,7 +139,8 @@ package struct BatchReport: Sendable {
                     notCompared: numbers.notCompared.count,
                     comparedByNumber: numbers.byNumber,
                     reused: numbers.reused,
-                    reasons: numbers.reasons.isEmpty ? nil : numbers.reasons
+                    reasons: numbers.reasons.isEmpty ? nil : numbers.reasons,
+                    notes: numbers.notes.isEmpty ? nil : numbers.notes
                 ),
                 unusual: unusual,
                 marks: currentMarks,

@@ -74,6 +74,16 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
     public let comparedByNumber: Int
     /// How many items did not complete, by the codes of their reasons; nil without any.
     public let reasons: [String: Int]?
+    /// The notes of completed items, by their codes; nil without any.
+    public let notes: [String: Notes]?
+
+    /// Notes with one code.
+    public struct Notes: Sendable, Codable, Equatable {
+        /// The first item with one, and that note.
+        public let item: String
+        public let text: String
+        public internal(set) var count = 0
+    }
 
     package init(
         noted: Int,
@@ -82,9 +92,11 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
         notCompared: Int = 0,
         comparedByNumber: Int = 0,
         reused: Int = 0,
-        reasons: [String: Int]? = nil
+        reasons: [String: Int]? = nil,
+        notes: [String: Notes]? = nil
     ) {
         self.reasons = reasons
+        self.notes = notes
         self.reused = reused
         self.noted = noted
         self.unusual = unusual

@@ -45,7 +45,11 @@ public struct ControlRequest: Codable, Sendable, Hashable {
     public static func send(_ action: Action, to output: OutputFolder) throws -> Delivery {
         switch BatchLock.state(of: output) {
         case .free:
-            throw BatchError(.notABatch, path: output.path, detail: "no run is active on this batch")
+            throw BatchError(
+                .notABatch,
+                path: "",
+                detail: "no run is active on \(output.path). Its state: `nocturne status \(output.path)`"
+            )
         case .unknown(let code):
             throw BatchError(
                 .outputUnwritable,

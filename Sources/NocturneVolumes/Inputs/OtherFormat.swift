@@ -5,13 +5,14 @@ enum OtherFormat: String, CaseIterable {
     // By name: their first bytes are those of formats that have other contents, too.
     case numpyArchive = "a NumPy archive; save the array as NIfTI"
     case freeSurfer = "a FreeSurfer volume; convert it to NIfTI with mri_convert"
-    case tarArchive = "a tar archive, which has to be unpacked first"
-    case compressedDICOM = "a compressed DICOM file, which has to be unpacked with gunzip first"
+    case tarArchive = "a tar archive; unpack it first"
+    case compressedDICOM = "a compressed DICOM file; unpack it with gunzip first"
     case heic = "a photo (HEIC)"
     // By their first bytes.
     case numpy = "a NumPy array; save it as NIfTI"
-    case zip = "a ZIP archive, which has to be unpacked first"
-    case sevenZip = "a 7z archive, which has to be unpacked first"
+    case zip = "a ZIP archive; unpack it first"
+    case sevenZip = "a 7z archive; unpack it first"
+    case rar = "a RAR archive; unpack it first"
     case nrrd = "an NRRD file; let its name end with .nrrd or .nhdr"
     case metaImage = "a MetaImage file; let its name end with .mha or .mhd"
     case hdf5 = "an HDF5 or MINC file; convert it to NIfTI"
@@ -42,6 +43,7 @@ enum OtherFormat: String, CaseIterable {
         case .numpyArchive, .freeSurfer, .tarArchive, .compressedDICOM, .heic: nil
         case .numpy: [0x93] + Array("NUMPY".utf8)
         case .zip: [0x50, 0x4B, 0x03, 0x04]
+        case .rar: Array("Rar!".utf8)
         case .sevenZip: [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C]
         case .nrrd: Array("NRRD0".utf8)
         case .metaImage: Array("ObjectType".utf8)

@@ -81,7 +81,11 @@ extension InputInspection {
             entry.pixels = [facts.uprightWidth, facts.uprightHeight]
             return entry
         } catch  where error.code == .notAPicture {
-            return refused(path, format: nil, "neither DICOM, NIfTI, NRRD, MetaImage nor a photo")
+            return refused(
+                path,
+                format: nil,
+                OtherFormat(ofFileAt: path)?.rawValue ?? "neither DICOM, NIfTI, NRRD, MetaImage nor a photo"
+            )
         } catch {
             return refused(path, format: "photo", error.detail)
         }

@@ -8,14 +8,14 @@ import NocturneSystem
 
 /// Whether the intensities of an image are those that a model for CT was trained on.
 ///
-/// Only for packages with the normalisation `ct`, since the others scale each image by its own values. Its bounds are the range of the
+/// The range only for packages with the normalisation `ct`, since the others scale each image by its own values. Its bounds are the range of the
 /// training set: nnU-Net's are the percentiles 0.5 and 99.5 of all voxels with a label.
 extension SegmentationModel {
     /// In Hounsfield units. Air has -1000, and nearly every CT of a body has some, also when it is cropped: in the bowel or the lung.
     private static let leastOfCT: Float = -200
 
     /// - Parameter labels: measured on the image.
-    /// - Returns: nil for the usual, and for models that do not take CT alone.
+    /// - Returns: nil for the usual, and for models that take neither CT alone nor MR alone.
     /// - Throws: `CancelledError`.
     func intensityNote(
         on image: Volume,
@@ -23,19 +23,24 @@ extension SegmentationModel {
         _ labels: [LabelMeasurement],
         scope: ComputeScope
     ) throws -> Note? {
-        guard package.onlyModality == "CT", let channel = package.channels.first,
-            case .ct(let lower, let upper, _, _)? = channel.normalizations.first
-        else { return nil }
+        let modality = package.onlyModality
+        guard modality == "CT" || modality == "MR" else { return nil }
         // A DICOM series states what it is.
         if source.modality == nil {
             let view = VoxelView(stored: image.geometry.shape)
             let least = try ImageStatistics(of: image.voxels, view: view, deviation: false, scope: scope).lowest
-            guard least <= Self.leastOfCT else {
+            if modality == "MR", least <= Self.leastOfCT {
+                let fact: Sentence = "its lowest value is \(own: text(least)), as in CT; \(own: package.id) is for MR"
+                return Note(.unusualIntensities, fact)
+            }
+            guard modality == "MR" || least <= Self.leastOfCT else {
                 let fact: Sentence =
                     "its lowest value is \(own: text(least)); \(own: package.id) was trained on CT, where air has -1000"
                 return Note(.unusualIntensities, fact)
             }
         }
+        guard modality == "CT", case .ct(let lower, let upper, _, _)? = package.channels.first?.normalizations.first
+        else { return nil }
         let found = labels.compactMap { label in label.intensity.map { (label.voxelCount, Float($0.median)) } }
         let unusual = found.filter { !(lower...upper).contains($0.1) }
         let counts = (all: found.reduce(0) { $0 + $1.0 }, unusual: unusual.reduce(0) { $0 + $1.0 })

@@ -160,6 +160,8 @@ struct VolumeFinder: Sendable {
 
     // MARK: Other files
 
+    fileprivate static let unknown: Sentence = "not a DICOM, NIfTI, NRRD or MetaImage file"
+
     private func problem(ofUnknown path: String) -> ItemProblem {
         guard access(path, R_OK) == 0 else {
             return .refused(.discovered(.unreadable, "cannot be read: \(String(cString: strerror(errno)))"))
@@ -172,8 +174,7 @@ struct VolumeFinder: Sendable {
                 "\(own: format.rawValue); \(own: names) \(own: models.count > 1 ? "take" : "takes") volumes"
             return .setAside(.discovered(.photo, text))
         }
-        let known = format.map { ": \($0.rawValue)" } ?? ""
-        return .setAside(.discovered(.unknownFormat, "neither DICOM, NIfTI, NRRD nor MetaImage\(own: known)"))
+        return .setAside(.discovered(.unknownFormat, format.map { "\(own: $0.rawValue)" } ?? Self.unknown))
     }
 
     /// Whether the file holds the voxels of a detached header that is an item, by its name.
@@ -280,7 +281,7 @@ extension FoundVolume {
         switch format {
         case .medical:
             guard isTIFF else { return self }
-            let reason = ItemReason.discovered(.unknownFormat, "neither DICOM, NIfTI, NRRD nor MetaImage")
+            let reason = ItemReason.discovered(.unknownFormat, VolumeFinder.unknown)
             (other.key, other.name) = (DiscoveredItem.fileKeyPrefix + path, files[0].fileName)
             other.volume = .failure(Refusal(problem: .setAside(reason)))
         case .tiff:

@@ -56,7 +56,7 @@ struct SentRequests {
             }
         let known = all.named(Set(names))
         for name in names where known[name] == nil {
-            throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(name)")
+            throw BatchError(noItem: name, in: folder.path, among: all.map(\.name))
         }
         return known
     }

@@ -202,6 +202,16 @@ struct BatchState {
     /// Whether a run is active, on any shard.
     let isActive: Bool
 
+    /// What was skipped, by its reasons, and what can be done about it.
+    var skipLines: [String] {
+        var (reasons, codes): ([String: StartText.Skips], [String: Int]) = ([:], [:])
+        for item in items where item.state == .skipped {
+            reasons[item.reason?.text ?? "", default: StartText.Skips()].add(item.name)
+            if let code = item.reason?.code.rawValue { codes[code, default: 0] += 1 }
+        }
+        return StartText.skips(reasons) + SummaryText.advice(codes)
+    }
+
     /// - Throws: `BatchError` for a folder without a batch; `JournalError`.
     static func read(_ folder: OutputFolder, newestFirst: Bool = false) async throws -> BatchState {
         let lock = BatchLock.state(of: folder)

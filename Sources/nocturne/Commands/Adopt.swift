@@ -51,8 +51,9 @@ struct Adopt: EngineCommand {
     }
 
     private func change() async throws {
-        guard let item = try await ExistingBatch.contents(of: folder).items.first(where: { $0.name == item }) else {
-            throw BatchError(.unknownItem, path: folder.path, detail: "the batch has no item \(item)")
+        let items = try await ExistingBatch.contents(of: folder).items
+        guard let item = items.first(where: { $0.name == item }) else {
+            throw BatchError(noItem: item, in: folder.path, among: items.map(\.name))
         }
         guard let map else {
             guard let notes = try await EditedLabels.remove(of: item, in: folder) else {

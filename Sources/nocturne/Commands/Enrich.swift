@@ -10,7 +10,7 @@ import NocturneSystem
 
 struct Enrich: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List the objects found in photos, or take over what another tool has read on them.",
+        abstract: "List the objects found in photos, or import titles that another tool has read on them.",
         discussion: """
             Without --import, a table of all objects is printed as CSV: item, object, class, state, thumbnail, and the texts to \
             fill in: \(texts.joined(separator: ", ")). result.json of each item names the crops to read. Texts are kept in the \

@@ -65,7 +65,7 @@ struct Forget: AsyncParsableCommand {
         let removal = ItemRemoval(try ExistingBatch.renewal(of: folder, description))
         let unfinished = try await removal.unfinished()
         for item in items where !unfinished.contains(item) && !known.contains(where: { $0.name == item }) {
-            throw BatchError(.unknownItem, path: folder.path, detail: "there is no item \(item); nothing was removed")
+            throw BatchError(noItem: item, in: folder.path, among: known.map(\.name))
         }
         let table = try subjects.map { try SubjectTable.read(absolutePath($0)) }
         for subject in subject

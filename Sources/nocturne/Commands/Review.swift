@@ -10,7 +10,7 @@ import NocturneSystem
 
 struct Review: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write the page for reviewers again, take over their marks, or list what they have marked.",
+        abstract: "Write the review page again, import marks of reviewers, or list them.",
         discussion: """
             Open index.html in the output folder with a browser. Marks are kept in the browser; "Save review.json" writes \
             them to a file for --import. An imported file may be repeated: the newest mark of each person counts.

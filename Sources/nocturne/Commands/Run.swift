@@ -14,9 +14,9 @@ struct Run: EngineCommand {
     static let configuration = CommandConfiguration(
         abstract: "Process the inputs; continue the batch if the output folder already holds it.",
         discussion: """
-            nocturne run scans/ --model urinary-tract-ct --output results/
+            Example: nocturne run scans/ --model urinary-tract-ct --output results/
 
-            `nocturne run OUT --shard K/N` processes one shard of a divided batch, which `nocturne plan --output` begins.
+            On a cluster, `nocturne run OUT --shard K/N` processes one shard of a divided batch, which `nocturne plan --output` begins.
             """
     )
 
@@ -39,7 +39,7 @@ struct Run: EngineCommand {
     struct TaskArguments: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "Process this shard of the divided batch in the folder given as input; auto for the task of a job array.",
+                "Process this shard of the divided batch in the folder given as input; auto: the one with the index of this task of a job array.",
                 valueName: "k/n|auto",
                 visibility: .more
             ),

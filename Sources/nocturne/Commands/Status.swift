@@ -31,7 +31,8 @@ struct Status: AsyncParsableCommand {
             if json {
                 try Terminal.printJSON(report)
             } else {
-                Terminal.printResult(report.text(folder, state.lock, listsParts: newestFirst))
+                let text = report.text(folder, state.lock, listsParts: newestFirst)
+                Terminal.printResult((state.skipLines + [text]).joined(separator: "\n"))
             }
             guard follow, state.isActive else { return }
             try await Program.time.sleep(for: .seconds(2))

@@ -50,8 +50,8 @@ struct ExpandedCommandLine {
 struct ProcessArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Read options from this file, one a line: name and value. Those of the command line come after them.",
-            discussion: "When a batch is continued, only those that do not change results.",
+            "Read options from this file, one per line: name and value. Options on the command line override it. When a batch is "
+                + "continued, only options that change no result are read.",
             valueName: "file"
         ),
         completion: .file()

@@ -57,7 +57,7 @@ struct ChangeConsent {
 
 /// The option that confirms changes that affect results of a batch.
 struct ConsentArguments: ParsableArguments {
-    @Flag(help: "Continue without asking when results are made again or leave the batch.")
+    @Flag(help: "Do not ask before results are made again or taken out of the batch.")
     var yes = false
 
     /// How `run` and `watch` continue a batch; nil where the list of inputs can be read only once, such as a pipe, and is left

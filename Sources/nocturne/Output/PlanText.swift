@@ -78,7 +78,7 @@ struct PlanText {
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
         lines.append(
-            "Of \(report.items.count) items: "
+            "Of \(report.items.count == 1 ? "1 item" : "\(report.items.count) items"): "
                 + Self.counts.compactMap { state, text in
                     batch.count(state) > 0 ? "\(batch.count(state)) \(text)" : nil
                 }.joined(separator: ", ") + "."
@@ -105,7 +105,8 @@ struct PlanText {
     private func totals() throws -> String {
         var counts = [("to process", 0), ("too large for the memory budget", 0), ("not processed", 0)]
         try report.items.forEach { item in counts[item.problem != nil ? 2 : item.fits ? 0 : 1].1 += 1 }
-        return counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }.joined(separator: ", ") + "."
+        let parts = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
+        return parts.isEmpty ? "No input was found. Check the path." : parts.joined(separator: ", ") + "."
     }
 
     /// What the plan changes in the batch, as one line.

@@ -17,9 +17,10 @@ enum SummaryText {
         remarks: ReportRemarks? = nil
     ) -> String {
         var parts = ["\(counts.completed) completed"]
+        let withdrawn = remarks?.reasons?[FaultCode.vanished.rawValue] ?? 0
         for (count, word) in [
-            (counts.failed, "failed"), (counts.skipped, "skipped"), (counts.cancelled, "cancelled"),
-            (counts.quarantined, "quarantined"), (counts.notReached, "not reached"),
+            (counts.failed, "failed"), (counts.skipped - withdrawn, "skipped"), (withdrawn, "withdrawn"),
+            (counts.cancelled, "cancelled"), (counts.quarantined, "quarantined"), (counts.notReached, "not reached"),
         ] where count > 0 {
             parts.append("\(count) \(word)")
         }
@@ -27,8 +28,9 @@ enum SummaryText {
         let inputs = counts.inputs == 1 ? "1 input" : "\(counts.inputs) inputs"
         let text = "\(inputs): \(parts.joined(separator: ", "))\(time)."
         let lines = [text, remarks.flatMap(self.text)].compactMap(\.self)
+        let notes = remarks?.notes.map(self.notes) ?? []
         let advice = remarks?.reasons.map(self.advice) ?? []
-        return (lines + (isRunning ? [] : advice + files(counts, output))).joined(separator: "\n")
+        return (lines + notes + (isRunning ? [] : advice + files(counts, output))).joined(separator: "\n")
     }
 
     /// Nil where there is nothing to look at.
@@ -45,6 +47,15 @@ enum SummaryText {
         return "Completed items: \(parts.joined(separator: ", ")). See the review page."
     }
 
+    /// The five most frequent kinds of notes, each with the first item that has it.
+    private static func notes(_ notes: [String: ReportRemarks.Notes]) -> [String] {
+        let sorted = notes.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }
+        return sorted.prefix(5).map { _, kind in
+            let items = kind.count == 1 ? kind.item : "\(kind.count) items, such as \(kind.item)"
+            return "  \(items): \(kind.text)"
+        }
+    }
+
     /// What can be done about items that did not complete: a line for each of the five most frequent codes for which there is
     /// something to do.
     static func advice(_ reasons: [String: Int]) -> [String] {
@@ -57,7 +68,11 @@ enum SummaryText {
         let lines = sorted.prefix(5).map {
             "  \($0.rawValue) (\(count($0))): \(Remedies.remedy(for: $0))\(models(for: $0))"
         }
-        let rest = sorted.count > 5 ? ["  and \(sorted.count - 5) more codes: nocturne status shows them"] : []
+        let rest =
+            sorted.count > 5
+            ? [
+                "  and \(sorted.count == 6 ? "1 more code" : "\(sorted.count - 5) more codes"): `nocturne status` shows all"
+            ] : []
         return ["What to do:"] + lines + rest
     }
 
@@ -66,7 +81,7 @@ enum SummaryText {
         guard [.photo, .volume].contains(code) else { return "" }
         let packages = LoadedModels.catalog.entries().compactMap { try? $0.package.get() }
         let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
-        return names.isEmpty ? "" : " Here: \(names.joined(separator: ", "))."
+        return names.isEmpty ? "" : " Such models are installed: \(names.joined(separator: ", "))."
     }
 
     /// The existing files of the report: a run that was killed has not written them.

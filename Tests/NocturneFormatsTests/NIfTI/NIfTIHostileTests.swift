@@ -59,7 +59,7 @@ struct NIfTIHostileTests {
     func foreign() throws {
         let text = try #require(try fault(Array("<html>Moved</html>".utf8), "a.nii.gz"))
         #expect(text.code == .notNIfTI)
-        #expect(text.detail == "not a NIfTI file: it begins as HTML or XML does")
+        #expect(text.detail == "not a NIfTI file: it begins like a web page (HTML)")
         // Whatever it is, nothing of it is shown: it may be another file, behind a link.
         let secret = try #require(try fault(Array("root:x:0:0:root:/root:/bin/bash".utf8)))
         #expect(!secret.description.contains("root"))

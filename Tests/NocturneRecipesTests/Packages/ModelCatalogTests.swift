@@ -114,9 +114,9 @@ struct ModelCatalogTests {
                 try #require(throws: ModelCatalogError.self) { try catalog.resolve(nameOrPath: name) }.description
             }
             #expect(
-                try text("three") == "no model package \"three\" (searched: \(models)): there are: one, one, z (broken)"
+                try text("three") == "there is no model \"three\". Models in \(models): one, one, z (broken)"
             )
-            #expect(try text("oné").hasSuffix("; did you mean one?"))
+            #expect(try text("oné").hasPrefix("there is no model \"oné\". Did you mean one? Models in "))
             for name in ["plans.json", "dataset.json", "fold_0/x"] {
                 try place.write("{}", to: "results/set/trained/" + name)
             }
@@ -125,28 +125,28 @@ struct ModelCatalogTests {
             for (folder, advice) in [
                 (
                     trained,
-                    "a trained nnU-Net folder, not a model package: convert it with `nocturne models import \(trained)`"
+                    "is a trained nnU-Net folder, not a model package. Convert it with `nocturne models import \(trained)`"
                 ),
-                (trained + "/fold_0", "a part of a trained nnU-Net folder"),
+                (trained + "/fold_0", "is a part of a trained nnU-Net folder"),
                 (
                     place("results").path,
-                    "holds a trained nnU-Net folder (set/trained), not a model package: convert one"
+                    "holds a trained nnU-Net folder (set/trained), not a model package. Convert one"
                 ),
-                (place("bundle").path, "a MONAI bundle"), (models, "no model.json: not a model package"),
-            ] { #expect(try text(folder).hasPrefix("\(folder): \(advice)")) }
+                (place("bundle").path, "is a MONAI bundle"), (models, "is not a model package: it has no model.json"),
+            ] { #expect(try text(folder).hasPrefix("\(folder) \(advice)")) }
             let network = try place.write("x", to: "network.onnx").path
-            #expect(try text(network).contains("a network alone"))
+            #expect(try text(network).contains("is a network without a description"))
             #expect(
                 try text("one")
                     == "\"one\" is ambiguous: \(models)/x, \(models)/y; specify the version, as in one@1.0.0, "
                     + "or the folder"
             )
             #expect(try text("z") == "\(models)/z/model.json: schemaVersion: expected a value, found nothing")
-            #expect(try text("./nowhere").hasPrefix("./nowhere: there is no such folder; "))
+            #expect(try text("./nowhere").hasPrefix("./nowhere does not exist. "))
             let nothing = #expect(throws: ModelCatalogError.self) {
                 try ModelCatalog(searchPath: []).resolve(nameOrPath: "one")
             }
-            let words = "no model package \"one\" (searched: no folders): there are none; give the path"
+            let words = "there is no model \"one\". There is none in any folder: give the path"
             #expect(nothing?.description.hasPrefix(words) == true)
         }
     }

@@ -40,14 +40,14 @@ struct PictureOptionTests {
     func refusals() throws {
         #expect { try description("--view", "--meshes", "obj") } throws: {
             "\($0)".contains(
-                "--meshes needs a model to segment volumes, or --existing-labels, or --isosurface; none of them"
+                "--meshes needs a model to segment volumes, or --existing-labels, or --isosurface, and none of them"
             )
         }
         #expect { try description("--view", "--label-opacity", "0.5") } throws: {
             "\($0)".contains("--label-opacity needs a model to segment volumes, or --existing-labels, or --isosurface")
         }
         #expect { try description("--view", "--labels", "kidney") } throws: {
-            "\($0)".contains("--labels needs a model to segment volumes; none is given")
+            "\($0)".contains("--labels needs a model to segment volumes, and none is given")
         }
         #expect { try description("--isosurface", "1", "--rois", "x.json") } throws: {
             "\($0)".contains("--rois needs a model to segment volumes, or --existing-labels, or --view")

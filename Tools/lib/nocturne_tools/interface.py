@@ -7,7 +7,7 @@ is worded differently, this is the only file of Tools to change.
 from __future__ import annotations
 
 # The disk of the output folder.
-WAITS_FOR_DISK_SPACE = "waiting for free space"
+WAITS_FOR_DISK_SPACE = "The run waits for space"
 HAS_DISK_SPACE_AGAIN = "has free space again"
 STATUS_WAITS_FOR_DISK_SPACE = "free space on the disk"
 DISK_IS_FULL = "is full"

@@ -152,9 +152,9 @@ extension MetadataTable.Columns {
     }
 
     private static func noPicture(_ found: [String], hasNUL: Bool) -> String {
+        if found.isEmpty { return "the table is empty. Check the file" }
         let names = Meaning.image.names.joined(separator: ", ")
-        let columns = found.isEmpty ? "the file has no row" : "the columns are \(list(found))"
-        let hint = hasNUL ? "; it has NUL characters: save it as CSV in UTF-8" : ""
-        return "no column of the metadata names the pictures: \(columns); understood are \(names)\(hint)"
+        let step = hasNUL ? "It has NUL characters: save it as CSV in UTF-8" : "Call one of them \(names)"
+        return "no column has the names of the photos: the columns are \(list(found)). \(step)"
     }
 }

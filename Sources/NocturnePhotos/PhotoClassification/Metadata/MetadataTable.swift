@@ -107,9 +107,9 @@ package struct MetadataTable: Sendable {
         guard !matches, let name = names.first, let row = rows.min(by: { $0.value[0].number < $1.value[0].number })
         else { return }
         let detail =
-            "none of the \(rows.count) pictures that the metadata names is among the inputs: row \(row.value[0].number) names "
-            + "\(Columns.list([row.key])), the inputs have \(Columns.list([name])); names are compared with file "
-            + "names and with paths below the input, with or without extension"
+            "the table has rows for \(rows.count == 1 ? "1 photo" : "\(rows.count) photos"), and no input is one of them: row "
+            + "\(row.value[0].number) is for \(Columns.list([row.key])), an input is \(Columns.list([name])). Check that table and "
+            + "photos belong together; names are compared with or without extension, and with paths below the input"
         throw BatchError(.inputMissing, path: path, detail: detail)
     }
 
@@ -142,7 +142,9 @@ package struct MetadataTable: Sendable {
                 do throws(ClinicalMetadataError) {
                     let reading = try self.reading(entry, sites, isStrict: isStrict)
                     if let first, first != reading {
-                        return fault("\(place): \"\(key)\" has another row, \(entry.number), with different values")
+                        return fault(
+                            "\(fileName) rows \(entries[0].number) and \(entry.number): both are for \"\(key)\", with different values"
+                        )
                     }
                     first = reading
                 } catch {
