@@ -69,8 +69,13 @@ public struct VoxelSurfaceMeasures: Hashable, Sendable {
             let edges = CubeTable.shared.edges
             let finder = CubeTable.LoopFinder(edges: edges, joinsDiagonals: true)
             let middles = CubeTable.LoopFiller(edges: edges).middles.map { $0 - 0.5 }
+            var triangulations: [Int: [[SIMD3<Int>]]] = [:]
             let triangles = (0..<256).map { inside in
-                finder.loops(of: inside).flatMap { Self.fill($0.map { middles[$0] }) }
+                finder.loops(of: inside).flatMap { loop in
+                    let possible = triangulations[loop.count] ?? Self.triangulations(0...loop.count - 1)
+                    triangulations[loop.count] = possible
+                    return Self.fill(loop.map { middles[$0] }, possible)
+                }
             }
             volumes = (0..<256).map { inside in
                 // The divergence theorem, seen from the centre: faces are half a side away.
@@ -100,25 +105,30 @@ public struct VoxelSurfaceMeasures: Hashable, Sendable {
 
         /// The triangulation that encloses the volume closest to 0 between itself and the centre; of several, that with the
         /// smallest area, then the first one.
-        private static func fill(_ loop: [SIMD3<Double>]) -> [[SIMD3<Double>]] {
-            var best: (volume: Double, area: Double, triangles: [[SIMD3<Double>]])?
-            for triangles in triangulations(loop) {
-                let volume = abs(triangles.map(Self.volume).reduce(0, +))
-                let area = triangles.reduce(0) { $0 + length(cross($1[1] - $1[0], $1[2] - $1[0])) / 2 }
+        private static func fill(_ loop: [SIMD3<Double>], _ triangulations: [[SIMD3<Int>]]) -> [[SIMD3<Double>]] {
+            var best: (volume: Double, area: Double, triangles: [SIMD3<Int>])?
+            for triangles in triangulations {
+                var (volume, area) = (0.0, 0.0)
+                for corners in triangles {
+                    let (a, b, c) = (loop[corners.x], loop[corners.y], loop[corners.z])
+                    volume += dot(a, cross(b, c)) / 6
+                    area += length(cross(b - a, c - a)) / 2
+                }
+                volume = abs(volume)
                 let isBetter =
                     best.map { volume < $0.volume - 1e-9 || volume < $0.volume + 1e-9 && area < $0.area - 1e-9 } ?? true
                 if isBetter { best = (volume, area, triangles) }
             }
-            return best?.triangles ?? []
+            return best?.triangles.map { [loop[$0.x], loop[$0.y], loop[$0.z]] } ?? []
         }
 
-        private static func triangulations(_ loop: [SIMD3<Double>]) -> [[[SIMD3<Double>]]] {
-            guard loop.count > 2 else { return [[]] }
-            return (1..<loop.count - 1).flatMap { tip in
-                triangulations(Array(loop[0...tip])).flatMap { left in
-                    triangulations(Array(loop[tip...])).map {
-                        left + $0 + [[loop[0], loop[tip], loop[loop.count - 1]]]
-                    }
+        /// All triangulations of a loop, by the numbers of its points.
+        private static func triangulations(_ points: ClosedRange<Int>) -> [[SIMD3<Int>]] {
+            guard points.count > 2 else { return [[]] }
+            let (first, last) = (points.lowerBound, points.upperBound)
+            return (first + 1..<last).flatMap { tip in
+                triangulations(first...tip).flatMap { left in
+                    triangulations(tip...last).map { left + $0 + [SIMD3(first, tip, last)] }
                 }
             }
         }

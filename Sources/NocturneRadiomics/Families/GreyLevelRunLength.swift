@@ -32,21 +32,31 @@ extension LevelSizeMatrix {
         var matrix = LevelSizeMatrix(grid, width: longest, voxels: grid.voxels(in: slices))
         let step = grid.step(offset)
         let shape = grid.shape
+        var starts = [Int32](repeating: 0, count: shape.x)
         // The layer around the box ends every run.
         grid.levels.withUnsafeBufferPointer { levels in
-            for slice in slices {
-                for row in 1..<shape.y - 1 {
-                    let first = shape.offset(0, row, slice)
-                    for place in first + 1..<first + shape.x - 1 {
-                        let level = levels[place]
-                        guard level != 0, levels[place - step] != level else { continue }
-                        var length = 1
-                        var next = place + step
-                        while levels[next] == level {
-                            length += 1
-                            next += step
+            starts.withUnsafeMutableBufferPointer { starts in
+                for slice in slices {
+                    for row in 1..<shape.y - 1 {
+                        let first = shape.offset(0, row, slice)
+                        var found = 0
+                        // Without branches: a processor cannot predict where runs begin.
+                        for i in 1..<shape.x - 1 {
+                            let (level, before) = (levels[first + i], levels[first + i - step])
+                            starts[found] = Int32(i)
+                            found += (level != 0 ? 1 : 0) & (level != before ? 1 : 0)
                         }
-                        matrix.count(level: Int(level), size: length)
+                        for number in 0..<found {
+                            let start = first + Int(starts[number])
+                            let level = levels[start]
+                            var end = start + step
+                            var length = 1
+                            while levels[end] == level {
+                                length += 1
+                                end += step
+                            }
+                            matrix.count(level: Int(level), size: length)
+                        }
                     }
                 }
             }

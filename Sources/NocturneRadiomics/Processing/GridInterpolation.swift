@@ -136,6 +136,7 @@ struct GridInterpolation: Sendable {
         _ kernel: RadiomicsSettings.Kernel,
         _ read: @escaping (_ start: SIMD3<Int>, _ row: UnsafeMutableBufferPointer<Double>) -> Void
     ) -> [Float] {
+        guard !keepsGrid else { return copied(box, read) }
         let reach = kernel == .cubic ? SplineFilter.reach : 0
         let ranges = (0..<3).map { axes[$0].sources(of: box.lower[$0]..<box.upper[$0], reach: reach) }
         let weights = (0..<3).map {
@@ -153,6 +154,23 @@ struct GridInterpolation: Sendable {
         var target: [Float] = []
         target.reserveCapacity(box.shape.count)
         for voxel in 0..<box.shape.z { slices.append(slice: voxel, to: &target) }
+        return target
+    }
+
+    /// The old voxels of a box. Adding 0 turns −0 into 0, as sums over several voxels do.
+    private func copied(
+        _ box: VoxelBox,
+        _ read: (_ start: SIMD3<Int>, _ row: UnsafeMutableBufferPointer<Double>) -> Void
+    ) -> [Float] {
+        var target: [Float] = []
+        target.reserveCapacity(box.shape.count)
+        var row = [Double](repeating: 0, count: box.shape.x)
+        for k in box.lower.z..<box.upper.z {
+            for j in box.lower.y..<box.upper.y {
+                row.withUnsafeMutableBufferPointer { read(SIMD3(box.lower.x, j, k), $0) }
+                target += row.lazy.map { Float($0 + 0) }
+            }
+        }
         return target
     }
 }

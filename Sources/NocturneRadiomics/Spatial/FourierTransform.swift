@@ -4,8 +4,7 @@
 
 /// Discrete Fourier transforms of many sequences at once (Stockham's algorithm), in single precision.
 ///
-/// Element n of sequence s is at n · `lanes` + s: the innermost loops run over sequences, which the compiler turns into
-/// vectors. Real and imaginary parts are in separate arrays; exchanging them gives the inverse transform.
+/// Element n of sequence s is at n · `lanes` + s: the innermost loops run over sequences, in vectors. Real and imaginary parts are in separate arrays; exchanging them gives the inverse transform.
 package struct FourierTransform: Sendable {
     package let length: Int
     private let radices: [Int]
@@ -99,98 +98,153 @@ package struct FourierTransform: Sendable {
         return (cosines[place], sines[place])
     }
 
+    /// Calls `body` for every eight elements that are next to each other, and for the rest. Vectors are explicit, because the
+    /// compiler makes few of loops over ten arrays.
+    @inline(__always)
+    private func eachVector(_ run: Int, _ body: (_ first: Int, _ count: Int) -> Void) {
+        var first = 0
+        while first + Vector.width <= run {
+            body(first, Vector.width)
+            first += Vector.width
+        }
+        if first < run { body(first, run - first) }
+    }
+
     private func pass2(_ x: Buffers, _ y: Buffers, _ stage: Stage) {
-        let (c1, s1) = twiddle(stage, 1)
-        let run = stage.run
-        let (a, b) = (stage.input(0), stage.input(1))
-        let out = run * 2 * stage.group
-        for q in 0..<run {
-            let (ar, ai) = (x.real[a + q], x.imaginary[a + q])
-            let (br, bi) = (x.real[b + q], x.imaginary[b + q])
-            y.real[out + q] = ar + br
-            y.imaginary[out + q] = ai + bi
-            let (dr, di) = (ar - br, ai - bi)
-            y.real[out + run + q] = dr * c1 - di * s1
-            y.imaginary[out + run + q] = dr * s1 + di * c1
+        let w1 = twiddle(stage, 1)
+        let out = stage.run * 2 * stage.group
+        eachVector(stage.run) { q, count in
+            let a = x.load(stage.input(0) + q, count)
+            let b = x.load(stage.input(1) + q, count)
+            y.store(a + b, out + q, count)
+            y.store((a - b).turned(w1), out + stage.run + q, count)
         }
     }
 
     private func pass3(_ x: Buffers, _ y: Buffers, _ stage: Stage) {
-        let ((c1, s1), (c2, s2)) = (twiddle(stage, 1), twiddle(stage, 2))
-        let half: Float = 0.8660254037844386
-        let run = stage.run
-        let (a, b, c) = (stage.input(0), stage.input(1), stage.input(2))
-        let out = run * 3 * stage.group
-        for q in 0..<run {
-            let (ar, ai) = (x.real[a + q], x.imaginary[a + q])
-            let (sr, si) = (x.real[b + q] + x.real[c + q], x.imaginary[b + q] + x.imaginary[c + q])
-            let (dr, di) = (half * (x.real[b + q] - x.real[c + q]), half * (x.imaginary[b + q] - x.imaginary[c + q]))
-            let (mr, mi) = (ar - 0.5 * sr, ai - 0.5 * si)
-            y.real[out + q] = ar + sr
-            y.imaginary[out + q] = ai + si
-            let (pr, pi) = (mr + di, mi - dr)
-            y.real[out + run + q] = pr * c1 - pi * s1
-            y.imaginary[out + run + q] = pr * s1 + pi * c1
-            let (nr, ni) = (mr - di, mi + dr)
-            y.real[out + 2 * run + q] = nr * c2 - ni * s2
-            y.imaginary[out + 2 * run + q] = nr * s2 + ni * c2
+        let (w1, w2) = (twiddle(stage, 1), twiddle(stage, 2))
+        let out = stage.run * 3 * stage.group
+        eachVector(stage.run) { q, count in
+            let a = x.load(stage.input(0) + q, count)
+            let b = x.load(stage.input(1) + q, count)
+            let c = x.load(stage.input(2) + q, count)
+            let sum = b + c
+            let difference = (0.8660254037844386 * (b - c)).clockwise
+            let middle = a - 0.5 * sum
+            y.store(a + sum, out + q, count)
+            y.store((middle + difference).turned(w1), out + stage.run + q, count)
+            y.store((middle - difference).turned(w2), out + 2 * stage.run + q, count)
         }
     }
 
     private func pass4(_ x: Buffers, _ y: Buffers, _ stage: Stage) {
-        let ((c1, s1), (c2, s2), (c3, s3)) = (twiddle(stage, 1), twiddle(stage, 2), twiddle(stage, 3))
-        let run = stage.run
-        let (a, b, c, d) = (stage.input(0), stage.input(1), stage.input(2), stage.input(3))
-        let out = run * 4 * stage.group
-        for q in 0..<run {
-            let (er, ei) = (x.real[a + q] + x.real[c + q], x.imaginary[a + q] + x.imaginary[c + q])
-            let (fr, fi) = (x.real[a + q] - x.real[c + q], x.imaginary[a + q] - x.imaginary[c + q])
-            let (gr, gi) = (x.real[b + q] + x.real[d + q], x.imaginary[b + q] + x.imaginary[d + q])
-            let (hr, hi) = (x.real[b + q] - x.real[d + q], x.imaginary[b + q] - x.imaginary[d + q])
-            y.real[out + q] = er + gr
-            y.imaginary[out + q] = ei + gi
-            let (pr, pi) = (fr + hi, fi - hr)
-            y.real[out + run + q] = pr * c1 - pi * s1
-            y.imaginary[out + run + q] = pr * s1 + pi * c1
-            let (mr, mi) = (er - gr, ei - gi)
-            y.real[out + 2 * run + q] = mr * c2 - mi * s2
-            y.imaginary[out + 2 * run + q] = mr * s2 + mi * c2
-            let (nr, ni) = (fr - hi, fi + hr)
-            y.real[out + 3 * run + q] = nr * c3 - ni * s3
-            y.imaginary[out + 3 * run + q] = nr * s3 + ni * c3
+        let (w1, w2, w3) = (twiddle(stage, 1), twiddle(stage, 2), twiddle(stage, 3))
+        let out = stage.run * 4 * stage.group
+        eachVector(stage.run) { q, count in
+            let a = x.load(stage.input(0) + q, count)
+            let b = x.load(stage.input(1) + q, count)
+            let c = x.load(stage.input(2) + q, count)
+            let d = x.load(stage.input(3) + q, count)
+            let (e, f, g, h) = (a + c, a - c, b + d, (b - d).clockwise)
+            y.store(e + g, out + q, count)
+            y.store((f + h).turned(w1), out + stage.run + q, count)
+            y.store((e - g).turned(w2), out + 2 * stage.run + q, count)
+            y.store((f - h).turned(w3), out + 3 * stage.run + q, count)
         }
     }
 
     private func pass5(_ x: Buffers, _ y: Buffers, _ stage: Stage) {
-        let twiddles = (1..<5).map { twiddle(stage, $0) }
-        let ((c1, s1), (c2, s2)) = (twiddles[0], twiddles[1])
-        let ((c3, s3), (c4, s4)) = (twiddles[2], twiddles[3])
+        let (w1, w2) = (twiddle(stage, 1), twiddle(stage, 2))
+        let (w3, w4) = (twiddle(stage, 3), twiddle(stage, 4))
         let (u1, v1): (Float, Float) = (0.30901699437494745, 0.9510565162951535)
         let (u2, v2): (Float, Float) = (-0.8090169943749475, 0.5877852522924731)
-        let run = stage.run
-        let (a, b, c) = (stage.input(0), stage.input(1), stage.input(2))
-        let (d, e) = (stage.input(3), stage.input(4))
-        let out = run * 5 * stage.group
-        for q in 0..<run {
-            let (ar, ai) = (x.real[a + q], x.imaginary[a + q])
-            let (pr, pi) = (x.real[b + q] + x.real[e + q], x.imaginary[b + q] + x.imaginary[e + q])
-            let (qr, qi) = (x.real[b + q] - x.real[e + q], x.imaginary[b + q] - x.imaginary[e + q])
-            let (rr, ri) = (x.real[c + q] + x.real[d + q], x.imaginary[c + q] + x.imaginary[d + q])
-            let (tr, ti) = (x.real[c + q] - x.real[d + q], x.imaginary[c + q] - x.imaginary[d + q])
-            y.real[out + q] = ar + pr + rr
-            y.imaginary[out + q] = ai + pi + ri
-            let (fr, fi) = (ar + u1 * pr + u2 * rr, ai + u1 * pi + u2 * ri)
-            let (gr, gi) = (v1 * qr + v2 * tr, v1 * qi + v2 * ti)
-            let (hr, hi) = (ar + u2 * pr + u1 * rr, ai + u2 * pi + u1 * ri)
-            let (kr, ki) = (v2 * qr - v1 * tr, v2 * qi - v1 * ti)
-            y.real[out + run + q] = (fr + gi) * c1 - (fi - gr) * s1
-            y.imaginary[out + run + q] = (fr + gi) * s1 + (fi - gr) * c1
-            y.real[out + 2 * run + q] = (hr + ki) * c2 - (hi - kr) * s2
-            y.imaginary[out + 2 * run + q] = (hr + ki) * s2 + (hi - kr) * c2
-            y.real[out + 3 * run + q] = (hr - ki) * c3 - (hi + kr) * s3
-            y.imaginary[out + 3 * run + q] = (hr - ki) * s3 + (hi + kr) * c3
-            y.real[out + 4 * run + q] = (fr - gi) * c4 - (fi + gr) * s4
-            y.imaginary[out + 4 * run + q] = (fr - gi) * s4 + (fi + gr) * c4
+        let out = stage.run * 5 * stage.group
+        eachVector(stage.run) { place, count in
+            let a = x.load(stage.input(0) + place, count)
+            let b = x.load(stage.input(1) + place, count)
+            let c = x.load(stage.input(2) + place, count)
+            let d = x.load(stage.input(3) + place, count)
+            let e = x.load(stage.input(4) + place, count)
+            let (p, q, r, t) = (b + e, b - e, c + d, c - d)
+            let f = a + u1 * p + u2 * r
+            let g = (v1 * q + v2 * t).clockwise
+            let h = a + u2 * p + u1 * r
+            let k = (v2 * q - v1 * t).clockwise
+            y.store(a + p + r, out + place, count)
+            y.store((f + g).turned(w1), out + stage.run + place, count)
+            y.store((h + k).turned(w2), out + 2 * stage.run + place, count)
+            y.store((h - k).turned(w3), out + 3 * stage.run + place, count)
+            y.store((f - g).turned(w4), out + 4 * stage.run + place, count)
+        }
+    }
+}
+
+extension FourierTransform {
+    /// Complex numbers that are next to each other.
+    fileprivate struct Vector {
+        static let width = 8
+
+        var real: SIMD8<Float>
+        var imaginary: SIMD8<Float>
+
+        @inline(__always)
+        static func + (a: Vector, b: Vector) -> Vector {
+            Vector(real: a.real + b.real, imaginary: a.imaginary + b.imaginary)
+        }
+
+        @inline(__always)
+        static func - (a: Vector, b: Vector) -> Vector {
+            Vector(real: a.real - b.real, imaginary: a.imaginary - b.imaginary)
+        }
+
+        @inline(__always)
+        static func * (factor: Float, a: Vector) -> Vector {
+            Vector(real: factor * a.real, imaginary: factor * a.imaginary)
+        }
+
+        /// Turned by a quarter: times −i.
+        @inline(__always)
+        var clockwise: Vector { Vector(real: imaginary, imaginary: -real) }
+
+        /// Times a twiddle factor.
+        @inline(__always)
+        func turned(_ by: (cosine: Float, sine: Float)) -> Vector {
+            Vector(
+                real: real * by.cosine - imaginary * by.sine,
+                imaginary: real * by.sine + imaginary * by.cosine
+            )
+        }
+    }
+}
+
+extension FourierTransform.Buffers {
+    /// - Parameter count: of the elements, at most those of a vector; the others are 0.
+    @inline(__always)
+    fileprivate func load(_ place: Int, _ count: Int) -> FourierTransform.Vector {
+        if count == FourierTransform.Vector.width {
+            return FourierTransform.Vector(
+                real: UnsafeRawPointer(real + place).loadUnaligned(as: SIMD8<Float>.self),
+                imaginary: UnsafeRawPointer(imaginary + place).loadUnaligned(as: SIMD8<Float>.self)
+            )
+        }
+        var vector = FourierTransform.Vector(real: SIMD8(), imaginary: SIMD8())
+        for lane in 0..<count {
+            vector.real[lane] = real[place + lane]
+            vector.imaginary[lane] = imaginary[place + lane]
+        }
+        return vector
+    }
+
+    @inline(__always)
+    fileprivate func store(_ vector: FourierTransform.Vector, _ place: Int, _ count: Int) {
+        if count == FourierTransform.Vector.width {
+            UnsafeMutableRawPointer(real + place).storeBytes(of: vector.real, as: SIMD8<Float>.self)
+            UnsafeMutableRawPointer(imaginary + place).storeBytes(of: vector.imaginary, as: SIMD8<Float>.self)
+            return
+        }
+        for lane in 0..<count {
+            real[place + lane] = vector.real[lane]
+            imaginary[place + lane] = vector.imaginary[lane]
         }
     }
 }
