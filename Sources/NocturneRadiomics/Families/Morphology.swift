@@ -54,7 +54,8 @@ extension FeatureFamily {
     static let shape = FeatureFamily(.morphology, shapes) { ShapeMeasures($0.region) }
 
     /// How intensities are distributed in the region (also section 3.1).
-    static let spatialDistribution = FeatureFamily(.morphology, distributions) { source throws(FeatureAbsence) in
+    static let spatialDistribution = FeatureFamily(.spatialDistribution, distributions) {
+        source throws(FeatureAbsence) in
         SpatialMeasures(try source.intensities(), source.flag)
     }
 }

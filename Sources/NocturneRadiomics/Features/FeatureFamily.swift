@@ -53,7 +53,7 @@ struct FeatureSource: Sendable {
 
 /// A family of features (section 3 of the manual): one file, and one line in ``all``.
 struct FeatureFamily: Sendable {
-    /// In the order of the manual. The first two are one family of the manual: shapes need no intensities.
+    /// In the order of the manual, whose morphology is the first two.
     static let all: [FeatureFamily] = [
         .shape, .spatialDistribution, .localIntensity, .statistics, .intensityHistogram, .volumeHistogram,
         .cooccurrence,

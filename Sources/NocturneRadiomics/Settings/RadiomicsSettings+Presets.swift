@@ -83,8 +83,8 @@ extension RadiomicsSettings {
         return settings
     }
 
-    /// The image types, steps and neighbours of pyradiomics 3 without a parameter file. Its values of some features
-    /// follow other definitions than the standard's.
+    /// The image types, steps, neighbours and families of pyradiomics 3 without a parameter file. Its values of some
+    /// features follow other definitions than the standard's.
     private static var pyradiomics: RadiomicsSettings {
         var settings = RadiomicsSettings()
         settings.discretisation = Discretisation(method: .fixedBinSize, binWidth: 25, origin: .multiple)

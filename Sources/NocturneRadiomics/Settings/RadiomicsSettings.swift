@@ -21,7 +21,10 @@ public struct RadiomicsSettings: Hashable, Sendable, Codable {
 
     /// A family of features (section 3).
     public enum Family: String, Hashable, Sendable, CaseIterable, Codable {
+        /// Shapes, which need no intensities.
         case morphology = "morphology"
+        /// The features of the manual's morphology that need intensities.
+        case spatialDistribution = "spatial-distribution"
         case localIntensity = "local-intensity"
         case statistics = "statistics"
         case intensityHistogram = "intensity-histogram"
