@@ -97,7 +97,7 @@ struct CommandLineTests {
         #expect(tool.status == 2)
         #expect(tool.errors.contains("cannot create the folder"))
         let file = try Tool(["run", bench.input, "--model", bench.model(), "--output", bench.folder("taken").path])
-        #expect(file.status == 2 && file.errors.contains("is a file. Name a folder"), "\(file.errors)")
+        #expect(file.status == 2 && file.errors.contains("is not a folder. Name a folder"), "\(file.errors)")
     }
 
     @Test("A model whose digest is wrong is refused with both digests")

@@ -125,7 +125,7 @@ private struct RadiomicsLabels: Sendable {
         scope: ComputeScope,
         note: (Note) -> Void
     ) throws -> RadiomicsLabels {
-        let header = try? DICOMObject.readHeader(path: path)
+        let header = DICOMScanner.looksLikeDICOM(path) ? try? DICOMObject.readHeader(path: path) : nil
         switch header.flatMap({ LabelObject.Kind(sopClassUID: $0.sopClassUID) }) {
         case .segmentation:
             let read = try DICOMSegmentation.read(path: path, on: grid, flag: scope.flag)

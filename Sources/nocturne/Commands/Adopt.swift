@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct Adopt: EngineCommand {
     static let configuration = CommandConfiguration(
+        commandName: "adopt",
         abstract: "Replace the label map of an item by one that a person has edited.",
         discussion: """
             The surfaces, measures, pictures and DICOM objects of the item are made again from the edited map, without \

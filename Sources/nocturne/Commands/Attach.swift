@@ -9,6 +9,7 @@ import NocturneSystem
 
 struct Attach: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "attach",
         abstract: "Follow the output of a running batch until it ends; interrupting this does not interrupt the run."
     )
 

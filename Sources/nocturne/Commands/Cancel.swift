@@ -7,6 +7,7 @@ import NocturneSupervisor
 
 struct Cancel: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "cancel",
         abstract: "Stop a run that was started elsewhere, or single items of it."
     )
 

@@ -12,6 +12,7 @@ import NocturneSystem
 
 struct Compare: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "compare",
         abstract: "Compare two batches over the same inputs, such as those of two versions of a model.",
         discussion: """
             Compares states, label maps and measures item by item, and shows how they are distributed over the batch. Items are \

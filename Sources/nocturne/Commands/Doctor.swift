@@ -4,6 +4,7 @@ import NocturneRecipes
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "doctor",
         abstract: "Check that this machine can run a batch: libraries, processor, memory, disk, engines, clock.",
         discussion: "Exits with 1 if a fault would make a run fail. Warnings do not count."
     )

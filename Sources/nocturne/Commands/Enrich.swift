@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct Enrich: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "enrich",
         abstract: "List the objects found in photos, or import titles that another tool has read on them.",
         discussion: """
             Without --import, a table of all objects is printed as CSV: item, object, class, state, thumbnail, and the texts to \

@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct First: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "first",
         abstract: "Process some items before the others, in the active run or the next one.",
         discussion: """
             Active items come to their end first; with --now they are put back and continued afterwards. Results and their order in the \

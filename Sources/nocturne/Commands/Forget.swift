@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct Forget: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "forget",
         abstract: "Remove items with every trace of them: results, journal, tables, events, page and logs.",
         discussion: """
             Sources stay as they are, and later runs leave them out. What is deleted is shown first, and has to be confirmed: \

@@ -9,6 +9,7 @@ import NocturneSystem
 
 struct History: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "history",
         abstract:
             "List the items of several batches in the order of time, and how each subject's measures have changed.",
         discussion: """

@@ -8,6 +8,7 @@ import NocturneVolumes
 
 struct Inspect: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "inspect",
         abstract: "Show the volumes and photos in files and folders, their geometry, and why other files were rejected."
     )
 

@@ -9,6 +9,7 @@ import NocturneReview
 
 struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "merge",
         abstract: "Merge the shards of a divided batch into one report.",
         discussion: """
             Can be repeated, also while shards are being processed. Once all shards are finished, the batch is whole again \

@@ -8,6 +8,7 @@ import NocturneSystem
 extension Models {
     struct Import: ParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "import",
             abstract: "Make a package of trained networks, check it, and put it into the folder of models.",
             discussion: """
                 Finds out what SOURCE is, prints it with what is missing, and starts the exporter for it: nocturne-export, in Python, \

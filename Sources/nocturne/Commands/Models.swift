@@ -11,6 +11,7 @@ import NocturneSystem
 
 struct Models: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "models",
         abstract: "Manage model packages.",
         discussion:
             "Packages are searched for in the folders of NOCTURNE_MODELS, separated by colons, and in nocturne/models of "
@@ -19,7 +20,7 @@ struct Models: ParsableCommand {
     )
 
     struct List: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the packages.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "List the packages.")
 
         @Argument(help: "More folders to search.", completion: .directory)
         var folders: [String] = []
@@ -57,7 +58,7 @@ struct Models: ParsableCommand {
     }
 
     struct Show: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show package details.")
+        static let configuration = CommandConfiguration(commandName: "show", abstract: "Show package details.")
 
         @Argument(help: "A name, or a package folder.", completion: .model)
         var model: String
@@ -90,6 +91,7 @@ struct Models: ParsableCommand {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "check",
             abstract: "Verify a package's files, and run one patch through every available engine and precision.",
             discussion:
                 "Differences are to the builtin engine's exact arithmetic: the largest and the root mean square, each "
@@ -128,6 +130,7 @@ struct Models: ParsableCommand {
 
     struct Bench: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "bench",
             abstract: "Time a network on one patch, and print the timings as JSON.",
             discussion:
                 "With --profile: every step of the network with its time, its operations and its memory traffic, "

@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct Pause: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "pause",
         abstract: "Pause the run that is active on a batch.",
         discussion: """
             Nothing is started, and active items wait at their next tile or stage. The pause outlasts the run: after an interruption \
@@ -60,6 +61,7 @@ struct Pause: AsyncParsableCommand {
 
 struct Continue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "continue",
         abstract: "End the pause of an active run, or of the next one."
     )
 
@@ -73,6 +75,7 @@ struct Continue: AsyncParsableCommand {
 
 struct Approve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "approve",
         abstract: "Approve the results of a pilot, so that the other items are processed.",
         discussion: """
             `nocturne run --pilot N --approve` waits for it, and so do later runs of the batch. Look at the items of the pilot on the \

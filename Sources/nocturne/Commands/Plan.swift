@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct Plan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "plan",
         abstract: "Show what a run would do: items, memory, tiles, time, and why inputs are set aside.",
         discussion: """
             With --output and --shards, begins a batch that is divided into shards for several machines: process each with \

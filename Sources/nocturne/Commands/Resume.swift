@@ -8,6 +8,7 @@ import NocturneSystem
 
 struct Resume: EngineCommand {
     static let configuration = CommandConfiguration(
+        commandName: "resume",
         abstract: "Continue a batch that was stopped or killed.",
         discussion: """
             With options that change results, such as --pictures, the batch continues with them: results that they affect are \

@@ -12,6 +12,7 @@ import NocturneSystem
 
 struct Retry: EngineCommand {
     static let configuration = CommandConfiguration(
+        commandName: "retry",
         abstract: "Try failed, cancelled and quarantined items again, and finish the rest of the batch.",
         discussion: """
             With options that change results, such as --fix-tilt, the batch continues with them: results that they affect are \

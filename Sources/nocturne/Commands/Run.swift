@@ -12,6 +12,7 @@ import NocturneSystem
 
 struct Run: EngineCommand {
     static let configuration = CommandConfiguration(
+        commandName: "run",
         abstract: "Process the inputs; continue the batch if the output folder already holds it.",
         discussion: """
             Example: nocturne run scans/ --model urinary-tract-ct --output results/

@@ -8,7 +8,7 @@ import NocturneRecipes
 import NocturneSystem
 
 struct Status: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show batch status.")
+    static let configuration = CommandConfiguration(commandName: "status", abstract: "Show batch status.")
 
     @Argument(help: "The batch's output folder.", completion: .batch)
     var output: String
@@ -42,6 +42,7 @@ struct Status: AsyncParsableCommand {
 
 struct Prom: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "prom",
         abstract: "Print batch status as metrics for Prometheus.",
         discussion: "For node_exporter's textfile collector: write to another name in its folder, and rename."
     )

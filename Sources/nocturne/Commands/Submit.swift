@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct Submit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "submit",
         abstract: "Have Slurm process the shards of a divided batch.",
         discussion: """
             Submits an array of tasks to Slurm, one for each shard that is neither finished nor running, and a job that \

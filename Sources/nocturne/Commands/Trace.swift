@@ -7,6 +7,7 @@ import NocturneSystem
 
 struct Trace: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "trace",
         abstract: "Write when each item was in which stage, as a trace for Perfetto or Chrome's trace viewer."
     )
 

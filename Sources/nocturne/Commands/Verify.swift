@@ -12,6 +12,7 @@ import Synchronization
 
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "verify",
         abstract: "Check every result file against the journal, its schema and its own metadata.",
         discussion: """
             Hashes every file, counts every label map, reads every surface, picture and document, and compares the \

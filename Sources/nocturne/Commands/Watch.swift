@@ -8,6 +8,7 @@ import NocturneSystem
 
 struct Watch: EngineCommand {
     static let configuration = CommandConfiguration(
+        commandName: "watch",
         abstract: "Process the inputs, then new files in the input folders, until stopped.",
         discussion: """
             An item is started once none of its files has changed for a while, and repeated when they change later. \

@@ -6,6 +6,7 @@ import NocturneSystem
 
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "why",
         abstract: "Explain the state of an item, or why a file is not an item.",
         discussion: """
             Shows what an item waits for, its attempts with reasons and next steps, what its result was made of and took, and what \
