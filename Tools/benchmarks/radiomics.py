@@ -13,7 +13,8 @@ border of the image differ, because MIRP interpolates their masks otherwise. Nee
 
 --pyradiomics names the Python of an environment with pyradiomics (which needs another NumPy than MIRP): it then takes the place
 of MIRP, with its default settings and every feature class, and Nocturne has the preset `pyradiomics`. Features are matched by
-the table of the manual.
+the table of the manual. Two rows for a label: both programs as a whole, then without their starts, which are `nocturne --version`
+and everything before pyradiomics' execute().
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import argparse
 import datetime
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -62,13 +64,22 @@ def settings(spacing: float) -> dict[str, Any]:
     }
 
 
+def timed(command: list[str]) -> tuple[bytes, float]:
+    """What a command prints, and its processor seconds."""
+
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    before = used()
+    output = subprocess.run(command, capture_output=True, check=True).stdout
+    return output, used() - before
+
+
 def ours(program: str, image: str, mask: Path, settings: str) -> tuple[dict[str, float | None], float]:
     """Values by name, and processor seconds. `settings` is a preset or a file."""
-    before = os.times()
-    command = [program, "radiomics", image, str(mask), "--settings", settings, "--json", "-j", "1"]
-    report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
+    output, used = timed([program, "radiomics", image, str(mask), "--settings", settings, "--json", "-j", "1"])
+    report = json.loads(output)
     return {one["name"]: one["value"] for one in report["regions"][0]["features"]}, used
 
 
@@ -119,12 +130,12 @@ print(json.dumps([values, used]))
 """
 
 
-def pyradiomics(python: str, image: str, mask: Path) -> tuple[dict[str, float], float]:
-    """Values under the names of IBSI by the table of the manual, and processor seconds without the start of Python."""
-    command = [python, "-c", PYRADIOMICS, image, str(mask)]
-    values, used = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+def pyradiomics(python: str, image: str, mask: Path) -> tuple[dict[str, float], tuple[float, float]]:
+    """Values under the names of IBSI by the table of the manual, and processor seconds with and without the start of Python."""
+    output, whole = timed([python, "-c", PYRADIOMICS, image, str(mask)])
+    values, used = json.loads(output)
     values["firstorder_Kurtosis"] -= 3
-    return {name: values[peer] for name, peer in manual_names().items() if peer in values}, used
+    return {name: values[peer] for name, peer in manual_names().items() if peer in values}, (whole, used)
 
 
 def stem(name: str) -> str | None:
@@ -175,17 +186,23 @@ def compare(found: dict[str, float | None], peers: dict[str, float | None]) -> d
     return worst
 
 
-def measured(options: argparse.Namespace, mask: Path, folder: Path) -> tuple[float, float, dict[str, tuple[float, str, int]]]:
-    """Processor seconds of Nocturne and of the other program, and their differences by family."""
+Seconds = list[tuple[str, float, float]]
+
+
+def measured(options: argparse.Namespace, mask: Path, folder: Path) -> tuple[Seconds, dict[str, tuple[float, str, int]]]:
+    """Processor seconds of Nocturne and of the other program by what they include, and the differences by family."""
     if options.pyradiomics:
         found, own = ours(options.nocturne, options.image, mask, "pyradiomics")
-        values, peer = pyradiomics(options.pyradiomics, options.image, mask)
-        return own, peer, compare(found, {name: values.get(stem(name) or "") for name in found})
+        start = min(timed([options.nocturne, "--version"])[1] for _ in range(5))
+        values, (whole, alone) = pyradiomics(options.pyradiomics, options.image, mask)
+        seconds = [("whole program", own, whole), ("without start", max(own - start, 0.001), alone)]
+        return seconds, compare(found, {name: values.get(stem(name) or "") for name in found})
     file = folder / "radiomics.json"
     file.write_text(json.dumps(settings(options.spacing)))
     found, own = ours(options.nocturne, options.image, mask, str(file))
     values, peer = theirs(options.image, mask, options.spacing)
-    return own, peer, compare(found, {name: matched(name, values) for name in found if name not in SAMPLED})
+    differences = compare(found, {name: matched(name, values) for name in found if name not in SAMPLED})
+    return [("reading and features", own, peer)], differences
 
 
 def main() -> None:
@@ -200,19 +217,21 @@ def main() -> None:
         for label in labels:
             one = Path(name) / f"label-{label}.nii.gz"
             nib.save(nib.Nifti1Image((values == label).astype(np.uint8), mask.affine), one)
-            own, peer, differences = measured(options, one, Path(name))
+            seconds, differences = measured(options, one, Path(name))
             for family, (difference, feature, count) in differences.items():
                 known = overall.get(family, (-1.0, "", 0))
                 overall[family] = max((difference, feature), known[:2]) + (max(count, known[2]),)
-            rows.append(f"| {label} | {int((values == label).sum())} | {own:.2f} | {peer:.2f} | {peer / own:.1f} |")
-            print(rows[-1], flush=True)
+            for part, own, peer in seconds:
+                voxels = int((values == label).sum())
+                rows.append(f"| {label} | {voxels} | {part} | {own:.3f} | {peer:.3f} | {peer / own:.1f} |")
+                print(rows[-1], flush=True)
     text = [
         f"## {datetime.date.today()}: radiomics compared with {other}, 1 thread",
         "",
         machine_line(),
         "",
-        f"| label | voxels | Nocturne processor s | {other} processor s | times as fast |",
-        "| --- | --- | --- | --- | --- |",
+        f"| label | voxels | of | Nocturne processor s | {other} processor s | times as fast |",
+        "| --- | --- | --- | --- | --- | --- |",
         *rows,
         "",
         "| family | features compared | largest relative difference | of |",
