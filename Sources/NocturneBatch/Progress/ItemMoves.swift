@@ -1,3 +1,36 @@
+/// What part of an item's time its stages take: as measured in this run, and until an item has ended, as of a large CT.
+package struct StageWeights: Sendable, Equatable {
+    private var seconds: [Stage: Double] = [
+        .load: 0.05, .prepare: 0.05, .infer: 0.75, .finish: 0.05, .render: 0.05, .write: 0.05,
+    ]
+    private var items = 0
+
+    package init() {}
+
+    /// An item has ended; a recipe may lack some of the stages.
+    package mutating func add(_ stages: [Stage: Double]) {
+        if items == 0 { seconds = [:] }
+        items += 1
+        seconds.merge(stages) { $0 + $1 }
+    }
+
+    /// The share of an item's time that is over, 0 to 1.
+    /// - Parameters:
+    ///   - stage: the one that it is in, or that it waits for.
+    ///   - tiles: the share of its tiles that is done.
+    ///   - elapsed: the seconds that it has spent in the stage.
+    package func share(in stage: Stage, tiles: Double, elapsed: Double) -> Double {
+        let all = seconds.values.reduce(0, +)
+        guard all > 0 else { return tiles }
+        let before = seconds.filter { $0.key < stage }.values.reduce(0, +)
+        let own = seconds[stage] ?? 0
+        // Before the first item has ended, the seconds are shares, with which none can be compared.
+        let expected = own / Double(items)
+        let part = stage == .infer ? tiles : expected > 0 ? min(elapsed / expected, 1) : 0
+        return min(1, (before + part * own) / all)
+    }
+}
+
 /// Where the items of a run have come to since the reporter last looked, in order.
 package struct ItemMoves: Sendable {
     package enum Change: Sendable {

@@ -56,9 +56,9 @@ package enum ProgressLine {
         return min(1, (Double(status.done) + active) / Double(status.total))
     }
 
-    /// Items are loaded ahead and written behind: the one at work is the one whose tiles have begun and not ended.
+    /// Items are loaded ahead and written behind: the one at work is the one whose tiles are computed.
     private static func itemAtWork(_ status: ProgressStatus) -> RunProgress.Item? {
-        status.running.first { $0.share > 0 && $0.share < 1 } ?? status.running.first
+        status.running.first { $0.stage == .infer && !$0.isWaiting } ?? status.running.first
     }
 
     static func bar(_ share: Double, width: Int) -> String {
@@ -82,13 +82,13 @@ package enum ProgressLine {
     }
 }
 
-/// The lines that show the items at work one by one, each with its stage, for a terminal of a given size: a pure function.
+/// The lines that show the items at work one by one, each with its stage and the time that it has spent in it, for a terminal of a given size: a pure function.
 package enum ItemLines {
     private static let most = 4
     private static let leastColumns = 60
     private static let leastRows = 10
     private static let barWidth = 10
-    private static let stageWidth = Stage.allCases.map(\.rawValue.count).max() ?? 0
+    private static let stageWidth = "waiting".count
 
     /// The oldest items first; none on small terminals.
     /// - Parameters:
@@ -102,8 +102,8 @@ package enum ItemLines {
         let nameWidth = min(shown.map { $0.0.count }.max() ?? 0, space * 2 / 5)
         var lines = shown.map { name, item in
             let start = "  \(padded(ProgressLine.shortened(name, to: nameWidth), to: nameWidth))"
-            let stage = padded(item.stage.rawValue, to: stageWidth)
-            let line = "\(start)  \(stage)  \(bar(item))  \(EventText.duration(item.elapsedSeconds))"
+            let stage = padded(item.state, to: stageWidth)
+            let line = "\(start)  \(stage)  \(bar(item))  \(EventText.duration(item.stageSeconds))"
             guard let eta = item.etaSeconds else { return line }
             let end = ", about \(EventText.duration(eta)) left"
             return line.count + end.count <= space ? line + end : line
@@ -112,9 +112,7 @@ package enum ItemLines {
         return lines
     }
 
-    /// Tiles are counted in inference only.
     private static func bar(_ item: RunProgress.Item) -> String {
-        guard item.stage == .infer else { return String(repeating: " ", count: barWidth + 6) }
         let percent = "\(Int(item.share * 100)) %"
         return ProgressLine.bar(item.share, width: barWidth) + String(repeating: " ", count: 6 - percent.count)
             + percent

@@ -56,14 +56,18 @@ public actor ProgressReporter {
         let name: String
         let steps: Int
         let start: Duration
+        /// The stage that it is in, or that it waits for.
         var stage = Stage.load
+        var isWaiting = true
+        /// Since when it is in the stage, or waits for it.
+        var since: Duration
+        /// Of its tiles.
         var share = 0.0
-        /// When its first tile was begun.
-        var inferenceStart: Duration?
         /// When its stages were begun and ended, in seconds since it was started.
         var stages: [String: [Double]] = [:]
     }
     private var running: [Int64: RunningItem] = [:]
+    private var weights = StageWeights()
     private var order: [Int64] = []
     /// How many items were started in this run and not put back, and their steps: items are planned when they are started.
     private var begun = (items: 0, steps: 0)
@@ -106,7 +110,7 @@ public actor ProgressReporter {
     }
 
     func started(_ id: Int64, name: String, steps: Int) {
-        running[id] = RunningItem(name: name, steps: steps, start: time.monotonic)
+        running[id] = RunningItem(name: name, steps: steps, start: time.monotonic, since: time.monotonic)
         order.append(id)
         begun = (begun.items + 1, begun.steps + steps)
         emit(BatchEvent(.itemStarted, item: name))
@@ -138,10 +142,11 @@ public actor ProgressReporter {
             guard var entry = running[move.id] else { continue }
             switch move.change {
             case .entered(let stage):
-                entry.stage = stage
+                (entry.stage, entry.isWaiting, entry.since) = (stage, false, move.time)
                 entry.mark(stage, at: move.time)
-                if stage == .infer { entry.inferenceStart = move.time }
-            case .left(let stage): entry.mark(stage, at: move.time)
+            case .left(let stage):
+                (entry.stage, entry.isWaiting, entry.since) = (stage.next ?? stage, stage.next != nil, move.time)
+                entry.mark(stage, at: move.time)
             case .stepped(let share):
                 stepsDone += (share - entry.share) * Double(entry.steps)
                 entry.share = share
@@ -157,6 +162,7 @@ public actor ProgressReporter {
             order.removeAll { $0 == id }
             stepsDone += (1 - entry.share) * Double(entry.steps)
             event.stages = entry.finishedStages
+            if event.event == .itemCompleted { weights.add(entry.seconds) }
         }
         if event.event != .itemInterrupted {
             status.done += 1
@@ -237,7 +243,7 @@ public actor ProgressReporter {
     private func update() {
         takeMoves()
         let now = time.monotonic
-        status.running = order.compactMap { id in running[id].map { $0.progress(at: now) } }
+        status.running = order.compactMap { id in running[id].map { $0.progress(at: now, weights) } }
         let elapsed = (now - started).inSeconds
         status.elapsedSeconds = elapsed
         let worked = ((pausedSince ?? now) - started - pausedTime).inSeconds
@@ -264,15 +270,26 @@ extension ProgressReporter.RunningItem {
         return finished.isEmpty ? nil : finished
     }
 
-    func progress(at now: Duration) -> RunProgress.Item {
+    /// What each finished stage took.
+    var seconds: [Stage: Double] {
+        (finishedStages ?? [:]).reduce(into: [:]) { seconds, entry in
+            guard let stage = Stage(rawValue: entry.key) else { return }
+            seconds[stage] = entry.value[1] - entry.value[0]
+        }
+    }
+
+    func progress(at now: Duration, _ weights: StageWeights) -> RunProgress.Item {
+        let elapsed = (now - since).inSeconds
         // The stages after inference take a small part of the time.
-        let inference = inferenceStart.map { (now - $0).inSeconds } ?? 0
+        let isInferred = stage == .infer && !isWaiting && share > 0.02
         return RunProgress.Item(
             item: name,
             stage: stage,
-            share: share,
+            isWaiting: isWaiting,
+            share: weights.share(in: stage, tiles: share, elapsed: isWaiting ? 0 : elapsed),
+            stageSeconds: elapsed,
             elapsedSeconds: (now - start).inSeconds,
-            etaSeconds: stage == .infer && share > 0.02 ? inference * (1 - share) / share : nil
+            etaSeconds: isInferred ? elapsed * (1 - share) / share : nil
         )
     }
 }

@@ -7,17 +7,39 @@ public import NocturneSystem
 public struct RunProgress: Codable, Sendable {
     public struct Item: Codable, Sendable {
         public let item: String
+        /// The stage that it is in, or that it waits for.
         public let stage: Stage
-        /// Of its tiles, from 0 to 1.
+        public let isWaiting: Bool
+        /// Of its time, from 0 to 1: by its tiles, and by what the other stages took of the items before it.
         public let share: Double
+        /// Since it is in the stage, or waits for it.
+        public let stageSeconds: Double
         /// Since it was started, and until it probably ends; null while that is not known.
         public let elapsedSeconds: Double
         @Nullable public var etaSeconds: Double?
 
-        package init(item: String, stage: Stage, share: Double, elapsedSeconds: Double, etaSeconds: Double? = nil) {
+        private enum CodingKeys: String, CodingKey {
+            case item, stage, share, stageSeconds, elapsedSeconds, etaSeconds
+            case isWaiting = "waiting"
+        }
+
+        /// The stage, or that it waits.
+        public var state: String { isWaiting ? "waiting" : stage.rawValue }
+
+        package init(
+            item: String,
+            stage: Stage,
+            isWaiting: Bool = false,
+            share: Double,
+            stageSeconds: Double,
+            elapsedSeconds: Double,
+            etaSeconds: Double? = nil
+        ) {
             self.item = item
             self.stage = stage
+            self.isWaiting = isWaiting
             self.share = share
+            self.stageSeconds = stageSeconds
             self.elapsedSeconds = elapsedSeconds
             self.etaSeconds = etaSeconds
         }

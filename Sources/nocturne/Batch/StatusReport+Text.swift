@@ -163,7 +163,8 @@ extension RunProgress {
         head += "; \(queued) wait. " + Self.time(elapsedSeconds, etaSeconds)
         let rows = items.map { item in
             [
-                "  " + item.item, item.stage.rawValue, item.stage == .infer ? Self.percent(item.share) : "",
+                "  " + item.item,
+                "\(item.state) for \(EventText.duration(item.stageSeconds))", Self.percent(item.share),
                 Self.time(item.elapsedSeconds, item.etaSeconds),
             ]
         }
@@ -176,7 +177,7 @@ extension RunProgress {
     /// Behind the line of a shard.
     var remark: String {
         let active = items.prefix(2).map { item in
-            "\(item.item) (\(item.stage.rawValue)\(item.stage == .infer ? " " + Self.percent(item.share) : ""))"
+            "\(item.item) (\(item.state) \(Self.percent(item.share)))"
         }
         let left = etaSeconds.map { ", about \(EventText.duration($0)) left" } ?? ""
         return (active.isEmpty ? "" : ", at work on " + active.joined(separator: ", ")) + left

@@ -130,8 +130,9 @@ struct WhyReport: Encodable {
     static func now(_ item: JournalItem, _ isActive: Bool, waitingFor: String?, _ progress: RunProgress?) -> String? {
         guard isActive, [.pending, .started].contains(item.state) else { return nil }
         if let own = progress?.items.first(where: { $0.item == item.name }) {
-            let share = own.stage == .infer ? ", \(Int(100 * own.share)) % of its tiles" : ""
-            return "stage \(own.stage.rawValue)\(share), started \(Int(own.elapsedSeconds)) s ago"
+            let since = Int(own.stageSeconds)
+            let stage = own.isWaiting ? "waiting for stage \(own.stage.rawValue)" : "stage \(own.stage.rawValue)"
+            return "\(stage) for \(since) s, \(Int(100 * own.share)) % done, started \(Int(own.elapsedSeconds)) s ago"
         }
         if let waitingFor { return "the run waits for \(waitingFor)" }
         guard let progress else { return "the run has just begun" }

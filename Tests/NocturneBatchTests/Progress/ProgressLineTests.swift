@@ -8,7 +8,9 @@ struct ProgressLineTests {
         RunProgress.Item(
             item: name,
             stage: stage,
+            isWaiting: name == "waiting",
             share: share,
+            stageSeconds: 7,
             elapsedSeconds: 12,
             etaSeconds: share == 0.52 ? 9 : nil
         )
@@ -101,9 +103,9 @@ struct ProgressLineTests {
         let lines = ItemLines.text(status.running, columns: 80, rows: 24)
         #expect(
             lines == [
-                "  written   write                      12 s",
-                "  sub-0042  infer    █████░░░░░  52 %  12 s, about 9.0 s left",
-                "  waiting   load                       12 s",
+                "  written   write    ██████████ 100 %  7.0 s",
+                "  sub-0042  infer    █████░░░░░  52 %  7.0 s, about 9.0 s left",
+                "  waiting   waiting  ░░░░░░░░░░   0 %  7.0 s",
             ]
         )
         #expect(!ProgressLine.text(status, columns: 80, namesItem: false).contains("sub-0042"))
@@ -118,5 +120,19 @@ struct ProgressLineTests {
         let lines = ItemLines.text(items, columns: columns, rows: 40)
         #expect(lines.count == 5 && lines.last == "  and 2 more")
         #expect(lines.allSatisfy { $0.count < columns && !$0.unicodeScalars.contains("\u{1B}") })
+    }
+
+    @Test("counts the share of an item's time, by what its stages took of the items before it")
+    func stageWeights() {
+        var weights = StageWeights()
+        #expect(weights.share(in: .load, tiles: 0, elapsed: 9) == 0)
+        #expect(abs(weights.share(in: .infer, tiles: 0.5, elapsed: 9) - 0.475) < 1e-12)
+        #expect(abs(weights.share(in: .finish, tiles: 1, elapsed: 0) - 0.85) < 1e-12)
+        for _ in 0..<2 { weights.add([.load: 1, .infer: 6, .write: 3]) }
+        #expect(weights.share(in: .load, tiles: 0, elapsed: 0.5) == 0.05)
+        #expect(weights.share(in: .infer, tiles: 0.5, elapsed: 60) == 0.4)
+        // A stage that takes longer than before does not count beyond its end.
+        #expect(weights.share(in: .write, tiles: 1, elapsed: 60) == 1)
+        #expect(weights.share(in: .render, tiles: 1, elapsed: 60) == 0.7)
     }
 }
