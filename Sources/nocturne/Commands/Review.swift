@@ -10,6 +10,7 @@ import NocturneSystem
 
 struct Review: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "review",
         abstract: "Write the review page again, import marks of reviewers, or list them.",
         discussion: """
             Open index.html in the output folder with a browser. Marks are kept in the browser; "Save review.json" writes \
@@ -50,22 +51,27 @@ struct Review: AsyncParsableCommand {
             for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
             return
         }
-        if imports.isEmpty, norms == nil, BatchLock.state(of: folder).isHeld {
+        let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
+        let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
+        if BatchLock.state(of: folder).isHeld {
+            // A run changes no marks and ranges, and SQLite lets one process write after the other.
+            if !files.isEmpty || ranges != nil {
+                try await Journal.with(path: folder.journal) { try await Self.keep(files, ranges, in: $0) }
+            }
             return Terminal.printResult(
                 "The page is \(folder.page). The active run renews it, every half minute at most."
             )
         }
-        let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
-        let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
-        _ = try await ExistingBatch.renewal(of: folder).write { journal in
-            let items = try await journal.items()
-            if let ranges { try await journal.expect(ranges) }
-            guard !files.isEmpty else { return }
-            let taken = ReviewFile.Import(files, items: items)
-            try await journal.keep(taken.marks)
-            Terminal.printResult(taken.summary)
-        }
+        _ = try await ExistingBatch.renewal(of: folder).write { try await Self.keep(files, ranges, in: $0) }
         Terminal.printResult("The page is \(folder.page).")
+    }
+
+    private static func keep(_ files: [ReviewFile], _ ranges: [ReferenceRange]?, in journal: Journal) async throws {
+        if let ranges { try await journal.expect(ranges) }
+        guard !files.isEmpty else { return }
+        let taken = ReviewFile.Import(files, items: try await journal.items())
+        try await journal.keep(taken.marks)
+        Terminal.printResult(taken.summary)
     }
 }
 
