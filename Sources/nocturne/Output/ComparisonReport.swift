@@ -114,7 +114,7 @@ struct ComparisonReport: Encodable {
             }
             lines += ["", "Measures, second minus first:", Terminal.table([head] + rows)]
         }
-        return lines.joined(separator: "\n")
+        return (lines + ["", disclaimer]).joined(separator: "\n")
     }
 }
 
