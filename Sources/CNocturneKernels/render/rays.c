@@ -150,11 +150,11 @@ typedef struct {
     const uint16_t *corner;
     four lines[2];
     int32_t value;
-} surroundings;
+} neighbourhood;
 
-NK_INLINE surroundings look_around(const nk_ray_scene *scene, const uint16_t *voxels, const location *at)
+NK_INLINE neighbourhood read_neighbourhood(const nk_ray_scene *scene, const uint16_t *voxels, const location *at)
 {
-    surroundings found;
+    neighbourhood found;
     found.corner = voxels + at->index[0] + scene->row * at->index[1] + scene->plane * at->index[2] - 1;
     for (int line = 0; line < 2; line++) {
         const uint16_t *row = found.corner + line * scene->row;
@@ -166,7 +166,7 @@ NK_INLINE surroundings look_around(const nk_ray_scene *scene, const uint16_t *vo
 }
 
 NK_INLINE void light_at(
-    const nk_ray_scene *scene, const location *at, const surroundings *found, float *factor, float *white)
+    const nk_ray_scene *scene, const location *at, const neighbourhood *found, float *factor, float *white)
 {
     float along[3];
     find_gradient(scene, found->corner, at->share, found->lines, along);
@@ -197,7 +197,7 @@ NK_INLINE int32_t first_labelled(const nk_ray_scene *scene, const float *origin,
             sample = sample_after(scene, block, origin, sample, end);
             continue;
         }
-        if (look_around(scene, scene->labelled, &at).value >= labelled_value) return sample;
+        if (read_neighbourhood(scene, scene->labelled, &at).value >= labelled_value) return sample;
         sample++;
     }
     return end;
@@ -246,10 +246,10 @@ NK_INLINE float add_label(
 {
     // The surface lies between this sample and the one before.
     location at = locate(scene, origin, (float)sample), before = locate(scene, origin, (float)(sample - 1));
-    float here = (float)look_around(scene, scene->labelled, &at).value - labelled_value;
-    float there = (float)look_around(scene, scene->labelled, &before).value - labelled_value;
+    float here = (float)read_neighbourhood(scene, scene->labelled, &at).value - labelled_value;
+    float there = (float)read_neighbourhood(scene, scene->labelled, &before).value - labelled_value;
     if (there < 0 && here > there) at = locate(scene, origin, (float)sample - here / (here - there));
-    surroundings found = look_around(scene, scene->labelled, &at);
+    neighbourhood found = read_neighbourhood(scene, scene->labelled, &at);
     float factor, white;
     light_at(scene, &at, &found, &factor, &white);
     add_light(seen, scene->colors + 4 * (ptrdiff_t)label, factor, white, label_opacity * transparency);
@@ -275,7 +275,7 @@ NK_INLINE void nk_cast_ray_body(const nk_ray_scene *scene, const float *origin, 
             continue;
         }
         if (sample >= labelled && visible & visible_labels
-            && look_around(scene, scene->labelled, &at).value >= labelled_value) {
+            && read_neighbourhood(scene, scene->labelled, &at).value >= labelled_value) {
             uint16_t found = label_at(scene, &at);
             if (found != label) transparency = add_label(scene, origin, sample, found, transparency, seen);
             label = found;
@@ -283,7 +283,7 @@ NK_INLINE void nk_cast_ray_body(const nk_ray_scene *scene, const float *origin, 
             continue;
         }
         label = 0;
-        surroundings found = look_around(scene, scene->voxels, &at);
+        neighbourhood found = read_neighbourhood(scene, scene->voxels, &at);
         const int32_t entry = found.value >> table_shift;
         const int32_t first = before < 0 || entry < before ? entry : before;
         const int32_t last = before > entry ? before : entry;
