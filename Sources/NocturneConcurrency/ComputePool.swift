@@ -1,3 +1,4 @@
+import Dispatch
 import NocturneSystem
 import Synchronization
 
@@ -81,7 +82,7 @@ extension ComputePool {
         private let count: Int
         private let next = Atomic<Int>(0)
         private let helpers = Mutex(Helpers())
-        private let gate = Gate()
+        private let gate = DispatchSemaphore(value: 0)
 
         init(count: Int, body: @escaping @Sendable (Int) -> Void) {
             self.count = count
@@ -102,7 +103,7 @@ extension ComputePool {
                 helpers.inside -= 1
                 return helpers.inside == 0 && helpers.closed
             }
-            if last { gate.open() }
+            if last { gate.signal() }
         }
 
         // A separate function, so that its reference to `body` is released when it returns. The closing thread may continue

@@ -1,5 +1,6 @@
 internal import CPosix
 internal import DequeModule
+import Dispatch
 public import NocturneSystem
 import Synchronization
 
@@ -26,7 +27,7 @@ final class WorkerThreads: Sendable {
     private final class IdleThread: @unchecked Sendable {
         // Unchecked: set before the gate opens, read after it.
         var job: Job?
-        let gate = Gate()
+        let gate = DispatchSemaphore(value: 0)
     }
 
     private struct State {
@@ -93,7 +94,7 @@ final class WorkerThreads: Sendable {
             state.jobs.append(job)
             return (true, nil)
         }
-        if isTaken { thread?.gate.open() } else { run() }
+        if isTaken { thread?.gate.signal() } else { run() }
     }
 
     /// Adds a job behind those that wait. Only for a thread of this pool that is about to take the next job.
@@ -116,7 +117,7 @@ final class WorkerThreads: Sendable {
             for _ in threads.count..<count { state.jobs.prepend(job) }
             return threads
         }
-        for thread in threads { thread.gate.open() }
+        for thread in threads { thread.gate.signal() }
     }
 
     /// Removes the offered jobs that no thread has started: while all threads are busy they would accumulate.
@@ -142,7 +143,7 @@ final class WorkerThreads: Sendable {
             return state.idle
         }
         guard let idle else { return }
-        for thread in idle { thread.gate.open() }
+        for thread in idle { thread.gate.signal() }
         for handle in handles.withLock({ $0 }) { _ = cposix_thread_join(handle) }
         state.withLock { $0.phase = .joined }
     }
@@ -178,30 +179,5 @@ public struct ThreadStartError: SystemCallError, Hashable, CustomStringConvertib
     public var description: String {
         let reason = systemCode.map { ": \(errnoText($0))" } ?? ""
         return "only \(started) of \(wanted) threads could be started\(reason); use fewer threads or raise the limit"
-    }
-}
-
-/// One thread waits here until another thread opens the gate. May be used again after each wait.
-///
-/// For pool threads only. A task must not wait here.
-final class Gate: @unchecked Sendable {
-    // Unchecked: a POSIX semaphore is designed to be shared between threads.
-    private let semaphore: UnsafeMutablePointer<sem_t>
-
-    init() {
-        semaphore = .allocate(capacity: 1)
-        semaphore.initialize(to: sem_t())
-        sem_init(semaphore, 0, 0)
-    }
-
-    deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
-    }
-
-    func open() { sem_post(semaphore) }
-
-    func wait() {
-        while sem_wait(semaphore) != 0 {}
     }
 }

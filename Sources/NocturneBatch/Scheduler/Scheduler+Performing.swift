@@ -249,7 +249,7 @@ extension ActiveItem {
     init(
         _ item: PendingItem,
         _ planned: PlannedItem,
-        _ lease: MemoryLease,
+        _ lease: MemoryBudget.Lease,
         _ spareBytes: Int,
         sequence: Int,
         _ context: RunContext

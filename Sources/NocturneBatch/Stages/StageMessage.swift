@@ -9,7 +9,7 @@ struct ActiveItem: Sendable {
     let id: Int64
     let item: RecipeItem
     let plan: ItemPlan
-    let lease: MemoryLease
+    let lease: MemoryBudget.Lease
     let flag: CancellationFlag
     /// The place in the order of admission: under critical pressure the first continues alone.
     let sequence: Int

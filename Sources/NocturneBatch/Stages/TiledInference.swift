@@ -45,7 +45,7 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
         }
     }
 
-    private func infer(_ message: StageMessage<Prepared>, _ ticket: PressureTicket) async throws -> Run.Inferred {
+    private func infer(_ message: StageMessage<Prepared>, _ ticket: PressureGate.Ticket) async throws -> Run.Inferred {
         let item = message.item
         let run = try start(sessions, message.payload, item.item, item.context)
         self.run = run
@@ -59,7 +59,7 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
         }
     }
 
-    private func inferTile(of item: ActiveItem, _ run: Run, _ ticket: PressureTicket) async throws {
+    private func inferTile(of item: ActiveItem, _ run: Run, _ ticket: PressureGate.Ticket) async throws {
         let environment = link.environment
         try await environment.gate.pass(ticket, flag: item.flag)
         try item.flag.check()

@@ -1,18 +1,20 @@
 public import NocturneSystem
 import Synchronization
 
-/// Why memory cannot be leased at all.
-public enum MemoryBudgetError: CodedError, Hashable, Sendable, CustomStringConvertible {
-    /// The request is larger than the whole budget; waiting would not help.
-    case tooLarge(needed: Int, budget: Int)
+extension MemoryBudget {
+    /// Why memory cannot be leased at all.
+    public enum RequestError: CodedError, Hashable, Sendable, CustomStringConvertible {
+        /// The request is larger than the whole budget; waiting would not help.
+        case tooLarge(needed: Int, budget: Int)
 
-    /// Always `overBudget`: waiting does not help, a smaller item or a larger budget does.
-    public var faultCode: FaultCode { .overBudget }
+        /// Always `overBudget`: waiting does not help, a smaller item or a larger budget does.
+        public var faultCode: FaultCode { .overBudget }
 
-    public var description: String {
-        switch self {
-        case .tooLarge(let needed, let budget):
-            "needs \(ByteCount(needed)) of memory, the budget is \(ByteCount(budget))"
+        public var description: String {
+            switch self {
+            case .tooLarge(let needed, let budget):
+                "needs \(ByteCount(needed)) of memory, the budget is \(ByteCount(budget))"
+            }
         }
     }
 }
@@ -51,7 +53,7 @@ public final class MemoryBudget: Sendable {
     private struct State {
         var machine: MemoryBudgetStateMachine
         var nextID: MemoryWaiterID = 0
-        var waiters: [MemoryWaiterID: CheckedContinuation<MemoryLease, any Error>] = [:]
+        var waiters: [MemoryWaiterID: CheckedContinuation<Lease, any Error>] = [:]
         var onRelease: (@Sendable () -> Void)?
 
         mutating func take(_ requests: [MemoryBudgetStateMachine.Request]) -> [Grant] {
@@ -62,7 +64,7 @@ public final class MemoryBudget: Sendable {
     }
 
     private struct Grant {
-        let waiter: CheckedContinuation<MemoryLease, any Error>
+        let waiter: CheckedContinuation<Lease, any Error>
         let bytes: Int
     }
 
@@ -111,16 +113,16 @@ public final class MemoryBudget: Sendable {
     /// - Parameters:
     ///   - bytes: 0 or more.
     ///   - exclusive: Waits until nothing is leased, and nothing else is leased while this lease exists.
-    /// - Throws: ``MemoryBudgetError/tooLarge(needed:budget:)`` at once when `bytes` exceeds the whole budget;
+    /// - Throws: ``MemoryBudget/RequestError/tooLarge(needed:budget:)`` at once when `bytes` exceeds the whole budget;
     ///   `CancellationError` when the task was cancelled before the lease was granted; nothing is leased then.
-    public func lease(bytes: Int, exclusive: Bool = false) async throws -> MemoryLease {
+    public func lease(bytes: Int, exclusive: Bool = false) async throws -> Lease {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
         }
         let request = MemoryBudgetStateMachine.Request(id: id, bytes: bytes, exclusive: exclusive)
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<MemoryLease, any Error>) in
+            try await withCheckedThrowingContinuation { (waiter: CheckedContinuation<Lease, any Error>) in
                 begin(request, waiter)
             }
         } onCancel: {
@@ -139,7 +141,7 @@ public final class MemoryBudget: Sendable {
 
     private func begin(
         _ request: MemoryBudgetStateMachine.Request,
-        _ waiter: CheckedContinuation<MemoryLease, any Error>
+        _ waiter: CheckedContinuation<Lease, any Error>
     ) {
         // An earlier cancellation is detected here, under the lock; a later one finds the waiter.
         let action = state.withLock { state -> MemoryBudgetStateMachine.LeaseAction? in
@@ -150,7 +152,7 @@ public final class MemoryBudget: Sendable {
         }
         switch action {
         case nil: waiter.resume(throwing: CancellationError())
-        case .grant: waiter.resume(returning: MemoryLease(budget: self, bytes: request.bytes))
+        case .grant: waiter.resume(returning: Lease(budget: self, bytes: request.bytes))
         case .reject(let error): waiter.resume(throwing: error)
         case .wait: break
         }
@@ -158,7 +160,7 @@ public final class MemoryBudget: Sendable {
 
     private func cancel(_ id: MemoryWaiterID) {
         let (cancelled, grants) = state.withLock {
-            state -> (CheckedContinuation<MemoryLease, any Error>?, [Grant]) in
+            state -> (CheckedContinuation<Lease, any Error>?, [Grant]) in
             guard case .cancelled(let granted) = state.machine.cancel(id: id) else { return (nil, []) }
             return (state.waiters.removeValue(forKey: id), state.take(granted))
         }
@@ -176,42 +178,44 @@ public final class MemoryBudget: Sendable {
     }
 
     private func resume(_ grants: [Grant]) {
-        for grant in grants { grant.waiter.resume(returning: MemoryLease(budget: self, bytes: grant.bytes)) }
+        for grant in grants { grant.waiter.resume(returning: Lease(budget: self, bytes: grant.bytes)) }
     }
 }
 
-/// Bytes leased from a ``MemoryBudget``. They are returned by ``release()`` or when the last reference is released.
-public final class MemoryLease: Sendable {
-    private let budget: MemoryBudget
-    private let held: Mutex<Int?>
+extension MemoryBudget {
+    /// Bytes leased from a ``MemoryBudget``. They are returned by ``release()`` or when the last reference is released.
+    public final class Lease: Sendable {
+        private let budget: MemoryBudget
+        private let held: Mutex<Int?>
 
-    fileprivate init(budget: MemoryBudget, bytes: Int) {
-        self.budget = budget
-        held = Mutex(bytes)
-    }
-
-    deinit { release() }
-
-    /// The bytes still held: 0 after ``release()``.
-    public var bytes: Int { held.withLock { $0 ?? 0 } }
-
-    /// Returns all but `bytes` to the budget. A lease cannot grow: the call does nothing when `bytes` is more than the
-    /// lease holds, or after ``release()``.
-    public func shrink(to bytes: Int) {
-        let returned = held.withLock { held -> Int in
-            guard let current = held, bytes < current else { return 0 }
-            held = max(bytes, 0)
-            return current - max(bytes, 0)
+        fileprivate init(budget: MemoryBudget, bytes: Int) {
+            self.budget = budget
+            held = Mutex(bytes)
         }
-        if returned > 0 { budget.returnMemory(bytes: returned, endsLease: false) }
-    }
 
-    /// Returns all bytes to the budget. A second call does nothing.
-    public func release() {
-        let returned = held.withLock { held -> Int? in
-            defer { held = nil }
-            return held
+        deinit { release() }
+
+        /// The bytes still held: 0 after ``release()``.
+        public var bytes: Int { held.withLock { $0 ?? 0 } }
+
+        /// Returns all but `bytes` to the budget. A lease cannot grow: the call does nothing when `bytes` is more than the
+        /// lease holds, or after ``release()``.
+        public func shrink(to bytes: Int) {
+            let returned = held.withLock { held -> Int in
+                guard let current = held, bytes < current else { return 0 }
+                held = max(bytes, 0)
+                return current - max(bytes, 0)
+            }
+            if returned > 0 { budget.returnMemory(bytes: returned, endsLease: false) }
         }
-        if let returned { budget.returnMemory(bytes: returned, endsLease: true) }
+
+        /// Returns all bytes to the budget. A second call does nothing.
+        public func release() {
+            let returned = held.withLock { held -> Int? in
+                defer { held = nil }
+                return held
+            }
+            if let returned { budget.returnMemory(bytes: returned, endsLease: true) }
+        }
     }
 }

@@ -52,7 +52,7 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         case grant
         /// The caller waits until another input returns its id.
         case wait
-        case reject(MemoryBudgetError)
+        case reject(MemoryBudget.RequestError)
     }
 
     /// Grants a request, or puts it at the end of the queue. A request that fits does not overtake earlier ones: a

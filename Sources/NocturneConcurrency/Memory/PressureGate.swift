@@ -42,13 +42,13 @@ public final class PressureGate: Sendable {
     public var waiting: Int { state.withLock { $0.machine.waiters.count } }
 
     /// Items with a lower sequence are older. If two are equal, the one registered first is older.
-    public func register(sequence: Int) -> PressureTicket {
+    public func register(sequence: Int) -> Ticket {
         let ticket = state.withLock { state in
             let ticket = PressureGateStateMachine.Ticket(sequence: sequence, registration: state.newID())
             state.machine.register(ticket)
             return ticket
         }
-        return PressureTicket(gate: self, ticket: ticket)
+        return Ticket(gate: self, ticket: ticket)
     }
 
     /// Returns at once at normal and warning, and for the oldest ticket; at critical all other tickets wait here, and during a pause
@@ -58,7 +58,7 @@ public final class PressureGate: Sendable {
     ///   - ticket: nil to wait for the end of a pause only, whatever the level is.
     ///   - flag: of the item; once it is raised, the item waits no longer.
     /// - Throws: `CancellationError` when the task or the item is cancelled before it could continue.
-    public nonisolated(nonsending) func pass(_ ticket: PressureTicket? = nil, flag: CancellationFlag) async throws {
+    public nonisolated(nonsending) func pass(_ ticket: Ticket? = nil, flag: CancellationFlag) async throws {
         let id = state.withLock { $0.newID() }
         let observation = flag.observe { [self] in cancel(id) }
         defer { flag.stopObserving(observation) }
@@ -123,22 +123,24 @@ public final class PressureGate: Sendable {
     }
 }
 
-/// The registration of an item at a ``PressureGate``. It ends with ``unregister()`` or when the last reference is
-/// released.
-public final class PressureTicket: Sendable {
-    private let gate: PressureGate
-    fileprivate let ticket: PressureGateStateMachine.Ticket
+extension PressureGate {
+    /// The registration of an item at a ``PressureGate``. It ends with ``unregister()`` or when the last reference is
+    /// released.
+    public final class Ticket: Sendable {
+        private let gate: PressureGate
+        fileprivate let ticket: PressureGateStateMachine.Ticket
 
-    fileprivate init(gate: PressureGate, ticket: PressureGateStateMachine.Ticket) {
-        self.gate = gate
-        self.ticket = ticket
+        fileprivate init(gate: PressureGate, ticket: PressureGateStateMachine.Ticket) {
+            self.gate = gate
+            self.ticket = ticket
+        }
+
+        deinit { unregister() }
+
+        /// The age of the item: lower is older.
+        public var sequence: Int { ticket.sequence }
+
+        /// Ends the registration; the next oldest item may then continue alone. A second call does nothing.
+        public func unregister() { gate.unregister(ticket) }
     }
-
-    deinit { unregister() }
-
-    /// The age of the item: lower is older.
-    public var sequence: Int { ticket.sequence }
-
-    /// Ends the registration; the next oldest item may then continue alone. A second call does nothing.
-    public func unregister() { gate.unregister(ticket) }
 }

@@ -20,58 +20,62 @@ public enum PressureLevel: Int, Sendable, Comparable, CaseIterable, Codable, Cus
     }
 }
 
-/// The limits from which memory counts as scarce. A level is reached when any one of its limits is reached.
-public struct PressureThresholds: Hashable, Sendable {
-    /// The limits of one level.
-    public struct Marks: Hashable, Sendable {
-        /// Available bytes below this fraction of the memory limit.
-        public var availableShare: Double
-        /// PSI "some avg10" above this percentage, with less than ``PressureThresholds/stallShare`` available.
-        public var stallPercent: Double
-        /// Resident bytes of this process, without file-backed pages, above this fraction of the budget.
-        public var residentShare: Double
+extension PressureStateMachine {
+    /// The limits from which memory counts as scarce. A level is reached when any one of its limits is reached.
+    public struct Thresholds: Hashable, Sendable {
+        /// The limits of one level.
+        public struct Marks: Hashable, Sendable {
+            /// Available bytes below this fraction of the memory limit.
+            public var availableShare: Double
+            /// PSI "some avg10" above this percentage, with less than ``PressureStateMachine/Thresholds/stallShare`` available.
+            public var stallPercent: Double
+            /// Resident bytes of this process, without file-backed pages, above this fraction of the budget.
+            public var residentShare: Double
+        }
+
+        /// From here no further item is started.
+        public var warning = Marks(availableShare: 0.15, stallPercent: 10, residentShare: 0.95)
+        /// From here only the oldest active item continues.
+        public var critical = Marks(availableShare: 0.05, stallPercent: 40, residentShare: 1.10)
+        /// With more than this fraction available, stalls are attributed to other processes with separate limits: PSI
+        /// covers the whole system.
+        public var stallShare = 0.5
+        /// Number of consecutive readings that must be below a level before the level falls; a rise needs only one.
+        public var calmReadings = 3
+
+        public init() {}
     }
-
-    /// From here no further item is started.
-    public var warning = Marks(availableShare: 0.15, stallPercent: 10, residentShare: 0.95)
-    /// From here only the oldest active item continues.
-    public var critical = Marks(availableShare: 0.05, stallPercent: 40, residentShare: 1.10)
-    /// With more than this fraction available, stalls are attributed to other processes with separate limits: PSI
-    /// covers the whole system.
-    public var stallShare = 0.5
-    /// Number of consecutive readings that must be below a level before the level falls; a rise needs only one.
-    public var calmReadings = 3
-
-    public init() {}
 }
 
-/// A change of level and its reason.
-public struct PressureChange: Hashable, Sendable {
-    /// The level before.
-    public let from: PressureLevel
-    /// The level after. A rise may skip warning; a fall is always by one level.
-    public let to: PressureLevel
-    /// The measured values that caused the change, for the log.
-    public let reason: String
+extension PressureStateMachine {
+    /// A change of level and its reason.
+    public struct Change: Hashable, Sendable {
+        /// The level before.
+        public let from: PressureLevel
+        /// The level after. A rise may skip warning; a fall is always by one level.
+        public let to: PressureLevel
+        /// The measured values that caused the change, for the log.
+        public let reason: String
+    }
 }
 
 /// Converts readings to levels: rises at once, falls by one level after several consecutive calm readings.
 public struct PressureStateMachine: Sendable {
     /// The budget to which resident memory is compared.
     public let budgetBytes: Int
-    public let thresholds: PressureThresholds
+    public let thresholds: Thresholds
     /// The present level.
     public private(set) var level = PressureLevel.normal
     private var calmCount = 0
 
     /// - Parameter budgetBytes: above 0.
-    public init(budgetBytes: Int, thresholds: PressureThresholds = PressureThresholds()) {
+    public init(budgetBytes: Int, thresholds: Thresholds = Thresholds()) {
         self.budgetBytes = budgetBytes
         self.thresholds = thresholds
     }
 
     /// - Returns: The change caused by this reading, nil when the level stays.
-    public mutating func observe(_ reading: MemoryReading) -> PressureChange? {
+    public mutating func observe(_ reading: MemoryReading) -> Change? {
         let critical = reasons(reading, thresholds.critical)
         let warning = reasons(reading, thresholds.warning)
         let seen: PressureLevel = !critical.isEmpty ? .critical : !warning.isEmpty ? .warning : .normal
@@ -81,20 +85,20 @@ public struct PressureStateMachine: Sendable {
             level = seen
             guard level != before else { return nil }
             let reason = (critical.isEmpty ? warning : critical).joined(separator: ", ")
-            return PressureChange(from: before, to: level, reason: reason)
+            return Change(from: before, to: level, reason: reason)
         }
         calmCount += 1
         guard calmCount >= thresholds.calmReadings else { return nil }
         calmCount = 0
         level = before == .critical ? .warning : .normal
-        return PressureChange(
+        return Change(
             from: before,
             to: level,
             reason: "enough free in \(thresholds.calmReadings) readings in a row"
         )
     }
 
-    private func reasons(_ reading: MemoryReading, _ marks: PressureThresholds.Marks) -> [String] {
+    private func reasons(_ reading: MemoryReading, _ marks: Thresholds.Marks) -> [String] {
         var reasons: [String] = []
         var share: Double?
         if let available = reading.availableBytes, let limit = reading.limitBytes, limit > 0 {

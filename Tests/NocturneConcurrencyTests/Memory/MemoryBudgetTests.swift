@@ -31,10 +31,10 @@ struct MemoryBudgetTests {
     @Test("more than the whole budget is refused at once, and the error says both figures")
     func tooLarge() async throws {
         let budget = MemoryBudget(totalBytes: 1 << 30)
-        await #expect(throws: MemoryBudgetError.tooLarge(needed: 3 << 30, budget: 1 << 30)) {
+        await #expect(throws: MemoryBudget.RequestError.tooLarge(needed: 3 << 30, budget: 1 << 30)) {
             try await budget.lease(bytes: 3 << 30)
         }
-        let error = MemoryBudgetError.tooLarge(needed: 3 << 30, budget: 1 << 30)
+        let error = MemoryBudget.RequestError.tooLarge(needed: 3 << 30, budget: 1 << 30)
         #expect(error.description == "needs 3 GiB of memory, the budget is 1 GiB")
     }
 

@@ -156,7 +156,7 @@ struct PressureGateTests {
     func dropped() async throws {
         let gate = PressureGate()
         gate.setLevel(.critical)
-        var first: PressureTicket? = gate.register(sequence: 1)
+        var first: PressureGate.Ticket? = gate.register(sequence: 1)
         let second = gate.register(sequence: 2)
         let task = Task { try await gate.pass(second, flag: CancellationFlag()) }
         #expect(await until { gate.waiting == 1 })
