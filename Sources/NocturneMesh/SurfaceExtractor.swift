@@ -29,7 +29,8 @@ public enum SurfaceExtractor {
         scope: ComputeScope
     ) throws(CancelledError) -> SurfaceMesh {
         let geometry = labels.geometry
-        let surface = try labels.voxels.withParallelReader { reader throws(CancelledError) -> RawSurface in
+        let surface = try labels.voxels.withParallelReader {
+            reader throws(CancelledError) -> RawSurface in
             guard let box = try VoxelBox(around: value, in: reader, shape: geometry.shape, scope: scope) else {
                 return RawSurface()
             }
@@ -57,14 +58,18 @@ public enum SurfaceExtractor {
         guard !surface.points.isEmpty else { return surface }
         let shells =
             options.restoresVolume || options.tolerance > 0
-            ? ComponentVolumes(surface.triangles, doubledVolumes: surface.doubledVolumes, voxelVolume: voxelVolume)
+            ? ComponentVolumes(
+                surface.triangles,
+                doubledVolumes: surface.doubledVolumes,
+                voxelVolume: voxelVolume
+            )
             : nil
         let restored = options.restoresVolume ? shells : nil
         try smooth(&surface.points, surface.triangles, restored, options.rounds(for: geometry.spacing), options, scope)
         guard options.tolerance > 0, let shells else { return surface }
         let points = surface.points
         let limits = shells.limits(options.tolerance, points, surface.triangles)
-        let kept = try SurfaceReducer.reduce(points, &surface.triangles, limits: limits, scope: scope)
+        let kept = try Reducer.reduce(points, &surface.triangles, limits: limits, scope: scope)
         surface.points = kept.map { points[Int($0)] }
         try restored?.keeping(kept).restore(&surface.points, surface.triangles, scope: scope)
         return surface

@@ -20,7 +20,7 @@ struct MeshFacts: Hashable {
     let isClosedManifold: Bool
 
     init(of mesh: SurfaceMesh) {
-        let measures = MeshMeasures(of: mesh)
+        let measures = mesh.measures
         (signedVolume, area) = (measures.signedVolume, measures.area)
         let count = UInt32(clamping: mesh.vertices.count)
         let triangles = mesh.triangles.filter { $0.x < count && $0.y < count && $0.z < count }

@@ -47,7 +47,7 @@ public enum ContourExtruder {
             slab(index, of: planes, contours, usual: usual, flag: scope.flag)
         }
         var result = Result(omitted: planes.others.count)
-        var filled: [ContourLayers.Slab] = []
+        var filled: [Layers.Slab] = []
         var largestArea = 0.0
         for slab in slabs {
             result.omitted += slab.omitted
@@ -56,7 +56,9 @@ public enum ContourExtruder {
             if slab.isCrossed { result.selfIntersectingPlanes += 1 }
             if slab.area > 0 { filled.append(slab.outline) }
         }
-        guard let layers = ContourLayers(filled, thickness: usual, largestArea: largestArea) else { return result }
+        guard let layers = Layers(filled, thickness: usual, largestArea: largestArea) else {
+            return result
+        }
         let surface = try layers.surface(tolerance: tolerance, scope: scope)
         result.mesh = SurfaceMesh(
             vertices: surface.points.map { SIMD3<Float>(planes.point(at: $0)) },
@@ -70,7 +72,7 @@ public enum ContourExtruder {
 
     private struct Slab: Sendable {
         /// In the coordinates of the planes.
-        var outline: ContourLayers.Slab
+        var outline: Layers.Slab
         var area = 0.0
         var isCrossed = false
         var omitted = 0
@@ -97,7 +99,7 @@ public enum ContourExtruder {
                 return SIMD2(place.x, place.y)
             }
         }
-        var slab = Slab(outline: ContourLayers.Slab(bottom: bottom, top: top, contours: flat))
+        var slab = Slab(outline: Layers.Slab(bottom: bottom, top: top, contours: flat))
         // Counted as omitted until the plane turns out to be within the limits.
         slab.omitted = plane.contours.count
         guard flat.reduce(0, { $0 + $1.count }) <= maximumCornerCount else { return slab }

@@ -22,13 +22,14 @@ struct LabelBits: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         try self.init(box: box, scope: scope) { slice, firstRow, wordsPerRow in
+            let wanted = SIMD16<UInt16>(repeating: value)
             for row in 0..<box.shape.y {
-                Self.load(
-                    voxels.base + shape.offset(box.lower.x, box.lower.y + row, box.lower.z + slice),
-                    count: box.shape.x,
-                    value,
-                    to: firstRow + row * wordsPerRow
-                )
+                let line = voxels.base + shape.offset(box.lower.x, box.lower.y + row, box.lower.z + slice)
+                Self.load(line, count: box.shape.x, to: firstRow + row * wordsPerRow) { voxels in
+                    UInt64(SIMD16<UInt16>.zero.replacing(with: Self.places, where: voxels .== wanted).wrappedSum())
+                } isSet: {
+                    $0 == value
+                }
             }
         }
     }
@@ -60,15 +61,25 @@ struct LabelBits: Sendable {
     /// The number of bytes for the bits of a box.
     static func byteCount(_ box: VoxelBox) -> Int { wordsPerRow(box) * (box.shape.y + 2) * (box.shape.z + 2) * 8 }
 
-    /// One row: voxel 0 becomes bit 1.
-    private static func load(
-        _ line: UnsafePointer<UInt16>,
+    /// The bit of each of 16 voxels.
+    static var places: SIMD16<UInt16> {
+        SIMD16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
+    }
+
+    /// Sets the bits of one row: voxel 0 becomes bit 1. The bits are clear before.
+    ///
+    /// Inlined, so that the two functions cost nothing: 16 voxels take a comparison and a sum of vectors.
+    /// - Parameters:
+    ///   - bits: of 16 voxels, the first one in the lowest bit.
+    ///   - isSet: the same for a voxel of the rest of a row.
+    @inline(__always)
+    static func load<Voxel: SIMDScalar>(
+        _ line: UnsafePointer<Voxel>,
         count: Int,
-        _ value: UInt16,
-        to target: UnsafeMutablePointer<UInt64>
+        to target: UnsafeMutablePointer<UInt64>,
+        bits sixteen: (SIMD16<Voxel>) -> UInt64,
+        isSet: (Voxel) -> Bool
     ) {
-        let places = SIMD16<UInt16>(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
-        let wanted = SIMD16<UInt16>(repeating: value)
         let bytes = UnsafeRawPointer(line)
         var carried: UInt64 = 0
         var voxel = 0
@@ -78,14 +89,16 @@ struct LabelBits: Sendable {
             let end = min(count, voxel + 64)
             var place: UInt64 = 0
             while voxel + 16 <= end {
-                let some = bytes.loadUnaligned(fromByteOffset: voxel * 2, as: SIMD16<UInt16>.self)
-                let found = SIMD16<UInt16>.zero.replacing(with: places, where: some .== wanted).wrappedSum()
-                bits |= UInt64(found) &<< place
+                let voxels = bytes.loadUnaligned(
+                    fromByteOffset: voxel * MemoryLayout<Voxel>.size,
+                    as: SIMD16<Voxel>.self
+                )
+                bits |= sixteen(voxels) &<< place
                 place &+= 16
                 voxel += 16
             }
             while voxel < end {
-                bits |= (line[voxel] == value ? 1 : 0) &<< place
+                bits |= (isSet(line[voxel]) ? 1 : 0) &<< place
                 place &+= 1
                 voxel += 1
             }

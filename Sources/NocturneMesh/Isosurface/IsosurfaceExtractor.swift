@@ -26,7 +26,7 @@ public enum IsosurfaceExtractor {
     ///   - value: in the unit of the volume; finite.
     ///   - limit: the most triangles that are made.
     /// - Returns: an empty mesh when no voxel has the value or more.
-    /// - Throws: ``IsosurfaceError`` when the surface has more triangles than `limit`, before memory is allocated for
+    /// - Throws: ``IsosurfaceExtractor/LimitError`` when the surface has more triangles than `limit`, before memory is allocated for
     ///   them; ``CancelledError`` when the flag of `scope` is raised, which is checked for every slice.
     public static func surface(
         at value: Float,
@@ -38,20 +38,22 @@ public enum IsosurfaceExtractor {
         return try volume.voxels.withParallelReader { reader in
             let shape = geometry.shape
             let bits = try LabelBits(box: VoxelBox(all: shape), scope: scope) { slice, rows, words in
+                let least = SIMD16<Float>(repeating: value)
+                let places = SIMD16<UInt32>(truncatingIfNeeded: LabelBits.places)
                 for row in 0..<shape.y {
-                    Points.load(
-                        reader.base + shape.offset(0, row, slice),
-                        count: shape.x,
-                        atLeast: value,
-                        to: rows + row * words
-                    )
+                    let line = reader.base + shape.offset(0, row, slice)
+                    LabelBits.load(line, count: shape.x, to: rows + row * words) { voxels in
+                        UInt64(SIMD16<UInt32>.zero.replacing(with: places, where: voxels .>= least).wrappedSum())
+                    } isSet: {
+                        $0 >= value
+                    }
                 }
             }
             let cells = CubeCells(bits: bits, isMirrored: geometry.affine.determinant < 0)
             let numbering = try cells.numbered(scope)
             let total = numbering.total
             guard total.triangles <= limit, total.points < Int(UInt32.max) else {
-                throw IsosurfaceError(triangles: total.triangles, limit: limit)
+                throw LimitError(triangles: total.triangles, limit: limit)
             }
             let points = Points(cells: cells, voxels: reader, geometry: geometry, value: value)
             return try mesh(of: cells, numbering, points, scope)
@@ -97,12 +99,14 @@ public enum IsosurfaceExtractor {
     }
 }
 
-/// A surface that would have more triangles than are allowed.
-public struct IsosurfaceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The exact number that the surface would have.
-    public let triangles: Int
-    /// The most triangles that were allowed.
-    public let limit: Int
+extension IsosurfaceExtractor {
+    /// A surface that would have more triangles than are allowed.
+    public struct LimitError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The exact number that the surface would have.
+        public let triangles: Int
+        /// The most triangles that were allowed.
+        public let limit: Int
 
-    public var description: String { "the surface would have \(triangles) triangles, more than \(limit)" }
+        public var description: String { "the surface would have \(triangles) triangles, more than \(limit)" }
+    }
 }

@@ -51,42 +51,5 @@ extension IsosurfaceExtractor {
             guard difference.isFinite else { return 0.5 }
             return min(max((Double(value) - from) / difference, Self.margin), 1 - Self.margin)
         }
-
-        /// Sets a bit for every voxel of a row that is at least `value`: voxel 0 becomes bit 1. The bits are clear before.
-        static func load(
-            _ line: UnsafePointer<Float>,
-            count: Int,
-            atLeast value: Float,
-            to target: UnsafeMutablePointer<UInt64>
-        ) {
-            let places = SIMD16<UInt32>(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768)
-            let wanted = SIMD16<Float>(repeating: value)
-            let bytes = UnsafeRawPointer(line)
-            var carried: UInt64 = 0
-            var voxel = 0
-            var word = 0
-            while voxel < count {
-                var bits: UInt64 = 0
-                let end = min(count, voxel + 64)
-                var place: UInt64 = 0
-                while voxel + 16 <= end {
-                    let some = bytes.loadUnaligned(fromByteOffset: voxel * 4, as: SIMD16<Float>.self)
-                    let found = SIMD16<UInt32>.zero.replacing(with: places, where: some .>= wanted).wrappedSum()
-                    bits |= UInt64(found) &<< place
-                    place &+= 16
-                    voxel += 16
-                }
-                while voxel < end {
-                    bits |= (line[voxel] >= value ? 1 : 0) &<< place
-                    place &+= 1
-                    voxel += 1
-                }
-                target[word] = bits << 1 | carried
-                carried = bits >> 63
-                word += 1
-            }
-            // Needed only after 64 voxels; the outer layer then has a word there.
-            if carried != 0 { target[word] = carried }
-        }
     }
 }

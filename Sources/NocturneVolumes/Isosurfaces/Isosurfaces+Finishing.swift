@@ -96,7 +96,7 @@ extension Isosurfaces {
                 limit: IsosurfaceMemory.triangleLimit(of: volume.geometry.shape),
                 scope: scope
             )
-        } catch let error as IsosurfaceError {
+        } catch let error as IsosurfaceExtractor.LimitError {
             let unit = source.intensityUnit.map { " " + $0 } ?? ""
             throw VolumeError(
                 code: .tooManyTriangles,

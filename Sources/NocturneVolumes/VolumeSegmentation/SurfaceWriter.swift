@@ -89,7 +89,7 @@ final class SurfaceWriter {
 
     /// - Parameter name: the label's: the file's base name, or the node's name in a scene.
     func write(_ surface: SurfaceMesh, name: String, color: SIMD3<UInt8>) throws -> SegmentationResult.Mesh {
-        let measures = MeshMeasures(of: surface)
+        let measures = surface.measures
         return try write(surface, name: name, color: color, area: measures.area, volume: measures.signedVolume)
     }
 

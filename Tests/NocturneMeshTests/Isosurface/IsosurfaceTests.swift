@@ -107,7 +107,9 @@ struct IsosurfaceTests {
         let volume = try IntensityPhantom.noise(VolumeShape(x: 20, y: 20, z: 20), seed: 3)
         let count = try volume.isosurface(0.5).triangles.count
         #expect(try volume.isosurface(0.5, limit: count).triangles.count == count)
-        let error = #expect(throws: IsosurfaceError.self) { try volume.isosurface(0.5, limit: count - 1) }
+        let error = #expect(throws: IsosurfaceExtractor.LimitError.self) {
+            try volume.isosurface(0.5, limit: count - 1)
+        }
         #expect(error?.triangles == count && error?.limit == count - 1)
     }
 

@@ -2,22 +2,24 @@ internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 
-/// The boundary between the voxels of a label and all others, before any smoothing.
-struct RawSurface: Sendable {
-    /// In mm from the centre of the voxel at `origin`: midpoints of the lines between an inside and an outside voxel.
-    var points: [SIMD3<Double>] = []
-    /// Counter-clockwise seen from outside.
-    var triangles: [SIMD3<UInt32>] = []
-    /// Twice the volume, in voxels, assigned to each point: see ``ComponentVolumes``.
-    var doubledVolumes: [Int32] = []
-    /// The voxel that is the origin of the points.
-    var origin = SIMD3<Int>(0, 0, 0)
+extension SurfaceExtractor {
+    /// The boundary between the voxels of a label and all others, before any smoothing.
+    struct RawSurface: Sendable {
+        /// In mm from the centre of the voxel at `origin`: midpoints of the lines between an inside and an outside voxel.
+        var points: [SIMD3<Double>] = []
+        /// Counter-clockwise seen from outside.
+        var triangles: [SIMD3<UInt32>] = []
+        /// Twice the volume, in voxels, assigned to each point: see ``SurfaceExtractor/ComponentVolumes``.
+        var doubledVolumes: [Int32] = []
+        /// The voxel that is the origin of the points.
+        var origin = SIMD3<Int>(0, 0, 0)
 
-    /// Of nothing.
-    init() {}
+        /// Of nothing.
+        init() {}
+    }
 }
 
-extension RawSurface {
+extension SurfaceExtractor.RawSurface {
     /// The surface of one label with the ``CubeTable``: ``CubeCells`` with points half-way between voxels.
     ///
     /// Memory besides the surface: one bit per voxel of the box, 16 bytes per row.
