@@ -30,7 +30,7 @@ public struct DividedBatch: Sendable {
         /// The progress of the active run; nil where none is, or before its first report.
         public let progress: RunProgress?
         /// How often Slurm has started a task for it.
-        public let starts: TaskStarts
+        public let starts: Slurm.TaskStarts
 
         /// Whether items wait in it.
         public var isOpen: Bool { state != .finished }
@@ -46,7 +46,7 @@ public struct DividedBatch: Sendable {
             self.plan = plan
             host = lock.holder?.process.host
             progress = folder.runProgress(of: lock.holder)
-            starts = TaskStarts.recorded(for: folder)
+            starts = Slurm.TaskStarts.recorded(for: folder)
             guard let counts = try await Self.counts(in: folder), counts.inputs >= plan.items else {
                 (self.counts, state) = (BatchCounts(), .lost)
                 return

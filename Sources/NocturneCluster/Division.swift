@@ -113,7 +113,7 @@ public struct Division: Sendable {
         let part = output.shards + ".part"
         if let left = FileSystem.remove(output.shards) { throw BatchError(notRemoved: left) }
         try FileSystem.makeEmptyFolder(part, mode: 0o700)
-        let packed = ShardPacking.shards(of: items.map(\.seconds), count: count)
+        let packed = Packing.shards(of: items.map(\.seconds), count: count)
         var shards: [ShardPlan.Shard] = []
         for (place, members) in packed.enumerated() {
             let number = place + 1

@@ -7,9 +7,9 @@ import Testing
 struct ArrayTaskTests {
     @Test("text names a shard, or nothing")
     func text() {
-        #expect(ArrayTask("3/12") == ArrayTask(shard: 3, count: 12))
+        #expect(Slurm.ArrayTask("3/12") == Slurm.ArrayTask(shard: 3, count: 12))
         for text in ["", "3", "0/12", "13/12", "3/0", "a/b", "3/12/1", "-1/4", "3/"] {
-            #expect(ArrayTask(text) == nil, "\(text)")
+            #expect(Slurm.ArrayTask(text) == nil, "\(text)")
         }
     }
 
@@ -30,13 +30,13 @@ struct ArrayTaskTests {
         ] as [([String: String], Int, Int?)]
     )
     func environment(_ variables: [String: String], shard: Int, count: Int?) {
-        #expect(ArrayTask(environment: variables) == ArrayTask(shard: shard, count: count))
+        #expect(Slurm.ArrayTask(environment: variables) == Slurm.ArrayTask(shard: shard, count: count))
     }
 
     @Test("outside of an array there is none; SGE says undefined for ordinary jobs")
     func none() {
-        #expect(ArrayTask(environment: [:]) == nil)
-        #expect(ArrayTask(environment: ["SGE_TASK_ID": "undefined"]) == nil)
+        #expect(Slurm.ArrayTask(environment: [:]) == nil)
+        #expect(Slurm.ArrayTask(environment: ["SGE_TASK_ID": "undefined"]) == nil)
     }
 
     @Test("a shard that the plan does not have is refused, and so are other machines and versions")
@@ -48,9 +48,12 @@ struct ArrayTaskTests {
             threads: 1
         )
         let output = OutputFolder("/out")
-        try ArrayTask(shard: 3, count: 3).check(plan, output)
-        try ArrayTask(shard: 3, count: nil).check(plan, output)
-        for task in [ArrayTask(shard: 4, count: nil), ArrayTask(shard: 1, count: 4), ArrayTask(shard: 0, count: nil)] {
+        try Slurm.ArrayTask(shard: 3, count: 3).check(plan, output)
+        try Slurm.ArrayTask(shard: 3, count: nil).check(plan, output)
+        for task in [
+            Slurm.ArrayTask(shard: 4, count: nil), Slurm.ArrayTask(shard: 1, count: 4),
+            Slurm.ArrayTask(shard: 0, count: nil),
+        ] {
             #expect(throws: BatchError.self) { try task.check(plan, output) }
         }
         try plan.checkArithmetic(version: "1", isAvailable: { $0 == "avx512" }, output)

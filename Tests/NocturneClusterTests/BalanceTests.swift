@@ -64,10 +64,10 @@ struct BalanceTests {
     }
 
     private func check(_ seconds: [Double], real: [Double], _ random: inout SplitMix64) {
-        var rules = ShardPacking.Rules()
+        var rules = Division.Packing.Rules()
         rules.nodes = 64
-        let count = ShardPacking.count(for: seconds, rules)
-        let loads = ShardPacking.shards(of: seconds, count: count).map { $0.reduce(0) { $0 + real[$1] } }
+        let count = Division.Packing.count(for: seconds, rules)
+        let loads = Division.Packing.shards(of: seconds, count: count).map { $0.reduce(0) { $0 + real[$1] } }
         let speeds = (0..<64).map { [1, 1.5, 2.25][$0 % 3] }
         let ideal = real.reduce(0, +) / speeds.reduce(0, +)
         let time = makespan(loads, speeds, failures: 0.03, &random)

@@ -10,7 +10,7 @@ struct ShardPackingTests {
         for round in 0..<200 {
             let count = Int(random.next() % 200) + 1
             let seconds = (0..<count).map { _ in Double(random.next() % 10_000) / 10 }
-            let shards = ShardPacking.shards(of: seconds, count: round % 17 + 1)
+            let shards = Division.Packing.shards(of: seconds, count: round % 17 + 1)
             #expect(shards.flatMap { $0 }.sorted() == Array(0..<count))
             #expect(shards.allSatisfy { !$0.isEmpty && $0 == $0.sorted() })
             let longest = shards.map { $0.reduce(0) { $0 + seconds[$1] } }.max() ?? 0
@@ -21,27 +21,27 @@ struct ShardPackingTests {
 
     @Test("equal items are spread evenly, also without a time", arguments: [0, 2.5])
     func even(seconds: Double) {
-        let shards = ShardPacking.shards(of: [Double](repeating: seconds, count: 103), count: 10)
+        let shards = Division.Packing.shards(of: [Double](repeating: seconds, count: 103), count: 10)
         #expect(shards.map(\.count).sorted() == [Int](repeating: 10, count: 7) + [11, 11, 11])
     }
 
     @Test("there are never more shards than items, and at least one")
     func few() {
-        #expect(ShardPacking.shards(of: [1, 2], count: 5).count == 2)
-        #expect(ShardPacking.shards(of: [], count: 5) == [[]])
+        #expect(Division.Packing.shards(of: [1, 2], count: 5).count == 2)
+        #expect(Division.Packing.shards(of: [], count: 5) == [[]])
     }
 
     @Test("the number of shards follows time, machines and the limit of the scheduler")
     func count() {
-        var rules = ShardPacking.Rules()
+        var rules = Division.Packing.Rules()
         let hour = [Double](repeating: 3600, count: 40)
-        #expect(ShardPacking.count(for: hour, rules) == 40)
-        #expect(ShardPacking.count(for: [Double](repeating: 60, count: 400), rules) == 10)
+        #expect(Division.Packing.count(for: hour, rules) == 40)
+        #expect(Division.Packing.count(for: [Double](repeating: 60, count: 400), rules) == 10)
         rules.nodes = 6
-        #expect(ShardPacking.count(for: [Double](repeating: 60, count: 400), rules) == 24)
+        #expect(Division.Packing.count(for: [Double](repeating: 60, count: 400), rules) == 24)
         rules.mostShards = 20
-        #expect(ShardPacking.count(for: [Double](repeating: 60, count: 400), rules) == 20)
-        #expect(ShardPacking.count(for: [1, 1, 1], rules) == 3)
-        #expect(ShardPacking.count(for: [], rules) == 1)
+        #expect(Division.Packing.count(for: [Double](repeating: 60, count: 400), rules) == 20)
+        #expect(Division.Packing.count(for: [1, 1, 1], rules) == 3)
+        #expect(Division.Packing.count(for: [], rules) == 1)
     }
 }

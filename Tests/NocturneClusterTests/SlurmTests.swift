@@ -76,7 +76,7 @@ struct SlurmTests {
         func task(_ restarts: Int, _ job: String = "7_2") -> Slurm.Task {
             Slurm.Task(job: job, restarts: restarts, end: 1000)
         }
-        var starts = TaskStarts()
+        var starts = Slurm.TaskStarts()
         starts.begin(task(0))
         #expect(starts.starts == 1 && starts.text == nil)
         starts.putBack(.timeLimit)
@@ -106,13 +106,15 @@ struct SlurmTests {
     func recordedStarts() throws {
         let folder = try TemporaryFolder()
         let shard = OutputFolder(folder.path).shard(3)
-        #expect(TaskStarts.recorded(for: shard) == TaskStarts())
+        #expect(Slurm.TaskStarts.recorded(for: shard) == Slurm.TaskStarts())
         try FileSystem.makeFolder(folder.path + "/.nocturne")
         try FileSystem.makeFolder(shard.shards)
         try FileSystem.makeFolder(shard.hidden)
-        TaskStarts.record(for: shard) { $0.begin(Slurm.Task(job: "7_3", restarts: 0, end: nil)) }
-        TaskStarts.record(for: shard) { $0.putBack(.other) }
-        #expect(TaskStarts.recorded(for: shard).otherEnds == 1 && TaskStarts.recorded(for: shard).starts == 1)
+        Slurm.TaskStarts.record(for: shard) { $0.begin(Slurm.Task(job: "7_3", restarts: 0, end: nil)) }
+        Slurm.TaskStarts.record(for: shard) { $0.putBack(.other) }
+        #expect(
+            Slurm.TaskStarts.recorded(for: shard).otherEnds == 1 && Slurm.TaskStarts.recorded(for: shard).starts == 1
+        )
     }
 
     @Test("arrays are written as ranges")

@@ -48,8 +48,8 @@ struct Merge: AsyncParsableCommand {
         if code != .allCompleted { throw code }
     }
 
-    static func merge(_ folder: OutputFolder, closes: Bool = false) async throws -> ShardMerge.Outcome {
+    static func merge(_ folder: OutputFolder, closes: Bool = false) async throws -> DividedBatch.Merge.Outcome {
         let description = try await ExistingBatch.description(of: folder)
-        return try await ShardMerge(try ExistingBatch.renewal(of: folder, description)).run(closes: closes)
+        return try await DividedBatch.Merge(try ExistingBatch.renewal(of: folder, description)).run(closes: closes)
     }
 }

@@ -130,9 +130,9 @@ struct Run: EngineCommand {
             )
         else { return }
         Terminal.printUrgently("items wait: the task is put back into the queue")
-        let reason: TaskStarts.Reason =
+        let reason: Slurm.TaskStarts.Reason =
             isElsewhere ? .unsuitableMachine : task.isNearEnd(at: now) ? .timeLimit : .other
-        TaskStarts.record(for: folder) { $0.putBack(reason) }
+        Slurm.TaskStarts.record(for: folder) { $0.putBack(reason) }
         let node = isElsewhere ? ProcessInfo.processInfo.environment["SLURMD_NODENAME"] : nil
         do { try task.requeue(excluding: node) } catch { Terminal.printUrgently("\(error)") }
     }
@@ -168,7 +168,7 @@ struct Run: EngineCommand {
         let slurmTask = Slurm.Task(environment: environment)
         // Not for an engine that was started again after a crash.
         if let slurmTask, ProcessHandover.toEngine?.previousEnd == nil {
-            TaskStarts.record(for: folder) { $0.begin(slurmTask) }
+            Slurm.TaskStarts.record(for: folder) { $0.begin(slurmTask) }
         }
         try plan.checkArithmetic(
             version: Program.version,
@@ -199,12 +199,12 @@ struct ShardChoice: OptionValue {
     static var allowed: String { "K/N with K from 1 to N, such as 2/8, or auto" }
 
     /// Nil where the environment names none.
-    let task: ArrayTask?
+    let task: Slurm.ArrayTask?
 
     init?(argument: String) {
         if argument == "auto" {
-            task = ArrayTask(environment: ProcessInfo.processInfo.environment)
-        } else if let task = ArrayTask(argument) {
+            task = Slurm.ArrayTask(environment: ProcessInfo.processInfo.environment)
+        } else if let task = Slurm.ArrayTask(argument) {
             self.task = task
         } else {
             return nil

@@ -53,10 +53,10 @@ struct ShardArguments: ParsableArguments {
         switch shards {
         case .number(let number): return min(number, max(seconds.count, 1))
         case .auto, nil:
-            var rules = ShardPacking.Rules()
+            var rules = Division.Packing.Rules()
             rules.nodes = nodes
             if let most = Slurm.mostTasks() { rules.mostShards = most }
-            return ShardPacking.count(for: seconds, rules)
+            return Division.Packing.count(for: seconds, rules)
         }
     }
 }
