@@ -81,7 +81,7 @@ public struct BatchEngine: Sendable {
 
     /// The output folder while this run has it.
     private struct OpenBatch {
-        let place: OutputPlace
+        let place: OutputFolder.Place
         let lock: BatchLock
         let journal: Journal
         let waiting: RunWaiting
@@ -105,8 +105,8 @@ public struct BatchEngine: Sendable {
     private func open(_ pools: Pools, _ monitor: MachineMonitor) async throws -> OpenBatch? {
         let output = options.output
         let place = try await pools.blocking.run { [recipes, options] in
-            let place = OutputPlace(output)
-            try place.check(inputs: options.description.inputs, home: OutputPlace.home)
+            let place = OutputFolder.Place(output)
+            try place.check(inputs: options.description.inputs, home: OutputFolder.Place.home)
             try output.checkReportsAreOwn()
             if place.isNew { try ItemProcessing.checkBudget(recipes, options.resources) }
             return place

@@ -21,7 +21,7 @@ struct RemediesTests {
         let errors: [any Error] = [
             DICOMReadError(.missingSlices, path: "a", detail: "b"),
             ModelFormatError.malformed(path: "a", reason: "b"),
-            MemoryBudgetError.tooLarge(needed: 2, budget: 1),
+            MemoryBudget.RequestError.tooLarge(needed: 2, budget: 1),
             BatchError(.outputFull, path: "a", detail: "b"),
             FileSystemError(operation: "open", path: "a", code: 13),
             FileSystemError(operation: "write", path: "a", code: 28),
@@ -30,9 +30,9 @@ struct RemediesTests {
         for code in Self.formats + errors.map(FaultCode.init(of:)) + [
             .unexpected, .notReached, .engineCrashed, .channels,
         ] {
-            let covered = Remedies.covered.contains(code.rawValue) || Remedies.covered.contains(code.domain)
+            let covered = FaultCode.withRemedy.contains(code.rawValue) || FaultCode.withRemedy.contains(code.domain)
             #expect(covered, "\(code)")
-            #expect(Remedies.remedy(for: code).hasSuffix("."), "\(code)")
+            #expect(code.remedy.hasSuffix("."), "\(code)")
         }
     }
 
@@ -40,7 +40,7 @@ struct RemediesTests {
     func noOtherCode() {
         let known = Set(Self.formats)
         let domains: Set = ["nifti", "photo", "picture", "pdf", "mesh", "tiff"]
-        for name in Remedies.covered where name.contains(".") {
+        for name in FaultCode.withRemedy where name.contains(".") {
             let code = FaultCode(rawValue: name)
             #expect(!domains.contains(code.domain) || known.contains(code), "\(name)")
         }

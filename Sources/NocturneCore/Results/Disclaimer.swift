@@ -15,4 +15,12 @@ public enum Disclaimer {
         "Nocturne is a research and educational tool. It is NOT a medical device and has NOT been approved by the FDA or "
         + "any regulatory authority. Results should NOT be used for self-diagnosis. Always consult a qualified "
         + "dermatologist for skin concerns."
+
+    /// What results of a demonstration package begin with, wherever they are shown; alone for the terminal.
+    public static let demonstration = "Demonstration model: its results on real images mean nothing."
+
+    /// The disclaimer of results, after ``demonstration`` where a package among theirs is one.
+    public static func marked(_ text: String = text, isDemonstration: Bool) -> String {
+        isDemonstration ? "\(demonstration) \(text)" : text
+    }
 }

@@ -75,7 +75,7 @@ package struct ReportText {
         where ![.completed, .skipped].contains(item.state) && retried.insert(item.path.hashValue).inserted {
             if let reason = item.reason {
                 let stage = reason.stage.map { " (\($0))" } ?? ""
-                let comment = "# \(reason.code)\(stage): \(reason.text). \(Remedies.remedy(for: reason.code))"
+                let comment = "# \(reason.code)\(stage): \(reason.text). \(reason.code.remedy)"
                 text += EventText.printable(comment).replacing("\n", with: " ") + "\n"
             }
             text += InputList.line(for: item.path) + "\n"

@@ -108,7 +108,7 @@ extension ReportedItem.Entry {
             reason: item.reason.map { names.shown($0.sentence, of: [item.path]).description },
             code: code?.rawValue,
             stage: item.reason?.stage,
-            remedy: code.map(Remedies.remedy),
+            remedy: code.map(\.remedy),
             // The recipes have done the same to notes, which are in the items' own results, too.
             notes: notes.texts,
             unusual: unusual.map {

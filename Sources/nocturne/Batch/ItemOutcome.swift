@@ -17,6 +17,6 @@ struct ItemOutcome: Encodable {
         _reason = Nullable(wrappedValue: item.reason?.text)
         _code = Nullable(wrappedValue: item.reason?.code.rawValue)
         _stage = Nullable(wrappedValue: item.reason?.stage)
-        _remedy = Nullable(wrappedValue: item.reason.map { Remedies.remedy(for: $0.code) })
+        _remedy = Nullable(wrappedValue: item.reason.map { $0.code.remedy })
     }
 }

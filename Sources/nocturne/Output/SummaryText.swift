@@ -60,13 +60,13 @@ enum SummaryText {
     /// something to do.
     static func advice(_ reasons: [String: Int]) -> [String] {
         let codes = reasons.keys.map { FaultCode(rawValue: $0) }.filter { code in
-            code.domain != "run" && !Remedies.remedy(for: code).hasPrefix(Remedies.nothing)
+            code.domain != "run" && !code.remedy.hasPrefix(FaultCode.nothingToDo)
         }
         guard !codes.isEmpty else { return [] }
         let count = { (code: FaultCode) in reasons[code.rawValue] ?? 0 }
         let sorted = codes.sorted { (count($1), $0.rawValue) < (count($0), $1.rawValue) }
         let lines = sorted.prefix(5).map {
-            "  \($0.rawValue) (\(count($0))): \(Remedies.remedy(for: $0))\(models(for: $0))"
+            "  \($0.rawValue) (\(count($0))): \($0.remedy)\(models(for: $0))"
         }
         let rest =
             sorted.count > 5

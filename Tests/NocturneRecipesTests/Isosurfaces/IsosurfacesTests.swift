@@ -172,7 +172,7 @@ struct IsosurfacesTests {
         #expect(reason.code.rawValue == "volume.tooManyTriangles")
         #expect(reason.text.contains("noise.nii") && reason.text.contains("the surface at 0.5 would have "))
         #expect(reason.text.contains("1048576") && reason.text.contains("use a higher value or a reduced volume"))
-        #expect(Remedies.remedy(for: reason.code).contains("--isosurface"))
+        #expect(reason.code.remedy.contains("--isosurface"))
     }
 
     @Test("Beside a model, each volume is an item of both; what is no volume is set aside once")

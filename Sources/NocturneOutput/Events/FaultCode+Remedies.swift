@@ -1,17 +1,16 @@
 package import NocturneSystem
 
-/// What a user can do about an item that was not completed, by the code of its reason.
-package enum Remedies {
-    /// One or two sentences.
-    package static func remedy(for code: FaultCode) -> String {
-        exact[code.rawValue] ?? domains[code.domain] ?? "Read the reason; `nocturne retry` tries the item again."
+extension FaultCode {
+    /// What a user can do about an item that was not completed for this reason: one or two sentences.
+    package var remedy: String {
+        Self.exact[rawValue] ?? Self.domains[domain] ?? "Read the reason; `nocturne retry` tries the item again."
     }
 
     /// The codes and domains with a separate text.
-    package static var covered: Set<String> { Set(exact.keys).union(domains.keys) }
+    package static var withRemedy: Set<String> { Set(exact.keys).union(domains.keys) }
 
     /// How the texts begin that ask for nothing.
-    package static let nothing = "Nothing is to be done"
+    package static let nothingToDo = "Nothing is to be done"
     private static let notAnInput = "Nothing is to be done: it is not an input of the batch's models."
     private static let exportAgain =
         "Export the whole series from the archive again, or leave it out with --exclude. `nocturne inspect` shows its slices."

@@ -1,0 +1,90 @@
+import Foundation
+import NocturneSystem
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+extension OutputFolder {
+    /// Where a new batch is begun: whether that place is likely a mistake, and what there was before.
+    package struct Place: Sendable {
+        private let output: OutputFolder
+        /// Whether no batch is there yet.
+        package let isNew: Bool
+        private let hadFolder: Bool
+        private let hadHiddenFolder: Bool
+        /// Names of files about the whole batch, or of this kind, that were there.
+        private let earlierReports: Set<String>
+
+        /// Looks at the place.
+        package init(_ output: OutputFolder) {
+            self.output = output
+            isNew = output.shard == nil && !output.holdsBatch
+            hadFolder = FileSystem.kind(output.path) != .nothing
+            hadHiddenFolder = FileSystem.kind(output.hidden) != .nothing
+            earlierReports = Set(
+                OutputFolder.reportNames.filter { FileSystem.kind(output.path + "/" + $0) != .nothing }
+            )
+        }
+
+        /// - Parameters:
+        ///   - inputs: files and folders to be processed.
+        ///   - home: the user's home folder; nil where there is none.
+        /// - Throws: ``BatchError`` for a place that nobody wants results in. Nothing was written.
+        package func check(inputs: [String], home: String?) throws(BatchError) {
+            guard isNew,
+                let objection = Self.objection(
+                    to: Self.real(output.path),
+                    Set(inputs.map(Self.real)),
+                    home.map(Self.real)
+                )
+            else { return }
+            throw BatchError(
+                .outputUnwritable,
+                path: "",
+                detail:
+                    "\(output.path) is \(objection), and results would be mixed with its files. Choose another folder with --output"
+            )
+        }
+
+        /// - Parameter path: all paths are real ones, without links.
+        package static func objection(to path: String, _ inputs: Set<String>, _ home: String?) -> String? {
+            if path == "/" { return "the root of the file system" }
+            if path == home { return "your home folder" }
+            return inputs.contains(path) ? "one of the inputs" : nil
+        }
+
+        /// The home folder of this user. The database of users is not asked: that may open a socket.
+        package static var home: String? {
+            ProcessInfo.processInfo.environment["HOME"].flatMap { $0.isEmpty ? nil : $0 }
+        }
+
+        private static func real(_ path: String) -> String {
+            guard let real = realpath(path, nil) else { return path }
+            defer { free(real) }
+            return String(cString: real)
+        }
+
+        /// Removes what a run has made that was refused before it had any item: the folder is as it was.
+        package func removeWhatWasMade() {
+            // A detached run has its messages there.
+            guard isNew, !FileSystem.exists(output.hidden + "/log") else { return }
+            if !hadHiddenFolder { FileSystem.remove(output.hidden) }
+            for name in OutputFolder.reportNames where !earlierReports.contains(name) {
+                FileSystem.remove(output.path + "/" + name)
+            }
+            // Only if nothing is in it.
+            if !hadFolder { FileSystem.removeEmptyFolder(output.path) }
+        }
+    }
+}
+
+extension BatchError {
+    /// Whether it refuses a batch because of what was asked for, before anything is processed.
+    package var refusesBatch: Bool {
+        switch code {
+        case .nothingMatched, .inputMissing, .modelUnusable, .optionsUnusable, .notABatch: true
+        default: false
+        }
+    }
+}
