@@ -16,7 +16,8 @@ package struct BatchArguments: ParsableArguments {
     @OptionGroup(title: ShortHelp.title) package var models: Models
     /// Which files are inputs.
     @OptionGroup(title: "Inputs") package var selection: Selection
-    @OptionGroup(title: InferenceOptions.title) var inference: SectionArguments<InferenceOptions>
+    @OptionGroup(title: BatchChoices.InferenceOptions.title) var inference:
+        SectionArguments<BatchChoices.InferenceOptions>
     /// How results name inputs.
     @OptionGroup(title: "Names in results") package var names: Names
     /// The options of all kinds of recipes.
@@ -35,13 +36,13 @@ package struct BatchArguments: ParsableArguments {
 
     /// The names of the options that a batch records, and of those about its inputs.
     static var recordedOptions: Set<String> {
-        Set(RecipeRegistry.current.sections.flatMap { $0.optionNames } + InferenceOptions.optionNames)
+        Set(RecipeRegistry.current.sections.flatMap { $0.optionNames } + BatchChoices.InferenceOptions.optionNames)
             .union(["model", "list", "include", "exclude", "only", "identifiers", NamePattern.option])
     }
 
     /// The precision of the networks.
     package var precision: InferencePrecision {
-        get throws { try InferenceOptions(given: texts).precision }
+        get throws { try BatchChoices.InferenceOptions(given: texts).precision }
     }
 }
 
@@ -195,44 +196,47 @@ extension BatchArguments {
     }
 }
 
-/// Options with which an existing batch is continued: those of `run` about results, without inputs and models. An option that
-/// is not given keeps its value in the batch.
-package struct ChangedOptions: ParsableArguments {
-    @OptionGroup(title: InferenceOptions.title) var inference: SectionArguments<InferenceOptions>
-    @OptionGroup var recipes: RecipeArgumentGroups
+extension BatchArguments {
+    /// Options with which an existing batch is continued: those of `run` about results, without inputs and models. An option that
+    /// is not given keeps its value in the batch.
+    package struct Changes: ParsableArguments {
+        @OptionGroup(title: BatchChoices.InferenceOptions.title) var inference:
+            SectionArguments<BatchChoices.InferenceOptions>
+        @OptionGroup var recipes: RecipeArgumentGroups
 
-    package init() {}
+        package init() {}
 
-    /// Whether any of these options is given, also with the value that it has in the batch.
-    package var areGiven: Bool { !given.isEmpty }
+        /// Whether any of these options is given, also with the value that it has in the batch.
+        package var areGiven: Bool { !given.isEmpty }
 
-    private var given: [String: String] { recipes.given.merging(inference.given) { $1 } }
+        private var given: [String: String] { recipes.given.merging(inference.given) { $1 } }
 
-    /// The description of the batch with these options; the same one if none is given, or none differs.
-    /// - Throws: `ValidationError` for options that no recipe of the batch takes; `BatchError` for files named by options that
-    ///   cannot be used.
-    package func applied(to description: BatchDescription) throws -> BatchDescription {
-        guard areGiven else { return description }
-        let kinds = try RecipeRegistry.current.kinds(of: description)
-        try checkKinds(kinds)
-        try recipes.checkTaken(by: kinds)
-        let choices = try BatchChoices(of: kinds, recorded: description.options, given: given)
-        var result = description
-        result.options = choices.recorded.merging(
-            description.options.filter { ["identifiers", NamePattern.option].contains($0.key) }
-        ) { $1 }
-        return result
-    }
+        /// The description of the batch with these options; the same one if none is given, or none differs.
+        /// - Throws: `ValidationError` for options that no recipe of the batch takes; `BatchError` for files named by options that
+        ///   cannot be used.
+        package func applied(to description: BatchDescription) throws -> BatchDescription {
+            guard areGiven else { return description }
+            let kinds = try RecipeRegistry.current.kinds(of: description)
+            try checkKinds(kinds)
+            try recipes.checkTaken(by: kinds)
+            let choices = try BatchChoices(of: kinds, recorded: description.options, given: given)
+            var result = description
+            result.options = choices.recorded.merging(
+                description.options.filter { ["identifiers", NamePattern.option].contains($0.key) }
+            ) { $1 }
+            return result
+        }
 
-    /// An option that adds a kind of items to the batch adds inputs, and one that removes it makes items without a recipe.
-    private func checkKinds(_ used: [any RecipeKind.Type]) throws {
-        for kind in RecipeRegistry.current.kinds {
-            let isUsed = used.contains { $0 == kind }
-            guard let isEnabled = kind.isEnabled(by: given), isEnabled != isUsed else { continue }
-            throw ValidationError(
-                "The batch \(isUsed ? "is started" : "does not") \(isUsed ? "to " : "")\(kind.purpose): start a batch in "
-                    + "another folder for that."
-            )
+        /// An option that adds a kind of items to the batch adds inputs, and one that removes it makes items without a recipe.
+        private func checkKinds(_ used: [any RecipeKind.Type]) throws {
+            for kind in RecipeRegistry.current.kinds {
+                let isUsed = used.contains { $0 == kind }
+                guard let isEnabled = kind.isEnabled(by: given), isEnabled != isUsed else { continue }
+                throw ValidationError(
+                    "The batch \(isUsed ? "is started" : "does not") \(isUsed ? "to " : "")\(kind.purpose): start a batch in "
+                        + "another folder for that."
+                )
+            }
         }
     }
 }

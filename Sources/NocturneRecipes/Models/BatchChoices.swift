@@ -6,50 +6,52 @@ package import NocturneRecipeSupport
 package import NocturneReport
 import NocturneSystem
 
-/// Which engine runs the networks of a batch, where, and in which precision.
-package struct InferenceOptions: OptionSection, RecipeOptions {
-    /// Of the section of the help.
-    package static let title = "Models"
+extension BatchChoices {
+    /// Which engine runs the networks of a batch, where, and in which precision.
+    package struct InferenceOptions: OptionSection, RecipeOptions {
+        /// Of the section of the help.
+        package static let title = "Models"
 
-    /// Which engine runs the networks.
-    package var engine = EngineChoice.auto
-    /// The CPU, or a GPU.
-    package var device = InferenceDevice.auto
-    /// Of the tiles that a device computes, one in this number is computed on the processor too; 0 for the first one only. Results
-    /// do not depend on it.
-    package var recheck = InferenceDevice.defaultRecheck
-    /// The arithmetic of the networks.
-    package var precision = InferencePrecision.float32
+        /// Which engine runs the networks.
+        package var engine = EngineChoice.auto
+        /// The CPU, or a GPU.
+        package var device = InferenceDevice.auto
+        /// Of the tiles that a device computes, one in this number is computed on the processor too; 0 for the first one only. Results
+        /// do not depend on it.
+        package var recheck = InferenceDevice.defaultRecheck
+        /// The arithmetic of the networks.
+        package var precision = InferencePrecision.float32
 
-    /// All options of the section.
-    package static let options: [Entry] = [
-        Entry("engine", \.engine, "Engine that runs the networks.").alwaysRecorded.main,
-        Entry(
-            "device",
-            \.device,
-            ArgumentHelp(
-                "Where the networks run: \(InferenceDevice.list). auto takes a GPU where there is one that an engine can use.",
-                valueName: "device"
-            )
-        ).alwaysRecorded.main,
-        Entry(
-            "recheck",
-            \.recheck,
-            ArgumentHelp(
-                "On a GPU, compute every Nth tile on the CPU, too, and compare; 0 compares only the first.",
-                valueName: "tiles"
-            )
-        ).absentFromResults,
-        Entry("precision", \.precision, "Arithmetic of the networks.").alwaysRecorded,
-    ]
+        /// All options of the section.
+        package static let options: [Entry] = [
+            Entry("engine", \.engine, "Engine that runs the networks.").alwaysRecorded.main,
+            Entry(
+                "device",
+                \.device,
+                ArgumentHelp(
+                    "Where the networks run: \(InferenceDevice.list). auto takes a GPU where there is one that an engine can use.",
+                    valueName: "device"
+                )
+            ).alwaysRecorded.main,
+            Entry(
+                "recheck",
+                \.recheck,
+                ArgumentHelp(
+                    "On a GPU, compute every Nth tile on the CPU, too, and compare; 0 compares only the first.",
+                    valueName: "tiles"
+                )
+            ).absentFromResults,
+            Entry("precision", \.precision, "Arithmetic of the networks.").alwaysRecorded,
+        ]
 
-    package init() {}
+        package init() {}
 
-    /// The environment of the engines, which read device and recheck from it.
-    package func applied(to environment: [String: String]) -> [String: String] {
-        environment.merging([
-            InferenceDevice.variable: device.rawValue, InferenceDevice.recheckVariable: "\(max(recheck, 0))",
-        ]) { $1 }
+        /// The environment of the engines, which read device and recheck from it.
+        package func applied(to environment: [String: String]) -> [String: String] {
+            environment.merging([
+                InferenceDevice.variable: device.rawValue, InferenceDevice.recheckVariable: "\(max(recheck, 0))",
+            ]) { $1 }
+        }
     }
 }
 

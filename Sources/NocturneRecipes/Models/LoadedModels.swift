@@ -40,7 +40,7 @@ package enum LoadedModels {
     ///   - weights: what the models share.
     package static func chosen(
         _ package: ModelPackage,
-        _ options: InferenceOptions,
+        _ options: BatchChoices.InferenceOptions,
         instructionSet: String? = nil,
         weights: PackedWeights = PackedWeights()
     ) throws -> ChosenModel {

@@ -68,7 +68,7 @@ struct Plan: AsyncParsableCommand {
     /// Prints what is left to be done in a batch.
     static func showRemaining(
         _ folder: OutputFolder,
-        _ changes: ChangedOptions,
+        _ changes: BatchArguments.Changes,
         _ retries: RetrySelection,
         _ resources: ResourceArguments,
         json: Bool

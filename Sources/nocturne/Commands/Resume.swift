@@ -23,7 +23,7 @@ struct Resume: EngineCommand {
     @OptionGroup(title: ShortHelp.title) var attempts: AttemptArguments
     @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
     @OptionGroup(title: ShortHelp.title) var show: OutputArguments
-    @OptionGroup var changes: ChangedOptions
+    @OptionGroup var changes: BatchArguments.Changes
     @OptionGroup var process: ProcessArguments
 
     var needsEngine: Bool { !attempts.dryRun }

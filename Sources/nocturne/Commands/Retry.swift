@@ -41,7 +41,7 @@ struct Retry: EngineCommand {
     @OptionGroup var resources: ResourceArguments
     @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
     @OptionGroup(title: ShortHelp.title) var show: OutputArguments
-    @OptionGroup var changes: ChangedOptions
+    @OptionGroup var changes: BatchArguments.Changes
     @OptionGroup(title: "Clusters") var sharding: ShardArguments
     @OptionGroup var process: ProcessArguments
 

@@ -8,16 +8,13 @@ import NocturneSystem
 
 extension CompletionKind {
     /// Names of the packages on the search path, and folders.
-    package static var model: CompletionKind { .custom { _, _, prefix in PathCompletion.models(prefix) } }
+    package static var model: CompletionKind { .custom { _, _, prefix in models(prefix) } }
 
     /// Folders that hold a batch, or else those on the way to one.
-    package static var batch: CompletionKind { .custom { _, _, prefix in PathCompletion.batches(prefix) } }
-}
+    package static var batch: CompletionKind { .custom { _, _, prefix in batches(prefix) } }
 
-/// What a shell offers for the beginning of a word.
-package enum PathCompletion {
     /// - Parameter prefix: of a name or of a path.
-    package static func models(_ prefix: String) -> [String] {
+    private static func models(_ prefix: String) -> [String] {
         let names = LoadedModels.catalog.entries().compactMap { try? $0.package.get().id }.filter {
             $0.hasPrefix(prefix)
         }
@@ -25,7 +22,7 @@ package enum PathCompletion {
     }
 
     /// Folders that hold a batch, or else those on the way to one, with a slash.
-    package static func batches(_ prefix: String) -> [String] {
+    private static func batches(_ prefix: String) -> [String] {
         let batches = batchFolders(prefix)
         return batches.isEmpty ? folders(prefix).map { $0 + "/" } : batches
     }
