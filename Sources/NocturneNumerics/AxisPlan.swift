@@ -1,6 +1,6 @@
 internal import CNocturneKernels
 
-extension StreamedResampling {
+extension ImageResampler.StreamedResampling {
     /// How one axis is resampled.
     struct AxisPlan: Sendable {
         let inputs: Int

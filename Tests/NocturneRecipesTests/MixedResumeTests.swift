@@ -51,7 +51,7 @@ private struct MixedBench {
         )
         let recipes: [any Recipe] = [
             try volumes.recipe(), try photos.recipe(),
-            PhotoInstances(models: [separator], options: PhotoInstancesOptions()),
+            PhotoInstances(models: [separator], options: PhotoInstances.Options()),
         ]
         let models = [volumes.model, photos.models[0], shelves.model]
         let packages = try models.map { try ModelPackage.load(folder: $0) }

@@ -4,7 +4,7 @@ import NocturneFormats
 import NocturneJournal
 package import NocturneOutput
 import NocturneRecipeSupport
-import NocturneSystem
+package import NocturneSystem
 
 /// What a photo recipe stores in the journal to locate a picture again and to plan for it without decoding it.
 package struct PhotoRecord: ItemSource {
@@ -81,10 +81,11 @@ package struct LoadedPhoto: Sendable {
     let photo: Photo
 }
 
-/// A fault of a photo found during processing.
-struct PhotoSourceError: CodedError, CustomStringConvertible {
-    let path: String
+/// The output of a network that cannot be used for a result.
+package struct NetworkOutputError: CodedError, Hashable, Sendable, CustomStringConvertible {
+    /// Of the photo; empty where only the output is known.
+    var path = ""
     let detail: String
-    var faultCode: FaultCode { .networkOutput }
-    var description: String { "\(path): \(detail)" }
+    package var faultCode: FaultCode { .networkOutput }
+    package var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
 }

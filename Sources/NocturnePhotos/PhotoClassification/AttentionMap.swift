@@ -10,13 +10,13 @@ package struct AttentionMap: Hashable, Sendable {
     package let values: [Float]
 
     /// - Parameter shape: the last two are rows and columns.
-    /// - Throws: ``ClassScoreError`` for values that are NaN or infinite.
+    /// - Throws: ``NetworkOutputError`` for values that are NaN or infinite.
     package init(index: Int, shape: [Int], values: [Float]) throws {
         guard shape.count >= 2, let width = shape.last, width > 0, values.count == width * shape[shape.count - 2] else {
-            throw ClassScoreError(detail: "a map of shape \(shape) has \(values.count) values")
+            throw NetworkOutputError(detail: "a map of shape \(shape) has \(values.count) values")
         }
         guard values.allSatisfy(\.isFinite) else {
-            throw ClassScoreError(detail: "the map contains NaN or infinite values")
+            throw NetworkOutputError(detail: "the map contains NaN or infinite values")
         }
         self.index = index
         self.width = width

@@ -3,14 +3,6 @@ import NocturneRecipeSupport
 import NocturneReport
 package import NocturneSystem
 
-/// A classifier's output cannot be used as a result.
-package struct ClassScoreError: CodedError, Hashable, Sendable, CustomStringConvertible {
-    /// The fact, for a person.
-    package let detail: String
-    package var faultCode: FaultCode { .networkOutput }
-    package var description: String { detail }
-}
-
 /// Probabilities of the classes from a network's output.
 package struct ClassScores: Hashable, Sendable {
     /// In the order of classes, rounded to six decimal places: decisions use the written values.
@@ -26,15 +18,15 @@ package struct ClassScores: Hashable, Sendable {
     private static let largestSum = 1e6
 
     /// - Parameter values: the classifier's output, one value per class.
-    /// - Throws: ``ClassScoreError`` for values that are not finite, or not probabilities where those are expected.
-    package init(values: [Float], settings: PhotoClassificationSettings) throws {
+    /// - Throws: ``NetworkOutputError`` for values that are not finite, or not probabilities where those are expected.
+    package init(values: [Float], settings: PhotoClassificationModel.Settings) throws {
         guard values.count == settings.classes.count else {
             let classes = settings.classes.count
-            throw ClassScoreError(detail: "the model returned \(values.count) values for \(classes) classes")
+            throw NetworkOutputError(detail: "the model returned \(values.count) values for \(classes) classes")
         }
         guard values.allSatisfy(\.isFinite) else {
             let names = zip(settings.classes, values).filter { !$0.1.isFinite }.map(\.0.name).joined(separator: ", ")
-            throw ClassScoreError(detail: "the model returned NaN or infinite values for \(names)")
+            throw NetworkOutputError(detail: "the model returned NaN or infinite values for \(names)")
         }
         var notes: [Note] = []
         let exact: [Double]
@@ -42,13 +34,13 @@ package struct ClassScores: Hashable, Sendable {
         case .logits: exact = ClassScores.softmax(values)
         case .probabilities:
             guard values.allSatisfy({ $0 >= 0 }), values.contains(where: { $0 > 0 }) else {
-                throw ClassScoreError(
+                throw NetworkOutputError(
                     detail: "the model returned values that are not probabilities: negative, or all 0"
                 )
             }
             let sum = values.reduce(0) { $0 + Double($1) }
             guard sum <= ClassScores.largestSum else {
-                throw ClassScoreError(
+                throw NetworkOutputError(
                     detail: "the model returned values that are not probabilities: they add up to \(sum)"
                 )
             }
@@ -88,7 +80,7 @@ package struct ClassScores: Hashable, Sendable {
     }
 }
 
-extension RiskAssessment {
+extension ClassScores.Risk {
     /// The urgency of a result, in ascending order.
     package enum Level: String, Sendable, Codable, CaseIterable, Comparable {
         case low, moderate, high
@@ -100,45 +92,47 @@ extension RiskAssessment {
     }
 }
 
-/// The level with its reasons.
-package struct RiskAssessment: Hashable, Sendable {
-    /// A class whose score reached a threshold of the package.
-    package struct Reason: Hashable, Sendable {
-        /// Index of the class in the package.
-        package let index: Int
-        /// The threshold that was reached, 0...1.
-        package let threshold: Double
-    }
-
-    /// The highest level that a class reaches.
-    package let level: Level
-    /// In the order of classes; empty for a low risk.
-    package let reasons: [Reason]
-
-    /// Above it, the score of a class of high risk is a reason not to wait.
-    package static let urgentScore = 0.95
-
-    /// The highest level that any class reaches. A score equal to a threshold reaches it.
-    /// - Parameter probabilities: one per class.
-    package init(
-        probabilities: [Double],
-        classes: [PhotoClassificationSettings.Class],
-        settings: PhotoClassificationSettings.Risk
-    ) {
-        let pairs = Array(zip(classes, probabilities).enumerated())
-        let high = pairs.filter {
-            settings.highClasses.contains($0.element.0.name) && $0.element.1 >= settings.highThreshold
+extension ClassScores {
+    /// The level with its reasons.
+    package struct Risk: Hashable, Sendable {
+        /// A class whose score reached a threshold of the package.
+        package struct Reason: Hashable, Sendable {
+            /// Index of the class in the package.
+            package let index: Int
+            /// The threshold that was reached, 0...1.
+            package let threshold: Double
         }
-        let moderate = pairs.filter { $0.element.0.isMalignant && $0.element.1 >= settings.moderateThreshold }
-        if !high.isEmpty {
-            level = .high
-            reasons = high.map { Reason(index: $0.offset, threshold: settings.highThreshold) }
-        } else if !moderate.isEmpty {
-            level = .moderate
-            reasons = moderate.map { Reason(index: $0.offset, threshold: settings.moderateThreshold) }
-        } else {
-            level = .low
-            reasons = []
+
+        /// The highest level that a class reaches.
+        package let level: Level
+        /// In the order of classes; empty for a low risk.
+        package let reasons: [Reason]
+
+        /// Above it, the score of a class of high risk is a reason not to wait.
+        package static let urgentScore = 0.95
+
+        /// The highest level that any class reaches. A score equal to a threshold reaches it.
+        /// - Parameter probabilities: one per class.
+        package init(
+            probabilities: [Double],
+            classes: [PhotoClassificationModel.Settings.Class],
+            settings: PhotoClassificationModel.Settings.Risk
+        ) {
+            let pairs = Array(zip(classes, probabilities).enumerated())
+            let high = pairs.filter {
+                settings.highClasses.contains($0.element.0.name) && $0.element.1 >= settings.highThreshold
+            }
+            let moderate = pairs.filter { $0.element.0.isMalignant && $0.element.1 >= settings.moderateThreshold }
+            if !high.isEmpty {
+                level = .high
+                reasons = high.map { Reason(index: $0.offset, threshold: settings.highThreshold) }
+            } else if !moderate.isEmpty {
+                level = .moderate
+                reasons = moderate.map { Reason(index: $0.offset, threshold: settings.moderateThreshold) }
+            } else {
+                level = .low
+                reasons = []
+            }
         }
     }
 }

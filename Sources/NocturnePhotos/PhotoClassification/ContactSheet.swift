@@ -46,7 +46,7 @@ package enum ContactSheet {
         let item: String
         let title: String
         let probability: Double
-        let level: RiskAssessment.Level?
+        let level: ClassScores.Risk.Level?
         /// Of the reason for the level; where there is none, of the leading class.
         let score: Double
         let reason: String?
@@ -154,7 +154,7 @@ package enum ContactSheet {
         let width = page.width - 2 * margin
         page.paragraph(ReportText.counts(entries.count), y: y, size: 9)
         y += 12
-        let levels = RiskAssessment.Level.allCases.reversed().map { level in
+        let levels = ClassScores.Risk.Level.allCases.reversed().map { level in
             ReportText.riskCount(level, entries.count { $0.level == level })
         }
         if entries.contains(where: { $0.level != nil }) {

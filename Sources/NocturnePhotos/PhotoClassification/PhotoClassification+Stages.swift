@@ -13,14 +13,14 @@ import NocturneSystem
 extension PhotoClassification {
     /// The central square of a photo, in the model's input size.
     package struct LoadedPhoto: Sendable {
-        let source: ClassifiedPhotoSource
+        let source: Source
         let facts: PhotoFacts
         let part: PixelBox
         let picture: RGBImage
     }
 
     /// Decodes and resizes row by row: a large photo is never held as a whole, unless it must be rotated.
-    func load(_ source: ClassifiedPhotoSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
+    func load(_ source: Source, _ item: RecipeItem, _ context: StageContext) throws -> LoadedPhoto {
         let preprocessing = PhotoPreprocessing(try model(source.photo.model).settings)
         let part = PixelBox.centreSquare(width: source.photo.width, height: source.photo.height)
         var resize = try preprocessing.rowResize(part: part)
@@ -44,7 +44,7 @@ extension PhotoClassification {
 
     /// The classifier's input, and how it was prepared.
     package struct PreparedPhoto: Sendable {
-        let source: ClassifiedPhotoSource
+        let source: Source
         let facts: PhotoFacts
         let values: [Float]
         let vector: [Float]
@@ -139,8 +139,8 @@ extension PhotoClassification {
         let scores: ClassScores
         do {
             scores = try ClassScores(values: values, settings: model.settings)
-        } catch let fault as ClassScoreError {
-            throw PhotoSourceError(path: prepared.source.photo.path, detail: fault.detail)
+        } catch let fault as NetworkOutputError {
+            throw NetworkOutputError(path: prepared.source.photo.path, detail: fault.detail)
         }
         let (attention, notes) = try Self.withoutFailure {
             try features.flatMap {
@@ -169,7 +169,7 @@ extension PhotoClassification {
             return (map, map?.isUniform == true ? [ReportText.uniformAttention] : [])
         } catch let error as CancelledError {
             throw error
-        } catch let fault as ClassScoreError {
+        } catch let fault as NetworkOutputError {
             return (nil, [ReportText.attentionFailed(fault.detail)])
         } catch {
             // An engine's message may contain local paths.
@@ -179,12 +179,12 @@ extension PhotoClassification {
 
     /// The scores and the values derived from them.
     package struct ClassifiedPhoto: Sendable {
-        let source: ClassifiedPhotoSource
+        let source: Source
         let facts: PhotoFacts
         let vector: [Float]
         let square: PreparedSquare
         let scores: ClassScores
-        let risk: RiskAssessment?
+        let risk: ClassScores.Risk?
         let attention: AttentionMap?
         let engine: ResultEngine
         let notes: [Note]
@@ -207,7 +207,7 @@ extension PhotoClassification {
             square: prepared.square,
             scores: scores,
             risk: risk.map {
-                RiskAssessment(probabilities: scores.probabilities, classes: settings.classes, settings: $0)
+                ClassScores.Risk(probabilities: scores.probabilities, classes: settings.classes, settings: $0)
             },
             attention: inferred.attention,
             engine: inferred.engine,
@@ -242,7 +242,7 @@ extension PhotoClassification {
         _ context: StageContext
     ) throws -> ItemProduct {
         let model = try model(meshed.classified.source.photo.model)
-        return try ClassificationWriter(model: model, options: options, illustrated: meshed, item: item)
+        return try Writer(model: model, options: options, illustrated: meshed, item: item)
             .write(into: folder, scope: context.scope)
     }
 }

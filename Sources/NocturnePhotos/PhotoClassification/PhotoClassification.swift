@@ -14,11 +14,11 @@ package import NocturneSystem
 /// Results never state a diagnosis: see ``ReportText``.
 package struct PhotoClassification: PhotoRecipe {
     package let models: [PhotoClassificationModel]
-    package let options: PhotoClassificationOptions
+    package let options: Options
     package let limits = PhotoLimits()
 
     /// - Parameter models: of packages for classification, with different ids.
-    package init(models: [PhotoClassificationModel], options: PhotoClassificationOptions) {
+    package init(models: [PhotoClassificationModel], options: Options) {
         self.models = models
         self.options = options
     }
@@ -31,11 +31,11 @@ package struct PhotoClassification: PhotoRecipe {
         _ files: InputFiles,
         scope: ComputeScope
     ) throws -> any InputClaims {
-        ClassifiedPhotoDiscovery(models, options, request, files, scope: scope)
+        Discovery(models, options, request, files, scope: scope)
     }
 
     /// There is no lean plan: a picture is small compared with a volume.
-    package func plan(_ source: ClassifiedPhotoSource, threads: Int, lean: Bool) throws -> ItemPlan {
+    package func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
         let settings = try model(source.photo.model).settings
         let preprocessing = PhotoPreprocessing(settings)
         let side = settings.inputSize
@@ -74,7 +74,7 @@ package struct PhotoClassification: PhotoRecipe {
         return models.isEmpty ? 0 : total / Double(models.count)
     }
 
-    package func stages(_ start: StageBuilder<ClassifiedPhotoSource>) -> RecipeStages<ClassifiedPhotoSource> {
+    package func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source> {
         start.load(load).prepare(prepare).infer(PhotoSessions.init, startInference).finish(finish)
             .render(render).write(write)
     }
@@ -83,7 +83,7 @@ package struct PhotoClassification: PhotoRecipe {
 
     /// Writes the contact sheet.
     package func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws {
-        try PhotoClassificationKind.summarize(options, folders: folders, into: output, flag: flag)
+        try Self.summarize(options, folders: folders, into: output, flag: flag)
     }
 
     /// By `result.json`, and the digests of the files that it lists.
@@ -94,7 +94,7 @@ package struct PhotoClassification: PhotoRecipe {
 
 extension PhotoPreprocessing {
     /// From the settings of a package.
-    init(_ settings: PhotoClassificationSettings) {
+    init(_ settings: PhotoClassificationModel.Settings) {
         self.init(
             size: settings.inputSize,
             usesColourConstancy: settings.usesColorConstancy,

@@ -13,7 +13,7 @@ import NocturneSystem
 package final class PhotoClassificationModel: PhotoModel {
     package let chosen: ChosenModel
     /// The checked section of the package.
-    package let settings: PhotoClassificationSettings
+    package let settings: Settings
     let image: String
     let metadata: String?
     let logits: String
@@ -44,12 +44,12 @@ package final class PhotoClassificationModel: PhotoModel {
         try checkOutputs()
     }
 
-    private static func checkedSettings(of chosen: ChosenModel) throws -> PhotoClassificationSettings {
+    private static func checkedSettings(of chosen: ChosenModel) throws -> Settings {
         let package = chosen.package
-        try package.require(task: PhotoClassificationKind.task, for: "classification of photos")
-        let settings = try PhotoClassificationSettings(package)
+        try package.require(task: PhotoClassification.task, for: "classification of photos")
+        let settings = try Settings(package)
         for text in [package.name, package.description] + settings.classes.flatMap({ [$0.name, $0.title] }) {
-            guard let claim = DiagnosticClaims.found(in: text) else { continue }
+            guard let claim = ReportText.diagnosticClaim(in: text) else { continue }
             throw chosen.unusable(
                 "its text \"\(text.prefix(80))\" contains \"\(claim)\", which results must not contain"
             )

@@ -1,4 +1,5 @@
 import NocturneBatch
+import NocturneFormats
 import NocturneInference
 package import NocturneJournal
 package import NocturneRecipeSupport
@@ -54,7 +55,7 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
         }
 
         /// The highest level that a class reaches.
-        package let level: RiskAssessment.Level
+        package let level: ClassScores.Risk.Level
         /// The level in words, without a diagnosis.
         package let words: String
         /// In the order of classes; empty for a low level.
@@ -163,7 +164,7 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
 
     /// A reviewer looks at the picture as a whole.
     package var parts: [ItemPart] {
-        [ItemPart(id: 1, kind: leading, state: .ready, thumbnail: ClassificationWriter.thumbnailFile)]
+        [ItemPart(id: 1, kind: leading, state: .ready, thumbnail: PhotoClassification.Writer.thumbnailFile)]
     }
 
     /// Rows for the batch's statistics table.
@@ -194,4 +195,43 @@ extension PhotoClassificationResult {
 
     /// Whether the network got other colours than the picture has.
     var isColorCorrected: Bool { preparation.colorConstancy == "applied" }
+}
+
+extension PhotoClassificationResult: InspectableResult {
+    package var batchFiles: Set<String> { files.contains { $0.path == "report.pdf" } ? ["contact-sheet.pdf"] : [] }
+
+    package func inspectFiles(_ inspection: inout ItemInspection) throws {
+        let sum = classes.reduce(0) { $0 + $1.probability }
+        if classes.map(\.probability).max() != classes.first(where: { $0.name == leading })?.probability {
+            inspection.add("result.json", "its leading class \(leading) does not have the highest score")
+        }
+        if !sum.isFinite { inspection.add("result.json", "the sum of its scores is not finite") }
+        let side = PhotoClassification.Writer.thumbnailSide
+        try inspection.inspectPicture(PhotoClassification.Writer.thumbnailFile, size: (side, side), of: "a thumbnail")
+        let inputSide = preparation.inputSizePx
+        try inspection.inspectPicture(
+            PhotoClassification.Writer.photoFile,
+            size: (inputSide, inputSide),
+            of: "the input of the model"
+        )
+        try inspection.inspectPicture("heatmap.png")
+        try inspection.inspect("report.pdf") { inspection, path in
+            if let detail = PDFPage.fault(at: path) { inspection.add("report.pdf", detail) }
+        }
+        guard let attention else { return }
+        try inspection.inspect(attention.valuesFile, as: AttentionValues.schema) {
+            (inspection, values: AttentionValues) in
+            let isWhole = values.rows.count == values.height && values.rows.allSatisfy { $0.count == values.width }
+            if !isWhole || (values.width, values.height) != (attention.width, attention.height) {
+                inspection.add(
+                    attention.valuesFile,
+                    "does not have the \(attention.width)×\(attention.height) values that result.json states"
+                )
+            } else if values.rows.joined().min() != attention.minimum || values.rows.joined().max() != attention.maximum
+                || values.name != attention.name
+            {
+                inspection.add(attention.valuesFile, "its class or range differs from result.json")
+            }
+        }
+    }
 }

@@ -34,7 +34,7 @@ extension PhotoInstances {
         let photo: Photo
         let instances: [FoundInstance]
         /// The text on each instance; nil without a package that reads text.
-        let texts: [TextReading]?
+        let texts: [PhotoTextModel.Reading]?
         let rowCount: Int
         let engine: ResultEngine
         /// What ran the networks that read text.
@@ -79,14 +79,14 @@ extension PhotoInstances {
             note = Note("instances.networkFailed", "the network cannot be run: \(failure)")
         } else {
             do {
-                let found = try InstanceReading(model: model, frame: inferred.frame, scope: scope)
+                let found = try Reading(model: model, frame: inferred.frame, scope: scope)
                     .instances(inferred.outputs)
                 notes += found.notes
                 ordered = PhotoInstances.ordered(found.instances)
             } catch let error as InstanceError {
                 note = Note("instances.unusableOutput", "the network's output cannot be used: \(error)")
                 guard options.usesSingleItemFallback else {
-                    throw PhotoSourceError(path: inferred.record.path, detail: note.description)
+                    throw NetworkOutputError(path: inferred.record.path, detail: note.description)
                 }
             }
         }
@@ -166,7 +166,7 @@ extension PhotoInstances {
         _ context: StageContext
     ) throws -> ItemProduct {
         let model = try model(drawn.finished.record.model)
-        let writer = PhotoInstancesWriter(
+        let writer = Writer(
             model: model,
             textModel: textModel,
             options: options,

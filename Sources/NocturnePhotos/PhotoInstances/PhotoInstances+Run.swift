@@ -25,7 +25,7 @@ extension PhotoInstances {
     /// The instances in a picture and the text on each.
     struct InstanceTexts: Sendable {
         let decoded: DecodedPhoto
-        var texts: [TextReading] = []
+        var texts: [PhotoTextModel.Reading] = []
         /// What runs the networks that read text.
         let engine: ResultEngine
         let notes: [Note]
@@ -105,9 +105,9 @@ extension PhotoInstances {
             let plain = CropDrawing.plain(instance, of: prepared.photo.image)
             let crop = CropDrawing.onWhite(CropDrawing.upright(instance, from: plain))
             do {
-                inferred?.reading?.texts.append(try TextReading(of: crop, textModel, sessions, scope))
+                inferred?.reading?.texts.append(try PhotoTextModel.Reading(of: crop, textModel, sessions, scope))
             } catch let error as InstanceError {
-                throw PhotoSourceError(
+                throw NetworkOutputError(
                     path: prepared.record.path,
                     detail: "the output of the networks that read text cannot be used: \(error)"
                 )

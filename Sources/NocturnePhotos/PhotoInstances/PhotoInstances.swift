@@ -18,14 +18,14 @@ package struct PhotoInstances: PhotoRecipe {
     package let models: [PhotoInstancesModel]
     /// Reads the text on instances of all models; nil for no text.
     package let textModel: PhotoTextModel?
-    package let options: PhotoInstancesOptions
+    package let options: Options
     package let limits = PhotoLimits()
     package var fingerprintParts: [String] { textModel?.chosen.fingerprintParts ?? [] }
 
     /// - Parameters:
     ///   - models: of packages for instances, with different ids.
     ///   - textModel: reads the text on instances.
-    package init(models: [PhotoInstancesModel], textModel: PhotoTextModel? = nil, options: PhotoInstancesOptions) {
+    package init(models: [PhotoInstancesModel], textModel: PhotoTextModel? = nil, options: Options) {
         self.models = models
         self.textModel = textModel
         self.options = options
@@ -132,7 +132,7 @@ package struct PhotoInstances: PhotoRecipe {
     private func resized(
         _ image: RGBImage,
         to content: PixelBox,
-        _ resampling: PhotoInstancesSettings.Input.Resampling,
+        _ resampling: PhotoInstancesModel.Settings.Input.Resampling,
         flag: CancellationFlag
     ) throws -> RGBImage {
         switch resampling {

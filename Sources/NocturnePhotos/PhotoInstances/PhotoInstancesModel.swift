@@ -9,15 +9,15 @@ import NocturneSystem
 package final class PhotoInstancesModel: PhotoModel {
     package let chosen: ChosenModel
     /// The checked section of the package.
-    package let settings: PhotoInstancesSettings
+    package let settings: Settings
     private let network: any LoadedNetwork
 
     /// Loads the network and checks that its inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelFormatError`.
     package init(_ chosen: ChosenModel) throws {
-        try chosen.package.require(task: PhotoInstancesKind.task, for: "instance segmentation of photos")
+        try chosen.package.require(task: PhotoInstances.task, for: "instance segmentation of photos")
         self.chosen = chosen
-        settings = try PhotoInstancesSettings(chosen.package)
+        settings = try Settings(chosen.package)
         network = try chosen.load(settings.network)
         try check()
     }

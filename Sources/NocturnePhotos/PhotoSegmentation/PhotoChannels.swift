@@ -4,7 +4,7 @@ import NocturneNumerics
 import NocturneSystem
 
 /// The channels of a photo for networks: values from 0 to 255 in single precision, as of nnU-Net's reader for photos.
-extension PhotoSegmentationSettings.Input {
+extension PhotoSegmentationModel.Settings.Input {
     /// Samples of one row after the other are converted between two looks at the flag.
     private static var rowsAtOnce: Int { 256 }
 

@@ -18,7 +18,7 @@ extension PhotoSegmentation {
         let photo: Photo
         let labels: LabelVolume
         /// All labels of the package, in its order.
-        let measured: [PhotoLabel]
+        let measured: [Label]
         let cleaning: [LabelCleaning]
         let confidence: [UInt16: LabelConfidence]
         let engine: ResultEngine
@@ -41,13 +41,13 @@ extension PhotoSegmentation {
             connectivity: .corners,
             scope: scope
         )
-        let colors = try PhotoLabel.colorSums(labels.voxels, on: image, flag: scope.flag)
+        let colors = try Label.colorSums(labels.voxels, on: image, flag: scope.flag)
         return FinishedPhoto(
             record: inferred.record,
             photo: inferred.photo,
             labels: labels,
             measured: measurements.map {
-                PhotoLabel($0, colors[$0.value] ?? SIMD3(0, 0, 0), of: (image.width, image.height))
+                Label($0, colors[$0.value] ?? SIMD3(0, 0, 0), of: (image.width, image.height))
             },
             cleaning: cleaning,
             confidence: inferred.confidence,
@@ -69,7 +69,7 @@ extension PhotoSegmentation {
         _ context: StageContext
     ) throws -> DrawnPhoto {
         let model = try model(finished.record.model)
-        let overlay = LabelOverlay(
+        let overlay = Overlay(
             labels: model.package.labels,
             measured: finished.measured,
             longestSide: options.overlay.side
@@ -85,7 +85,7 @@ extension PhotoSegmentation {
         _ context: StageContext
     ) throws -> ItemProduct {
         let model = try model(drawn.finished.record.model)
-        return try PhotoSegmentationWriter(model: model, options: options, drawn: drawn, item: item)
+        return try Writer(model: model, options: options, drawn: drawn, item: item)
             .write(into: folder, scope: context.scope)
     }
 }

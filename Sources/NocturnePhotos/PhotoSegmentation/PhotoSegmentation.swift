@@ -14,12 +14,12 @@ import NocturneVolumes
 /// Planning, loading and inference are here, measuring, drawing and writing in their own files.
 package struct PhotoSegmentation: PhotoRecipe {
     package let models: [PhotoSegmentationModel]
-    package let options: PhotoSegmentationOptions
+    package let options: Options
     /// Photos are never reduced: networks know objects by their size in pixels. Large ones need memory instead.
     package let limits = PhotoLimits(side: 1 << 16)
 
     /// - Parameter models: of packages for label maps of photos, with different ids.
-    package init(models: [PhotoSegmentationModel], options: PhotoSegmentationOptions) {
+    package init(models: [PhotoSegmentationModel], options: Options) {
         self.models = models
         self.options = options
     }

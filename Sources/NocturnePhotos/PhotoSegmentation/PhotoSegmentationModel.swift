@@ -6,16 +6,16 @@ package import NocturneVolumes
 package final class PhotoSegmentationModel: PhotoModel {
     package let chosen: ChosenModel
     /// The checked section of the package.
-    package let settings: PhotoSegmentationSettings
+    package let settings: Settings
     let plane: PlaneModel
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelPackageError`, `ModelFormatError`.
-    package init(_ chosen: ChosenModel, options: PhotoSegmentationOptions) throws {
+    package init(_ chosen: ChosenModel, options: PhotoSegmentation.Options) throws {
         let package = chosen.package
-        try package.require(task: PhotoSegmentationKind.task, for: "label maps of photos")
+        try package.require(task: PhotoSegmentation.task, for: "label maps of photos")
         self.chosen = chosen
-        settings = try PhotoSegmentationSettings(package)
+        settings = try Settings(package)
         plane = try PlaneModel(
             settings.networkSettings,
             of: package,
@@ -30,23 +30,25 @@ package final class PhotoSegmentationModel: PhotoModel {
     package func threadsOfProcess(cores: Int) throws -> Int { try plane.threadsOfProcess(cores: cores) }
 }
 
-/// How a model that gives photos label maps is applied: the settings of networks for planes.
-package struct PhotoSegmentationSettings: Hashable, Sendable {
-    /// Of one level, without a spacing.
-    package let networkSettings: VolumeSegmentationSettings
-    /// Grey or colours.
-    package let input: Input
+extension PhotoSegmentationModel {
+    /// How a model that gives photos label maps is applied: the settings of networks for planes.
+    package struct Settings: Hashable, Sendable {
+        /// Of one level, without a spacing.
+        package let networkSettings: VolumeSegmentationSettings
+        /// Grey or colours.
+        package let input: Input
 
-    /// What the networks take of a photo.
-    package enum Input: Int, Hashable, Sendable {
-        /// One channel. A photo in colour becomes grey as by Pillow: 0.299 red + 0.587 green + 0.114 blue.
-        case grey = 1
-        /// Red, green and blue. Those of a grey photo are equal.
-        case colors = 3
+        /// What the networks take of a photo.
+        package enum Input: Int, Hashable, Sendable {
+            /// One channel. A photo in colour becomes grey as by Pillow: 0.299 red + 0.587 green + 0.114 blue.
+            case grey = 1
+            /// Red, green and blue. Those of a grey photo are equal.
+            case colors = 3
+        }
     }
 }
 
-extension PhotoSegmentationSettings: ModelSettings {
+extension PhotoSegmentationModel.Settings: ModelSettings {
     /// The key of the task's section in `model.json`.
     static let section = "photoSegmentation"
 

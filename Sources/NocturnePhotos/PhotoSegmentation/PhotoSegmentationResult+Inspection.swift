@@ -7,13 +7,13 @@ import NocturneSystem
 
 extension PhotoSegmentationResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
-        try inspection.inspectPicture(PhotoSegmentationWriter.overlayFile)
+        try inspection.inspectPicture(PhotoSegmentation.Writer.overlayFile)
         var masks: [UInt16: RunLengthMask]?
-        try inspection.inspect(PhotoSegmentationWriter.labelFile) { inspection, path in
+        try inspection.inspect(PhotoSegmentation.Writer.labelFile) { inspection, path in
             let map = try LabelPNG.read(path, pixels: source.width * source.height)
             masks = try inspect(map, &inspection)
         }
-        try inspection.inspect(PhotoSegmentationWriter.cocoFile, as: COCODocument.schema, limit: 1 << 30) {
+        try inspection.inspect(PhotoSegmentation.Writer.cocoFile, as: COCODocument.schema, limit: 1 << 30) {
             (inspection, document: COCODocument) in inspect(document, masks, &inspection)
         }
     }
@@ -24,7 +24,7 @@ extension PhotoSegmentationResult: InspectableResult {
         _ map: LabelPNG.Map,
         _ inspection: inout ItemInspection
     ) throws -> [UInt16: RunLengthMask]? {
-        let file = PhotoSegmentationWriter.labelFile
+        let file = PhotoSegmentation.Writer.labelFile
         guard (map.width, map.height) == (source.width, source.height) else {
             inspection.add(
                 file,
@@ -60,7 +60,7 @@ extension PhotoSegmentationResult: InspectableResult {
         _ masks: [UInt16: RunLengthMask]?,
         _ inspection: inout ItemInspection
     ) {
-        func fault(_ detail: String) { inspection.add(PhotoSegmentationWriter.cocoFile, detail) }
+        func fault(_ detail: String) { inspection.add(PhotoSegmentation.Writer.cocoFile, detail) }
         if let detail = document.sizeFault(source) { fault(detail) }
         if document.categories.map(\.id) != labels.map(\.value) || document.categories.map(\.name) != labels.map(\.name)
         {

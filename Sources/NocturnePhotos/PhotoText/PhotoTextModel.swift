@@ -11,7 +11,7 @@ package final class PhotoTextModel: Sendable {
     /// The package that the networks come from, and the engine that runs them.
     package let chosen: ChosenModel
     /// The checked section of the package.
-    let settings: PhotoTextSettings
+    let settings: Settings
     private let detection: any LoadedNetwork
     private let recognition: any LoadedNetwork
     /// By class, from class 1.
@@ -24,7 +24,7 @@ package final class PhotoTextModel: Sendable {
     /// - Throws: ``UnusablePackageError``, `ModelFormatError`, `ModelPackageError`.
     package init(_ chosen: ChosenModel) throws {
         self.chosen = chosen
-        settings = try PhotoTextSettings(chosen.package)
+        settings = try Settings(chosen.package)
         characters = try Self.characters(of: chosen, settings.recognition.characters)
         detection = try chosen.load(settings.detection.network)
         recognition = try chosen.load(settings.recognition.network)
@@ -113,7 +113,7 @@ package final class PhotoTextModel: Sendable {
         [detection, recognition].map(chosen.engineInUse)
     }
 
-    /// The extents of a picture in the network that finds lines: not larger than it is, at most ``PhotoTextSettings/Detection/longSide``,
+    /// The extents of a picture in the network that finds lines: not larger than it is, at most ``PhotoTextModel/Settings/Detection/longSide``,
     /// and multiples, as PaddleOCR's DetResizeForTest rounds them.
     private func detectionShape(width: Int, height: Int) -> [Int] {
         let input = settings.detection

@@ -30,8 +30,8 @@ extension ConnectedComponents {
 
     /// The runs of the mask, and for each run of the label map that of the mask that contains it; the largest number for runs
     /// outside the mask.
-    private func joined(_ selected: [Bool]) -> (mask: LabelRuns, maskRun: [UInt32]) {
-        var joined: [LabelRuns.Run] = []
+    private func joined(_ selected: [Bool]) -> (mask: Runs, maskRun: [UInt32]) {
+        var joined: [Runs.Run] = []
         var rowStart: [UInt32] = [0]
         rowStart.reserveCapacity(runs.rowCount + 1)
         var maskRun = [UInt32](repeating: UInt32.max, count: runs.runs.count)
@@ -43,12 +43,14 @@ extension ConnectedComponents {
                 if joined.count > firstOfRow, joined[joined.count - 1].end == run.begin {
                     joined[joined.count - 1].end = run.end
                 } else {
-                    joined.append(LabelRuns.Run(begin: run.begin, end: run.end, value: 1))
+                    joined.append(Runs.Run(begin: run.begin, end: run.end, value: 1))
                 }
                 maskRun[index] = UInt32(joined.count - 1)
             }
             rowStart.append(UInt32(joined.count))
         }
-        return (LabelRuns(shape: runs.shape, region: runs.region, runs: joined, rowStart: rowStart), maskRun)
+        return (
+            Runs(shape: runs.shape, region: runs.region, runs: joined, rowStart: rowStart), maskRun
+        )
     }
 }

@@ -24,7 +24,7 @@ extension LabelCleaner {
         precondition(labels.count == shape.count, "voxels do not fill the shape")
         let rules = rules.ofComponents
         guard !rules.isEmpty else { return 0 }
-        let (runs, rows) = try LabelRuns.totals(in: labels, shape, .labels(rules.labels), scope)
+        let (runs, rows) = try ConnectedComponents.Runs.totals(in: labels, shape, .labels(rules.labels), scope)
         // Data of the components, and which of them are kept and which are examined.
         let found = ConnectedComponents.bytes(runs: runs, rows: rows) + 2 * runs
         var more = 0
@@ -35,7 +35,7 @@ extension LabelCleaner {
         if !rules.fillHoles.isEmpty {
             // A row has at most one background run more than label runs, named or not, including those that were
             // removed; the data about the neighbourhood of a run takes 4 bytes.
-            let all = try LabelRuns.totals(in: labels, shape, .everyLabel, scope).runs + rows
+            let all = try ConnectedComponents.Runs.totals(in: labels, shape, .everyLabel, scope).runs + rows
             more = max(more, ConnectedComponents.bytes(runs: all, rows: rows) + 4 * all)
         }
         return found + more

@@ -20,7 +20,7 @@ public struct ConnectedComponents: Sendable {
 
     /// All components in the order of their first voxels.
     public let components: [Component]
-    let runs: LabelRuns
+    let runs: Runs
     let componentOfRun: [UInt32]
 
     /// Finds the components of all labels, or of one.
@@ -36,7 +36,7 @@ public struct ConnectedComponents: Sendable {
         scope: ComputeScope
     ) throws(CancelledError) {
         let shape = labels.geometry.shape
-        let selection: LabelRuns.Selection = if let value { .value(value) } else { .everyLabel }
+        let selection: Runs.Selection = if let value { .value(value) } else { .everyLabel }
         self = try labels.voxels.withUnsafeBufferPointer { voxels throws(CancelledError) in
             try Self(voxels, shape, VoxelBox(all: shape), selection, connectivity, scope)
         }
@@ -47,11 +47,11 @@ public struct ConnectedComponents: Sendable {
         _ voxels: UnsafeBufferPointer<UInt16>,
         _ shape: VolumeShape,
         _ region: VoxelBox,
-        _ selection: LabelRuns.Selection,
+        _ selection: Runs.Selection,
         _ connectivity: Connectivity,
         _ scope: ComputeScope
     ) throws(CancelledError) {
-        let runs = try LabelRuns(
+        let runs = try Runs(
             in: ParallelReader(voxels.baseAddress!),
             shape: shape,
             region: region,
@@ -108,7 +108,9 @@ public struct ConnectedComponents: Sendable {
     }
 
     /// Calls `body` with the component, the storage offsets, the run and the row of every run, in storage order.
-    func forEachRun(_ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRuns.Run, _ row: Int) -> Void) {
+    func forEachRun(
+        _ body: (_ component: Int, _ voxels: Range<Int>, _ run: Runs.Run, _ row: Int) -> Void
+    ) {
         forEachRun(inRows: 0..<runs.rowCount, body)
     }
 
@@ -116,7 +118,7 @@ public struct ConnectedComponents: Sendable {
     @inline(__always)
     func forEachRun(
         inRows rows: Range<Int>,
-        _ body: (_ component: Int, _ voxels: Range<Int>, _ run: LabelRuns.Run, _ row: Int) -> Void
+        _ body: (_ component: Int, _ voxels: Range<Int>, _ run: Runs.Run, _ row: Int) -> Void
     ) {
         for row in rows {
             let own = Int(runs.rowStart[row])..<Int(runs.rowStart[row + 1])

@@ -105,7 +105,7 @@ public struct DetectionDecoder: Sendable {
             let (x, y) = (candidates[index], candidates[count + index])
             let (w, h) = (candidates[2 * count + index] / 2, candidates[3 * count + index] / 2)
             found.add(
-                FloatBox(left: x - w, top: y - h, right: x + w, bottom: y + h),
+                Box(left: x - w, top: y - h, right: x + w, bottom: y + h),
                 score: score,
                 kind: best,
                 index: index,
@@ -160,7 +160,7 @@ public struct DetectionDecoder: Sendable {
             guard kind.isFinite, abs(kind) < 1e6 else { continue }
             guard classes.contains(Int(kind.rounded())) else { continue }
             found.add(
-                FloatBox(
+                Box(
                     left: boxes[4 * index],
                     top: boxes[4 * index + 1],
                     right: boxes[4 * index + 2],
@@ -185,17 +185,17 @@ public struct DetectionDecoder: Sendable {
 
     // MARK: Shared
 
-    private var wholeInput: FloatBox {
-        FloatBox(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight))
+    private var wholeInput: Box {
+        Box(left: 0, top: 0, right: Float(frame.inputWidth), bottom: Float(frame.inputHeight))
     }
 
     private struct Candidates {
-        var boxes: [FloatBox] = []
+        var boxes: [Box] = []
         var scores: [Float] = []
         var kinds: [Int] = []
         var indices: [Int] = []
 
-        mutating func add(_ box: FloatBox, score: Float, kind: Int, index: Int, above threshold: Float) {
+        mutating func add(_ box: Box, score: Float, kind: Int, index: Int, above threshold: Float) {
             let edges = [box.left, box.top, box.right, box.bottom, score]
             guard score >= threshold, edges.allSatisfy(\.isFinite), box.area > 0 else { return }
             boxes.append(box)
@@ -219,7 +219,7 @@ public struct DetectionDecoder: Sendable {
     private func instances(
         _ found: Candidates,
         flag: CancellationFlag,
-        mask: (Int, FloatBox) -> RunLengthMask?
+        mask: (Int, Box) -> RunLengthMask?
     ) throws(CancelledError) -> [Instance] {
         var found = found
         found.keep(Self.candidateLimit)
@@ -258,9 +258,9 @@ public struct DetectionDecoder: Sendable {
 
     private func mask(
         of plane: Planes,
-        over area: FloatBox,
+        over area: Box,
         threshold: Float,
-        clip: FloatBox
+        clip: Box
     ) -> RunLengthMask {
         RunLengthMask.mask(
             of: plane,

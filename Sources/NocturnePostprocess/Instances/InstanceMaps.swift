@@ -69,45 +69,47 @@ public struct InstanceError: CodedError, Hashable, Sendable, CustomStringConvert
     }
 }
 
-/// Instances of a picture that do not overlap: 0 is background, instances count from 1.
-public struct InstanceLabels: Sendable {
-    /// In pixels.
-    public let width: Int
-    /// In pixels.
-    public let height: Int
-    /// Rows from the top, x fastest.
-    public let labels: [UInt16]
-    /// For every instance, the mean of the foreground map inside it.
-    public let confidences: [Float]
-    /// The number of instances found beyond the requested maximum; the smallest ones were dropped.
-    public var dropped = 0
-    /// Instances that were too small compared with the others, by ``InstanceSplitter/Rules/minimumAreaShareOfMedian``.
-    public var slivers = Slivers()
-    /// Instances that were not kept, by ``InstanceSplitter/Rules/minimumClearShare``.
-    public var refusal: Refusal?
+extension InstanceSplitter {
+    /// Instances of a picture that do not overlap: 0 is background, instances count from 1.
+    public struct Labels: Sendable {
+        /// In pixels.
+        public let width: Int
+        /// In pixels.
+        public let height: Int
+        /// Rows from the top, x fastest.
+        public let labels: [UInt16]
+        /// For every instance, the mean of the foreground map inside it.
+        public let confidences: [Float]
+        /// The number of instances found beyond the requested maximum; the smallest ones were dropped.
+        public var dropped = 0
+        /// Instances that were too small compared with the others, by ``InstanceSplitter/Rules/minimumAreaShareOfMedian``.
+        public var slivers = Slivers()
+        /// Instances that were not kept, by ``InstanceSplitter/Rules/minimumClearShare``.
+        public var refusal: Refusal?
 
-    /// The number of instances.
-    public var count: Int { confidences.count }
+        /// The number of instances.
+        public var count: Int { confidences.count }
 
-    public init(
-        width: Int,
-        height: Int,
-        labels: [UInt16],
-        confidences: [Float]
-    ) {
-        precondition(labels.count == width * height, "one label a pixel")
-        self.width = width
-        self.height = height
-        self.labels = labels
-        self.confidences = confidences
+        public init(
+            width: Int,
+            height: Int,
+            labels: [UInt16],
+            confidences: [Float]
+        ) {
+            precondition(labels.count == width * height, "one label a pixel")
+            self.width = width
+            self.height = height
+            self.labels = labels
+            self.confidences = confidences
+        }
     }
 }
 
-extension InstanceLabels {
+extension InstanceSplitter.Labels {
     /// Without instances.
-    static func none(width: Int, height: Int, _ refusal: Refusal? = nil) -> InstanceLabels {
+    static func none(width: Int, height: Int, _ refusal: Refusal? = nil) -> InstanceSplitter.Labels {
         let labels = [UInt16](repeating: 0, count: width * height)
-        var none = InstanceLabels(width: width, height: height, labels: labels, confidences: [])
+        var none = InstanceSplitter.Labels(width: width, height: height, labels: labels, confidences: [])
         none.refusal = refusal
         return none
     }

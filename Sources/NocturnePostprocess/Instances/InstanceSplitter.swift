@@ -22,14 +22,19 @@ public struct InstanceSplitter: Sendable {
     public static func predictedBytes(width: Int, height: Int) -> Int { width * height * 26 + (1 << 20) }
 
     /// - Throws: `CancelledError`.
-    public func split(_ maps: InstanceMaps, flag: CancellationFlag) throws(CancelledError) -> InstanceLabels {
+    public func split(_ maps: InstanceMaps, flag: CancellationFlag) throws(CancelledError) -> Labels {
         let isInside = maps.foreground.map { $0 >= rules.foregroundThreshold }
         let heights = heights(of: maps)
         var (labels, pieces) = try seeds(maps, isInside, heights, flag)
         guard pieces > 0 else { return .none(width: maps.width, height: maps.height) }
         try flood(&labels, outside: Int32(pieces + 1), maps, isInside, heights, flag)
         if rules.mergeBoundary > 0 {
-            var merging = FragmentMerging(labels: labels, pieces: pieces, boundary: maps.boundary, width: maps.width)
+            var merging = FragmentMerging(
+                labels: labels,
+                pieces: pieces,
+                boundary: maps.boundary,
+                width: maps.width
+            )
             let targets = try merging.run(
                 below: rules.mergeBoundary,
                 minimumContact: rules.minimumContact,
@@ -44,18 +49,18 @@ public struct InstanceSplitter: Sendable {
             let share = try maps.clearShare(of: tidy.labels, count: tidy.count, flag: flag)
             let least = rules.minimumClearShare
             if share < least {
-                let refusal = InstanceLabels.Refusal(count: tidy.count, clearShare: share, leastShare: least)
+                let refusal = Labels.Refusal(count: tidy.count, clearShare: share, leastShare: least)
                 return .none(width: maps.width, height: maps.height, refusal)
             }
         }
-        var found = InstanceLabels(
+        var found = Labels(
             width: maps.width,
             height: maps.height,
             labels: tidy.labels,
             confidences: confidences(tidy.labels, count: tidy.count, maps.foreground)
         )
         found.dropped = dropped
-        found.slivers = InstanceLabels.Slivers(merged: tidy.merged, dropped: tidy.dropped)
+        found.slivers = Labels.Slivers(merged: tidy.merged, dropped: tidy.dropped)
         return found
     }
 

@@ -31,7 +31,7 @@ public struct Letterbox: Hashable, Sendable {
     func row(_ y: Float) -> Double { (Double(y) - Double(content.y)) * scaleY }
 
     /// The whole pixels of the picture that overlap a box of the input.
-    func box(_ box: FloatBox) -> PixelBox {
+    func box(_ box: DetectionDecoder.Box) -> PixelBox {
         func held(_ value: Double, _ limit: Int) -> Int { Int(min(max(value, 0), Double(limit))) }
         let left = held(column(box.left).rounded(.down), width)
         let top = held(row(box.top).rounded(.down), height)

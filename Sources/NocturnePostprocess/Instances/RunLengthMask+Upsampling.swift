@@ -12,7 +12,7 @@ extension RunLengthMask {
     /// empty mask.
     /// - Throws: `CancelledError`.
     public static func masks(
-        of labels: InstanceLabels,
+        of labels: InstanceSplitter.Labels,
         width: Int,
         height: Int,
         scope: ComputeScope
@@ -34,7 +34,7 @@ extension RunLengthMask {
         _ x: Int,
         _ across: AxisSamples,
         _ down: AxisSamples,
-        _ labels: InstanceLabels,
+        _ labels: InstanceSplitter.Labels,
         height: Int,
         into runs: inout [[Range<Int>]]
     ) {

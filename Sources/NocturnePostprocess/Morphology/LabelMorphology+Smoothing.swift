@@ -8,7 +8,7 @@ extension LabelMorphology {
     /// Each voxel of the labels or of the background becomes what has the largest share around it: one of the labels, or
     /// background, whose share is that of everything else.
     func smooth(
-        _ slots: LabelSlots,
+        _ slots: Slots,
         _ boxes: [VoxelBox?],
         deviation: Double,
         _ labels: inout VoxelBuffer<UInt16>,
@@ -36,7 +36,7 @@ extension LabelMorphology {
         try fill(&largest, in: whole, from: labels) { $0 == 0 ? Self.shareTolerance : 0 }
         try addBackground(shares, to: &largest)
         for slot in present {
-            let own = LabelSlots([slots.values[slot]])
+            let own = Slots([slots.values[slot]])
             try shares.measure(own, in: labels, shape, scope)
             try choose(own.values[0], shares, &largest, &winners, in: labels)
         }
@@ -47,7 +47,9 @@ extension LabelMorphology {
         }
     }
 
-    private func addBackground(_ shares: borrowing SharesField, to largest: inout VoxelBuffer<Float>) throws {
+    private func addBackground(_ shares: borrowing SharesField, to largest: inout VoxelBuffer<Float>)
+        throws
+    {
         let size = shares.box.shape
         try shares.withShares { shares in
             try largest.withParallelBuffer { largest in

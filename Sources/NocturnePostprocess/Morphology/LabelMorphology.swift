@@ -14,7 +14,7 @@ struct LabelMorphology {
         _ step: MorphologyStep,
         to labels: inout VoxelBuffer<UInt16>
     ) throws -> [(value: UInt16, change: MorphologyStep.Change)] {
-        let slots = LabelSlots(step.values)
+        let slots = Slots(step.values)
         let boxes = try slots.boxes(in: labels, shape, scope)
         var changes = [MorphologyStep.Change](repeating: MorphologyStep.Change(), count: slots.values.count)
         if step.operation == .smooth {
@@ -49,7 +49,7 @@ struct LabelMorphology {
         _ step: MorphologyStep,
         _ value: UInt16,
         _ labelled: VoxelBox,
-        _ slots: LabelSlots,
+        _ slots: Slots,
         _ labels: inout VoxelBuffer<UInt16>,
         _ changes: inout [MorphologyStep.Change]
     ) throws {
@@ -76,7 +76,7 @@ struct LabelMorphology {
 
     /// Several labels at once: the nearer one takes a voxel, and of labels at one distance that of the lower value.
     private func dilate(
-        _ slots: LabelSlots,
+        _ slots: Slots,
         _ boxes: [VoxelBox?],
         radius: Double,
         _ labels: inout VoxelBuffer<UInt16>,
@@ -98,7 +98,9 @@ struct LabelMorphology {
                     try replace(in: box, of: &labels, slots, &changes) { label, voxel in
                         let place = box.place(of: voxel, in: whole)
                         let square = squares[voxel]
-                        guard square < nearest[place] * Float(1 - DistanceField.tolerance) else { return label }
+                        guard square < nearest[place] * Float(1 - DistanceField.tolerance) else {
+                            return label
+                        }
                         nearest[place] = square
                         return value
                     }
@@ -137,7 +139,7 @@ struct LabelMorphology {
     func replace(
         in box: VoxelBox,
         of labels: inout VoxelBuffer<UInt16>,
-        _ slots: LabelSlots,
+        _ slots: Slots,
         _ changes: inout [MorphologyStep.Change],
         _ label: @Sendable (UInt16, Int) -> UInt16
     ) throws {

@@ -31,7 +31,7 @@ extension RegionMeasurement {
             } else {
                 try measureLines(region, placer, &result)
             }
-        } catch let problem as RegionPlacement.Problem {
+        } catch let problem as RegionPlacer.Placement.Problem {
             return RegionMeasurement(
                 name: region.name,
                 kind: region.shape.kind,
@@ -55,17 +55,19 @@ extension RegionMeasurement {
         _ region: RegionOfInterest,
         _ placer: RegionPlacer,
         _ result: inout RegionMeasurement
-    ) throws(RegionPlacement.Problem) {
+    ) throws(RegionPlacer.Placement.Problem) {
         switch region.shape {
         case .length(let points):
             let places = points.map { placer.point($0, region.space) }
-            guard places.count > 1 else { throw RegionPlacement.Problem(detail: "a line has two points or more") }
+            guard places.count > 1 else {
+                throw RegionPlacer.Placement.Problem(detail: "a line has two points or more")
+            }
             result.length = zip(places, places.dropFirst()).reduce(0) { $0 + NocturneCore.length($1.1 - $1.0) }
         case .angle(let a, let vertex, let b):
             let middle = placer.point(vertex, region.space)
             let (u, v) = (placer.point(a, region.space) - middle, placer.point(b, region.space) - middle)
             guard NocturneCore.length(u) > 0, NocturneCore.length(v) > 0 else {
-                throw RegionPlacement.Problem(detail: "an arm of the angle has zero length")
+                throw RegionPlacer.Placement.Problem(detail: "an arm of the angle has zero length")
             }
             let angle = atan2(NocturneCore.length(cross(u, v)), dot(u, v))
             result.angle = angle * 180 / Double.pi
@@ -76,23 +78,23 @@ extension RegionMeasurement {
     // MARK: Areas and volumes
 
     private static func measure(
-        _ placement: RegionPlacement,
+        _ placement: RegionPlacer.Placement,
         _ region: RegionOfInterest,
         _ image: Volume,
         _ result: inout RegionMeasurement,
         _ scope: ComputeScope
     ) throws {
         let geometry = image.geometry
-        let gathered: RegionSamples
+        let gathered: Samples
         switch placement {
         case .samples(let samples):
-            gathered = try RegionSamples(samples, on: image, scope: scope)
+            gathered = try Samples(samples, on: image, scope: scope)
             result.area = placement.size
             result.sampledArea = Double(gathered.count) * samples.spacing * samples.spacing
             result.sampleSpacing = samples.spacing
             result.status = gathered.outside == 0 ? .complete : gathered.count == 0 ? .outside : .cut
         case .grid(let grid):
-            gathered = try RegionSamples(grid, on: image, scope: scope)
+            gathered = try Samples(grid, on: image, scope: scope)
             result.status = grid.status(in: geometry.shape)
             if let slice = grid.slice {
                 let others = (0..<3).filter { $0 != slice.axis }.map(geometry.affine.column)

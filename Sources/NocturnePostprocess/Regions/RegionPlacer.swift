@@ -5,9 +5,11 @@ struct RegionPlacer {
     let geometry: VolumeGeometry
     private let inverse: Affine
 
-    /// - Throws: ``RegionPlacement/Problem`` when the grid has no inverse.
-    init(_ geometry: VolumeGeometry) throws(RegionPlacement.Problem) {
-        guard let inverse = geometry.affine.inverse else { throw RegionPlacement.Problem(detail: "the grid is flat") }
+    /// - Throws: ``RegionPlacer/Placement/Problem`` when the grid has no inverse.
+    init(_ geometry: VolumeGeometry) throws(Placement.Problem) {
+        guard let inverse = geometry.affine.inverse else {
+            throw Placement.Problem(detail: "the grid is flat")
+        }
         self.geometry = geometry
         self.inverse = inverse
     }
@@ -22,26 +24,30 @@ struct RegionPlacer {
     }
 
     /// nil for lengths and angles.
-    func place(_ region: RegionOfInterest) throws(RegionPlacement.Problem) -> RegionPlacement? {
+    func place(_ region: RegionOfInterest) throws(Placement.Problem) -> Placement? {
         func at(_ point: SIMD3<Double>) -> SIMD3<Double> { self.point(point, region.space) }
         switch region.shape {
         case .length, .angle: return nil
         case .circle(let center, let radius, let plane):
-            return try flat(at(center), plane, region.space) { _ in FlatOutline(.ellipse(SIMD2(radius, radius))) }
+            return try flat(at(center), plane, region.space) { _ in
+                Outline(.ellipse(SIMD2(radius, radius)))
+            }
         case .ellipse(let center, let radii, let rotation, let plane):
-            return try flat(at(center), plane, region.space) { _ in FlatOutline(.ellipse(radii), rotation: rotation) }
+            return try flat(at(center), plane, region.space) { _ in
+                Outline(.ellipse(radii), rotation: rotation)
+            }
         case .rectangle(let center, let size, let rotation, let plane):
             return try flat(at(center), plane, region.space) { _ in
-                FlatOutline(.rectangle(size / 2), rotation: rotation)
+                Outline(.rectangle(size / 2), rotation: rotation)
             }
         case .polygon(let corners, let plane):
             guard corners.count >= 3 else {
-                throw RegionPlacement.Problem(detail: "a polygon has three corners or more")
+                throw Placement.Problem(detail: "a polygon has three corners or more")
             }
             let places = corners.map(at)
             let center = places.reduce(.zero, +) / Double(places.count)
             return try flat(center, plane, region.space) { frame in
-                FlatOutline(.polygon(places.map(frame.coordinates)))
+                Outline(.polygon(places.map(frame.coordinates)))
             }
         case .sphere(let center, let radius): return .grid(sphere(at(center), radius))
         case .box(let lower, let upper): return .grid(box(lower, upper, region.space))
@@ -55,7 +61,7 @@ struct RegionPlacer {
         SIMD3(inverse.columnI[axis], inverse.columnJ[axis], inverse.columnK[axis])
     }
 
-    private func sphere(_ center: SIMD3<Double>, _ radius: Double) -> RegionPlacement.Grid {
+    private func sphere(_ center: SIMD3<Double>, _ radius: Double) -> Placement.Grid {
         let middle = inverse(center)
         let reach = SIMD3(length(gradient(0)), length(gradient(1)), length(gradient(2))) * radius
         return .init(
@@ -70,7 +76,7 @@ struct RegionPlacer {
         _ lower: SIMD3<Double>,
         _ upper: SIMD3<Double>,
         _ space: RegionOfInterest.Space
-    ) -> RegionPlacement.Grid {
+    ) -> Placement.Grid {
         if space == .voxel {
             return .init(inside: .voxelBox(lower: lower, upper: upper), lower: lower, upper: upper, slice: nil)
         }
@@ -99,14 +105,14 @@ struct RegionPlacer {
         _ center: SIMD3<Double>,
         _ plane: RegionOfInterest.Plane,
         _ space: RegionOfInterest.Space,
-        _ outline: (RegionPlacement.Frame) -> FlatOutline
-    ) throws(RegionPlacement.Problem) -> RegionPlacement {
+        _ outline: (Placement.Frame) -> Outline
+    ) throws(Placement.Problem) -> Placement {
         switch plane {
         case .slice(let across, let index):
             return .grid(slice(center, gridAxis(across), index, outline))
         case .oblique(let normal, let point, let right, let spacing):
             guard space != .voxel else {
-                throw RegionPlacement.Problem(detail: "a plane with a normal needs points in a patient space")
+                throw Placement.Problem(detail: "a plane with a normal needs points in a patient space")
             }
             let flip = space == .patientLps ? SIMD3<Double>(-1, -1, 1) : SIMD3(1, 1, 1)
             let frame = try frame(
@@ -136,8 +142,8 @@ struct RegionPlacer {
         _ center: SIMD3<Double>,
         _ axis: Int,
         _ wanted: Int?,
-        _ outline: (RegionPlacement.Frame) -> FlatOutline
-    ) -> RegionPlacement.Grid {
+        _ outline: (Placement.Frame) -> Outline
+    ) -> Placement.Grid {
         // Half way between two slices the later one is used.
         let nearest = (inverse(center)[axis] + 0.5).rounded(.down)
         let index = wanted ?? Int(max(-1e9, min(1e9, nearest)))
@@ -150,7 +156,7 @@ struct RegionPlacer {
         var step = SIMD3<Double>.zero
         step[axis] = Double(index)
         let onSlice = center - normal * dot(center - geometry.affine(step), normal)
-        let frame = RegionPlacement.Frame(center: onSlice, right: right, up: up)
+        let frame = Placement.Frame(center: onSlice, right: right, up: up)
         let border = outline(frame)
         let middle = inverse(onSlice)
         var (lower, upper) = (step, step)
@@ -170,17 +176,17 @@ struct RegionPlacer {
         point: SIMD3<Double>?,
         right: SIMD3<Double>?,
         fallback flip: SIMD3<Double>
-    ) throws(RegionPlacement.Problem) -> RegionPlacement.Frame {
-        guard length(normal) > 1e-9 else { throw RegionPlacement.Problem(detail: "the normal has no direction") }
+    ) throws(Placement.Problem) -> Placement.Frame {
+        guard length(normal) > 1e-9 else { throw Placement.Problem(detail: "the normal has no direction") }
         let n = normal / length(normal)
         let wanted = right ?? (abs(n.x) > 0.9 ? SIMD3(0, flip.y, 0) : SIMD3(flip.x, 0, 0))
         let inPlane = wanted - n * dot(wanted, n)
         guard length(inPlane) > 1e-6 * length(wanted), length(wanted) > 1e-9 else {
-            throw RegionPlacement.Problem(detail: "the first axis is at right angles to the plane")
+            throw Placement.Problem(detail: "the first axis is at right angles to the plane")
         }
         let u = inPlane / length(inPlane)
         // Two reversed axes amount to a half turn, so the product is correct in both spaces.
-        return RegionPlacement.Frame(
+        return Placement.Frame(
             center: point.map { center - n * dot(center - $0, n) } ?? center,
             right: u,
             up: cross(n, u)
@@ -188,10 +194,10 @@ struct RegionPlacer {
     }
 
     private func samples(
-        _ frame: RegionPlacement.Frame,
-        _ outline: FlatOutline,
+        _ frame: Placement.Frame,
+        _ outline: Outline,
         _ spacing: Double
-    ) throws(RegionPlacement.Problem) -> RegionPlacement.Samples {
+    ) throws(Placement.Problem) -> Placement.Samples {
         let across = outline.extent(along: SIMD2(1, 0))
         let upward = outline.extent(along: SIMD2(0, 1))
         func steps(_ range: ClosedRange<Double>) -> (first: Double, count: Double) {
@@ -200,10 +206,11 @@ struct RegionPlacer {
             return (first, max(0, last - first + 1))
         }
         let (x, y) = (steps(across), steps(upward))
-        guard x.count * y.count <= Double(RegionPlacement.Samples.maximumCount), abs(x.first) < 1e9, abs(y.first) < 1e9
+        guard x.count * y.count <= Double(Placement.Samples.maximumCount), abs(x.first) < 1e9,
+            abs(y.first) < 1e9
         else {
-            throw RegionPlacement.Problem(
-                detail: "\(spacing) mm apart, samples would be more than \(RegionPlacement.Samples.maximumCount)"
+            throw Placement.Problem(
+                detail: "\(spacing) mm apart, samples would be more than \(Placement.Samples.maximumCount)"
             )
         }
         return .init(

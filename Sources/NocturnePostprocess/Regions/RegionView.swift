@@ -20,7 +20,7 @@ public struct RegionView: Sendable {
     /// The points of a line, or of the arms of an angle, in RAS+ mm; empty for areas and bodies.
     public let line: [SIMD3<Double>]
 
-    private let placement: RegionPlacement?
+    private let placement: RegionPlacer.Placement?
     private let inverse: Affine
 
     /// nil for a region that cannot be placed on the grid.
@@ -84,7 +84,7 @@ extension RegionView {
             plane = best.2
         }
 
-        init(_ placement: RegionPlacement, _ planes: GridPlanes, _ affine: Affine) {
+        init(_ placement: RegionPlacer.Placement, _ planes: GridPlanes, _ affine: Affine) {
             switch placement {
             case .samples(let samples):
                 display = DisplayPlane(normal: cross(samples.frame.right, samples.frame.up), along: [])
@@ -125,8 +125,8 @@ extension RegionView {
         }
 
         private static func bounds(
-            _ frame: RegionPlacement.Frame,
-            _ outline: FlatOutline,
+            _ frame: RegionPlacer.Placement.Frame,
+            _ outline: RegionPlacer.Outline,
             _ display: DisplayPlane
         ) -> (SIMD3<Double>, SIMD2<Double>) {
             let ranges = [display.right, display.down].map { direction in

@@ -75,7 +75,7 @@ extension TextRegion {
         var regions: [TextRegion] = []
         for points in outlines(of: components, width: width) where regions.count < rules.maximumRegions {
             try flag.check()
-            guard let found = MinimumRectangle(around: points) else { continue }
+            guard let found = RotatedBox.MinimumRectangle(around: points) else { continue }
             let size = found.high - found.low
             guard size.min() >= leastSides.before else { continue }
             let score = mean(of: map, width: width, in: found)
@@ -105,7 +105,7 @@ extension TextRegion {
     }
 
     /// Of the pixels whose centres lie in the rectangle.
-    private static func mean(of map: [Float], width: Int, in rectangle: MinimumRectangle) -> Float {
+    private static func mean(of map: [Float], width: Int, in rectangle: RotatedBox.MinimumRectangle) -> Float {
         let corners = corners(of: rectangle)
         let columns = corners.map(\.x)
         let rows = corners.map(\.y)
@@ -127,7 +127,7 @@ extension TextRegion {
 
     /// Vatti's clipping with round joins, which PaddleOCR applies, and the rectangle of least area around it: the rectangle with
     /// a margin.
-    static func grown(_ rectangle: MinimumRectangle, by growth: Double) -> MinimumRectangle {
+    static func grown(_ rectangle: RotatedBox.MinimumRectangle, by growth: Double) -> RotatedBox.MinimumRectangle {
         let size = rectangle.high - rectangle.low
         let margin = size.x * size.y * growth / (2 * (size.x + size.y))
         var grown = rectangle
@@ -137,7 +137,7 @@ extension TextRegion {
     }
 
     /// Top left first, clockwise.
-    private static func corners(of rectangle: MinimumRectangle) -> [SIMD2<Double>] {
+    private static func corners(of rectangle: RotatedBox.MinimumRectangle) -> [SIMD2<Double>] {
         let (low, high) = (rectangle.low, rectangle.high)
         let around = [low, SIMD2(high.x, low.y), high, SIMD2(low.x, high.y)].map(rectangle.point(at:))
         // Of the four sides in turn, the top one goes to the right.

@@ -53,7 +53,8 @@ package struct RecipeArgumentGroups: ParsableArguments, CustomReflectable {
         }
     }
 
-    private static func name(of section: any OptionSection.Type) -> String { String(describing: section) }
+    /// With the type that it is nested in: several recipes have a section `Options`.
+    private static func name(of section: any OptionSection.Type) -> String { String(reflecting: section) }
 
     private static func definition<Section: OptionSection>(of section: Section.Type) -> Any {
         OptionGroup<SectionArguments<Section>>(title: Section.title)

@@ -13,9 +13,9 @@ package struct RecipeRegistry: Sendable {
     /// All kinds.
     package static let all = RecipeRegistry([
         VolumeSegmentationKind.self,
-        PhotoClassificationKind.self,
-        PhotoInstancesKind.self,
-        PhotoSegmentationKind.self,
+        PhotoClassification.self,
+        PhotoInstances.self,
+        PhotoSegmentation.self,
         ExistingLabelsKind.self,
         IsosurfacesKind.self,
         VolumeViewsKind.self,

@@ -34,7 +34,7 @@ struct LineOfTextTests {
     @Test("An upright line is cut out pixel by pixel")
     func upright() throws {
         let corners: [SIMD2<Double>] = [SIMD2(10, 20), SIMD2(40, 20), SIMD2(40, 30), SIMD2(10, 30)]
-        let line = try #require(LineOfText.cut(corners, from: image(60, 50)))
+        let line = try #require(image(60, 50).lineOfText(within: corners))
         #expect(line.image.width == 30 && line.image.height == 10 && line.corners == corners)
         for y in 0..<10 {
             for x in 0..<30 { #expect(line.image[x, y] == SIMD3(UInt8(10 + x), UInt8(20 + y), 7)) }
@@ -45,7 +45,7 @@ struct LineOfTextTests {
     func standing(_ height: Int) throws {
         let (left, bottom) = (SIMD2<Double>(5, 5), Double(5 + height))
         let corners = [left, SIMD2(15, 5), SIMD2(15, bottom), SIMD2(5, bottom)]
-        let line = try #require(LineOfText.cut(corners, from: image(60, 50)))
+        let line = try #require(image(60, 50).lineOfText(within: corners))
         let isTurned = height == 15
         #expect(line.image.width == (isTurned ? height : 10))
         #expect(line.image[0, 0] == (isTurned ? SIMD3(14, 5, 7) : SIMD3(5, 5, 7)))
@@ -58,7 +58,7 @@ struct LineOfTextTests {
         let start = SIMD2(20.0, 10.0)
         let (along, across) = (SIMD2(0.8, 0.6) * 25, SIMD2(-0.6, 0.8) * 10)
         let corners = [start, start + along, start + along + across, start + across]
-        let line = try #require(LineOfText.cut(corners, from: image(60, 50)))
+        let line = try #require(image(60, 50).lineOfText(within: corners))
         #expect(line.image.width == 25 && line.image.height == 10)
         for (x, y) in [(0, 0), (10, 5), (24, 9)] {
             let place = start + along * (Double(x) / 25) + across * (Double(y) / 10)
@@ -66,6 +66,6 @@ struct LineOfTextTests {
             #expect(abs(Double(found.x) - place.x) <= 1 && abs(Double(found.y) - place.y) <= 1)
         }
         let thin = [start, start + along, start + along + SIMD2(0, 3), start + SIMD2(0, 3)]
-        #expect(LineOfText.cut(thin, from: image(60, 50)) == nil)
+        #expect(image(60, 50).lineOfText(within: thin) == nil)
     }
 }

@@ -13,9 +13,11 @@ struct DetectionTests {
         // Intersections over union, worked by hand: 0 with 1 is 81/119 = 0.68, 0 with 2 is 50/150 = 0.33, 1 with 2 is
         // 54/146 = 0.37; 3 is far away and 4 is of another class.
         let boxes = [
-            FloatBox(left: 0, top: 0, right: 10, bottom: 10), FloatBox(left: 1, top: 1, right: 11, bottom: 11),
-            FloatBox(left: 5, top: 0, right: 15, bottom: 10), FloatBox(left: 50, top: 50, right: 60, bottom: 60),
-            FloatBox(left: 0, top: 0, right: 10, bottom: 10),
+            DetectionDecoder.Box(left: 0, top: 0, right: 10, bottom: 10),
+            DetectionDecoder.Box(left: 1, top: 1, right: 11, bottom: 11),
+            DetectionDecoder.Box(left: 5, top: 0, right: 15, bottom: 10),
+            DetectionDecoder.Box(left: 50, top: 50, right: 60, bottom: 60),
+            DetectionDecoder.Box(left: 0, top: 0, right: 10, bottom: 10),
         ]
         #expect(abs(boxes[0].intersectionOverUnion(boxes[1]) - 81.0 / 119) < 1e-6)
         #expect(abs(boxes[0].intersectionOverUnion(boxes[2]) - 50.0 / 150) < 1e-6)
@@ -23,7 +25,7 @@ struct DetectionTests {
         let scores: [Float] = [0.9, 0.95, 0.8, 0.5, 0.7]
         let classes = [0, 0, 0, 0, 1]
         func kept(_ threshold: Float, _ limit: Int = 10) throws -> [Int] {
-            try NonMaximumSuppression.boxes(
+            try DetectionDecoder.NonMaximumSuppression.boxes(
                 boxes,
                 scores: scores,
                 classes: classes,
@@ -45,7 +47,7 @@ struct DetectionTests {
         let lower = RunLengthMask(width: 40, height: 40) { x, y in x < y - 2 }
         let copy = RunLengthMask(width: 40, height: 40) { x, y in x > y + 3 }
         let empty = RunLengthMask(width: 40, height: 40) { _, _ in false }
-        let kept = try NonMaximumSuppression.masks(
+        let kept = try DetectionDecoder.NonMaximumSuppression.masks(
             [copy, upper, lower, empty],
             scores: [0.6, 0.7, 0.9, 1],
             classes: [0, 0, 0, 0],

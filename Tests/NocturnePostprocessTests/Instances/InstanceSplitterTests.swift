@@ -57,7 +57,7 @@ struct InstanceSplitterTests {
     }
 
     private func split(_ maps: InstanceMaps, _ rules: InstanceSplitter.Rules = InstanceSplitter.Rules()) throws
-        -> InstanceLabels
+        -> InstanceSplitter.Labels
     {
         try InstanceSplitter(rules: rules).split(maps, flag: CancellationFlag())
     }
@@ -235,7 +235,7 @@ struct InstanceSplitterTests {
     }
 
     /// Connected pieces, the slow way.
-    private func pieces(of label: UInt16, in found: InstanceLabels) -> Int {
+    private func pieces(of label: UInt16, in found: InstanceSplitter.Labels) -> Int {
         var left = Set(found.labels.indices.filter { found.labels[$0] == label })
         var pieces = 0
         while let start = left.first {

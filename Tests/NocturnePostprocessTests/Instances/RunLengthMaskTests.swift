@@ -104,7 +104,7 @@ struct RunLengthMaskTests {
             if (x - 20) * (x - 20) + (y - 20) * (y - 20) < 144 { return 1 }
             return (x - 45) * (x - 45) + (y - 20) * (y - 20) < 100 ? 2 : 0
         }
-        let small = InstanceLabels(width: width, height: height, labels: labels, confidences: [1, 1])
+        let small = InstanceSplitter.Labels(width: width, height: height, labels: labels, confidences: [1, 1])
         let results = try await resultsForWidths { scope in
             try RunLengthMask.masks(of: small, width: 600, height: 400, scope: scope)
         }
@@ -124,7 +124,7 @@ struct RunLengthMaskTests {
     @Test("Masks at their own size stay what they are")
     func sameSize() throws {
         let labels: [UInt16] = [1, 1, 0, 2, 0, 1, 2, 2, 3, 3, 3, 0]
-        let small = InstanceLabels(width: 4, height: 3, labels: labels, confidences: [1, 1, 1])
+        let small = InstanceSplitter.Labels(width: 4, height: 3, labels: labels, confidences: [1, 1, 1])
         let masks = try RunLengthMask.masks(of: small, width: 4, height: 3, scope: .serial())
         for label in 1...3 {
             #expect(masks[label - 1] == RunLengthMask(width: 4, height: 3) { labels[$1 * 4 + $0] == UInt16(label) })

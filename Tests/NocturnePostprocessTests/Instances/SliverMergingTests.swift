@@ -8,10 +8,12 @@ import Testing
 @Suite("Instances much smaller than the others")
 struct SliverMergingTests {
     /// Rows of digits: 0 is background.
-    private func tidy(_ rows: [String], below share: Float) throws -> (rows: [String], outcome: SliverMerging.Outcome) {
+    private func tidy(_ rows: [String], below share: Float) throws -> (
+        rows: [String], outcome: InstanceSplitter.SliverMerging.Outcome
+    ) {
         let width = rows[0].count
         let labels = rows.joined().compactMap { $0.wholeNumberValue.map(UInt16.init) }
-        let outcome = try SliverMerging.merged(
+        let outcome = try InstanceSplitter.SliverMerging.merged(
             labels,
             count: Int(labels.max() ?? 0),
             width: width,
@@ -73,8 +75,11 @@ struct SliverMergingTests {
         #expect(try tidy(two, below: 0.19).rows == two)
         let (found, outcome) = try tidy(two, below: 0.21)
         #expect(found == ["11111111", "00111111", "00111111"] && outcome.merged == 1 && outcome.count == 1)
-        #expect(SliverMerging.median([]) == 0 && SliverMerging.median([7]) == 7)
-        #expect(SliverMerging.median([9, 2]) == 5.5 && SliverMerging.median([9, 1, 2]) == 2)
+        #expect(InstanceSplitter.SliverMerging.median([]) == 0 && InstanceSplitter.SliverMerging.median([7]) == 7)
+        #expect(
+            InstanceSplitter.SliverMerging.median([9, 2]) == 5.5
+                && InstanceSplitter.SliverMerging.median([9, 1, 2]) == 2
+        )
     }
 
     @Test("Slivers that become large enough together stay, and equal borders go to the lower number")
@@ -105,7 +110,7 @@ struct SliverMergingTests {
         let cases = try JSONDecoder().decode(Reference.self, from: data).cases
         #expect(cases.contains { $0.gone > 2 } && cases.contains { $0.gone == 0 })
         for (index, one) in cases.enumerated() {
-            let outcome = try SliverMerging.merged(
+            let outcome = try InstanceSplitter.SliverMerging.merged(
                 one.labels,
                 count: Int(one.labels.max() ?? 0),
                 width: one.width,
@@ -123,7 +128,7 @@ struct SliverMergingTests {
         let flag = CancellationFlag()
         flag.cancel()
         #expect(throws: CancelledError.self) {
-            try SliverMerging.merged([1, 2, 2, 2], count: 2, width: 4, below: 0.9, flag: flag)
+            try InstanceSplitter.SliverMerging.merged([1, 2, 2, 2], count: 2, width: 4, below: 0.9, flag: flag)
         }
     }
 }

@@ -35,7 +35,7 @@ struct PhotoClassificationSettingsTests {
     @Test("a whole section is read with all it says")
     func whole() throws {
         let package = try load(Self.document)
-        let settings = try PhotoClassificationSettings(package)
+        let settings = try PhotoClassificationModel.Settings(package)
         #expect(package.task == "photo-classification" && package.channels.isEmpty)
         #expect(settings.inputSize == 380 && settings.minimumSide == 64 && settings.usesColorConstancy)
         #expect(settings.mean == [0.1, 0.2, 0.3] && settings.standardDeviation == [1, 2, 3])
@@ -45,7 +45,11 @@ struct PhotoClassificationSettingsTests {
         #expect(settings.classes[0].color == LabelColor(red: 1, green: 2, blue: 3))
         #expect(
             settings.risk
-                == PhotoClassificationSettings.Risk(highClasses: ["mel"], highThreshold: 0.3, moderateThreshold: 0.1)
+                == PhotoClassificationModel.Settings.Risk(
+                    highClasses: ["mel"],
+                    highThreshold: 0.3,
+                    moderateThreshold: 0.1
+                )
         )
         #expect(settings.lowConfidence == 0.25 && settings.minimumLead == 0.125)
         #expect(settings.metadata?.names == ["leg", "unknown"])
@@ -65,7 +69,7 @@ struct PhotoClassificationSettingsTests {
             #expect(text.contains(part))
             text = text.replacing(part, with: "")
         }
-        let settings = try PhotoClassificationSettings(try load(text))
+        let settings = try PhotoClassificationModel.Settings(try load(text))
         #expect(settings.isMedical && settings.risk == nil && settings.metadata == nil && settings.attention == nil)
         #expect(settings.minimumSide == 1 && !settings.usesColorConstancy && settings.output == .logits)
         #expect(settings.lowConfidence == 0.2 && settings.minimumLead == 0.05)

@@ -38,10 +38,10 @@ struct AttentionMapTests {
 
     @Test("Maps of other sizes and of values that are not numbers are refused")
     func refused() {
-        #expect(throws: ClassScoreError.self) { try map([1, .nan], 1, 2) }
-        #expect(throws: ClassScoreError.self) { try map([1, .infinity], 1, 2) }
-        #expect(throws: ClassScoreError.self) { try map([1], 1, 2) }
-        #expect(throws: ClassScoreError.self) { try AttentionMap(index: 0, shape: [1], values: [1]) }
+        #expect(throws: NetworkOutputError.self) { try map([1, .nan], 1, 2) }
+        #expect(throws: NetworkOutputError.self) { try map([1, .infinity], 1, 2) }
+        #expect(throws: NetworkOutputError.self) { try map([1], 1, 2) }
+        #expect(throws: NetworkOutputError.self) { try AttentionMap(index: 0, shape: [1], values: [1]) }
     }
 
     @Test("The overlay covers what speaks for the class, leaves the rest, and has a bar that grows lighter upwards")

@@ -12,11 +12,11 @@ import Testing
 struct ClassScoresTests {
     /// Classes a (high risk), b (malignant) and c, d, … that are harmless.
     static func settings(
-        _ output: PhotoClassificationSettings.Output = .logits,
+        _ output: PhotoClassificationModel.Settings.Output = .logits,
         classes count: Int = 3
-    ) throws -> PhotoClassificationSettings {
+    ) throws -> PhotoClassificationModel.Settings {
         let classes = (0..<count).map { index in
-            PhotoClassificationSettings.Class(
+            PhotoClassificationModel.Settings.Class(
                 name: ["a", "b", "c", "d", "e", "f", "g"][index],
                 title: "kind \(index)",
                 isMalignant: index < 2,
@@ -24,10 +24,14 @@ struct ClassScoresTests {
             )
         }
         let package = try ModelPackage.load(folder: Fixtures.url("PhotoModels/primary").path)
-        var settings = try PhotoClassificationSettings(package)
+        var settings = try PhotoClassificationModel.Settings(package)
         settings.output = output
         settings.classes = classes
-        settings.risk = PhotoClassificationSettings.Risk(highClasses: ["a"], highThreshold: 0.3, moderateThreshold: 0.1)
+        settings.risk = PhotoClassificationModel.Settings.Risk(
+            highClasses: ["a"],
+            highThreshold: 0.3,
+            moderateThreshold: 0.1
+        )
         (settings.lowConfidence, settings.minimumLead) = (0.2, 0.05)
         return settings
     }
@@ -51,8 +55,8 @@ struct ClassScoresTests {
 
     @Test("Values that are not numbers are refused", arguments: [Float.nan, .infinity, -.infinity])
     func notNumbers(_ value: Float) {
-        #expect(throws: ClassScoreError.self) { try ClassScores(values: [0, value, 1], settings: Self.settings()) }
-        #expect(throws: ClassScoreError.self) {
+        #expect(throws: NetworkOutputError.self) { try ClassScores(values: [0, value, 1], settings: Self.settings()) }
+        #expect(throws: NetworkOutputError.self) {
             try ClassScores(values: [0, value, 1], settings: Self.settings(.probabilities))
         }
     }
@@ -65,15 +69,15 @@ struct ClassScoresTests {
         #expect(off.probabilities == [0.5, 0.25, 0.25])
         #expect(off.notes.texts == ["the model's probabilities added up to 2.000 and were divided by it"])
         for bad: [Float] in [[0, 0, 0], [-0.1, 0.6, 0.5]] {
-            #expect(throws: ClassScoreError.self) {
+            #expect(throws: NetworkOutputError.self) {
                 try ClassScores(values: bad, settings: Self.settings(.probabilities))
             }
         }
-        let huge = #expect(throws: ClassScoreError.self) {
+        let huge = #expect(throws: NetworkOutputError.self) {
             try ClassScores(values: [3e38, 1, 0], settings: Self.settings(.probabilities))
         }
         #expect(huge?.detail.contains("they add up to") == true)
-        #expect(throws: ClassScoreError.self) { try ClassScores(values: [1, 2], settings: Self.settings()) }
+        #expect(throws: NetworkOutputError.self) { try ClassScores(values: [1, 2], settings: Self.settings()) }
     }
 
     @Test("It is noted when no class is likely, or none leads")
@@ -91,15 +95,15 @@ struct ClassScoresTests {
     @Test(
         "A threshold belongs to the level it begins, and the highest level wins",
         arguments: [
-            ([0.30, 0.0, 0.70], RiskAssessment.Level.high), ([0.299999, 0.0, 0.700001], .moderate),
+            ([0.30, 0.0, 0.70], ClassScores.Risk.Level.high), ([0.299999, 0.0, 0.700001], .moderate),
             ([0.10, 0.0, 0.90], .moderate), ([0.099999, 0.0, 0.9], .low), ([0.0, 0.10, 0.90], .moderate),
             ([0.0, 0.95, 0.05], .moderate), ([0.3, 0.7, 0.0], .high), ([0.0, 0.0, 1.0], .low),
         ]
     )
-    func risk(_ probabilities: [Double], _ level: RiskAssessment.Level) throws {
+    func risk(_ probabilities: [Double], _ level: ClassScores.Risk.Level) throws {
         let settings = try Self.settings()
         let risk = try #require(settings.risk)
-        let found = RiskAssessment(probabilities: probabilities, classes: settings.classes, settings: risk)
+        let found = ClassScores.Risk(probabilities: probabilities, classes: settings.classes, settings: risk)
         #expect(found.level == level)
         #expect(found.reasons.isEmpty == (level == .low))
         for reason in found.reasons { #expect(probabilities[reason.index] >= reason.threshold) }

@@ -94,7 +94,7 @@ struct ClinicalMetadataTests {
         #expect(reasons == ["people.csv rows 2 and 4: both are for \"a\", with different values"])
         // Two values that are not understood are not the same value.
         let table = try table(head + "a,robot,\na,cyborg,")
-        #expect(throws: ClinicalMetadataError.self) { try table.assign(["a.jpg"], sites: Self.sites)[0].get() }
+        #expect(throws: ClinicalMetadata.ReadingError.self) { try table.assign(["a.jpg"], sites: Self.sites)[0].get() }
     }
 
     @Test(

@@ -98,16 +98,16 @@ struct MetadataValueTests {
             #expect(notes.count == 3 && notes.allSatisfy { !$0.contains(text) && $0.contains("not shown") }, "\(text)")
         }
         let claim = try reading(site: "you have a safe mole").notes.texts
-        #expect(claim.count == 1 && claim.allSatisfy { DiagnosticClaims.found(in: $0) == nil })
+        #expect(claim.count == 1 && claim.allSatisfy { ReportText.diagnosticClaim(in: $0) == nil })
         let control = try reading(sex: "a\u{1B}[31m\u{202E}b\u{7}").notes.texts
         #expect(control[0].hasPrefix("sex \"a [31m b \" is not"))
     }
 
     @Test("The option is recorded, and in no result")
     func option() throws {
-        let strict = try PhotoClassificationOptions(given: ["strict-metadata": "yes"])
-        #expect(strict.recorded == ["strict-metadata": "yes"] && PhotoClassificationOptions().recorded.isEmpty)
+        let strict = try PhotoClassification.Options(given: ["strict-metadata": "yes"])
+        #expect(strict.recorded == ["strict-metadata": "yes"] && PhotoClassification.Options().recorded.isEmpty)
         #expect(strict.inResults.isEmpty)
-        #expect(try PhotoClassificationOptions(recorded: strict.recorded) == strict)
+        #expect(try PhotoClassification.Options(recorded: strict.recorded) == strict)
     }
 }

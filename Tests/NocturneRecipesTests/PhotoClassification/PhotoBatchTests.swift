@@ -62,7 +62,7 @@ struct PhotoBatchTests {
         // As the archive writes it now.
         try bench.folder.write("{\"metadata\":{\"clinical\":{\"age_approx\":25,\"sex\":\"male\"}}}", to: "in/f.json")
         let outcome = try await bench.run(
-            PhotoClassificationOptions(given: ["metadata": bench.folder("in/p.csv").path])
+            PhotoClassification.Options(given: ["metadata": bench.folder("in/p.csv").path])
         )
         #expect(outcome.counts.completed == 5 && outcome.counts.failed == 1 && outcome.counts.inputs == 6)
         let (a, b, c) = (try bench.result("a"), try bench.result("b"), try bench.result("c"))
@@ -89,7 +89,7 @@ struct PhotoBatchTests {
         try bench.folder.write("image_id;age;localization\r\na;40;neck\r\nb;soon;\r\n", to: "p.csv")
         try bench.folder.write("{\"sex\": \"robot\"}", to: "in/c.json")
         let path = bench.folder("p.csv").path
-        let strict = try PhotoClassificationOptions(given: ["metadata": path, "strict-metadata": "yes"])
+        let strict = try PhotoClassification.Options(given: ["metadata": path, "strict-metadata": "yes"])
         let outcome = try await bench.run(strict)
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 2)
         let account = try await bench.account()
@@ -187,7 +187,7 @@ struct PhotoBatchTests {
         for model in ["primary-told", "broken-attention", "uniform"] {
             let bench = try PhotoBench(model)
             try bench.add("x.png")
-            try await bench.run(PhotoClassificationOptions())
+            try await bench.run(PhotoClassification.Options())
             let schema = try JSONSchema(
                 Data(
                     contentsOf: Checkout.folder.appendingPathComponent(
@@ -238,7 +238,7 @@ struct PhotoBatchTests {
     func contactSheet() async throws {
         let bench = try PhotoBench("primary")
         for index in 0..<60 { try bench.add("p\(index).png", SIMD3(UInt8(4 * index), 90, 160)) }
-        try await bench.run(PhotoClassificationOptions())
+        try await bench.run(PhotoClassification.Options())
         let folders = (0..<60).map { bench.output.item("p\($0)") }
         let (first, second) = (bench.folder("one.pdf").path, bench.folder("two.pdf").path)
         #expect(try ContactSheet.write(folders: { try folders.forEach($0) }, to: first) == 60)

@@ -49,7 +49,7 @@ final class PhotoBench: Sendable {
         return url
     }
 
-    func recipe(_ options: PhotoClassificationOptions = PhotoClassificationOptions()) throws -> PhotoClassification {
+    func recipe(_ options: PhotoClassification.Options = PhotoClassification.Options()) throws -> PhotoClassification {
         let loaded = try models.map { path in
             try PhotoClassificationModel(
                 ChosenModel(package: try ModelPackage.load(folder: path), engine: BuiltinEngine(), precision: .float32)
@@ -60,7 +60,7 @@ final class PhotoBench: Sendable {
 
     @discardableResult
     func run(
-        _ options: PhotoClassificationOptions = PhotoClassificationOptions(),
+        _ options: PhotoClassification.Options = PhotoClassification.Options(),
         output: OutputFolder? = nil,
         threads: Int = 2,
         stop: StopRules = StopRules()

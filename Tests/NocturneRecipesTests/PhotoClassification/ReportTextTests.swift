@@ -35,7 +35,7 @@ struct WordingTests {
         for file in files {
             for literal in literals(try String(contentsOf: file, encoding: .utf8)) {
                 count += 1
-                #expect(DiagnosticClaims.found(in: literal) == nil, "\(file.lastPathComponent): \(literal)")
+                #expect(ReportText.diagnosticClaim(in: literal) == nil, "\(file.lastPathComponent): \(literal)")
             }
         }
         #expect(files.count > 15 && count > 200)
@@ -43,10 +43,10 @@ struct WordingTests {
 
     @Test("The scan finds what it has to find")
     func scan() {
-        #expect(DiagnosticClaims.found(in: "It seems that You Have a mole") == "you have")
-        #expect(DiagnosticClaims.found(in: "THIS IS melanoma") == "this is")
-        #expect(DiagnosticClaims.found(in: "nothing to worry about") == "nothing to worry about")
-        #expect(DiagnosticClaims.found(in: Disclaimer.skin) == nil)
+        #expect(ReportText.diagnosticClaim(in: "It seems that You Have a mole") == "you have")
+        #expect(ReportText.diagnosticClaim(in: "THIS IS melanoma") == "this is")
+        #expect(ReportText.diagnosticClaim(in: "nothing to worry about") == "nothing to worry about")
+        #expect(ReportText.diagnosticClaim(in: Disclaimer.skin) == nil)
         #expect(literals("let a = \"this is\" + \"x \\\"safe\\\"\" // \"y\"").count == 3)
     }
 
@@ -70,12 +70,12 @@ struct WordingTests {
             "image,age_approx,sex,patient_name,birth_date\nhigh,130,male,Jane Roe,1970-01-01\n",
             to: "p.csv"
         )
-        let options = try PhotoClassificationOptions(given: ["metadata": bench.folder("p.csv").path])
+        let options = try PhotoClassification.Options(given: ["metadata": bench.folder("p.csv").path])
         #expect(try await bench.run(options).counts.completed == 3)
         for item in ["high", "low", "tied"] {
             let folder = bench.output.item(item)
             let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
-            #expect(DiagnosticClaims.found(in: text) == nil)
+            #expect(ReportText.diagnosticClaim(in: text) == nil)
             #expect(!text.contains(bench.folder("").path) && !text.contains("Roe"))
             // Not "1970" alone: a digest may contain it.
             let dates = ["1970-01-01", "1970-1-1", "1970/01/01", "01.01.1970", "19700101"]
@@ -86,7 +86,7 @@ struct WordingTests {
                 .page()
             let written = page.texts.joined(separator: " ")
             #expect(written.contains(Disclaimer.skin))
-            #expect(DiagnosticClaims.found(in: written) == nil)
+            #expect(ReportText.diagnosticClaim(in: written) == nil)
             // What follows the title "please read first" at once.
             #expect(page.texts.count > 1 && Disclaimer.skin.hasPrefix(page.texts[1]))
         }

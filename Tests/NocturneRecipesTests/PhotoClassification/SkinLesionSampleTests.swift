@@ -60,7 +60,7 @@ struct SkinLesionSampleTests {
             try FileManager.default.copyItem(at: file, to: bench.folder("in/\(file.lastPathComponent)"))
         }
         let table = bench.folder("in/metadata.csv").path
-        let outcome = try await bench.run(PhotoClassificationOptions(given: ["metadata": table]))
+        let outcome = try await bench.run(PhotoClassification.Options(given: ["metadata": table]))
         #expect(outcome.counts.completed == 8 && outcome.counts.inputs == 8)
         let drawn = ["nv", "mel", "bcc", "akiec", "bkl", "df", "vasc", "nv"]
         for (index, kind) in drawn.enumerated() {
@@ -92,7 +92,7 @@ struct SkinLesionSampleTests {
     @Test("The builtin engine runs the classifier within 100 ms a picture")
     func speed() throws {
         let loaded = try ModelPackage.load(folder: package)
-        let settings = try PhotoClassificationSettings(loaded)
+        let settings = try PhotoClassificationModel.Settings(loaded)
         let clock = ContinuousClock()
         let begin = clock.now
         let network = try BuiltinEngine().load(onnx: loaded.path(of: settings.classifier), precision: .float32)

@@ -28,7 +28,7 @@ struct InstancePackageTests {
     func good() throws {
         for path in ["Samples/Models/book-spines", "Tests/Fixtures/Models/coloured-maps"] {
             let package = try ModelPackage.checked(folder: Checkout.folder.appendingPathComponent(path).path)
-            let settings = try PhotoInstancesSettings(package)
+            let settings = try PhotoInstancesModel.Settings(package)
             #expect(package.task == "photo-instances" && settings.classes.map(\.name) == ["book"])
             let model = try PhotoInstancesModel(
                 ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32)
@@ -75,7 +75,7 @@ struct InstancePackageTests {
             ("Samples/Models/book-spines", Float(0.15)), ("Tests/Fixtures/Models/coloured-maps", 0),
         ] {
             let package = try ModelPackage.checked(folder: Checkout.folder.appendingPathComponent(path).path)
-            guard case .maps(let splitting) = try PhotoInstancesSettings(package).output else {
+            guard case .maps(let splitting) = try PhotoInstancesModel.Settings(package).output else {
                 Issue.record("\(path) has no maps")
                 continue
             }

@@ -28,7 +28,7 @@ struct PhotoFallbackTests {
         let (failed, _) = try await bench.run(engine: engine)
         #expect(failed.counts.failed == 1 && failed.counts.completed == 0)
 
-        let options = try PhotoInstancesOptions(given: ["single-item-fallback": "yes"])
+        let options = try PhotoInstances.Options(given: ["single-item-fallback": "yes"])
         let (outcome, output) = try await bench.run(options, to: "whole", engine: engine)
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 0)
         let result = try ShelfBench.json(output.item("shelf") + "/result.json")
@@ -47,7 +47,7 @@ struct PhotoFallbackTests {
         try bench.add("shelf.png", books: [book])
         let path = bench.folder("in/shelf.png")
         try Data(contentsOf: path).prefix(120).write(to: path)
-        let (outcome, _) = try await bench.run(PhotoInstancesOptions(given: ["single-item-fallback": "yes"]))
+        let (outcome, _) = try await bench.run(PhotoInstances.Options(given: ["single-item-fallback": "yes"]))
         #expect(outcome.counts.failed == 1 && outcome.counts.completed == 0)
     }
 
@@ -83,7 +83,10 @@ struct PhotoFallbackTests {
         #expect(notes.contains { $0.hasPrefix(start) }, "\(notes)")
         #expect(notes.last == "nothing was found", "\(notes)")
 
-        let (_, whole) = try await bench.run(PhotoInstancesOptions(given: ["single-item-fallback": "yes"]), to: "whole")
+        let (_, whole) = try await bench.run(
+            PhotoInstances.Options(given: ["single-item-fallback": "yes"]),
+            to: "whole"
+        )
         let result = try ShelfBench.json(whole.item("other") + "/result.json")
         #expect((result["instances"] as? [[String: Any]])?.count == 1)
         #expect((result["notes"] as? [String])?.last == "nothing was found; the whole picture is one item")

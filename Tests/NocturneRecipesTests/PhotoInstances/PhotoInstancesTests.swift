@@ -32,7 +32,7 @@ struct PhotoInstancesTests {
     func order() async throws {
         let bench = try ShelfBench()
         try bench.add("shelf.png", books: twoRows)
-        let (outcome, output) = try await bench.run(PhotoInstancesOptions(given: ["crops": "png"]))
+        let (outcome, output) = try await bench.run(PhotoInstances.Options(given: ["crops": "png"]))
         #expect(outcome.counts.completed == 1)
         let folder = output.item("shelf")
         let result = try ShelfBench.json(folder + "/result.json")
@@ -89,7 +89,7 @@ struct PhotoInstancesTests {
         #expect((0..<3).allSatisfy { abs(difference[$0]) <= 12 }, "\(difference)")
         #expect(FileSystem.exists(folder + "/overlay.jpg") && !FileSystem.exists(folder + "/overlay.png"))
 
-        let (_, bare) = try await bench.run(PhotoInstancesOptions(given: ["crops": "none"]), to: "bare")
+        let (_, bare) = try await bench.run(PhotoInstances.Options(given: ["crops": "none"]), to: "bare")
         #expect(!FileSystem.exists(bare.item("shelf") + "/crops"))
         #expect(FileSystem.entries(bare.item("shelf") + "/thumbnails").count == 5)
         let result = try ShelfBench.json(bare.item("shelf") + "/result.json")
@@ -99,15 +99,17 @@ struct PhotoInstancesTests {
 
     @Test("The formats of crops read back from their texts, and the options from the record")
     func formatTexts() throws {
-        for format in [CropFormat.standard, .jpeg(quality: 1), .jpeg(quality: 100), .png, .none] {
-            #expect(CropFormat(format.text) == format)
+        for format in [PhotoInstances.CropFormat.standard, .jpeg(quality: 1), .jpeg(quality: 100), .png, .none] {
+            #expect(PhotoInstances.CropFormat(format.text) == format)
         }
-        for text in ["", "jpeg:", "jpeg:0", "jpeg:101", "JPEG", "jpeg:8 5", "webp"] { #expect(CropFormat(text) == nil) }
-        #expect(PhotoInstancesOptions().recorded == ["crops": "jpeg"])
-        let new = try PhotoInstancesOptions(given: [
+        for text in ["", "jpeg:", "jpeg:0", "jpeg:101", "JPEG", "jpeg:8 5", "webp"] {
+            #expect(PhotoInstances.CropFormat(text) == nil)
+        }
+        #expect(PhotoInstances.Options().recorded == ["crops": "jpeg"])
+        let new = try PhotoInstances.Options(given: [
             "single-item-fallback": "yes", "crops": "jpeg:90", "overlay-size": "800",
         ])
-        #expect(try PhotoInstancesOptions(recorded: new.recorded) == new)
+        #expect(try PhotoInstances.Options(recorded: new.recorded) == new)
         #expect(new.recorded == ["single-item-fallback": "yes", "crops": "jpeg:90", "overlay-size": "800"])
     }
 
@@ -115,7 +117,7 @@ struct PhotoInstancesTests {
     func lying() async throws {
         let bench = try ShelfBench()
         try bench.add("one.png", books: [.init(x: 20, y: 40, width: 100, height: 20)])
-        let (_, output) = try await bench.run(PhotoInstancesOptions(given: ["crops": "png"]))
+        let (_, output) = try await bench.run(PhotoInstances.Options(given: ["crops": "png"]))
         let folder = output.item("one")
         let plain = try PhotoReader.read(at: folder + "/crops/one_001_book.png").image
         let upright = try PhotoReader.read(at: folder + "/crops/one_001_book_upright.png").image
@@ -138,7 +140,7 @@ struct PhotoInstancesTests {
         #expect(result["notes"] as? [String] == ["the picture is small: 160×96 pixels", "nothing was found"])
 
         let (_, second) = try await bench.run(
-            PhotoInstancesOptions(given: ["single-item-fallback": "yes"]),
+            PhotoInstances.Options(given: ["single-item-fallback": "yes"]),
             to: "whole"
         )
         let whole = try ShelfBench.json(second.item("empty") + "/result.json")
@@ -191,7 +193,7 @@ struct PhotoInstancesTests {
         let bench = try ShelfBench()
         try bench.add("shelf.png", books: twoRows)
         try bench.add("empty.png", books: [])
-        let (_, output) = try await bench.run(PhotoInstancesOptions(given: ["single-item-fallback": "yes"]))
+        let (_, output) = try await bench.run(PhotoInstances.Options(given: ["single-item-fallback": "yes"]))
         let schema = try JSONSchema(
             Data(contentsOf: Checkout.folder.appendingPathComponent("Samples/Schemas/instances-result.schema.json"))
         )
@@ -215,7 +217,7 @@ struct PhotoInstancesTests {
         let fingerprint = try #require(try ShelfBench.json(folder + "/result.json")["fingerprint"] as? String)
         let package = try ModelPackage.load(folder: bench.model)
         let model = try PhotoInstancesModel(ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32))
-        let recipe = PhotoInstances(models: [model], options: PhotoInstancesOptions())
+        let recipe = PhotoInstances(models: [model], options: PhotoInstances.Options())
         #expect(try recipe.recognize(folder: folder, fingerprint: fingerprint)?.files.count == 18)
         #expect(try recipe.recognize(folder: folder, fingerprint: String(repeating: "0", count: 64)) == nil)
         try Data([1]).write(to: URL(fileURLWithPath: folder + "/overlay.jpg"))

@@ -34,7 +34,7 @@ struct PhotoTextTests {
     func directions() async throws {
         let bench = try ShelfBench(textModel: Self.reader)
         try bench.add("shelf.png", books: books)
-        let (outcome, output) = try await bench.run(PhotoInstancesOptions(given: ["crops": "png"]))
+        let (outcome, output) = try await bench.run(PhotoInstances.Options(given: ["crops": "png"]))
         #expect(outcome.counts.completed == 1)
         let found = try readings(output)
         #expect(found.map { $0["text"] as? String } == ["ABA", "BA", "", "AB"])
@@ -68,12 +68,12 @@ struct PhotoTextTests {
         #expect(trees[0] == trees[1])
         let folder = OutputFolder(bench.folder("out1").path).item("shelf")
         let bytes = try FileSystem.read(folder + "/result.json")
-        #expect(try PhotoInstancesKind.resultSchema.faults(in: bytes).isEmpty)
-        let parts = try PhotoInstancesKind.reviewParts(of: bytes)
+        #expect(try PhotoInstances.resultSchema.faults(in: bytes).isEmpty)
+        let parts = try PhotoInstances.reviewParts(of: bytes)
         #expect(parts.objects.map { $0.fields.map(\.value) } == [["ABA"], ["BA"], [], ["AB"]])
         let loaded = try ShelfBench.json(folder + "/result.json")
         let fingerprint = try #require(loaded["fingerprint"] as? String)
-        let recipe = PhotoInstances(models: [], options: PhotoInstancesOptions())
+        let recipe = PhotoInstances(models: [], options: PhotoInstances.Options())
         let product = try #require(try recipe.recognize(folder: folder, fingerprint: fingerprint))
         #expect(product.parts.map { $0.texts?.map(\.value) } == [["ABA"], ["BA"], nil, ["AB"]])
         #expect(product.parts.allSatisfy { $0.state == .ready })
@@ -103,7 +103,7 @@ struct PhotoTextTests {
     func waiting() async throws {
         let bench = try ShelfBench(textModel: Self.reader)
         try bench.add("shelf.png", books: books)
-        let (_, output) = try await bench.run(PhotoInstancesOptions(given: ["enrich": "yes"]))
+        let (_, output) = try await bench.run(PhotoInstances.Options(given: ["enrich": "yes"]))
         #expect(try instances(output).allSatisfy { $0["state"] as? String == "enriching" })
     }
 
@@ -115,14 +115,14 @@ struct PhotoTextTests {
 
     @Test("A package that reads text needs one that finds objects, and is the only one of its kind")
     func combinations() throws {
-        let options = PhotoInstancesOptions()
+        let options = PhotoInstances.Options()
         let (text, finder) = (try chosen(Self.reader), try chosen(Fixtures.url("Models/coloured-maps").path))
-        let recipe = try #require(try PhotoInstancesKind.make([text, finder], options: options) as? PhotoInstances)
+        let recipe = try #require(try PhotoInstances.make([text, finder], options: options) as? PhotoInstances)
         #expect(
             recipe.textModel?.chosen.package.id == "drawn-letters"
                 && recipe.models.map(\.package.id) == ["coloured-maps"]
         )
-        #expect(try PhotoInstancesKind.networks(of: text).map(\.file) == ["detection.onnx", "recognition.onnx"])
+        #expect(try PhotoInstances.networks(of: text).map(\.file) == ["detection.onnx", "recognition.onnx"])
         #expect(
             try recipe.sharedBytes(threads: 2)
                 > PhotoInstances(models: recipe.models, options: options).sharedBytes(threads: 2)
@@ -130,7 +130,7 @@ struct PhotoTextTests {
         for (models, reason) in [
             ([text], "name a model that finds objects"), ([text, text, finder], "only one model"),
         ] {
-            let error = #expect(throws: BatchError.self) { try PhotoInstancesKind.make(models, options: options) }
+            let error = #expect(throws: BatchError.self) { try PhotoInstances.make(models, options: options) }
             #expect("\(error.map(String.init(describing:)) ?? "")".contains(reason))
         }
     }

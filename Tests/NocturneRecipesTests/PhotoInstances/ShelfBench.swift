@@ -82,7 +82,7 @@ struct ShelfBench {
 
     @discardableResult
     func run(
-        _ options: PhotoInstancesOptions = PhotoInstancesOptions(),
+        _ options: PhotoInstances.Options = PhotoInstances.Options(),
         to out: String = "out",
         threads: Int = 2,
         inputs: [String]? = nil,

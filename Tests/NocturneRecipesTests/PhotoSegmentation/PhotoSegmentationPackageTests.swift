@@ -29,13 +29,13 @@ struct PhotoSegmentationPackageTests {
     @Test("The fixtures say what they are")
     func good() throws {
         let package = try ModelPackage.checked(folder: Fixtures.url("PhotoModels/brightest").path)
-        let settings = try PhotoSegmentationSettings(package)
+        let settings = try PhotoSegmentationModel.Settings(package)
         #expect(package.task == "photo-segmentation" && settings.input == .colors)
         let level = settings.networkSettings.levels[0]
         #expect(level.patchSize == [1, 24, 32] && level.isPlanar && level.mirroringAxes == [1, 2])
         #expect(level.crop != nil && level.tileStep == 0.5 && level.spacing == nil)
         #expect(settings.networkSettings.postprocessing.keepLargest == [[2]])
-        let grey = try PhotoSegmentationSettings(
+        let grey = try PhotoSegmentationModel.Settings(
             ModelPackage.checked(folder: Fixtures.url("PhotoModels/dark").path)
         )
         #expect(grey.input == .grey && grey.networkSettings.output == .regions(threshold: 0.5))
@@ -45,7 +45,7 @@ struct PhotoSegmentationPackageTests {
     func defaults() throws {
         let folder = try TemporaryFolder("nocturne-package")
         let package = try load("\"cropToNonzero\": true,", "", in: folder)
-        #expect(try PhotoSegmentationSettings(package).networkSettings.levels[0].crop == nil)
+        #expect(try PhotoSegmentationModel.Settings(package).networkSettings.levels[0].crop == nil)
     }
 
     @Test(
@@ -96,19 +96,19 @@ struct PhotoSegmentationPackageTests {
         #expect(throws: (any Error).self) {
             try PhotoSegmentationModel(
                 ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32),
-                options: PhotoSegmentationOptions()
+                options: PhotoSegmentation.Options()
             )
         }
     }
 
     @Test("The options of a batch read back from the journal")
     func options() throws {
-        let options = try PhotoSegmentationOptions(given: [
+        let options = try PhotoSegmentation.Options(given: [
             "step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes",
         ])
-        #expect(try PhotoSegmentationOptions(recorded: options.recorded) == options)
+        #expect(try PhotoSegmentation.Options(recorded: options.recorded) == options)
         #expect(options.recorded == ["step-size": "0.25", "disable-tta": "yes", "reference-rounding": "yes"])
-        #expect(PhotoSegmentationOptions().recorded.isEmpty)
+        #expect(PhotoSegmentation.Options().recorded.isEmpty)
     }
 
     @Test("The plan: pixels of the header determine the buffers, patch and step the tiles")

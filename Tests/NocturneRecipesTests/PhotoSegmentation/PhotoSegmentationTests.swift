@@ -227,7 +227,7 @@ struct PhotoSegmentationTests {
         let bench = try Bench()
         try bench.add("shapes.png", Drawing(width: 101, height: 67, Self.shapes))
         let (_, output) = try await bench.run(
-            PhotoSegmentationOptions(given: ["disable-tta": "yes", "overlay-size": "64"])
+            PhotoSegmentation.Options(given: ["disable-tta": "yes", "overlay-size": "64"])
         )
         let schema = try JSONSchema(
             Data(

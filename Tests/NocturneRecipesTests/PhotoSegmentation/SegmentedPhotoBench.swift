@@ -73,7 +73,7 @@ final class SegmentedPhotoBench: Sendable {
     }
 
     func recipe(
-        _ options: PhotoSegmentationOptions = PhotoSegmentationOptions(),
+        _ options: PhotoSegmentation.Options = PhotoSegmentation.Options(),
         engine: any InferenceEngine = BuiltinEngine()
     ) throws -> PhotoSegmentation {
         let package = try ModelPackage.load(folder: model)
@@ -94,7 +94,7 @@ final class SegmentedPhotoBench: Sendable {
 
     @discardableResult
     func run(
-        _ options: PhotoSegmentationOptions = PhotoSegmentationOptions(),
+        _ options: PhotoSegmentation.Options = PhotoSegmentation.Options(),
         to out: String = "out",
         threads: Int = 2,
         memoryBytes: Int = 2 << 30,

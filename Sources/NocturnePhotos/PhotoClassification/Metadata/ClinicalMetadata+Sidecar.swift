@@ -10,23 +10,25 @@ extension ClinicalMetadata.Reading {
 
     /// - Parameter isStrict: whether a value that is not understood is an error, rather than unknown with a note.
     /// - Returns: nil if there is no such file, or it contains none of these fields.
-    /// - Throws: ``ClinicalMetadataError`` that names the file.
+    /// - Throws: ``ClinicalMetadata/ReadingError`` that names the file.
     package static func sidecar(
         at path: String,
         sites: BodySites,
         isStrict: Bool = false
-    ) throws(ClinicalMetadataError) -> ClinicalMetadata.Reading? {
+    ) throws(ClinicalMetadata.ReadingError) -> ClinicalMetadata.Reading? {
         guard FileSystem.exists(path) else { return nil }
         let name = (path as NSString).lastPathComponent
         let document: Any
         do {
             document = try JSONSerialization.jsonObject(with: Data(try FileSystem.read(path, limit: 1 << 20)))
         } catch let error as FileSystemError where error.isNotRegularFile {
-            throw ClinicalMetadataError(detail: "\(name) is not a regular file: remove it, or put a JSON file there")
+            throw ClinicalMetadata.ReadingError(
+                detail: "\(name) is not a regular file: remove it, or put a JSON file there"
+            )
         } catch let error as FileSystemError {
-            throw ClinicalMetadataError(detail: "\(name) cannot be read: \(error)")
+            throw ClinicalMetadata.ReadingError(detail: "\(name) cannot be read: \(error)")
         } catch {
-            throw ClinicalMetadataError(detail: "\(name) is not valid JSON")
+            throw ClinicalMetadata.ReadingError(detail: "\(name) is not valid JSON")
         }
         guard let whole = document as? [String: Any] else { return nil }
         let places = ["metadata", "meta"].compactMap { (whole[$0] as? [String: Any])?["clinical"] as? [String: Any] }
@@ -34,18 +36,18 @@ extension ClinicalMetadata.Reading {
         guard let fields = (places + [whole]).first(where: { fields in known.contains { fields[$0] != nil } })
         else { return nil }
         let given: ClinicalMetadata.Fields
-        do throws(ClinicalMetadataError) {
+        do throws(ClinicalMetadata.ReadingError) {
             given = ClinicalMetadata.Fields(
                 age: try field(fields, "age_approx"),
                 sex: try field(fields, "sex"),
                 site: try field(fields, "anatom_site_general")
             )
         } catch {
-            throw ClinicalMetadataError(detail: "\(name): \(error.detail)")
+            throw ClinicalMetadata.ReadingError(detail: "\(name): \(error.detail)")
         }
         let reading = ClinicalMetadata.Reading(given, sites: sites)
         if isStrict, let fault = reading.faults.first {
-            throw ClinicalMetadataError(detail: "\(name): \(fault.sentence)")
+            throw ClinicalMetadata.ReadingError(detail: "\(name): \(fault.sentence)")
         }
         return reading
     }
@@ -53,16 +55,16 @@ extension ClinicalMetadata.Reading {
     private static func field(
         _ fields: [String: Any],
         _ key: String
-    ) throws(ClinicalMetadataError) -> ClinicalMetadata.Fields.Field {
+    ) throws(ClinicalMetadata.ReadingError) -> ClinicalMetadata.Fields.Field {
         ClinicalMetadata.Fields.Field(name: key, text: try text(fields[key], key))
     }
 
-    private static func text(_ value: Any?, _ key: String) throws(ClinicalMetadataError) -> String? {
+    private static func text(_ value: Any?, _ key: String) throws(ClinicalMetadata.ReadingError) -> String? {
         switch value {
         case nil, is NSNull: return nil
         case let text as String: return text
         case let number as NSNumber: return "\(number)"
-        default: throw ClinicalMetadataError(detail: "\(key) is neither text nor number")
+        default: throw ClinicalMetadata.ReadingError(detail: "\(key) is neither text nor number")
         }
     }
 }

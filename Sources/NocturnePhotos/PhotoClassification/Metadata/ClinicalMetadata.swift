@@ -36,13 +36,15 @@ package struct ClinicalMetadata: Hashable, Sendable, Codable {
     }
 }
 
-/// A field that cannot be parsed.
-package struct ClinicalMetadataError: CodedError, Hashable, Sendable, CustomStringConvertible {
-    /// The fact, with the file and the row where there are some.
-    package let detail: String
-    /// Age, sex or site of a photo is not understood, or its row is damaged.
-    package var faultCode: FaultCode { FaultCode("metadata", "invalid") }
-    package var description: String { detail }
+extension ClinicalMetadata {
+    /// A field that cannot be parsed.
+    package struct ReadingError: CodedError, Hashable, Sendable, CustomStringConvertible {
+        /// The fact, with the file and the row where there are some.
+        package let detail: String
+        /// Age, sex or site of a photo is not understood, or its row is damaged.
+        package var faultCode: FaultCode { FaultCode("metadata", "invalid") }
+        package var description: String { detail }
+    }
 }
 
 extension ClinicalMetadata {
@@ -180,7 +182,7 @@ extension ClinicalMetadata {
         /// For messages. What may be a date or a number of a person, and what results must not contain, is not repeated.
         private static func shown(_ text: String) -> String {
             let digits = text.unicodeScalars.count { $0.properties.numericType != nil }
-            guard digits < 5, DiagnosticClaims.found(in: text) == nil else {
+            guard digits < 5, ReportText.diagnosticClaim(in: text) == nil else {
                 return "(\(text.count) characters, not shown)"
             }
             let scalars = text.unicodeScalars.prefix(40).map { scalar in

@@ -123,7 +123,7 @@ package struct MetadataTable: Sendable {
         _ names: [String],
         sites: BodySites,
         isStrict: Bool = false
-    ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadataError>] {
+    ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>] {
         let keys = names.map { name in MetadataTable.keys(of: name).first { rows[$0] != nil } }
         var picturesByKey: [String: [String]] = [:]
         for (name, key) in zip(names, keys) { if let key { picturesByKey[key, default: []].append(name) } }
@@ -139,7 +139,7 @@ package struct MetadataTable: Sendable {
             }
             var first: ClinicalMetadata.Reading?
             for entry in entries {
-                do throws(ClinicalMetadataError) {
+                do throws(ClinicalMetadata.ReadingError) {
                     let reading = try self.reading(entry, sites, isStrict: isStrict)
                     if let first, first != reading {
                         return fault(
@@ -159,11 +159,11 @@ package struct MetadataTable: Sendable {
         _ entry: Entry,
         _ sites: BodySites,
         isStrict: Bool
-    ) throws(ClinicalMetadataError) -> ClinicalMetadata.Reading {
+    ) throws(ClinicalMetadata.ReadingError) -> ClinicalMetadata.Reading {
         let place = "\(fileName) row \(entry.number)"
         guard let texts = entry.texts else {
             let detail = "\(place): \(entry.count) fields for \(columns.names.count) columns"
-            throw ClinicalMetadataError(detail: detail)
+            throw ClinicalMetadata.ReadingError(detail: detail)
         }
         let fields = ClinicalMetadata.Fields(
             age: .init(name: columns.name(of: .age), text: texts.age),
@@ -173,13 +173,13 @@ package struct MetadataTable: Sendable {
         )
         let reading = ClinicalMetadata.Reading(fields, sites: sites)
         if isStrict, let fault = reading.faults.first {
-            throw ClinicalMetadataError(detail: "\(place): \(fault.sentence)")
+            throw ClinicalMetadata.ReadingError(detail: "\(place): \(fault.sentence)")
         }
         return reading
     }
 
-    private func fault(_ text: String) -> Result<ClinicalMetadata.Reading?, ClinicalMetadataError> {
-        .failure(ClinicalMetadataError(detail: text))
+    private func fault(_ text: String) -> Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError> {
+        .failure(ClinicalMetadata.ReadingError(detail: text))
     }
 
     /// The names by which a row may refer to a picture, the most specific first.

@@ -1,0 +1,198 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+package import NocturneOutput
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+extension PhotoClassification {
+    /// Finds the photos in the inputs, and the metadata of the people in them.
+    final class Discovery: InputClaims {
+        private let models: [PhotoClassificationModel]
+        private let options: Options
+        private let files: InputFiles
+        private let discovery: PhotoDiscovery
+        private let scanned = Mutex<[PhotoDiscovery.ScannedFile]>([])
+
+        init(
+            _ models: [PhotoClassificationModel],
+            _ options: Options,
+            _ request: DiscoveryRequest,
+            _ files: InputFiles,
+            scope: ComputeScope
+        ) {
+            (self.models, self.options, self.files) = (models, options, files)
+            discovery = PhotoDiscovery(request, limits: PhotoLimits(), scope: scope)
+        }
+
+        /// A row of the table is assigned with regard to all photos: they are one family.
+        func claim(_ file: FoundFile) -> FileClaim {
+            isMetadata(file.path) ? .companion : discovery.claim(file, family: "photos")
+        }
+
+        /// Whether it is the metadata table or the sidecar file of a picture.
+        private func isMetadata(_ path: String) -> Bool {
+            if path == options.metadataPath { return true }
+            guard path.hasSuffix(".json") else { return false }
+            let stem = (path as NSString).deletingPathExtension
+            return files.contains(stem)
+                || files.contains(beginning: stem + ".") {
+                    !$0.hasSuffix(".json") && ($0 as NSString).deletingPathExtension == stem
+                }
+        }
+
+        func soughtWords() -> [String: SoughtWords] { discovery.soughtWords() }
+
+        func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {
+            let found = try discovery.scanned(families.flatMap(\.self), patients)
+            scanned.withLock { $0 += found }
+        }
+
+        func finish(_ items: FoundItems) throws -> [String] {
+            let files = scanned.withLock { $0 }
+            let table = try options.metadataPath.map { try MetadataTable(path: $0) }
+            let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
+            let takesMetadata = models.contains { $0.settings.metadata != nil }
+            if takesMetadata, let path = options.metadataPath { try table?.checkMatches(photos, path: path) }
+            var notes: [String] = []
+            for (rank, model) in models.enumerated() {
+                let known = metadata(for: files, table, model)
+                if model.settings.metadata != nil, !photos.isEmpty { notes += try remarks(on: known, model) }
+                for (scanned, metadata) in zip(files, known) {
+                    var item = try item(scanned, metadata, table != nil, model, discovery.request.identifiers)
+                    item.rank = rank
+                    try items.add(item)
+                }
+            }
+            guard takesMetadata else { return [] }
+            return (table?.notes ?? []) + [table?.unmatchedRows(photos)].compactMap(\.self) + notes
+        }
+
+        /// That a model lacks what it takes, or which values were not understood.
+        /// - Throws: `BatchError` for a table of which no value was understood.
+        private func remarks(
+            on known: [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>],
+            _ model: PhotoClassificationModel
+        ) throws -> [String] {
+            let readings = known.compactMap { try? $0.get() }
+            let failed = known.contains { if case .failure = $0 { true } else { false } }
+            if readings.isEmpty, !failed, options.metadataPath == nil {
+                return ["\(model.package.id) also uses age, sex and site. Give a table of them with --metadata FILE"]
+            }
+            let faults = readings.flatMap(\.faults)
+            guard let first = faults.first else { return [] }
+            let names: [(MetadataTable.Columns.Meaning, one: String, many: String)] = [
+                (.age, "age", "ages"), (.sex, "sex", "sexes"), (.site, "site", "sites"),
+            ]
+            let counts = names.compactMap { meaning, one, many in
+                let count = faults.count { $0.meaning == meaning }
+                return count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
+            }
+            let verb = faults.count == 1 ? "is" : "are"
+            let text = "\(counts.joined(separator: ", ")) \(verb) not understood, such as \(first.value)"
+            let step = "Ages are numbers of years, sexes male or female, and sites names of parts of the body"
+            if let path = options.metadataPath, !readings.contains(where: \.isKnown) {
+                throw BatchError(
+                    .inputMissing,
+                    path: path,
+                    detail: "no value of the table is understood: \(text). \(step)"
+                )
+            }
+            let source = options.metadataPath.map { ($0 as NSString).lastPathComponent } ?? "The metadata"
+            return ["\(source): \(text), and \(faults.count == 1 ? "counts" : "count") as unknown. \(step)"]
+        }
+
+        /// From a row of the table, else from the sidecar file.
+        private func metadata(
+            for files: [PhotoDiscovery.ScannedFile],
+            _ table: MetadataTable?,
+            _ model: PhotoClassificationModel
+        ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>] {
+            guard let sites = model.settings.metadata else { return files.map { _ in .success(nil) } }
+            // Files that are not photos must not make a row of the table ambiguous.
+            let photos = files.filter { (try? $0.facts.get()) != nil }
+            let isStrict = options.requiresKnownMetadata
+            let rows =
+                table?.assign(photos.map(\.file.name), sites: sites, isStrict: isStrict)
+                ?? photos.map { _ in .success(nil) }
+            let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
+            return files.map { scanned in
+                guard let row = byPath[scanned.file.path] else { return .success(nil) }
+                if case .success(nil) = row {
+                    do throws(ClinicalMetadata.ReadingError) {
+                        let path = ClinicalMetadata.Reading.sidecarPath(of: scanned.file.path)
+                        return .success(
+                            try ClinicalMetadata.Reading.sidecar(at: path, sites: sites, isStrict: isStrict)
+                        )
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                return row
+            }
+        }
+
+        private func item(
+            _ scanned: PhotoDiscovery.ScannedFile,
+            _ metadata: Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>,
+            _ hasTable: Bool,
+            _ model: PhotoClassificationModel,
+            _ identifiers: IdentifierPolicy
+        ) throws -> DiscoveredItem {
+            let reading = try? metadata.get()
+            let known = reading?.metadata
+            let reader = PhotoDiscovery.Reader(model, options)
+            let parts =
+                [
+                    known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",
+                    hasTable ? "table" : "no table",
+                ] + (reading?.notes.texts ?? [])
+            var item = try PhotoDiscovery.item(scanned, reader, identifiers, fingerprintParts: parts) { facts in
+                try Source(
+                    photo: PhotoRecord(
+                        model: reader.id,
+                        scanned,
+                        facts: facts,
+                        inBands: true,
+                        identifiers: identifiers
+                    ),
+                    metadata: reading,
+                    expectsMetadata: hasTable
+                ).encoded
+            }
+            if item.problem == nil, case .failure(let fault) = metadata {
+                item.problem = .refused(.discovered(fault.faultCode, text: fault.detail))
+            }
+            return item
+        }
+    }
+}
+
+extension PhotoClassification {
+    /// What the recipe stores in the journal to locate a photo again and to plan for it without reading pixels.
+    package struct Source: ItemSource {
+        var photo: PhotoRecord
+        /// Nil if none was given.
+        var metadata: ClinicalMetadata?
+        /// On values that were not understood; nil if all were, and in journals of earlier versions.
+        var metadataNotes: [Note]?
+        /// Whether the run had any metadata.
+        var expectsMetadata: Bool
+
+        package var identifiers: IdentifierPolicy? { photo.identifiers }
+        package var words: [String]? { photo.words }
+        package var namedFiles: [String] { photo.namedFiles }
+
+        init(photo: PhotoRecord, metadata reading: ClinicalMetadata.Reading?, expectsMetadata: Bool) {
+            self.photo = photo
+            metadata = reading?.metadata
+            metadataNotes = reading.flatMap { $0.notes.isEmpty ? nil : $0.notes }
+            self.expectsMetadata = expectsMetadata
+        }
+    }
+}

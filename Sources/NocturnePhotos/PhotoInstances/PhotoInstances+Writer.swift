@@ -1,0 +1,236 @@
+import Foundation
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneNumerics
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+import Synchronization
+
+extension PhotoInstances {
+    /// Writes the result files of a photo's instances.
+    struct Writer {
+        let model: PhotoInstancesModel
+        let textModel: PhotoTextModel?
+        let options: Options
+        let drawn: PhotoInstances.DrawnPhoto
+        let item: RecipeItem
+
+        private var finished: PhotoInstances.FinishedPhoto { drawn.finished }
+
+        /// The files of one instance, relative to the item's folder.
+        private struct Names {
+            /// Nil when no crops are written.
+            let crop: String?
+            let upright: String?
+            let thumbnail: String
+
+            var all: [String] { [crop, upright, thumbnail].compactMap(\.self) }
+        }
+
+        private enum CropOutcome: Sendable {
+            case files
+            /// This instance has no crop; the others are unaffected.
+            case refused(String)
+            /// A disk error: the item fails, and may be retried.
+            case failed(PictureError)
+        }
+
+        func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+            let photo = finished.photo.image
+            let overlay = "overlay." + options.crops.pictures.fileExtension
+            try options.crops.pictures.write(drawn.overlay, to: folder + "/" + overlay)
+            var written = [overlay, "coco.json"]
+            let outcomes = try writeCrops(into: folder, scope: scope)
+            for (instance, outcome) in zip(finished.instances, outcomes) {
+                if case .files = outcome { written += names(of: instance).all }
+            }
+            try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
+            let files = try written.sorted().map { try ItemFile($0, in: folder) }
+            let notes = finished.record.shown(finished.notes)
+            let result = PhotoInstancesResult(
+                schemaVersion: 1,
+                task: model.package.task,
+                item: item.name,
+                fingerprint: item.fingerprint,
+                source: .init(finished.photo.facts, name: finished.record.name),
+                model: ResultModel(model.package),
+                engine: finished.engine,
+                textModel: textModel.map { ResultModel($0.chosen.package) },
+                textEngine: finished.textEngine,
+                options: options.inResults,
+                rowCount: finished.rowCount,
+                instances: finished.instances.indices.map { entry(for: $0, outcomes[$0], photo) },
+                files: files,
+                notes: notes.texts,
+                noteCodes: notes.codes
+            )
+            return try result.write(into: folder, notes)
+        }
+
+        // MARK: Crops
+
+        private func names(of instance: PhotoInstances.FoundInstance) -> Names {
+            let digits = String(instance.id)
+            let number = String(repeating: "0", count: max(3 - digits.count, 0)) + digits
+            let base = "\(finished.record.stem)_\(number)_\(name(of: instance))"
+            let ending = options.crops.pictures.fileExtension
+            let hasCrops = options.crops != .none
+            return Names(
+                crop: hasCrops ? "crops/\(base).\(ending)" : nil,
+                upright: hasCrops ? "crops/\(base)_upright.\(ending)" : nil,
+                thumbnail: "thumbnails/\(base).\(ending)"
+            )
+        }
+
+        private func name(of instance: PhotoInstances.FoundInstance) -> String {
+            model.settings.classes[instance.classIndex].name
+        }
+
+        /// Small crops in parallel, large ones alone, so that crops in progress never cover more than the photo.
+        private func writeCrops(into folder: String, scope: ComputeScope) throws -> [CropOutcome] {
+            let instances = finished.instances
+            guard !instances.isEmpty else { return [] }
+            if options.crops != .none { try FileSystem.makeFolder(folder + "/crops") }
+            try FileSystem.makeFolder(folder + "/thumbnails")
+            let photo = finished.photo.image
+            let limit = photo.width * photo.height / (2 * max(scope.width, 1))
+            let isLarge = instances.map { $0.box.width * $0.box.height > limit }
+            let small = instances.indices.filter { !isLarge[$0] }
+            let results = Mutex([Int: CropOutcome]())
+            @Sendable func make(_ index: Int) {
+                let outcome = write(instances[index], of: photo, into: folder)
+                results.withLock { $0[index] = outcome }
+            }
+            try scope.forEach(small.count) { make(small[$0]) }
+            for index in instances.indices where isLarge[index] {
+                try scope.check()
+                make(index)
+            }
+            let outcomes = results.withLock { found in instances.indices.map { found[$0] ?? .refused("was not drawn") }
+            }
+            for case .failed(let error) in outcomes { throw error }
+            return outcomes
+        }
+
+        private func write(_ instance: PhotoInstances.FoundInstance, of photo: RGBImage, into folder: String)
+            -> CropOutcome
+        {
+            let names = names(of: instance)
+            do {
+                let plain = CropDrawing.plain(instance, of: photo)
+                if let crop = names.crop { try options.crops.write(plain, to: folder + "/" + crop) }
+                let upright = CropDrawing.upright(instance, from: plain)
+                if let name = names.upright { try options.crops.write(upright, to: folder + "/" + name) }
+                let thumbnail = try CropDrawing.thumbnail(of: upright)
+                try options.crops.pictures.write(thumbnail, to: folder + "/" + names.thumbnail)
+                return .files
+            } catch let error as PictureError where error.code != .invalidImage {
+                return .failed(error)
+            } catch {
+                for path in names.all { FileSystem.remove(folder + "/" + path) }
+                return .refused((error as? PictureError)?.detail ?? "\(error)")
+            }
+        }
+
+        // MARK: The result
+
+        private func entry(
+            for index: Int,
+            _ outcome: CropOutcome,
+            _ photo: RGBImage
+        ) -> PhotoInstancesResult.Instance {
+            let instance = finished.instances[index]
+            let names = names(of: instance)
+            let (box, rotated) = (instance.box, instance.rotated)
+            var state = options.awaitsTexts ? ItemPart.State.enriching : .ready
+            var reason: String?
+            if case .refused(let detail) = outcome { (state, reason) = (.failed, detail) }
+            let isWritten = state != .failed
+            let (width, height) = (Double(photo.width), Double(photo.height))
+            return PhotoInstancesResult.Instance(
+                id: instance.id,
+                row: instance.row,
+                class: name(of: instance),
+                confidence: instance.confidence.map { Double($0).inMillionths },
+                box: box,
+                boxNormalized: .init(
+                    x: (Double(box.x) / width).inMillionths,
+                    y: (Double(box.y) / height).inMillionths,
+                    width: (Double(box.width) / width).inMillionths,
+                    height: (Double(box.height) / height).inMillionths
+                ),
+                rotatedBox: .init(
+                    center: [rotated.centre.x.inMillionths, rotated.centre.y.inMillionths],
+                    width: rotated.width.inMillionths,
+                    height: rotated.height.inMillionths,
+                    degrees: rotated.degrees,
+                    corners: rotated.corners.map { [$0.x.inMillionths, $0.y.inMillionths] }
+                ),
+                areaPixels: instance.area,
+                mask: mask(of: instance),
+                state: state,
+                reason: reason,
+                crop: isWritten ? names.crop : nil,
+                uprightCrop: isWritten ? names.upright : nil,
+                thumbnail: isWritten ? names.thumbnail : nil,
+                reading: finished.texts.map { reading($0[index], of: instance) }
+            )
+        }
+
+        private func reading(_ reading: PhotoTextModel.Reading, of instance: PhotoInstances.FoundInstance)
+            -> PhotoInstancesResult.Text
+        {
+            PhotoInstancesResult.Text(
+                text: reading.text,
+                confidence: reading.confidence.map(\.inMillionths),
+                turn: reading.turn.rawValue,
+                lines: reading.lines.map { line in
+                    PhotoInstancesResult.TextLine(
+                        text: line.text,
+                        confidence: line.confidence.inMillionths,
+                        corners: line.corners.map { corner in
+                            let point = CropDrawing.place(of: corner, inUpright: instance)
+                            return [point.x.inMillionths, point.y.inMillionths]
+                        }
+                    )
+                }
+            )
+        }
+
+        private func mask(of instance: PhotoInstances.FoundInstance) -> PhotoInstancesResult.Mask {
+            .init(size: [instance.mask.height, instance.mask.width], counts: instance.mask.cocoString)
+        }
+
+        private func coco() -> COCODocument {
+            COCODocument(
+                info: .init(description: "\(model.package.name) \(model.package.version)"),
+                images: [
+                    .init(
+                        id: 1,
+                        file_name: finished.record.name,
+                        width: finished.photo.image.width,
+                        height: finished.photo.image.height
+                    )
+                ],
+                annotations: finished.instances.map { instance in
+                    .init(
+                        id: instance.id,
+                        image_id: 1,
+                        category_id: instance.classIndex + 1,
+                        bbox: [instance.box.x, instance.box.y, instance.box.width, instance.box.height],
+                        area: instance.area,
+                        segmentation: mask(of: instance),
+                        iscrowd: 0,
+                        score: instance.confidence.map { Double($0).inMillionths }
+                    )
+                },
+                categories: model.settings.classes.enumerated().map { .init(id: $0.offset + 1, name: $0.element.name) }
+            )
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneNumerics
+import NocturneSystem
+
+extension PhotoSegmentation {
+    /// The photo with every label tinted and outlined, and a legend below it.
+    struct Overlay {
+        /// All labels of the package.
+        let labels: [ModelLabel]
+        let measured: [Label]
+        /// Of the photo in the overlay; it is never larger than the photo itself.
+        let longestSide: Int
+
+        /// The width of an outline on each side of a boundary, in pixels of the overlay.
+        private static let outline = 2
+
+        /// - Parameter labels: `[y][x]` on the pixels of the photo.
+        /// - Throws: `NumericsError`, `CancelledError`.
+        func draw(_ map: FrozenVoxels<UInt16>, on photo: RGBImage, flag: CancellationFlag) throws -> RGBImage {
+            let size = OverlayDrawing.size(width: photo.width, height: photo.height, longestSide: longestSide)
+            var picture =
+                size == (photo.width, photo.height)
+                ? photo : try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
+            let reduced = Self.reduced(map, of: (photo.width, photo.height), to: size)
+            try tint(&picture, reduced, flag: flag)
+            return PictureLegend(entries: legend(of: photo)).drawn(below: picture)
+        }
+
+        private func legend(of photo: RGBImage) -> [PictureLegend.Entry] {
+            zip(labels, measured).compactMap { label, measured in
+                guard measured.pixels > 0 else { return nil }
+                let percent = 100 * Double(measured.pixels) / Double(photo.width * photo.height)
+                return PictureLegend.Entry(text: "\(label.name)  \(Self.text(percent)) %", color: Self.color(label))
+            }
+        }
+
+        /// With one digit behind the point, or as `< 0.1`.
+        private static func text(_ percent: Double) -> String {
+            let tenths = Int((percent * 10).rounded())
+            return tenths == 0 ? "< 0.1" : "\(tenths / 10).\(tenths % 10)"
+        }
+
+        private static func color(_ label: ModelLabel) -> SIMD3<UInt8> {
+            SIMD3(label.color.red, label.color.green, label.color.blue)
+        }
+
+        /// The label at the centre of every pixel of the overlay.
+        private static func reduced(
+            _ map: FrozenVoxels<UInt16>,
+            of photo: (width: Int, height: Int),
+            to size: (width: Int, height: Int)
+        ) -> [UInt16] {
+            func places(_ count: Int, _ source: Int) -> [Int] {
+                (0..<count).map { min(Int((Double($0) + 0.5) * Double(source) / Double(count)), source - 1) }
+            }
+            let (columns, rows) = (places(size.width, photo.width), places(size.height, photo.height))
+            return map.withUnsafeBufferPointer { map in
+                [UInt16](unsafeUninitializedCapacity: size.width * size.height) { result, count in
+                    for row in rows {
+                        for column in columns {
+                            result.initializeElement(at: count, to: map[row * photo.width + column])
+                            count += 1
+                        }
+                    }
+                }
+            }
+        }
+
+        /// Blends a third of a label's colour into its pixels, and draws its outline in the colour itself. The border of the photo is
+        /// not an outline.
+        private func tint(_ picture: inout RGBImage, _ map: [UInt16], flag: CancellationFlag) throws {
+            let (width, height) = (picture.width, picture.height)
+            var colors = [SIMD3<UInt8>](repeating: SIMD3(repeating: 0), count: 1 << 16)
+            for label in labels { colors[Int(label.value)] = Self.color(label) }
+            try map.withUnsafeBufferPointer { map in
+                try picture.samples.withUnsafeMutableBufferPointer { samples in
+                    for y in 0..<height {
+                        try flag.check()
+                        for x in 0..<width {
+                            let place = y * width + x
+                            let value = map[place]
+                            guard value != 0 else { continue }
+                            let color = colors[Int(value)]
+                            let isInner = (1...Self.outline).allSatisfy { step in
+                                (x < step || map[place - step] == value)
+                                    && (x + step >= width || map[place + step] == value)
+                                    && (y < step || map[place - step * width] == value)
+                                    && (y + step >= height || map[place + step * width] == value)
+                            }
+                            for channel in 0..<3 {
+                                let own = UInt16(color[channel])
+                                let mixed = (UInt16(samples[3 * place + channel]) * 2 + own) / 3
+                                samples[3 * place + channel] = UInt8(isInner ? mixed : own)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import NocturneBatch
+import NocturneConcurrency
+import NocturneCore
+import NocturneFormats
+import NocturneInference
+import NocturneJournal
+import NocturneNumerics
+import NocturneOutput
+import NocturnePostprocess
+import NocturneRecipeSupport
+import NocturneSystem
+import NocturneVolumes
+
+extension PhotoSegmentation {
+    /// Writes the result files of a photo's label map.
+    struct Writer {
+        let model: PhotoSegmentationModel
+        let options: Options
+        let drawn: PhotoSegmentation.DrawnPhoto
+        let item: RecipeItem
+
+        static let labelFile = "labels.png"
+        static let overlayFile = "overlay.jpg"
+        static let cocoFile = "coco.json"
+        private static let overlayQuality = 90
+
+        private var finished: PhotoSegmentation.FinishedPhoto { drawn.finished }
+        private var image: RGBImage { finished.photo.image }
+
+        func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
+            let bits = LabelPNG.bits(for: model.package.labels.map(\.value).max() ?? 0)
+            try LabelPNG.write(
+                finished.labels.voxels,
+                width: image.width,
+                height: image.height,
+                bits: bits,
+                to: folder + "/" + Self.labelFile
+            )
+            try JPEGWriter.write(drawn.overlay, quality: Self.overlayQuality, to: folder + "/" + Self.overlayFile)
+            try FileSystem.write(folder + "/" + Self.cocoFile, try StableJSON.encode(coco(scope)))
+            let files = try [Self.cocoFile, Self.labelFile, Self.overlayFile].map { try ItemFile($0, in: folder) }
+            let notes = finished.record.shown(allNotes)
+            let result = PhotoSegmentationResult(
+                schemaVersion: 1,
+                task: model.package.task,
+                disclaimer: Disclaimer.marked(isDemonstration: model.package.isDemonstration),
+                item: item.name,
+                fingerprint: item.fingerprint,
+                source: .init(finished.photo.facts, name: finished.record.name),
+                model: ResultModel(model.package),
+                engine: finished.engine,
+                options: options.inResults,
+                labelMap: .init(file: Self.labelFile, bitDepth: bits),
+                labels: zip(model.package.labels, finished.measured).map(entry),
+                files: files,
+                notes: notes.texts,
+                noteCodes: notes.codes
+            )
+            return try result.write(into: folder, notes)
+        }
+
+        private func entry(for label: ModelLabel, _ measured: Label) -> PhotoSegmentationResult.Label {
+            let isPresent = measured.pixels > 0
+            let status: LabelMeasurement.Status =
+                isPresent ? measured.touchesBorder ? .touchesBorder : .complete : .absent
+            return PhotoSegmentationResult.Label(
+                value: Int(label.value),
+                name: label.name,
+                color: label.color.description,
+                code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
+                status: status.rawValue,
+                pixels: measured.pixels,
+                share: (Double(measured.pixels) / Double(image.width * image.height)).inMillionths,
+                components: measured.components,
+                largestComponentShare: measured.largestComponentShare.map(\.inMillionths),
+                box: measured.box,
+                centroid: measured.centroid.map { [$0.x.inMillionths, $0.y.inMillionths] },
+                meanColor: measured.meanColor.map { [$0.x.inMillionths, $0.y.inMillionths, $0.z.inMillionths] },
+                confidence: isPresent ? finished.confidence[label.value].map { .init($0) } : nil,
+                cleaning: finished.cleaning.first { $0.value == label.value }.map { .init($0) }
+            )
+        }
+
+        private var allNotes: [Note] {
+            let absent = zip(model.package.labels, finished.measured).filter { $1.pixels == 0 }.map(\.0.name)
+            return finished.notes + (absent.isEmpty ? [] : [.notFound(absent)])
+        }
+
+        /// One annotation for every label that is there; categories have the values of the labels.
+        private func coco(_ scope: ComputeScope) throws -> COCODocument {
+            let masks = try finished.labels.voxels.withUnsafeBufferPointer {
+                try RunLengthMask.masks(of: $0, width: image.width, height: image.height, flag: scope.flag)
+            }
+            let present = finished.measured.filter { $0.pixels > 0 }
+            return COCODocument(
+                info: .init(description: "\(model.package.name) \(model.package.version)"),
+                images: [.init(id: 1, file_name: finished.record.name, width: image.width, height: image.height)],
+                annotations: present.enumerated().compactMap { index, label in
+                    guard let box = label.box, let mask = masks[label.value] else { return nil }
+                    return .init(
+                        id: index + 1,
+                        image_id: 1,
+                        category_id: Int(label.value),
+                        bbox: [box.x, box.y, box.width, box.height],
+                        area: label.pixels,
+                        segmentation: .init(size: [mask.height, mask.width], counts: mask.cocoString),
+                        iscrowd: 0,
+                        score: finished.confidence[label.value].map { $0.meanProbability.inMillionths }
+                    )
+                },
+                categories: model.package.labels.map { .init(id: Int($0.value), name: $0.name) }
+            )
+        }
+    }
+}
