@@ -114,9 +114,7 @@ extension SurfaceForecast {
             }
         }
     }
-}
 
-extension SurfaceForecast {
     /// The number of voxel faces between each label and everything else, including the border of the volume.
     ///
     /// A surface has exactly one point per face, so this is the size of every surface before any is extracted. Time: one

@@ -74,6 +74,8 @@ extension ImageResampler {
             }
         }
 
+        /// One row of the result. Its source rows are at most four (two in y times two in z), so their places and weights are on
+        /// the stack: an array would be allocated for every row.
         private func makeRow(_ j: Int, _ k: Int, _ source: inout nk_row_source, _ result: UnsafeMutablePointer<Float>) {
             var offsets = InlineArray<4, Int>(repeating: 0)
             var places = InlineArray<4, Int>(repeating: 0)

@@ -3,6 +3,7 @@ public import NocturneSystem
 
 /// A fault of the batch itself, not of an item: it ends the run.
 public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringConvertible {
+    /// The kind of fault; with the domain `batch` it is the code that scripts and the manual know.
     public enum Code: String, Sendable {
         /// The output folder cannot be made or written.
         case outputUnwritable
@@ -41,8 +42,11 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
     }
 
     public let code: Code
+    /// Of the folder or file; empty where there is none.
     public let path: String
+    /// The fact and, where there is one, the next step.
     public let detail: String
+    /// The `errno` of the system call that failed; nil where none did.
     public let systemCode: Int32?
 
     public init(_ code: Code, path: String, detail: String, systemCode: Int32? = nil) {

@@ -14,6 +14,7 @@ package struct BoundedChannelStateMachine<Element> {
     /// An element and its cost in bytes.
     package struct BufferedElement {
         package let element: Element
+        /// In bytes, 0 or more.
         package let cost: Int
     }
 
@@ -53,6 +54,7 @@ package struct BoundedChannelStateMachine<Element> {
 
     /// The buffered elements, oldest first. O(n): for tests.
     package var bufferedElements: [BufferedElement] { Array(buffer) }
+    /// The number of buffered elements. O(1).
     package var bufferedCount: Int { buffer.count }
     /// Sends that wait, in the order in which they will be admitted. O(n): for tests.
     package var waitingSenders: [WaitingSender] { Array(senders) }

@@ -11,6 +11,7 @@ package typealias MemoryWaiterID = UInt64
 package struct MemoryBudgetStateMachine: Hashable, Sendable {
     /// A request for memory, in the order of its arrival.
     package struct Request: Hashable, Sendable {
+        /// By which the request is granted or cancelled.
         package let id: MemoryWaiterID
         /// The size of the lease, 0 or more.
         package let bytes: Int

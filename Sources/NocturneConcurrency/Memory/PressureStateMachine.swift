@@ -45,9 +45,7 @@ extension PressureStateMachine {
 
         public init() {}
     }
-}
 
-extension PressureStateMachine {
     /// A change of level and its reason.
     public struct Change: Hashable, Sendable {
         /// The level before.
@@ -63,6 +61,7 @@ extension PressureStateMachine {
 public struct PressureStateMachine: Sendable {
     /// The budget to which resident memory is compared.
     public let budgetBytes: Int
+    /// The limits that readings are compared with.
     public let thresholds: Thresholds
     /// The present level.
     public private(set) var level = PressureLevel.normal

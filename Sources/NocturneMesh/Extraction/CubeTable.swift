@@ -146,9 +146,7 @@ extension CubeTable {
             return number
         }
     }
-}
 
-extension CubeTable {
     /// Step 2: triangles that fill a loop.
     struct LoopFiller {
         /// The points of the edges in a cube with sides of 1.

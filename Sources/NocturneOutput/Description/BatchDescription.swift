@@ -10,9 +10,11 @@ extension JournalSetting<BatchDescription> {
 public struct BatchDescription: Sendable, Codable, Equatable {
     /// A model package as results depend on it.
     public struct Model: Sendable, Codable, Equatable {
+        /// Unique among the models of a batch: events, results and `--only` name the model by it.
         public var id: String
         public var name: String
         public var version: String
+        /// SHA-256 of `model.json`, which has the digests of all other files, in hexadecimal: another digest makes results again.
         public var digest: String
         /// True for a package whose results on real images mean nothing; else nil.
         public var demonstration: Bool?
@@ -28,6 +30,7 @@ public struct BatchDescription: Sendable, Codable, Equatable {
 
     /// Nocturne's own version.
     public var version: String
+    /// Those of all recipes; empty for a batch without a model.
     public var models: [Model]
     /// Every option that can change a result, as a text by its command-line name: what recipes read their options from, `batch.json`
     /// shows, and runs are compared by.
@@ -36,8 +39,11 @@ public struct BatchDescription: Sendable, Codable, Equatable {
     public var identifiers = IdentifierPolicy.hash
     /// The tasks of the recipes in use.
     public var recipes: [String] = []
+    /// Files and folders as absolute paths.
     public var inputs: [String]
+    /// Patterns of the option `--include`; empty for all files.
     public var include: [String] = []
+    /// Patterns of the option `--exclude`.
     public var exclude: [String] = []
     /// Which inputs go to which model, as ``InputRoutes`` reads it; nil for all to all.
     public var only: [String]?

@@ -3,6 +3,7 @@ public import NocturneSystem
 
 /// Where the edited label map of an item and the model's map are kept, outside the item's folder, which is made again.
 public struct EditedLabels: Sendable, Hashable {
+    /// Of the edits of one item, in the hidden folder.
     package let folder: String
 
     /// The map as the person has given it.
@@ -96,6 +97,7 @@ public struct ItemEdit: Sendable, Hashable {
     public let labels: EditedLabels
     /// The name of the person's file.
     public let file: String
+    /// Of the file, in hexadecimal: part of the fingerprint of the item.
     public let sha256: String
 
     package init(_ edit: LabelEdit, in output: OutputFolder) {

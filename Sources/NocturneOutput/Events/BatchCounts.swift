@@ -2,6 +2,7 @@ public import NocturneJournal
 
 /// The numbers of a batch. They add up to the inputs.
 public struct BatchCounts: Sendable, Codable, Hashable {
+    /// The sum of all others.
     public var inputs = 0
     public var completed = 0
     public var failed = 0
@@ -12,6 +13,7 @@ public struct BatchCounts: Sendable, Codable, Hashable {
 
     public init() {}
 
+    /// Counts items by their states.
     public init(of items: some Sequence<JournalItem>) {
         for item in items { add(1, item.state) }
     }

@@ -19,18 +19,29 @@ public struct BatchEvent: Sendable, Codable {
     /// UTC; set by the reporter.
     public package(set) var time = ""
     public var event: Kind
+    /// The name of the item; nil for an event of the whole batch.
     public var item: String?
+    /// For a person; scripts read ``code``.
     public var reason: String?
     /// Of an item that did not complete, or is tried again: see ``ItemReason``. A pause has a remedy, too.
     public var code: String?
+    /// The stage in which the item was when it failed.
     public var stage: String?
+    /// What a user can do, by ``code``.
     public var remedy: String?
+    /// How long the item was active.
     public var seconds: Double?
+    /// Items of the batch that have ended, in any state.
     public var done: Int?
+    /// Items of the batch.
     public var total: Int?
+    /// Those of ``done`` that did not complete because of a fault.
     public var failed: Int?
+    /// Resident memory of the engine.
     public var residentBytes: Int?
+    /// Memory that active items have leased from the budget.
     public var leasedBytes: Int?
+    /// Predicted until the end of the run; nil before there is anything to predict it from.
     public var etaSeconds: Double?
     /// When a pause ends by itself, UTC.
     public var until: String?

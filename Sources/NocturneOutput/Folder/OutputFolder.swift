@@ -8,6 +8,7 @@ import NocturneSystem
 
 /// Where things lie in a batch's output folder.
 public struct OutputFolder: Sendable {
+    /// Of the output folder.
     public let path: String
     /// The shard that is worked on, counted from 1; nil for the whole batch. Shards share the items' folders, and nothing else.
     public internal(set) var shard: Int?
@@ -25,8 +26,11 @@ public struct OutputFolder: Sendable {
     public var hidden: String { shard.map { "\(shards)/\($0)" } ?? batchFolder }
     /// For the page: see ``reviewFolder``. Not part of the results.
     public var times: String { batchFolder + "/times" }
+    /// The database, the only record of what was done.
     public var journal: String { hidden + "/journal.sqlite" }
+    /// The file that the run of this machine has locked; it names the run.
     public var lock: String { hidden + "/lock" }
+    /// Where commands leave what a run is to do, one file for each request.
     public var requests: String { hidden + "/requests" }
     /// Where results are prepared before they are moved to their places.
     public var staging: String { (work ?? hidden) + "/" + stagingName }
@@ -36,7 +40,9 @@ public struct OutputFolder: Sendable {
     public var edits: String { hidden + "/edited" }
     /// What discovery is reading; kept by ``DiscoveryTrace``.
     package var discoveryTrace: String { hidden + "/reading" }
+    /// The report for programs.
     public var report: String { path + "/batch.json" }
+    /// Measures over the batch by model and label.
     public var statistics: String { path + "/statistics.csv" }
     /// What was measured of each label, object and region of every item.
     public var measurements: String { path + "/measurements.csv" }
@@ -44,16 +50,22 @@ public struct OutputFolder: Sendable {
     public var comparison: String { path + "/comparison.csv" }
     /// Measures of volumes of one file over time.
     public var timeTable: String { path + "/time.csv" }
+    /// Features of regions, a row for each label.
     public var radiomics: String { path + "/radiomics.csv" }
+    /// The inputs of items that did not complete, in the form of `--list`.
     public var retryList: String { path + "/retry.txt" }
     /// Those of a shard are hidden until the shards are merged.
     public var events: String { (shard == nil ? path : hidden) + "/events.jsonl" }
     /// The page for reviewers, and its scripts and data.
     public var page: String { path + "/index.html" }
+    /// Scripts and data of ``page``.
     public var reviewFolder: String { path + "/review" }
 
+    /// The result of an item.
     public func item(_ name: String) -> String { path + "/" + name }
+    /// Where the result of an item is prepared.
     public func staging(_ name: String) -> String { staging + "/" + name }
+    /// Where the result of an item waits that was prepared on another disk.
     package func arrived(_ name: String) -> String { arrived + "/" + name }
 
     /// Whether there is a folder of that name with a `result.json`, which may be another program's. Links are not followed.

@@ -28,6 +28,7 @@ public enum DisplayFiles: String, Sendable, Hashable, CaseIterable {
 
 /// A folder that is, or may be, the result of an item: what in it was written by Nocturne, and what by others.
 package struct ResultFolder {
+    /// Of the folder, which need not exist.
     package let path: String
 
     package init(_ path: String) { self.path = path }

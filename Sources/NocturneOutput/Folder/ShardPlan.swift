@@ -3,9 +3,11 @@ import NocturneSystem
 
 /// How a batch is divided into shards, each of which one machine works on. Made once, and never changed.
 public struct ShardPlan: Codable, Sendable, Equatable {
+    /// What one machine works on.
     public struct Shard: Codable, Sendable, Equatable {
         /// Counted from 1.
         public let number: Int
+        /// The number of its items.
         public let items: Int
         /// Predicted for the threads that the plan was made for.
         public let seconds: Double
@@ -20,6 +22,7 @@ public struct ShardPlan: Codable, Sendable, Equatable {
         }
     }
 
+    /// In the order of their numbers.
     public let shards: [Shard]
     /// The version of Nocturne that made the plan: all shards are processed by the same one.
     public let version: String

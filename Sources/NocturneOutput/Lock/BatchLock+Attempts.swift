@@ -15,6 +15,7 @@ extension ClaimStateMachine {
 extension BatchLock {
     /// Attempts to take the lock and the claim.
     struct Attempts: Sendable {
+        /// The outcome of one attempt.
         package enum Result: Sendable {
             case taken(Taken)
             /// Another process of this machine has the lock.

@@ -19,6 +19,7 @@ package struct ClaimStateMachine: Sendable {
 
     /// Who wants the folder, on this machine.
     package struct Claimant: Sendable {
+        /// The process that asks, which may have held the folder before.
         package var process: ProcessIdentity
         /// The run that it belongs to; nil without a supervisor.
         package var run: String?

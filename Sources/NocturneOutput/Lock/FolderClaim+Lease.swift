@@ -9,7 +9,9 @@ extension FolderClaim {
     /// writes something shared asks first, and the answer is only good for a part of that time, counted from before the last successful
     /// sign of life.
     package final class Lease: Sendable {
+        /// What the lease permits.
         package enum State: Hashable, Sendable {
+            /// The folder may be written to.
             case valid
             /// Too much time has passed: a sign of life has to be given first.
             case stale

@@ -140,6 +140,7 @@ package struct FolderClaim: Sendable {
 extension FolderClaim {
     /// The content of one file of a ``FolderClaim``.
     package struct Record: Codable, Sendable, Hashable {
+        /// Who wrote the file.
         package var holder: BatchLock.Holder
         /// The run has ended and left the folder to others.
         package var isReleased: Bool
@@ -155,6 +156,7 @@ extension FolderClaim {
 
     /// The newest claim that was found in a folder.
     package struct Found: Sendable, Hashable {
+        /// Counts the runs that have claimed the folder.
         package var generation: Int
         /// The file as it was read. It changes with every sign of life.
         package var text: [UInt8]

@@ -11,12 +11,15 @@ package struct DelimitedText: Sendable {
         package let fields: [String]
     }
 
+    /// Why bytes are not such a text.
     package struct Fault: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The number of the first line of the record, from 1.
         package let row: Int
         package let detail: String
         package var description: String { "row \(row): \(detail)" }
     }
 
+    /// In the order of the text, with the first row, which may be a header.
     package private(set) var rows: [Row] = []
 
     /// - Throws: ``Fault`` for a quote that is never closed, text after a closing quote, too many rows or fields, or a field that is too long.

@@ -4,6 +4,7 @@ import NocturneSystem
 package struct NamedTable: Sendable {
     /// Why the text is not such a table.
     package struct Fault: Error, Hashable, Sendable {
+        /// The fact; the caller adds what was expected.
         package let detail: String
 
         package init(detail: String) { self.detail = detail }
@@ -34,7 +35,9 @@ package struct NamedTable: Sendable {
 
     /// In lower case.
     package let columns: [String]
+    /// Without the header and without empty rows.
     package let rows: [Row]
+    /// The byte by which the header was split.
     package let separator: UInt8
 
     private static let separators = ["\t", ";", ","].flatMap(\.utf8)

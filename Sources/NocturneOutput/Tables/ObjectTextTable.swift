@@ -5,7 +5,9 @@ import NocturneSystem
 public struct ObjectTextTable: Sendable {
     /// What one row has for an object.
     package struct Row: Hashable, Sendable {
+        /// The name of the item.
         package let item: String
+        /// The number of the object in its item, from 1.
         package let object: Int
         /// At least one.
         package let fields: [ObjectText.Field]

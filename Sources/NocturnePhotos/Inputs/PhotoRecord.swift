@@ -84,8 +84,9 @@ package struct LoadedPhoto: Sendable {
 /// The output of a network that cannot be used for a result.
 package struct NetworkOutputError: CodedError, Hashable, Sendable, CustomStringConvertible {
     /// Of the photo; empty where only the output is known.
-    var path = ""
-    let detail: String
+    package var path = ""
+    /// The fact, for a person.
+    package let detail: String
     package var faultCode: FaultCode { .networkOutput }
     package var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
 }

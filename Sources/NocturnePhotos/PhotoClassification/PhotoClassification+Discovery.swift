@@ -171,9 +171,7 @@ extension PhotoClassification {
             return item
         }
     }
-}
 
-extension PhotoClassification {
     /// What the recipe stores in the journal to locate a photo again and to plan for it without reading pixels.
     package struct Source: ItemSource {
         var photo: PhotoRecord

@@ -21,6 +21,7 @@ extension PhotoClassification {
 
         private var photo: PhotoClassification.ClassifiedPhoto { illustrated.classified }
 
+        /// The square of ``photoFile`` for tables and pages, ``thumbnailSide`` pixels wide.
         static let thumbnailFile = "thumbnail.png"
 
         /// The part of the photo that the model saw, in the size of its input and before its colours were corrected.

@@ -75,6 +75,7 @@ extension PhotoInstances {
         // MARK: Crops
 
         private func names(of instance: PhotoInstances.FoundInstance) -> Names {
+            // With leading zeros, so that file managers sort the crops in reading order.
             let digits = String(instance.id)
             let number = String(repeating: "0", count: max(3 - digits.count, 0)) + digits
             let base = "\(finished.record.stem)_\(number)_\(name(of: instance))"
@@ -132,6 +133,7 @@ extension PhotoInstances {
             } catch let error as PictureError where error.code != .invalidImage {
                 return .failed(error)
             } catch {
+                // Some of the files may have been written before the fault; the result lists none of them.
                 for path in names.all { FileSystem.remove(folder + "/" + path) }
                 return .refused((error as? PictureError)?.detail ?? "\(error)")
             }
@@ -206,6 +208,7 @@ extension PhotoInstances {
             .init(size: [instance.mask.height, instance.mask.width], counts: instance.mask.cocoString)
         }
 
+        /// Categories count from 1: readers of COCO files take 0 for the background.
         private func coco() -> COCODocument {
             COCODocument(
                 info: .init(description: "\(model.package.name) \(model.package.version)"),

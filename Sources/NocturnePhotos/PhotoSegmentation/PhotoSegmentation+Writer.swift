@@ -19,8 +19,11 @@ extension PhotoSegmentation {
         let drawn: PhotoSegmentation.DrawnPhoto
         let item: RecipeItem
 
+        /// As PNG, which is lossless: values of pixels are values of labels.
         static let labelFile = "labels.png"
+        /// For the eye only, so JPEG, which takes a fraction of the bytes of PNG.
         static let overlayFile = "overlay.jpg"
+        /// For tools that read annotations in the format of COCO.
         static let cocoFile = "coco.json"
         private static let overlayQuality = 90
 

@@ -65,9 +65,7 @@ extension DetectionDecoder {
             return kept
         }
     }
-}
 
-extension DetectionDecoder {
     /// A box of any position and size: upper left and lower right corner.
     public struct Box: Hashable, Sendable {
         /// The left edge, in pixels.

@@ -34,9 +34,7 @@ extension DetectionDecoder {
             Planes(Array(values[index * area..<(index + 1) * area]), count: 1, width: width, height: height)
         }
     }
-}
 
-extension DetectionDecoder {
     /// An instance returned directly by a network, on the picture's own grid.
     public struct Instance: Sendable {
         /// Its pixels in the upright picture.

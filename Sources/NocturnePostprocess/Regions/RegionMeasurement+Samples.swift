@@ -32,6 +32,7 @@ extension RegionMeasurement {
                     for column in 0..<size.x {
                         let index = SIMD3(Double(box.lower.x + column), Double(j), Double(k))
                         let isInside = grid.contains(index: index, point: affine(index))
+                        // NaN, which no statistic counts, keeps rows of equal length: a mask would be a second array.
                         target[column] = isInside ? line[column] : .nan
                         if isInside { count += 1 }
                     }

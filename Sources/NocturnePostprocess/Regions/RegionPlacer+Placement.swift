@@ -5,9 +5,7 @@ extension RegionPlacer.Placement {
     struct Problem: Error {
         let detail: String
     }
-}
 
-extension RegionPlacer.Placement {
     /// A flat region in RAS+ mm.
     struct Frame: Sendable {
         var center: SIMD3<Double>

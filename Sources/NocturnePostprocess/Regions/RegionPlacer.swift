@@ -61,6 +61,8 @@ struct RegionPlacer {
         SIMD3(inverse.columnI[axis], inverse.columnJ[axis], inverse.columnK[axis])
     }
 
+    /// A sphere is an ellipsoid in indices: along an axis it reaches as far as the gradient of the index is long, times the
+    /// radius, also on oblique and sheared grids.
     private func sphere(_ center: SIMD3<Double>, _ radius: Double) -> Placement.Grid {
         let middle = inverse(center)
         let reach = SIMD3(length(gradient(0)), length(gradient(1)), length(gradient(2))) * radius
@@ -72,6 +74,7 @@ struct RegionPlacer {
         )
     }
 
+    /// On an oblique grid a box of the patient is tilted in indices: its candidates lie between the extremes of its corners.
     private func box(
         _ lower: SIMD3<Double>,
         _ upper: SIMD3<Double>,

@@ -194,9 +194,7 @@ extension BatchArguments {
         }
         return routes.isEmpty ? nil : routes
     }
-}
 
-extension BatchArguments {
     /// Options with which an existing batch is continued: those of `run` about results, without inputs and models. An option that
     /// is not given keeps its value in the batch.
     package struct Changes: ParsableArguments {
@@ -239,9 +237,7 @@ extension BatchArguments {
             }
         }
     }
-}
 
-extension BatchArguments {
     /// The models of a batch.
     package struct Models: ParsableArguments {
         @Option(

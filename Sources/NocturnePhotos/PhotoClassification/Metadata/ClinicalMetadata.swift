@@ -45,9 +45,7 @@ extension ClinicalMetadata {
         package var faultCode: FaultCode { FaultCode("metadata", "invalid") }
         package var description: String { detail }
     }
-}
 
-extension ClinicalMetadata {
     /// A person's fields as texts, with the names under which they were found.
     struct Fields: Hashable, Sendable {
         struct Field: Hashable, Sendable {
