@@ -235,8 +235,10 @@ struct VolumeRenderingTests {
         let (volume, labels) = try Self.noise()
         let expected = try Self.frame(volume, labels)
         #expect(Set(expected.samples).count > 100)
-        for source in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-            for flips in 0..<8 {
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+        for (number, source) in orders.enumerated() {
+            // Each axis in both directions for every order of axes, and all eight combinations over the orders.
+            for flips in [number, 7 - number] {
                 let reversed = (0..<3).map { flips >> $0 & 1 == 1 }
                 let (volume, labels) = try Self.noise(source: source, reversed: reversed)
                 #expect(try Self.frame(volume, labels) == expected, "\(source) \(reversed)")
