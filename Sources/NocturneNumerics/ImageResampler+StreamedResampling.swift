@@ -4,8 +4,7 @@ internal import NocturneCore
 import NocturneSystem
 
 extension ImageResampler {
-    /// Resampling by one axis after the other, in float64: cubic splines, and separate slices with interpolation between
-    /// them.
+    /// One axis after the other, in float64: cubic splines, and separate slices with interpolation between them.
     ///
     /// The prefilter and the sums of a spline are linear and act on one axis, so the axes are independent. Every source
     /// plane (perpendicular to the stream axis) is resampled to its target shape at once; a ring buffer of such planes

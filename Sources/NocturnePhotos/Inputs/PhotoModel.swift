@@ -96,28 +96,6 @@ extension PhotoRecipe where Source == PhotoRecord {
     }
 }
 
-extension PhotoClassification {
-    /// Inference in a single step, so there is nothing to checkpoint.
-    package final class SingleStep<Inferred: Sendable>: InferenceRun {
-        private let body: (StageContext) throws -> Inferred
-        private var inferred: Inferred?
-
-        init(_ body: @escaping (StageContext) throws -> Inferred) { self.body = body }
-
-        package var stepCount: Int { 1 }
-        package var stepsDone: Int { inferred == nil ? 0 : 1 }
-
-        package func step(_ context: StageContext) throws { inferred = try body(context) }
-        /// Writes nothing: the only step is repeated instead.
-        package func checkpoint(force: Bool, _ context: StageContext) throws {}
-
-        package func finish(_ context: StageContext) throws -> Inferred {
-            guard let inferred else { preconditionFailure("an inference is finished before its step") }
-            return inferred
-        }
-    }
-}
-
 /// For each network the session of the last input shape: the photos of one camera have one shape. The inference stage owns
 /// them.
 package final class PhotoSessions {

@@ -1,4 +1,4 @@
-import NocturneBatch
+package import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -244,5 +244,27 @@ extension PhotoClassification {
         let model = try model(meshed.classified.source.photo.model)
         return try Writer(model: model, options: options, illustrated: meshed, item: item)
             .write(into: folder, scope: context.scope)
+    }
+}
+
+extension PhotoClassification {
+    /// Inference in a single step, so there is nothing to checkpoint.
+    package final class SingleStep<Inferred: Sendable>: InferenceRun {
+        private let body: (StageContext) throws -> Inferred
+        private var inferred: Inferred?
+
+        init(_ body: @escaping (StageContext) throws -> Inferred) { self.body = body }
+
+        package var stepCount: Int { 1 }
+        package var stepsDone: Int { inferred == nil ? 0 : 1 }
+
+        package func step(_ context: StageContext) throws { inferred = try body(context) }
+        /// Writes nothing: the only step is repeated instead.
+        package func checkpoint(force: Bool, _ context: StageContext) throws {}
+
+        package func finish(_ context: StageContext) throws -> Inferred {
+            guard let inferred else { preconditionFailure("an inference is finished before its step") }
+            return inferred
+        }
     }
 }
