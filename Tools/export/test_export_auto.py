@@ -222,7 +222,12 @@ class Import(InFolder):
         }
         models, wheel = self.folder / "models", self.folder / "lavlab_taps-9-py3-none-any.whl"
         known = {"9": hashlib.sha256(code).hexdigest()}
+        recording = unittest.mock.patch("nocturne_tools.taps.package.record_output", lambda *_: "not recorded")
         with unittest.mock.patch.dict("nocturne_tools.taps.package.KNOWN", known):
+            if importlib.util.find_spec("onnxruntime"):
+                code, output = self.run_importer(str(write_wheel(wheel, files)), str(models))
+                self.assertEqual((code, "cannot be run by ONNX Runtime" in output, os.listdir(models)), (2, True, []))
+        with recording, unittest.mock.patch.dict("nocturne_tools.taps.package.KNOWN", known):
             code, output = self.run_importer(str(write_wheel(wheel, files)), str(models))
             self.assertEqual((code, os.listdir(models)), (0, ["prostate-t2"]), output)
             package = models / "prostate-t2"

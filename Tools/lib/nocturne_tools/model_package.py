@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from nocturne_tools.nnunet.refusal import Refusal
+
 SCHEMA_VERSION = 2
 
 
@@ -39,7 +41,11 @@ def record_output(network: Path, shape: tuple[int, ...]) -> str:
         from nocturne_tools.recorded_output import record_with_onnxruntime
     except ImportError:
         return f"{network.name}: no values for models check are recorded, since the package onnxruntime is not installed"
-    return f"{network.name}: recorded for models check what {record_with_onnxruntime(network, shape)} computes"
+    try:
+        library = record_with_onnxruntime(network, shape)
+    except Exception as error:  # ONNX Runtime has a kind of error for each fault of a file
+        raise Refusal(network, f"cannot be run by ONNX Runtime ({str(error).splitlines()[0][:200]})") from None
+    return f"{network.name}: recorded for models check what {library} computes"
 
 
 def write_package(folder: Path, manifest: dict[str, Any], networks: list[str]) -> dict[str, Any]:

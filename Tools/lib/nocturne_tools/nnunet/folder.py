@@ -119,11 +119,19 @@ class _Names(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it names {module}.{name}")
 
 
+def _older_scalar(*parts: Any) -> Any:
+    """`numpy.core.multiarray.scalar`, the name before NumPy 2; PyTorch 2.5 takes functions by their own names only."""
+    return np._core.multiarray.scalar(*parts)
+
+
+_older_scalar.__module__, _older_scalar.__name__ = "numpy.core.multiarray", "scalar"
+
+
 def read_checkpoint(path: Path, trust: bool) -> Checkpoint:
     """Reads a checkpoint without running code that its pickle may name, unless `trust` is set."""
     scalar = np._core.multiarray.scalar
     kinds = {type(np.dtype(kind)) for kind in (bool, "i4", "i8", "u1", "f2", "f4", "f8", "S1", "U1")}
-    safe = [np.dtype, scalar, (scalar, "numpy.core.multiarray.scalar"), *kinds]
+    safe = [np.dtype, scalar, _older_scalar, *kinds]
     try:
         with torch.serialization.safe_globals(safe):
             content = torch.load(path, map_location="cpu", weights_only=not trust)
