@@ -16,6 +16,7 @@ import json
 import os
 import pickle
 import struct
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -267,6 +268,16 @@ class Import(InFolder):
             self.run_importer(str(wheel), str(models), "--program", "false", "--replace", "--", "--id", "text")[0], 2
         )
         self.assertEqual(os.listdir(models), ["text"])
+
+    @unittest.skipUnless(importlib.util.find_spec("onnxruntime"), "needs onnxruntime")
+    def test_telemetry_is_off(self) -> None:
+        """ONNX Runtime keeps the number of a session for its telemetry in the folder of temporary files."""
+        code = "import nocturne_tools.offline, onnxruntime"
+        found = sorted(os.listdir(self.folder))
+        environment = os.environ | {"TMPDIR": str(self.folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+        environment.pop("ORT_DISABLE_TELEMETRY", None)
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+        self.assertEqual(sorted(os.listdir(self.folder)), found)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "needs PyTorch")
     def test_pickles_do_not_run(self) -> None:

@@ -136,7 +136,9 @@ def read_checkpoint(path: Path, trust: bool) -> Checkpoint:
         with torch.serialization.safe_globals(safe):
             content = torch.load(path, map_location="cpu", weights_only=not trust)
     except pickle.UnpicklingError as error:
-        fact = str(error).replace("WeightsUnpickler error: ", "").split("Please ")[0].split(". Check")[0].strip()
+        # Around the fact, PyTorch gives advice whose words depend on its version.
+        fact = str(error).split("WeightsUnpickler error: ")[-1].split("trusted source.")[-1]
+        fact = fact.split("Please ")[0].split("Check the documentation")[0].strip()
         hint = "nnU-Net would load it; --trust-checkpoint does too, if you trust its source"
         raise Refusal(path, f"is not a checkpoint of weights alone ({' '.join(fact.split())[-200:]}); {hint}") from None
     except Exception as error:  # torch raises many kinds of errors for files of other kinds
