@@ -14,7 +14,6 @@ an attention graph (Grad-CAM) is written too; whether they are is measured, not 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib
 import json
 import statistics
@@ -29,6 +28,8 @@ from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
 
+from nocturne_tools import recorded_output
+from nocturne_tools.model_package import file_entry, record_name
 from nocturne_tools.offline import forbid_network
 
 import onnxruntime
@@ -179,12 +180,19 @@ def check(module: nn.Module, options: argparse.Namespace, sites: list[str]) -> f
     return worst / min(largest, 1.0) if largest > 0 else worst
 
 
+def record(module: nn.Module, options: argparse.Namespace) -> None:
+    """Records what PyTorch computes, for `nocturne models check`."""
+    shape = (1, 3, options.size, options.size)
+    with torch.no_grad():
+        logits = module(torch.from_numpy(recorded_output.patch(shape)))
+    logits = logits[0] if isinstance(logits, tuple) else logits
+    recorded_output.record(options.folder / "classifier.onnx", f"PyTorch {torch.__version__}", shape, logits.numpy())
+
+
 def manifest(options: argparse.Namespace, names: list[str], sites: list[str]) -> dict[str, Any]:
     """`model.json`."""
-    files = []
-    for name in names:
-        content = (options.folder / name).read_bytes()
-        files.append({"path": name, "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)})
+    records = [name for name in map(record_name, names) if (options.folder / name).is_file()]
+    files = [file_entry(options.folder, name) for name in names + records]
     labels, malignant = options.labels.split(","), [name for name in options.malignant.split(",") if name]
     high = [name for name in options.high.split(",") if name]
     for name in malignant + high:
@@ -253,6 +261,8 @@ def main() -> None:
     module = load(options)
     names = export(module, options, sites)
     worst = check(module, options, sites)
+    if not sites:  # a record is that of a network with one input
+        record(module, options)
     document = manifest(options, names, sites)
     (options.folder / "model.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     if not worst < LIMIT:
