@@ -51,5 +51,8 @@ struct KnownModel: Codable {
                 """
             )
         }
+        Terminal.printResult(
+            "For the time on this machine, import a model: nocturne plan CASES --model ID runs one patch of its network."
+        )
     }
 }

@@ -73,7 +73,9 @@ struct PlanText {
             let (count, reused) = (report.items.count, report.items.reusedCount)
             let taken = reused == 0 ? "" : "Of \(count) items: \(reused) to be taken from other batches.\n"
             let time = EventText.duration(report.seconds)
-            return "\(try totals())\n\(taken)\(engine); inference about \(time). Nothing was run."
+            let rate = report.seconds > 0 ? Double(report.items.goodCount - reused) * 8 * 3600 / report.seconds : 0
+            let shift = rate >= 1 ? ", so about \(Int(rate)) such items in 8 hours" : ""
+            return "\(try totals())\n\(taken)\(engine); inference about \(time)\(shift). Nothing was run."
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
