@@ -5,6 +5,12 @@ enum LabelDrawing {
     /// How many labels are drawn along a pixel's side, so that outlines between pixels are smooth.
     static let fineness = 3
 
+    /// The weights of a voxel's lower neighbour, of itself and of its higher neighbour in a quadratic B-spline.
+    /// - Parameter t: the distance from the voxel's middle, -0.5 to 0.5.
+    static func splineWeights(_ t: Double) -> SIMD3<Double> {
+        SIMD3((0.5 - t) * (0.5 - t) / 2, 0.75 - t * t, (0.5 + t) * (0.5 + t) / 2)
+    }
+
     /// The label with the greatest weight at each pixel, where every voxel of a plane spreads as a quadratic B-spline, as the
     /// surfaces of labels do: borders of voxels that are larger than pixels become smooth, and those along an axis keep their places.
     /// The nearest label was rejected, since thick slices have steps. A single voxel is drawn at six tenths of its size.

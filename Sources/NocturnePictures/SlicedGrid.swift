@@ -121,7 +121,7 @@ struct Sample {
                 touched: step > 1 ? begin..<end : nil,
                 near: isFine
                     ? SIMD3(max(nearest - 1, 0), nearest, min(nearest + 1, count - 1)) : SIMD3(repeating: nearest),
-                nearWeights: SIMD3<Float>(LabelField.weights(from: edge - 0.5 - Double(nearest)))
+                nearWeights: SIMD3<Float>(LabelDrawing.splineWeights(edge - 0.5 - Double(nearest)))
             )
         }
     }

@@ -43,12 +43,7 @@ struct LabelField {
     /// The weights of the nearest voxel and of its two neighbours along an axis.
     static func weights(_ place: Double) -> (nearest: Int, weights: SIMD3<Double>) {
         let nearest = Int((place + 0.5).rounded(.down))
-        return (nearest, weights(from: place - Double(nearest)))
-    }
-
-    /// The weights of a voxel's lower neighbour, of itself and of its higher neighbour, at a distance from its middle, -0.5 to 0.5.
-    static func weights(from t: Double) -> SIMD3<Double> {
-        SIMD3((0.5 - t) * (0.5 - t) / 2, 0.75 - t * t, (0.5 + t) * (0.5 + t) / 2)
+        return (nearest, LabelDrawing.splineWeights(place - Double(nearest)))
     }
 
     private func offset(_ axis: Int, _ index: Int) -> Int? {
