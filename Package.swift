@@ -296,6 +296,12 @@ let package = Package(
         tests(of: "NocturneOutput", ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal"]),
         tests(of: "NocturneReport", ["NocturneSystem", "NocturneCore", "NocturneJournal", "NocturneOutput"]),
         tests(of: "NocturneBatch", ["NocturneSystem", "NocturneJournal"]),
+        // Apart, since it is optimised: it visits a million states, for which it takes a minute otherwise.
+        .testTarget(
+            name: "NocturneBatchStatesTests",
+            dependencies: ["NocturneBatch", "NocturneSystem", "NocturneJournal", "NocturneTestSupport"],
+            swiftSettings: settings
+        ),
         tests(
             of: "NocturneReview",
             [
