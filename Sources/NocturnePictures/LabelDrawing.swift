@@ -17,26 +17,43 @@ enum LabelDrawing {
     /// - Parameter label: at a position of the columns and one of the rows.
     static func smoothed(_ columns: [Sample], _ rows: [Sample], _ label: (Int, Int) -> UInt16) -> [UInt16] {
         rows.flatMap { row in
-            columns.map { column in
-                var labels = InlineArray<9, UInt16>(repeating: 0)
-                var isUniform = true
-                for place in 0..<9 {
-                    labels[place] = label(column.near[place % 3], row.near[place / 3])
-                    if labels[place] != labels[0] { isUniform = false }
-                }
-                if isUniform { return labels[4] }
-                // The nearest first, so that it is taken of equal ones.
-                var best = (label: labels[4], weight: Float(0))
-                for candidate in [4, 0, 1, 2, 3, 5, 6, 7, 8] where candidate == 4 || labels[candidate] != best.label {
-                    var weight: Float = 0
-                    for place in 0..<9 where labels[place] == labels[candidate] {
-                        weight += column.nearWeights[place % 3] * row.nearWeights[place / 3]
+            var near = SIMD3<Int>(repeating: -1)
+            var labels = InlineArray<9, UInt16>(repeating: 0)
+            var isUniform = true
+            return columns.map { column in
+                // Most columns have the voxels of the one before.
+                if column.near != near {
+                    near = column.near
+                    labels = InlineArray(repeating: label(near.y, row.near.y))
+                    isUniform = true
+                    // Where voxels are not larger than pixels, there is only one.
+                    for place in 0..<9 where near.x != near.z || row.near.x != row.near.z {
+                        labels[place] = label(near[place % 3], row.near[place / 3])
+                        if labels[place] != labels[0] { isUniform = false }
                     }
-                    if weight > best.weight { best = (labels[candidate], weight) }
                 }
-                return best.label
+                return isUniform ? labels[4] : heaviest(labels, column.nearWeights, row.nearWeights)
             }
         }
+    }
+
+    /// The label with the greatest weight; the nearest of equal ones.
+    private static func heaviest(
+        _ labels: InlineArray<9, UInt16>,
+        _ columnWeights: SIMD3<Float>,
+        _ rowWeights: SIMD3<Float>
+    ) -> UInt16 {
+        var best = (label: labels[4], weight: Float(0))
+        for step in 0..<9 {
+            let candidate = step == 0 ? 4 : step <= 4 ? step - 1 : step
+            guard step == 0 || labels[candidate] != best.label else { continue }
+            var weight: Float = 0
+            for place in 0..<9 where labels[place] == labels[candidate] {
+                weight += columnWeights[place % 3] * rowWeights[place / 3]
+            }
+            if weight > best.weight { best = (labels[candidate], weight) }
+        }
+        return best.label
     }
 
     /// Draws outlines one pixel wide, along the inside of the labels' borders, as far as they cover each pixel.

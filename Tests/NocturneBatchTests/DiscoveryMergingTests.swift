@@ -126,7 +126,7 @@ struct DiscoveryMergingTests {
             merged.items[3].problem?.reason.text
                 == "does not match --only skin=a/*, two; does not match --only eyes=in/b/*"
         )
-        #expect(merged.items[3].problem?.reason.code == .notForModel)
+        #expect(merged.items[3].problem?.reason.code == .notSelected)
     }
 
     @Test(

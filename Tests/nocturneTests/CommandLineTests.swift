@@ -42,11 +42,11 @@ struct CommandLineTests {
             (["run", bench.input, "--isosurface", "abc", "-o", bench.output], "expected a number such as 300"),
             (["run", bench.output, "--shard", "3/2"], "expected K/N with K from 1 to N"),
             (["run", bench.input, "--profile", table, "-o", bench.output], "line 1 is not an option: name and value"),
-            (["run", bench.input + "/*.nii", "--model", bench.model(), "-o", bench.output], "leave out the quotes"),
+            (["run", bench.input + "/*.nii", "--model", bench.model(), "-o", bench.output], "Leave out the quotes"),
             (["status", bench.output, "extra"], "Leave it out"),
             (
                 ["run", bench.input, "--crops", "png", "--model", bench.model(), "-o", bench.output],
-                "leave the option out"
+                "Leave it out, or add such a model with --model"
             ),
             (
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],
@@ -81,10 +81,10 @@ struct CommandLineTests {
             #expect(line?.contains(file.words) == true, "\(file.name): \(tool.errors)")
         }
         #expect(
-            tool.errors.contains("What to do:\n  input.unknownFormat (5): Unpack or convert the file"),
+            tool.errors.contains("What to do:\n  input.unknownFormat (5): Convert or unpack the file"),
             "\(tool.errors)"
         )
-        #expect(tool.errors.contains("  input.isPhoto (3): Give --model a model for photos."), "\(tool.errors)")
+        #expect(tool.errors.contains("  input.isPhoto (3): Use a model for photos."), "\(tool.errors)")
     }
 
     @Test("An output folder that cannot be made is told")

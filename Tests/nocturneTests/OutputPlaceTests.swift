@@ -27,7 +27,7 @@ struct OutputPlaceTests {
                 ["run", bench.input, "--model", bench.model(), "--output", place],
                 environment: ["HOME": home]
             )
-            #expect(tool.status == 2 && tool.errors.contains(what) && tool.errors.contains("choose"), "\(tool.errors)")
+            #expect(tool.status == 2 && tool.errors.contains(what) && tool.errors.contains("Choose"), "\(tool.errors)")
         }
         for command in ["run", "watch"] {
             let tool = try Tool([command, bench.input, "--model", bench.model(), "--output", ""])

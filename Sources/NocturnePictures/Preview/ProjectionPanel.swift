@@ -55,13 +55,15 @@ struct ProjectionPanel {
         let box = first.box
         let through = grid.axes[first.axis].offsets
         let (columnOffsets, rowOffsets) = (grid.axes[across].offsets, grid.axes[down].offsets)
+        let (origin, lower, upper) = (
+            grid.origin, (box.lower[across], box.lower[down]), (box.upper[across], box.upper[down])
+        )
         return labels.voxels.withUnsafeBufferPointer { voxels in
             LabelDrawing.smoothed(columns, rows) { x, y in
-                guard x >= box.lower[across], x < box.upper[across], y >= box.lower[down], y < box.upper[down]
-                else { return 0 }
-                let depth = first[x - box.lower[across], y - box.lower[down]]
+                guard x >= lower.0, x < upper.0, y >= lower.1, y < upper.1 else { return 0 }
+                let depth = first[x - lower.0, y - lower.1]
                 guard depth >= 0 else { return 0 }
-                return voxels[grid.origin + columnOffsets[x] + rowOffsets[y] + through[depth]]
+                return voxels[origin + columnOffsets[x] + rowOffsets[y] + through[depth]]
             }
         }
     }

@@ -51,7 +51,8 @@ struct Watch: EngineCommand {
     @Option(
         help: ArgumentHelp(
             "With --keep: remove only this of older results. Label maps, measures and the crops of photos stay.",
-            valueName: "meshes,pictures"
+            valueName: "meshes,pictures",
+            visibility: .more
         ),
         transform: DroppedFiles.parse
     )

@@ -38,10 +38,11 @@ struct StartTextTests {
         #expect(StartText.skips([:]).isEmpty)
     }
 
-    @Test("Failures have a line each; skipped inputs and what a run was stopped at have none")
+    @Test("Failures have a line each, and inputs skipped while they are read; what a run was stopped at has none")
     func lines() {
         let status = ProgressStatus()
-        #expect(EventText.line(BatchEvent(.itemSkipped, item: "a", reason: "no image"), status) == nil)
+        let skipped = BatchEvent(.itemSkipped, item: "a", reason: "no image")
+        #expect(EventText.line(skipped, status) == "[0/0] a skipped: no image")
         let stopped = BatchEvent(.itemInterrupted, item: "a", reason: "interrupted")
         #expect(EventText.line(stopped, status) == nil)
         let paused = BatchEvent(.itemInterrupted, item: "a", reason: "its memory released")

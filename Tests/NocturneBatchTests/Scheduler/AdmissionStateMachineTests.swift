@@ -254,7 +254,7 @@ struct AdmissionStateMachineTests {
             desk.complete(1)
             let failure = ItemReason(
                 .diskFull,
-                "needs \(own: "501 MiB") on the disk, which has \(own: "200 MiB") in all"
+                "needs \(own: "501 MiB"), and the disk has \(own: "200 MiB") in total"
             )
             #expect(desk.next() == .settle(0, .failed(failure)))
             #expect(desk.next() == .finished)

@@ -3,6 +3,8 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
+import NocturneJournal
+import NocturneOutput
 import NocturnePhotos
 import NocturneRecipes
 import NocturneSystem
