@@ -75,6 +75,23 @@ public struct ObjectTextTable: Sendable {
 }
 
 extension ObjectTextTable {
+    /// A row for each object whose text is certainly a known title, with the `score` as a field; not for objects that have more
+    /// than the text that a model has read.
+    /// - Parameter parts: of completed items, by their ids.
+    public init(_ titles: KnownTitles, items: some Sequence<JournalItem>, parts: [Int64: [ItemPart]]) {
+        rows = items.flatMap { item in
+            (parts[item.id] ?? []).compactMap { part in
+                guard let text = part.texts?.first, part.texts?.count == 1, text.name == ObjectText.recognized,
+                    let match = titles.match(text.value)
+                else { return nil }
+                let score = ObjectText.Field(name: "score", value: "\((match.score * 100).rounded(.down) / 100)")
+                return Row(item: item.name, object: part.id, fields: match.fields + [score])
+            }
+        }
+    }
+}
+
+extension ObjectTextTable {
     /// What taking over tables means for a batch: a pure decision.
     public struct Import: Sendable {
         /// To be kept.

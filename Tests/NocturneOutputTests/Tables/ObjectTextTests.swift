@@ -47,6 +47,26 @@ struct ObjectTextTests {
         #expect(throws: (any Error).self) { try ObjectTextTable(latin, fields: fields) }
     }
 
+    @Test("A text is a known title only where that is certain")
+    func knownTitles() throws {
+        let table = "title,author\nMoby Dick,Herman Melville\nEmma,Jane Austen\nEmmas,\nThe Trial I,\nThe Trial II,\n"
+        let titles = try KnownTitles(Array(table.utf8), fields: fields)
+        func title(_ text: String) -> String? { titles.match(text)?.fields.map(\.value).joined(separator: "/") }
+        for text in ["MOBY-DICK", "Moby Dlck", "Herman Melvile Moby Dick", "moby dick  HERMAN MELVILLE"] {
+            #expect(title(text) == "Moby Dick/Herman Melville", "\(text)")
+        }
+        #expect(titles.match("MOBY DlCK")?.score == 0.875)
+        // Another title has 0.8; then nothing in common, and two titles that are about as near.
+        #expect(title("Emma") == "Emma/Jane Austen")
+        for text in ["Walden", "The Trial", "", "--"] { #expect(title(text) == nil, "\(text)") }
+        var (read, corrected) = (part(1), part(2))
+        read.texts = [.init(name: "text", value: "EMMA")]
+        corrected.texts = [.init(name: "text", value: "EMMA"), .init(name: "title", value: "Other")]
+        let rows = ObjectTextTable(titles, items: [item("a", 1)], parts: [1: [read, corrected]]).rows
+        #expect(rows.map(\.object) == [1] && rows[0].fields.map(\.value) == ["Emma", "Jane Austen", "1.0"])
+        #expect(throws: (any Error).self) { try KnownTitles(Array("author\na\n".utf8), fields: fields) }
+    }
+
     @Test("The table of a batch, filled in, gives the texts; unknown objects are named and the rest still waits")
     func taking() throws {
         let items = [item("a", 1), item("b", 2)]
