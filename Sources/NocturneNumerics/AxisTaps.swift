@@ -106,7 +106,7 @@ struct AxisTaps: Sendable {
         case .spline, .none:
             self.init(inputs: inputs, outputs: outputs, order: isSeparate ? rule.orderZ : rule.order)
         case .torch:
-            self.init(torchInputs: inputs, outputs: outputs, isNearest: isSeparate)
+            self.init(torchInputs: inputs, outputs: outputs, isNearest: isSeparate || rule.order == .nearest)
         case .zoom:
             self.init(zoomInputs: inputs, outputs: outputs, isNearest: rule.order == .nearest)
         case .monai:

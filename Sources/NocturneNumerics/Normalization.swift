@@ -123,6 +123,26 @@ public struct PointwiseMap: Sendable {
         self.mask = mask
     }
 
+    /// Clamps values to two quantiles of an image. A quantile q of n values in ascending order is at the place q · (n − 1), and
+    /// linear between two values, as in NumPy and PyTorch.
+    /// - Complexity: five reads of the image, in parallel.
+    /// - Throws: ``NumericsError`` for values that are not finite; `CancelledError`.
+    public init(
+        clamping voxels: FrozenVoxels<Float>,
+        _ shape: VolumeShape,
+        to quantiles: ClosedRange<Double>,
+        scope: ComputeScope
+    ) throws {
+        let order = try OrderStatistics(of: voxels, view: VoxelView(stored: shape), scope: scope)
+        func value(_ quantile: Double) throws -> Float {
+            let place = quantile * Double(order.count - 1)
+            let below = try order.value(at: Int(place), scope: scope)
+            let above = try order.value(at: Int(place) + 1, scope: scope)
+            return below + Float(place - place.rounded(.down)) * (above - below)
+        }
+        self.init(lower: try value(quantiles.lowerBound), upper: try value(quantiles.upperBound))
+    }
+
     /// Leaves every finite value unchanged.
     public static let identity = PointwiseMap()
 

@@ -15,7 +15,7 @@ public struct ResamplingRule: Hashable, Sendable {
     public enum Method: String, Hashable, Sendable, Codable {
         /// `resample_data_or_seg_to_shape`: splines in float64.
         case spline
-        /// `resample_torch_fornnunet`: always linear, in float32.
+        /// `resample_torch_fornnunet`: in float32, linear, or "nearest-exact" with order 0.
         case torch
         /// `no_resampling_hack`: every grid keeps its shape.
         case none
@@ -37,7 +37,7 @@ public struct ResamplingRule: Hashable, Sendable {
 
     /// The implementation whose results are reproduced.
     public var method: Method
-    /// The degree in all three axes, or within the slices where these are kept separate. Ignored for `torch`.
+    /// The degree in all three axes, or within the slices where these are kept separate. For `torch`, 0 or linear.
     public var order: Order
     /// The degree along the separate axis, if there is one: nnU-Net's `order_z`. `torch` uses the nearest slice.
     public var orderZ: Order

@@ -64,6 +64,19 @@ struct QuantileTests {
         #expect(try mapped(clips: true) == values.map { (min(max($0, 10), 89) - 10) / 79 })
     }
 
+    @Test("Quantiles that clamp are linear between two values, as NumPy's")
+    func clamping() throws {
+        let values: [Float] = [3, 9, 1, 7, 20, 5]
+        let map = try PointwiseMap(
+            clamping: FrozenVoxels(values),
+            VolumeShape(x: 6, y: 1, z: 1),
+            to: 0.1...0.9,
+            scope: .serial()
+        )
+        // numpy.quantile([1, 3, 5, 7, 9, 20], [0.1, 0.9]) is [2, 14.5].
+        #expect(values.map { map($0) } == [3, 9, 2, 7, 14.5, 5])
+    }
+
     @Test("refuses values that are not finite", arguments: [Float.nan, .infinity, -.infinity])
     func notFinite(_ value: Float) throws {
         let shape = VolumeShape(x: 3, y: 3, z: 3)

@@ -62,6 +62,19 @@ private struct ProgramRefusal: Sendable, CustomTestStringConvertible {
             #"{"region": {"package": "parts/high", "marginMm": -1}, \#(parts)}"#,
             "volumeProgram.region.marginMm"
         ),
+        ProgramRefusal(
+            #"{"grid": {"spacing": [1, 1, 1], "size": [9, 9, 9]}, \#(parts)}"#,
+            "volumeProgram.grid.size"
+        ),
+        // Without a grid.
+        ProgramRefusal(
+            #"{"region": {"package": "parts/high", "planeShare": 0.1, "grows": false}, \#(parts)}"#,
+            "volumeProgram.region.planeShare"
+        ),
+        ProgramRefusal(
+            #"{"region": {"package": "parts/high", "clip": {"lower": 0.5, "upper": 0.5}}, \#(parts)}"#,
+            "volumeProgram.region.clip"
+        ),
     ]
 }
 

@@ -141,6 +141,25 @@ struct ProgramTests {
         #expect(try notes(bench.output).contains("the region was enlarged once, until labels no longer touched it"))
     }
 
+    @Test("A region between planes of a grid is that of deepbet, and intensities in it are clamped")
+    func planeRegion() async throws {
+        let section = """
+            {"region": {"package": "parts/high", "marginShare": 0.1, "planeShare": 0.02, "grows": false,
+                "clip": {"lower": 0.5, "upper": 1},
+                "grid": {"size": [11, 9, 10], "resampling": {"method": "spline", "order": 0}}},
+             "parts": [{"packages": ["parts/low"], "labels": {"1": 1}}]}
+            """
+        let bench = try regionBench(section)
+        // On the grid, nines are voxels 2 to 4 along each axis, and one voxel more, which is too few for a plane. Zeros amid
+        // them lie between its voxels, of which more than half are ones.
+        let nines: [(VoxelBox, Float)] = [(Boxes.cube(8, 20), 9), (Boxes.cube(28, 32), 9)]
+        try Boxes(boxes: [(Boxes.cube(2, 34), 1)] + nines + [(Boxes.cube(11, 13), 0)]).write(to: bench)
+        try await bench.run()
+        // get_bbox_with_margin of deepbet 1.0.2 returns 7 to 21 along each axis.
+        let box = Boxes(boxes: [(Boxes.cube(7, 21), 1)])
+        #expect(try bench.labels("one") == box.values.map { $0 > 0.5 ? 1 : 0 })
+    }
+
     @Test("A region that is not there gives no labels, and a note")
     func emptyRegion() async throws {
         let bench = try regionBench()

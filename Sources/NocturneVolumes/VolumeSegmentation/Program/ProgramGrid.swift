@@ -7,7 +7,7 @@ import NocturneSystem
 
 /// The grid of a program for one volume, and the ways to it and back.
 ///
-/// The volume is reoriented to the nearest RAS+ grid and resampled to the program's spacing. Labels return by the nearest
+/// The volume is reoriented to the nearest RAS+ grid and resampled to the program's spacing or size. Labels return by the nearest
 /// voxel. This is what TotalSegmentator does around nnU-Net.
 struct ProgramGrid {
     let shape: VolumeShape
@@ -28,10 +28,32 @@ struct ProgramGrid {
         // The lengths of the affine's columns in single precision, as nibabel computes them.
         let own = SIMD3<Double>(SIMD3<Float>(source.geometry.spacing))
         let axes = orientation.source
-        nativeSpacing = SIMD3(own[axes[0]], own[axes[1]], own[axes[2]])
-        spacing = settings.spacing.map { SIMD3($0[2], $0[1], $0[0]) } ?? nativeSpacing
-        shape = try targetShape(of: orientation.shape(from: native), spacing: nativeSpacing, resampledTo: spacing)
+        let turned = orientation.shape(from: native)
+        let ownSpacing = SIMD3(own[axes[0]], own[axes[1]], own[axes[2]])
+        nativeSpacing = ownSpacing
+        if let size = settings.size, let fixed = VolumeShape(validating: size[2], y: size[1], z: size[0]) {
+            shape = fixed
+            spacing = SIMD3((0..<3).map { ownSpacing[$0] * Double(turned[$0]) / Double(fixed[$0]) })
+        } else {
+            spacing = settings.spacing.map { SIMD3($0[2], $0[1], $0[0]) } ?? nativeSpacing
+            shape = try targetShape(of: turned, spacing: nativeSpacing, resampledTo: spacing)
+        }
     }
+
+    /// The box of the volume, in stored axes, for a box of the volume that is turned as the grid is.
+    func stored(_ turned: VoxelBox) -> VoxelBox {
+        var box = VoxelBox(all: native)
+        for axis in 0..<3 {
+            let (source, size) = (orientation.source[axis], native[orientation.source[axis]])
+            let isReversed = orientation.reversed[axis]
+            box.lower[source] = isReversed ? size - turned.upper[axis] : turned.lower[axis]
+            box.upper[source] = isReversed ? size - turned.lower[axis] : turned.upper[axis]
+        }
+        return box
+    }
+
+    /// The shape of the volume when it is turned as the grid is.
+    var turned: VolumeShape { orientation.shape(from: native) }
 
     /// Bytes while a channel is resampled, beyond the channel and the result.
     func workingBytes() throws -> Int { try resampler().predictedWorkingBytes }

@@ -17,6 +17,8 @@ final class ProgramRun {
     /// What the region's network works on, then the parts.
     private var place: WorkingPlace
     private var region: RegionBox?
+    /// For each channel, how intensities in the region are clamped; nil for not at all.
+    private var clips: [PointwiseMap]?
     /// The part at work; nil during the region.
     private var part: Int?
     private var current: PartRun?
@@ -114,10 +116,8 @@ final class ProgramRun {
     /// Begins the parts in the box around the labels of the region's network.
     private func startParts(in labels: FrozenVoxels<UInt16>, _ context: StageContext) throws {
         guard let settings = model.settings.region else { return }
-        let geometry = input.stored.source.geometry
-        let stored = try place.grid?.stored(labels, scope: context.scope) ?? labels
-        let labelled = try VoxelBox.around(Set(settings.labels), of: stored, geometry.shape, scope: context.scope)
-        guard let labelled else {
+        let rules = settings.member.settings.postprocessing
+        guard let box = try regionBox(settings, cleaned(labels, rules, context.scope).labels, context.scope) else {
             notes.append(
                 Note(
                     "model.regionNotFound",
@@ -128,7 +128,27 @@ final class ProgramRun {
             laterSteps = 0
             return
         }
-        try startParts(in: RegionBox(around: labelled, margin: settings.margin, in: geometry), context)
+        clips = try settings.clip.map { clip in
+            try place.volume.channels.map { channel in
+                try PointwiseMap(clamping: channel, place.shape, to: clip, scope: context.scope)
+            }
+        }
+        try startParts(in: box, context)
+    }
+
+    /// The box around the labels of the region's network; nil if there are none.
+    private func regionBox(
+        _ settings: ProgramRegionSettings,
+        _ labels: FrozenVoxels<UInt16>,
+        _ scope: ComputeScope
+    ) throws -> RegionBox? {
+        if let share = settings.planeShare, let grid = place.grid {
+            return RegionBox(planesAbove: share, of: settings.labels, labels, on: grid, margin: settings.margin.share)
+        }
+        let geometry = input.stored.source.geometry
+        let stored = try place.grid?.stored(labels, scope: scope) ?? labels
+        return try VoxelBox.around(Set(settings.labels), of: stored, geometry.shape, scope: scope)
+            .map { RegionBox(around: $0, margin: settings.margin, in: geometry) }
     }
 
     private func startParts(in region: RegionBox, _ context: StageContext) throws {
@@ -136,6 +156,7 @@ final class ProgramRun {
         place = try WorkingPlace(
             in: input.stored,
             box: region.box,
+            clips: clips,
             truncates: model.settings.region?.truncates ?? false,
             grid: model.settings.grid,
             scope: context.scope

@@ -28,6 +28,57 @@ struct RegionBox: Equatable {
         box = moved(Array(repeating: true, count: 6))
     }
 
+    /// The box between the planes of a grid of which more than `share` has labels, scaled to the volume: deepbet's
+    /// `get_bbox_with_margin`, in float32 as there. Nil without such planes.
+    /// - Parameters:
+    ///   - values: of the labels.
+    ///   - labels: on the grid.
+    ///   - margin: on each side, as a share of the extent.
+    init?(
+        planesAbove share: Double,
+        of values: [UInt16],
+        _ labels: FrozenVoxels<UInt16>,
+        on grid: ProgramGrid,
+        margin: Double
+    ) {
+        let (grid, whole, place) = (grid.shape, grid.turned, grid)
+        let counts = Self.planeCounts(Set(values), labels, grid)
+        var box = VoxelBox(all: whole)
+        for axis in 0..<3 {
+            let least = share * Double(grid.count / grid[axis])
+            guard let first = counts[axis].firstIndex(where: { Double($0) > least }),
+                let last = counts[axis].lastIndex(where: { Double($0) > least })
+            else { return nil }
+            let scale = Float(whole[axis]) / Float(grid[axis])
+            let center = (scale * (Float(last + 1 + first) / 2)).rounded(.toNearestOrEven)
+            let size = (1 + 2 * Float(margin)) * (scale * Float(last + 1 - first))
+            let half = size.rounded(.toNearestOrEven) / 2
+            box.lower[axis] = max(0, Int(center - half))
+            box.upper[axis] = min(whole[axis], Int(center + half))
+        }
+        guard (0..<3).allSatisfy({ box.lower[$0] < box.upper[$0] }) else { return nil }
+        self.box = place.stored(box)
+        shape = whole
+        self.margin = .zero
+    }
+
+    /// The voxels with labels in each plane across x, y and z.
+    private static func planeCounts(
+        _ values: Set<UInt16>,
+        _ labels: FrozenVoxels<UInt16>,
+        _ shape: VolumeShape
+    ) -> [[Int]] {
+        var counts = (0..<3).map { [Int](repeating: 0, count: shape[$0]) }
+        labels.withUnsafeBufferPointer { labels in
+            for (index, value) in labels.enumerated() where value != 0 && values.contains(value) {
+                counts[0][index % shape.x] += 1
+                counts[1][index / shape.x % shape.y] += 1
+                counts[2][index / (shape.x * shape.y)] += 1
+            }
+        }
+        return counts
+    }
+
     /// The box with some of its sides moved outward by the margin, at least by one voxel, up to the border of the volume.
     /// - Parameter sides: lower and upper side along x, then y, then z.
     private func moved(_ sides: [Bool], atLeast least: Int = 0) -> VoxelBox {

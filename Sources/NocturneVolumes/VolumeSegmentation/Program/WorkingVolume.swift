@@ -23,15 +23,16 @@ struct WorkingVolume: Sendable {
         return part
     }
 
-    /// The volume with intensities that have lost their fractions, toward zero.
-    func truncated(scope: ComputeScope) throws -> WorkingVolume {
+    /// The volume with changed intensities.
+    /// - Parameter change: from the channel and an intensity to the new one.
+    func changed(scope: ComputeScope, by change: @Sendable (Int, Float) -> Float) throws -> WorkingVolume {
         var result = self
-        result.channels = try channels.map { channel in
+        result.channels = try channels.enumerated().map { index, channel in
             var copy = try channel.mutableCopy()
             let count = copy.count
             try copy.withParallelBuffer { voxels in
                 try scope.forEachRange(of: count, by: 1 << 16) { range in
-                    for index in range { voxels[index] = voxels[index].rounded(.towardZero) }
+                    for place in range { voxels[place] = change(index, voxels[place]) }
                 }
             }
             return copy.frozen()
@@ -51,16 +52,20 @@ struct WorkingPlace: Sendable {
     /// - Parameters:
     ///   - stored: the whole volume.
     ///   - box: nil for all of it.
+    ///   - clips: for each channel the map that clamps intensities in the box; nil for none.
+    ///   - truncates: whether intensities in the box lose their fractions, toward zero.
     init(
         in stored: WorkingVolume,
         box: VoxelBox? = nil,
+        clips: [PointwiseMap]? = nil,
         truncates: Bool = false,
         grid settings: ProgramGridSettings?,
         scope: ComputeScope
     ) throws {
         let box = box ?? VoxelBox(all: stored.source.geometry.shape)
         var part = try stored.cropped(to: box, scope: scope)
-        if truncates { part = try part.truncated(scope: scope) }
+        if let clips { part = try part.changed(scope: scope) { channel, value in clips[channel](value) } }
+        if truncates { part = try part.changed(scope: scope) { _, value in value.rounded(.towardZero) } }
         let grid = try settings.map { try ProgramGrid($0, of: part.source) }
         self.box = box
         self.grid = grid

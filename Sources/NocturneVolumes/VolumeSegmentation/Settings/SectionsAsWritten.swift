@@ -120,6 +120,7 @@ struct VolumeProgramSection: Decodable {
     struct Grid: Decodable {
         let orientation: String?
         let spacing: [Double]?
+        let size: [WholeNumber]?
         let resampling: Resampling?
     }
 
@@ -136,8 +137,16 @@ struct VolumeProgramSection: Decodable {
         let marginMm: Double?
         let marginVoxels: WholeNumber?
         let marginShare: Double?
+        let planeShare: Double?
+        let clip: Clip?
         let grows: Bool?
         let truncates: Bool?
+    }
+
+    /// Quantiles of an image, 0...1.
+    struct Clip: Decodable {
+        let lower: Double
+        let upper: Double
     }
 
     struct Part: Decodable {

@@ -53,6 +53,14 @@ extension ModelValidation {
         {
             throw refuse("\(key).spacing", expected: "three numbers above 0 and at most 1000", found: spacing)
         }
+        if let size = raw.size?.map(\.value) {
+            guard size.count == 3, size.allSatisfy({ (1...1024).contains($0) }) else {
+                throw refuse("\(key).size", expected: "three numbers in 1...1024", found: size)
+            }
+            guard raw.spacing == nil else {
+                throw refuse("\(key).size", expected: "size or spacing", found: "both")
+            }
+        }
         let methodText = raw.resampling?.method ?? ResamplingRule.Method.spline.rawValue
         guard let method = ResamplingRule.Method(rawValue: methodText), [.spline, .zoom].contains(method) else {
             throw refuse("\(key).resampling.method", expected: "spline or zoom", found: methodText)
@@ -67,6 +75,7 @@ extension ModelValidation {
         }
         return ProgramGridSettings(
             spacing: raw.spacing,
+            size: raw.size?.map(\.value),
             resampling: ResamplingRule(method: method, order: order, separateZ: .never),
             truncates: truncates
         )
@@ -84,14 +93,40 @@ extension ModelValidation {
             labels = labels.filter { chosen.contains($0.value) }
         }
         guard !labels.isEmpty else { throw refuse("\(key).labels", expected: "at least one label", found: "none") }
-        return ProgramRegionSettings(
+        let settings = ProgramRegionSettings(
             member: member,
             grid: try raw.grid.map { (raw) throws(ModelPackageError) in try grid(raw, key: "\(key).grid") },
             labels: labels.map(\.value),
             margin: try margin((raw.marginMm, raw.marginVoxels?.value, raw.marginShare), key: key),
+            planeShare: raw.planeShare,
+            clip: try raw.clip.map { (raw) throws(ModelPackageError) in try clip(raw, key: "\(key).clip") },
             grows: raw.grows ?? true,
             truncates: raw.truncates ?? false
         )
+        if let share = raw.planeShare {
+            guard share >= 0, share < 1 else {
+                throw refuse("\(key).planeShare", expected: "a number from 0 to below 1", found: share)
+            }
+            guard settings.grid != nil, settings.margin.millimetres == 0, settings.margin.voxels == 0, !settings.grows
+            else {
+                throw refuse(
+                    "\(key).planeShare",
+                    expected: "a grid, no margin but marginShare, and grows false",
+                    found: "something else"
+                )
+            }
+        }
+        return settings
+    }
+
+    private func clip(
+        _ raw: VolumeProgramSection.Clip,
+        key: String
+    ) throws(ModelPackageError) -> ClosedRange<Double> {
+        guard raw.lower >= 0, raw.lower < raw.upper, raw.upper <= 1 else {
+            throw refuse(key, expected: "0 <= lower < upper <= 1", found: "\(raw.lower) and \(raw.upper)")
+        }
+        return raw.lower...raw.upper
     }
 
     private func part(

@@ -22,6 +22,8 @@ public struct VolumeModelSettings: Hashable, Sendable {
 public struct ProgramGridSettings: Hashable, Sendable {
     /// In mm along z, y and x; nil for the volume's own.
     public let spacing: [Double]?
+    /// The voxels along z, y and x, instead of a spacing; nil for a grid of ``spacing``.
+    public let size: [Int]?
     /// From the volume to the grid. Labels return with order 0 of the same method.
     public let resampling: ResamplingRule
     /// Whether resampled intensities lose their fractions, toward zero.
@@ -38,6 +40,10 @@ public struct ProgramRegionSettings: Hashable, Sendable {
     public let labels: [UInt16]
     /// By how much the box is larger than the labels.
     public let margin: Margin
+    /// With it, the box ends at planes of ``grid`` of which more than this share, 0 to below 1, has the labels.
+    public let planeShare: Double?
+    /// The quantiles of the image on ``grid`` to which intensities in the box are clamped; nil for none.
+    public let clip: ClosedRange<Double>?
     /// Whether the box is enlarged while labels of the parts touch its sides.
     public let grows: Bool
     /// Whether intensities in the box lose their fractions, toward zero, before anything else.

@@ -12,11 +12,12 @@ from nocturne_tools.nnunet.refusal import Refusal, listed
 from nocturne_tools.wheels import Wheel
 
 # Exporters of wheels, by the names of their projects.
-WHEELS = {"rapidocr": "rapidocr", "lavlab-taps": "taps"}
+WHEELS = {"rapidocr": "rapidocr", "lavlab-taps": "taps", "deepbet": "deepbet"}
 # Python packages that an exporter imports, without the library's own.
 NEEDS = {
     "rapidocr": ("onnx",),
     "taps": (),
+    "deepbet": ("torch", "onnx", "onnxruntime"),
     "instances": ("numpy", "onnx", "onnxruntime"),
     "brainchop": ("numpy", "onnx", "onnxruntime"),
     "nnunet": ("torch", "nnunetv2", "onnx", "onnxruntime"),
