@@ -31,10 +31,23 @@ struct BatchConditionTests {
         // One item: another one that is completed meanwhile would show that the disk has space.
         let batch = try TextBatch(["a": "one"])
         let full = times(1) { _ in throw FileSystemError(operation: "write", path: "x", code: ENOSPC) }
-        let outcome = try await batch.run(TextRecipe { stage, _ in if stage == .write { try full() } }) {
-            // A second is waited for. A clock that advances itself may pass it while the end of the item is recorded.
-            $0.time = SystemTime()
+        // Stands still until the run waits: a clock that runs may pass the second of waiting while the end of the item is recorded.
+        let time = ManualTime(wallClock: SystemTime().wallClock)
+        let isOver = Mutex(false)
+        let clock = Task {
+            var turns = 0
+            while !isOver.withLock({ $0 }) {
+                turns += 1
+                let events = (try? batch.events("disk")) ?? []
+                if !events.isEmpty || turns > 100_000 { time.advance(by: .seconds(1)) }
+                await Task.yield()
+            }
         }
+        let outcome = try await batch.run(TextRecipe { stage, _ in if stage == .write { try full() } }) {
+            $0.time = time
+        }
+        isOver.withLock { $0 = true }
+        await clock.value
         #expect(outcome.counts.completed == 1 && outcome.counts.failed == 0)
         #expect(try batch.text("a") == "ONE")
         #expect(try batch.events("disk").contains { $0.contains("has refused to write") })
