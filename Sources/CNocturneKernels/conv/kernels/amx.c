@@ -56,7 +56,6 @@ static void detect_features(void) {
     if (!vectors || !has_tiles() || syscall(SYS_arch_prctl, 0x1023, 18) != 0) return;
     kernels = *vectors;
     kernels.matrix = matrix;
-    kernels.fence = fence;
     kernels.begin = begin;
     kernels.end = end;
     works = true;

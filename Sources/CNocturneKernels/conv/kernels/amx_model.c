@@ -63,7 +63,6 @@ static void detect_features(void) {
     if (!vectors) return;
     kernels = *vectors;
     kernels.matrix = matrix;
-    kernels.fence = fence;
     works = true;
 }
 

@@ -10,6 +10,8 @@
 //
 // Layer 3, execution.
 
+#include "avx512.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 /// Steps of a block before the end of the block before begins: its last sums are still being stored.
@@ -84,18 +86,11 @@ INLINE void end_rows(block_end *end, const int form) {
     }
 }
 
-INLINE void add_sums(double *to, __m512 v) {
-    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
-    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
-    _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), low));
-    _mm512_storeu_pd(to + 8, _mm512_add_pd(_mm512_loadu_pd(to + 8), high));
-}
-
 INLINE void complete_end(block_end *end, const int form) {
     while (end->row < MATRIX_BLOCK) end_rows(end, form);
     if (!end->work || !end->work->stats) return;
-    add_sums(end->work->stats, end->sum);
-    add_sums(end->work->squares, end->square);
+    vector_add_sums(end->work->stats, end->sum);
+    vector_add_sums(end->work->squares, end->square);
 }
 
 /// The products of a block, and in between the end of the block before, if there is one.
@@ -110,12 +105,16 @@ INLINE void matrix_body(const conv_matrix *work, const conv_matrix_end *before, 
     TILE_ZERO(5);
     // With a few steps, an end between all products.
     const bool is_short = work->block_count * work->tap_count < MATRIX_BLOCK / 4 + END_DELAY;
+    const char *ahead = work->ahead;
     int step = 0;
     for (int block = 0; block < work->block_count; block++) {
         const float *first = work->input[0] + block * work->input_block;
         const float *second = work->input[1] + block * work->input_block;
         const float *weights = work->weights + block * work->weight_block;
         for (int tap = 0; tap < work->tap_count; tap++, step++) {
+            _mm_prefetch(ahead, _MM_HINT_T1);
+            _mm_prefetch(ahead + 64, _MM_HINT_T1);
+            ahead += 128;
             const float *input = first + work->taps[0][tap];
             TILE_LOAD_ONCE(7, weights + work->weight_taps[tap]);
             TILE_LOAD(6, input);
@@ -164,5 +163,3 @@ static void matrix(const conv_matrix *work, const conv_matrix_end *before) {
     default: matrix_form(work, before, MATRIX_SECOND_HALF_STREAMED); break;
     }
 }
-
-static void fence(void) { _mm_sfence(); }

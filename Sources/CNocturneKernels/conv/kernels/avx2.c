@@ -40,7 +40,7 @@ VECTOR_FUNCTION void vector_store_some(float *p, vector_mask_type mask, __m256 v
 }
 /// Vectors are not whole cache lines, which alone are worth storing past the caches.
 VECTOR_FUNCTION void vector_stream(float *p, __m256 v) { _mm256_storeu_ps(p, v); }
-VECTOR_FUNCTION void vector_stream_end(void) {}
+VECTOR_FUNCTION void vector_fence(void) {}
 VECTOR_FUNCTION __m256 vector_broadcast(const float *p) { return _mm256_broadcast_ss(p); }
 VECTOR_FUNCTION __m256 vector_fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
 VECTOR_FUNCTION void vector_store(float *p, __m256 v) { _mm256_storeu_ps(p, v); }

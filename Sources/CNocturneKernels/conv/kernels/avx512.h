@@ -20,7 +20,7 @@ VECTOR_FUNCTION __m512 vector_load_some(const float *p, __mmask16 mask) { return
 VECTOR_FUNCTION void vector_store_some(float *p, __mmask16 mask, __m512 v) { _mm512_mask_storeu_ps(p, mask, v); }
 /// Stores a cache line past the caches, and waits until all such lines are in memory.
 VECTOR_FUNCTION void vector_stream(float *p, __m512 v) { _mm512_stream_ps(p, v); }
-VECTOR_FUNCTION void vector_stream_end(void) { _mm_sfence(); }
+VECTOR_FUNCTION void vector_fence(void) { _mm_sfence(); }
 VECTOR_FUNCTION __m512 vector_broadcast(const float *p) { return _mm512_set1_ps(*p); }
 VECTOR_FUNCTION __m512 vector_fma(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
 VECTOR_FUNCTION void vector_store(float *p, __m512 v) { _mm512_storeu_ps(p, v); }
@@ -63,6 +63,14 @@ VECTOR_FUNCTION void vector_sums_store(const vector_sums *from, double *sums, do
         _mm512_storeu_pd(sums + 8 * i, _mm512_add_pd(_mm512_loadu_pd(sums + 8 * i), from->sums[i]));
         _mm512_storeu_pd(squares + 8 * i, _mm512_add_pd(_mm512_loadu_pd(squares + 8 * i), from->squares[i]));
     }
+}
+
+/// Adds 16 float32 sums to those of float64.
+VECTOR_FUNCTION void vector_add_sums(double *to, __m512 v) {
+    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    _mm512_storeu_pd(to, _mm512_add_pd(_mm512_loadu_pd(to), low));
+    _mm512_storeu_pd(to + 8, _mm512_add_pd(_mm512_loadu_pd(to + 8), high));
 }
 
 #define ROW(X, distance, vectors)                                                           \

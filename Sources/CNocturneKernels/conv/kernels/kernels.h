@@ -54,6 +54,8 @@ typedef struct conv_matrix {
     int tap_count, block_count;
     const float *weights;
     ptrdiff_t weight_block;
+    /// Memory that is read soon: each step fetches two of its lines into the second-level cache.
+    const char *ahead;
     /// `[voxel][output channel]`: receives the sums.
     float *sums;
 } conv_matrix;

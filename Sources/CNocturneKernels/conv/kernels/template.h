@@ -246,30 +246,9 @@ static void finish(const conv_finish *work) {
         }
         if (work->sums) vector_sums_store(&sums, work->sums + first, work->squares + first);
     }
-    if (values) vector_stream_end();
 }
 
-#ifdef STORES_HALVES
-static void finish_halves(const conv_finish *work) {
-    const VECTOR slope = vector_broadcast(&work->slope);
-    VECTOR_SUMS sums[2] = {vector_sums_zero(), vector_sums_zero()};
-    const float *from = work->values;
-    for (int i = 0; i < work->segments * work->length; i++, from += work->width) {
-        VECTOR y[2];
-        UNROLL for (int v = 0; v < 2; v++) {
-            y[v] = vector_leak(vector_load(from + v * LANES), slope);
-            if (work->sums) vector_sums_add(&sums[v], y[v]);
-        }
-        // Distances are in words of two channels.
-        const ptrdiff_t at = i / work->length * work->output_segment + i % work->length * work->output_step;
-        vector_store_halves(work->output + at / 2, y[0], y[1]);
-    }
-    for (int v = 0; work->sums && v < 2; v++) {
-        vector_sums_store(&sums[v], work->sums + v * LANES, work->squares + v * LANES);
-    }
-    vector_stream_end();
-}
-#endif
+static void fence(void) { vector_fence(); }
 
 static void fold(const conv_fold *work) {
     const ptrdiff_t width = work->width, tap_step = work->tap_step * width + work->channels;
@@ -327,6 +306,6 @@ TILES_OF_BLOCKS
 
 /// The kernels that every instruction set has.
 #define COMMON_KERNELS                                                                     \
-    .depthwise = depthwise, .fold = fold, .finish = finish, .pack = pack,                  \
+    .depthwise = depthwise, .fold = fold, .finish = finish, .fence = fence, .pack = pack,   \
     .minimal_input = {minimal_input_2_2, minimal_input_2_4, minimal_input_4_4},            \
     .minimal_output = {minimal_output_2_2, minimal_output_2_4, minimal_output_4_4}

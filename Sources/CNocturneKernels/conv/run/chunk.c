@@ -75,6 +75,7 @@ void nk_conv_run_chunk(const nk_conv_plan *prepared, const nk_conv_run *run, int
     const int range = place_chunk(&job, chunk), each = ceil_div(plan->unit_count, plan->ranges);
     if (kernels && kernels->begin) kernels->begin();
     run_boxes(&job, range * each, min_int((range + 1) * each, plan->unit_count));
+    if (kernels) kernels->fence();
     if (kernels && kernels->end) kernels->end();
     if (run->stats) {
         double *row = run->stats + (size_t)chunk * 2 * cout;

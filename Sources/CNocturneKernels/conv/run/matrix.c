@@ -5,6 +5,14 @@
 #include "methods.h"
 #include "pack.h"
 
+/// The input that is packed next, plane by plane and source by source: the lines that have not been fetched, and the plane and
+/// source of those that follow them.
+typedef struct input_ahead {
+    const char *lines;
+    ptrdiff_t bytes;
+    int plane, end, source;
+} input_ahead;
+
 /// A chunk under computation on matrix tiles.
 typedef struct matrix_chunk {
     const conv_job *job;
@@ -20,6 +28,7 @@ typedef struct matrix_chunk {
     /// The block that has not been ended.
     conv_matrix_end end;
     bool is_pending;
+    input_ahead ahead;
 } matrix_chunk;
 
 /// Half a block: a plane of the box, and a group of its voxels; `exists`: false for the missing half of the last block.
@@ -127,6 +136,31 @@ static void set_halves(block_half halves[2], int i, int first, int planes, int g
     if (halves[1].group == groups) halves[1] = (block_half){plane, group, false};
 }
 
+/// Lines of input that `steps` steps of a block are to fetch, two each.
+static const char *next_lines(matrix_chunk *chunk, int steps) {
+    const conv_job *job = chunk->job;
+    const conv_plan *plan = job->plan;
+    input_ahead *ahead = &chunk->ahead;
+    while (ahead->bytes <= 0) {
+        // What is in the cache anyway.
+        if (ahead->plane >= ahead->end) return (const char *)job->packed;
+        const nk_conv_source *source = &job->sources[ahead->source];
+        const int z = input_place(job, Z, ahead->plane), rows = (job->size[Y] - 1) * plan->in_stride[Y] + plan->span[Y];
+        const int from = max_int(0, input_place(job, Y, 0)), end = min_int(plan->layer.in[Y], input_place(job, Y, rows));
+        if (z >= 0 && z < plan->layer.in[Z]) {
+            const ptrdiff_t row = (ptrdiff_t)plan->layer.in[X] * source->channels * (source->bfloat16 ? 2 : 4);
+            ahead->lines = (const char *)source->data + ((ptrdiff_t)z * plan->layer.in[Y] + from) * row;
+            ahead->bytes = (end - from) * row;
+        }
+        ahead->source = (ahead->source + 1) % job->source_count;
+        ahead->plane += ahead->source == 0;
+    }
+    const char *lines = ahead->lines;
+    ahead->lines += 128 * steps;
+    ahead->bytes -= 128 * steps;
+    return lines;
+}
+
 /// Computes block `i` of some planes of a unit's phase, if there is one.
 static void run_block(matrix_chunk *chunk, const conv_unit *unit, int i, int first, int planes) {
     const conv_job *job = chunk->job;
@@ -159,6 +193,7 @@ static void run_block(matrix_chunk *chunk, const conv_unit *unit, int i, int fir
     }
     for (int v = 0; v < unit->vectors; v++) {
         work.weights = job->weights + unit->weights + v * plan->block_count * work.weight_block;
+        work.ahead = next_lines(chunk, work.tap_count * work.block_count);
         job->kernels->matrix(&work, chunk->is_pending ? &chunk->end : NULL);
         chunk->end = end_of(chunk, unit, v, halves);
         chunk->is_pending = true;
@@ -195,6 +230,9 @@ static void run_group(matrix_chunk *chunk, const conv_unit *first, int count) {
         const int need = begin + (planes - 1) * plan->in_stride[Z] + plan->span[Z];
         pack_planes(job, first->group, max_int(packed, begin), need);
         packed = need;
+        // Other divisions read parts of rows.
+        const int next = plan->boxes[X] == 1 ? min_int(plan->depth, job->size[Z] - z - planes) * plan->in_stride[Z] : 0;
+        chunk->ahead = (input_ahead){.plane = need, .end = need + next};
         const int blocks = blocks_of(planes, groups);
         for (int i = 0; i < blocks * count; i++) {
             const int unit = plan->keeps_weights ? i % count : i / blocks;
@@ -218,5 +256,4 @@ void nk_conv_run_matrix(const conv_job *job, int first, int end) {
         u = after;
     }
     end_pending(&chunk);
-    if (job_streams(job)) job->kernels->fence();
 }
