@@ -62,7 +62,7 @@ public struct Preview: Sendable {
     private static let largestVoxel = 8.0
     private static let largestSurface = (width: 384, height: 544)
     /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
-    private static let largestSurfaceVoxel = 24.0
+    private static let largestSurfaceVoxel = 12.0
     static let margin = OrientationLetters.margin
 
     /// The peak memory in bytes of ``drawing(scope:)``: 6 MB for images, the rest for projections.

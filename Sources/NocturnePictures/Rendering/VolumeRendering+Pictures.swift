@@ -6,7 +6,7 @@ extension VolumeRendering {
     /// Of the longest side, in pixels.
     private static let largestView = 512.0
     /// Voxels are drawn no larger, in pixels.
-    private static let largestVoxel = 8.0
+    private static let largestVoxel = 4.0
 
     /// The number of frames of the turn.
     public static let frameCount = 36
@@ -26,7 +26,7 @@ extension VolumeRendering {
     }
 
     /// What is visible, seen from an angle in degrees: 0 is the front, 90 the patient's left side. All views have one scale: the
-    /// longest side of what is visible has 512 pixels, or fewer where a voxel would become larger than 8.
+    /// longest side of what is visible has 512 pixels, or fewer where a voxel would become larger than 4.
     /// - Throws: ``CancelledError``; the flag is checked for every row.
     package func picture(from angle: Double, scope: ComputeScope) throws(CancelledError) -> Picture {
         let direction = RenderingView.Direction(angle: angle)
