@@ -201,18 +201,15 @@ struct GraphFusion {
 extension Operation.Convolution {
     /// Multiplies each output channel's weights.
     fileprivate mutating func multiply(by scale: [Float]) {
+        guard !weights.isEmpty else { return }
         let taps = kernel.reduce(1, *)
         let perGroup = outputChannels / groups
-        for index in weights.indices {
-            let channel: Int
-            if transposed {
-                // [cin][cout / groups][taps]
-                let input = index / (taps * perGroup)
-                channel = input / (inputChannels / groups) * perGroup + index / taps % perGroup
-            } else {
-                channel = index / (inputChannels / groups * taps)
-            }
-            weights[index] *= scale[channel]
+        // Weights with one output channel that are adjacent: [cout][cin / groups][taps]; transposed, [cin][cout / groups][taps].
+        let run = transposed ? taps : inputChannels / groups * taps
+        for (number, first) in Swift.stride(from: 0, to: weights.count, by: run).enumerated() {
+            let group = number / perGroup / (inputChannels / groups)
+            let factor = scale[transposed ? group * perGroup + number % perGroup : number]
+            for place in first..<first + run { weights[place] *= factor }
         }
     }
 }
