@@ -73,7 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"refused: {refusal}", file=sys.stderr)
         return 2
     size = sum(file["bytes"] for file in full["files"])
-    print(f"{out}: {full['id']}, {len(full['labels'])} labels, {len(full['files'])} networks, {size / 1e6:.1f} MB")
+    networks = sum(file["path"].endswith(".onnx") for file in full["files"])
+    print(f"{out}: {full['id']}, {len(full['labels'])} labels, {networks} networks, {size / 1e6:.1f} MB")
     return 0
 
 
