@@ -1,5 +1,4 @@
 import NocturneConcurrency
-import NocturneCore
 import NocturneJournal
 import NocturneOutput
 public import NocturneSystem

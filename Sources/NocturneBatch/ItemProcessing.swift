@@ -1,7 +1,5 @@
 import Foundation
 import NocturneConcurrency
-import NocturneCore
-import NocturneJournal
 import NocturneOutput
 import NocturneSystem
 

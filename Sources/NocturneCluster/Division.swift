@@ -1,4 +1,3 @@
-import NocturneBatch
 package import NocturneJournal
 public import NocturneOutput
 import NocturneSystem

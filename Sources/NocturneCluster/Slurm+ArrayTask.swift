@@ -1,4 +1,3 @@
-import NocturneBatch
 public import NocturneOutput
 
 extension Slurm {

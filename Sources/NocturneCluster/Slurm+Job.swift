@@ -1,7 +1,5 @@
 import Foundation
-import NocturneBatch
 public import NocturneOutput
-import NocturneSystem
 
 extension Slurm {
     /// The scripts with which Slurm processes a divided batch: an array of tasks, one for each shard, and a job that merges.

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneBatch
 public import NocturneOutput
 import NocturneSystem
 

@@ -1,5 +1,4 @@
 import Dispatch
-import NocturneSystem
 import Synchronization
 
 /// Compute threads, one per core, so that long kernels do not block the cooperative pool's threads that run the actors.

@@ -1,5 +1,4 @@
 internal import GRDB
-import NocturneSystem
 
 extension Journal {
     /// Every item, in the order of discovery: for batches of a size that one can look at, and for tests.

@@ -1,7 +1,6 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// The probabilities of some classes in slices of the native grid, as whole numbers of 1/255, rounded to the nearest.
 ///

@@ -1,7 +1,6 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// Converts planes of logits of several networks to label slices of the native grid by the mean of their probabilities, as
 /// nnU-Net's ensembles do: the logits of each network are interpolated, become probabilities, and these are averaged.

@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// Resamples an image to another number of voxels and normalises it in the same pass, as nnU-Net's resamplers do.
 ///

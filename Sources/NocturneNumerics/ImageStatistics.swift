@@ -1,7 +1,6 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// The statistics of an image that normalisation needs.
 public struct ImageStatistics: Hashable, Sendable {

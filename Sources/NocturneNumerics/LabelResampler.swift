@@ -1,7 +1,6 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// Resamples the labels of one stage of a cascade to the grid of the next stage, as channels of its input.
 ///

@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// Labels of one grid on the voxels of another that covers the same box: every voxel takes the label of the nearest voxel
 /// of the source, in the phase of a ``ResamplingRule``.

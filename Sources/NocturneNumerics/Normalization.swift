@@ -1,7 +1,6 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 extension Normalization {
     /// Whether ``map(for:view:mask:padding:scope:)`` needs a mask.

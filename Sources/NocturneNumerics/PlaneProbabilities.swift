@@ -1,7 +1,6 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// Converts planes of logits to probabilities before they are interpolated, as MONAI does where its post-processing resamples
 /// probabilities: softmax over the classes, or the logistic function of each region.

@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// Copies volumes between the stored and the canonical axis order.
 ///

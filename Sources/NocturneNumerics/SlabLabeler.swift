@@ -1,7 +1,6 @@
 internal import CNocturneKernels
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 extension SlabLabeler {
     /// How interpolated logits are rounded before they are converted to a label.

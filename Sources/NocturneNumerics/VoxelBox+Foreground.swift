@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 extension VoxelBox {
     /// The bounding box of the voxels that are not 0 (NaN is not 0), or that are above a value, in rearranged indices; nil when

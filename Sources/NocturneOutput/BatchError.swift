@@ -1,4 +1,3 @@
-import NocturneCore
 public import NocturneSystem
 
 /// A fault of the batch itself, not of an item: it ends the run.

@@ -1,4 +1,3 @@
-import NocturneBatch
 import NocturneJournal
 import NocturneReport
 

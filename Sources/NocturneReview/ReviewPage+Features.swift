@@ -1,8 +1,6 @@
 import NocturneJournal
-import NocturneOutput
 import NocturneRadiomics
 import NocturneReport
-import NocturneSystem
 
 /// All radiomic features, for plots of those that a reviewer chooses.
 ///

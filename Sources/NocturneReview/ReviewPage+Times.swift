@@ -1,5 +1,4 @@
 import Foundation
-import NocturneBatch
 import NocturneJournal
 import NocturneOutput
 import NocturneReport

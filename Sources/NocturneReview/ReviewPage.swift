@@ -1,4 +1,3 @@
-import NocturneBatch
 import NocturneOutput
 package import NocturneRecipeSupport
 package import NocturneReport

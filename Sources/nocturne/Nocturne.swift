@@ -1,12 +1,10 @@
 import ArgumentParser
 import Foundation
-import NocturneBatch
 import NocturneInference
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
-import NocturneSystem
 
 /// The command line: parsing and printing only.
 @main

@@ -1,6 +1,5 @@
 import CPosix
 import NocturneConcurrency
-import NocturneCore
 import NocturneOutput
 import NocturneSystem
 

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneCore
 import NocturneSystem
 import Synchronization
 

@@ -1,6 +1,4 @@
 import Foundation
-import NocturneConcurrency
-import NocturneCore
 public import NocturneJournal
 import NocturneOutput
 public import NocturneSystem

@@ -1,6 +1,5 @@
 import NocturneConcurrency
 import NocturneJournal
-import NocturneSystem
 
 /// A pipeline, whatever its recipe's payloads are.
 protocol RunnablePipeline: Sendable {

@@ -1,6 +1,5 @@
 import Foundation
 public import NocturneConcurrency
-import NocturneCore
 public import NocturneJournal
 public import NocturneReport
 public import NocturneSystem

@@ -1,5 +1,4 @@
 package import NocturneConcurrency
-import NocturneCore
 package import NocturneJournal
 package import NocturneOutput
 package import NocturneSystem

@@ -1,4 +1,3 @@
-import NocturneCore
 package import NocturneJournal
 public import NocturneOutput
 import NocturneSystem

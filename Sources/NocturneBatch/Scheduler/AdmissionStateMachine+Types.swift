@@ -1,5 +1,4 @@
 package import NocturneJournal
-import NocturneSystem
 
 extension AdmissionStateMachine {
     /// An item that is to be processed.

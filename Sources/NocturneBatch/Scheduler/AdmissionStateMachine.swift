@@ -1,5 +1,4 @@
 package import NocturneJournal
-import NocturneSystem
 
 /// What the scheduler decides: which item is started when, and what the end of an item leads to. Without clock, files or
 /// tasks: the time and the state of the machine are inputs, and everything to be done is an output.

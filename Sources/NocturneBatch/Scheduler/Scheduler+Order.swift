@@ -1,6 +1,4 @@
-import NocturneConcurrency
 public import NocturneJournal
-import NocturneOutput
 
 extension JournalSetting<[String]> {
     /// Names of items that a user has put before the others, in their order.

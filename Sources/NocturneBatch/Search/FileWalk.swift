@@ -1,5 +1,4 @@
 import Foundation
-import NocturneConcurrency
 import NocturneJournal
 import NocturneOutput
 import NocturneSystem

@@ -1,4 +1,3 @@
-import NocturneCore
 package import NocturneJournal
 package import NocturneOutput
 package import NocturneSystem

@@ -1,5 +1,4 @@
 package import NocturneJournal
-import NocturneOutput
 package import NocturneSystem
 
 /// How an item's processing ended. The scheduler hears it exactly once.

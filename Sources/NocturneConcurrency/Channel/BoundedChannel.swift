@@ -1,4 +1,3 @@
-import NocturneSystem
 import Synchronization
 
 /// Thrown by `send` after ``BoundedChannel/finish()``.

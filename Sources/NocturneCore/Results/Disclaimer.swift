@@ -1,5 +1,3 @@
-import NocturneSystem
-
 /// The disclaimer included in every medical result.
 public enum Disclaimer {
     /// The complete text; ``short`` is for tables.

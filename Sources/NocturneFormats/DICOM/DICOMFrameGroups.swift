@@ -1,6 +1,5 @@
 internal import CDCMTK
 internal import CDICOMParser
-import NocturneSystem
 
 extension DICOMObject {
     /// The functional groups of one frame: its own values take precedence over those shared by all frames.

@@ -1,6 +1,5 @@
 internal import CDCMTK
 internal import CDICOMParser
-import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

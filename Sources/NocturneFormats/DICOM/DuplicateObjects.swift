@@ -1,5 +1,3 @@
-internal import NocturneConcurrency
-internal import NocturneCore
 import NocturneSystem
 
 /// Slices of which some may be copies of one object, which happens when a study was sent or stored twice.

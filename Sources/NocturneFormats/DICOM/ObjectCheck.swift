@@ -1,5 +1,4 @@
 internal import NocturneCore
-import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

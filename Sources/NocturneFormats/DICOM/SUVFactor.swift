@@ -1,5 +1,3 @@
-import NocturneSystem
-
 #if canImport(Glibc)
     internal import Glibc
 #endif

@@ -1,5 +1,4 @@
 internal import NocturneCore
-import NocturneSystem
 
 /// A property by which slices of one series can be separated.
 struct SeriesSplitCriterion: Sendable {

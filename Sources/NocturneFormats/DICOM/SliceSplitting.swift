@@ -1,5 +1,4 @@
 internal import NocturneCore
-import NocturneSystem
 
 /// Splits what scanners store under one SeriesInstanceUID: echoes, contrast phases, magnitude and phase …
 ///

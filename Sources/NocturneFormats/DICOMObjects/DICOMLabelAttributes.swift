@@ -1,5 +1,4 @@
 public import NocturneCore
-import NocturneSystem
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,4 +1,3 @@
-internal import NocturneCore
 public import NocturneSystem
 
 extension DICOMObjectOrigin {

@@ -1,5 +1,4 @@
 internal import CDCMTK
-import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 

@@ -1,6 +1,5 @@
 internal import CDCMTK
 internal import CDICOMParser
-import NocturneConcurrency
 import NocturneCore
 public import NocturneSystem
 

@@ -1,6 +1,5 @@
 internal import CDCMTK
 internal import CDICOMParser
-import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 

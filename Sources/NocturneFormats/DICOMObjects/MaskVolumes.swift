@@ -1,5 +1,4 @@
 internal import CDCMTK
-internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
 

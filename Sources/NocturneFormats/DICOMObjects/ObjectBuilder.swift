@@ -1,6 +1,5 @@
 internal import CDCMTK
 internal import CDICOMParser
-internal import NocturneConcurrency
 internal import NocturneCore
 public import NocturneSystem
 

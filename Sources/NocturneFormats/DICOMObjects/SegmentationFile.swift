@@ -1,7 +1,6 @@
 internal import CDCMTK
 internal import CDICOMParser
 internal import NocturneCore
-import NocturneSystem
 
 extension DICOMSegmentation {
     /// An open segmentation: header values and frames. To be used by one thread at a time.

@@ -1,7 +1,6 @@
 internal import CDCMTK
 internal import CDICOMParser
 internal import CPhoto
-internal import NocturneConcurrency
 import NocturneSystem
 
 #if canImport(Glibc)

@@ -1,5 +1,3 @@
-import NocturneSystem
-
 extension PhotoReader {
     /// Reads only the orientation tag of an Exif block.
     enum ExifOrientation {

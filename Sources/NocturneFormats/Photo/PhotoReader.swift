@@ -1,5 +1,4 @@
 internal import CPhoto
-import NocturneConcurrency
 internal import NocturneCore
 public import NocturneSystem
 

@@ -1,6 +1,5 @@
 internal import CPhoto
 internal import CTIFF
-internal import NocturneConcurrency
 import NocturneSystem
 
 /// An open picture file of one type: its header has been read, its rows have not.

@@ -1,5 +1,4 @@
 internal import CPhoto
-internal import NocturneConcurrency
 import NocturneSystem
 
 extension PhotoReader {

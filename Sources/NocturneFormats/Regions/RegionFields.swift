@@ -1,5 +1,4 @@
 import NocturneCore
-import NocturneSystem
 
 /// The fields of one object in a file of regions, with its location for messages.
 ///

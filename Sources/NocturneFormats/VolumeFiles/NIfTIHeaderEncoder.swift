@@ -1,5 +1,4 @@
 internal import NocturneCore
-import NocturneSystem
 
 /// Writes the header of a single `.nii` file, little-endian: NIfTI-1, or NIfTI-2 when a dimension requires it.
 struct NIfTIHeaderEncoder {

@@ -1,5 +1,3 @@
-import NocturneSystem
-
 extension NIfTIWriter {
     /// A label's value, name and colour, as written to the header of a label map.
     public struct Label: Hashable, Sendable {

@@ -1,5 +1,3 @@
-import NocturneSystem
-
 /// The offsets of the header fields. Source: nifti1.h and nifti2.h of the NIfTI-1 and NIfTI-2 standards.
 ///
 /// Reals are float32 in NIfTI-1 and float64 in NIfTI-2, dimensions int16 and int64, codes int16 and int32.

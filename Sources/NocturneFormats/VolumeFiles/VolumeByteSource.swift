@@ -1,5 +1,4 @@
 internal import CZlib
-internal import NocturneCore
 import NocturneSystem
 
 #if canImport(Glibc)

@@ -1,4 +1,3 @@
-internal import NocturneCore
 internal import Synchronization
 
 /// A network of the builtin engine. One plan is made per shape and shared by its sessions.

@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 internal import NocturneCore
-import NocturneSystem
 
 /// What runs a network bound to shapes: the part of a session that every engine has for itself. The session checks, copies and
 /// names the tensors.

@@ -1,5 +1,4 @@
 public import NocturneConcurrency
-internal import NocturneCore
 import NocturneSystem
 
 /// Runs the same patch with every engine and precision, and compares the results with the builtin engine's exact

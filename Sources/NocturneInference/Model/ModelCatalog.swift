@@ -1,5 +1,4 @@
 internal import Foundation
-import NocturneConcurrency
 public import NocturneSystem
 
 /// Why a model was not found.

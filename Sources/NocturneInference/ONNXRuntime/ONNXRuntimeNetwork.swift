@@ -1,6 +1,5 @@
 internal import CPosix
 internal import Foundation
-import NocturneConcurrency
 import NocturneSystem
 internal import Synchronization
 

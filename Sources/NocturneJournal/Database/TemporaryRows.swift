@@ -1,6 +1,5 @@
 import Foundation
 internal import GRDB
-import NocturneSystem
 
 /// Bytes under keys, in a temporary database that SQLite keeps in a file as soon as it outgrows its cache: for what there may be
 /// a million of.

@@ -1,5 +1,4 @@
 internal import GRDB
-import NocturneSystem
 
 /// A found item with all that the journal knows of it: what is decided about it is decided from this.
 package struct Candidate: Sendable {

@@ -1,5 +1,4 @@
 internal import GRDB
-import NocturneSystem
 
 /// Names for found items that differ from each other: which ones are equal is found out here, which parts of paths become part
 /// of a name is decided by the caller.

@@ -1,5 +1,4 @@
 internal import GRDB
-import NocturneSystem
 
 /// What is planned for one found item.
 package struct PlannedRow: Sendable {

@@ -1,6 +1,4 @@
 import Foundation
-internal import GRDB
-import NocturneSystem
 
 /// A value that the journal keeps once for the whole batch: its key in the database, and how it is written.
 ///

@@ -1,4 +1,3 @@
-internal import NocturneConcurrency
 import NocturneSystem
 
 extension LoopSet {

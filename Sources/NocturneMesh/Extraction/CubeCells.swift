@@ -1,5 +1,4 @@
 internal import NocturneConcurrency
-internal import NocturneCore
 import NocturneSystem
 
 /// The cells of a grid of bits through which a surface passes, and the triangles in them by the ``CubeTable``.

@@ -1,5 +1,4 @@
 internal import NocturneConcurrency
-internal import NocturneCore
 import NocturneSystem
 
 extension SurfaceExtractor {

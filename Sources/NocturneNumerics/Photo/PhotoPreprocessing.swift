@@ -1,5 +1,4 @@
 internal import CPhotoKernels
-import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 

@@ -1,5 +1,4 @@
 public import NocturneJournal
-import NocturneSystem
 
 extension JournalSetting<BatchDescription> {
     /// What the batch was started with.

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneCore
 import NocturneSystem
 
 /// Lists of inputs as text, one a line: the form of `--list` and of `retry.txt`.

@@ -1,5 +1,4 @@
 public import NocturneJournal
-import NocturneSystem
 
 /// How a batch is divided into shards, each of which one machine works on. Made once, and never changed.
 public struct ShardPlan: Codable, Sendable, Equatable {

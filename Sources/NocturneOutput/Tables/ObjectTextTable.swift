@@ -1,5 +1,4 @@
 public import NocturneJournal
-import NocturneSystem
 
 /// A table of what is written on objects, as another tool or a person has filled it.
 public struct ObjectTextTable: Sendable {

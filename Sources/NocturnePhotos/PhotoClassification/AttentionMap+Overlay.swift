@@ -1,6 +1,4 @@
 package import NocturneCore
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// The map over the picture, in colours that are distinguishable with colour blindness and whose lightness increases with
 /// the value, so that a greyscale print reads the same.

@@ -1,6 +1,4 @@
 import Foundation
-import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 
 /// Probabilities of the classes from a network's output.

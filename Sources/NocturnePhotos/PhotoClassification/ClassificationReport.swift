@@ -1,10 +1,7 @@
-import NocturneConcurrency
 package import NocturneCore
 package import NocturneFormats
-import NocturneInference
 import NocturneNumerics
 import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 
 /// `report.pdf`: one page with the disclaimer on top, the picture, the attention map, risk, scores, and the metadata

@@ -1,7 +1,4 @@
 import Foundation
-import NocturneBatch
-import NocturneConcurrency
-import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
 package import NocturneReport

@@ -1,7 +1,6 @@
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
-import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal

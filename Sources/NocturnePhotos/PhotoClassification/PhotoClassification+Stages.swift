@@ -6,7 +6,6 @@ import NocturneInference
 import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
-import NocturneReport
 import NocturneSystem
 
 /// The stages that process a photo.

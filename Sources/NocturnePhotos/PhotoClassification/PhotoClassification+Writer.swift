@@ -6,9 +6,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneNumerics
-import NocturneOutput
 import NocturneRecipeSupport
-import NocturneReport
 import NocturneSystem
 
 extension PhotoClassification {

@@ -1,8 +1,6 @@
 package import NocturneBatch
 package import NocturneConcurrency
-import NocturneCore
 package import NocturneFormats
-import NocturneInference
 package import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport

@@ -1,7 +1,6 @@
 import NocturneConcurrency
 import NocturneInference
 package import NocturneRecipeSupport
-import NocturneSystem
 
 /// A package that classifies photos, with its networks in memory.
 ///

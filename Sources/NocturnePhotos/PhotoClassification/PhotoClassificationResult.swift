@@ -1,6 +1,4 @@
-import NocturneBatch
 import NocturneFormats
-import NocturneInference
 package import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem

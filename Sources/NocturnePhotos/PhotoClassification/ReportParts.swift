@@ -1,9 +1,5 @@
 import NocturneCore
 import NocturneFormats
-import NocturneInference
-import NocturneRecipeSupport
-import NocturneReport
-import NocturneSystem
 
 /// What the report and the contact sheet share: the disclaimer on top, and signs of risk that differ in shape and text, not
 /// only in colour.

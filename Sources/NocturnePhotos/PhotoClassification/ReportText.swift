@@ -1,4 +1,3 @@
-import NocturneReport
 import NocturneSystem
 
 /// All phrases in the results of a classified photo. None states a diagnosis: a picture "suggests" or is "consistent

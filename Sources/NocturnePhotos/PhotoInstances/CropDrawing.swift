@@ -1,7 +1,6 @@
 import NocturneCore
 import NocturneNumerics
 import NocturnePostprocess
-import NocturneRecipeSupport
 
 /// Crops single instances out of a photo.
 enum CropDrawing {

@@ -1,8 +1,6 @@
-import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The photo with every instance tinted, outlined and numbered.

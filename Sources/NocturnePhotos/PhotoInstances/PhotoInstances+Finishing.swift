@@ -2,7 +2,6 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturneInference
 import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport

@@ -6,7 +6,6 @@ package import NocturneInference
 package import NocturneJournal
 import NocturneOutput
 package import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 
 /// Instance segmentation of photos: the entry in the registry.

@@ -2,7 +2,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 #if canImport(Glibc)

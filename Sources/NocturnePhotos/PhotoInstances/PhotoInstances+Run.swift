@@ -1,9 +1,7 @@
 package import NocturneBatch
 import NocturneConcurrency
-import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem

@@ -3,7 +3,6 @@ import NocturneCore
 import NocturneInference
 import NocturnePostprocess
 package import NocturneRecipeSupport
-import NocturneSystem
 
 /// A package for instance segmentation of photos, with its network in memory.
 package final class PhotoInstancesModel: PhotoModel {

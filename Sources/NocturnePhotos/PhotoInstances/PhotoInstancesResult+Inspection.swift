@@ -1,8 +1,6 @@
-import NocturneBatch
 import NocturneCore
 import NocturnePostprocess
 import NocturneRecipeSupport
-import NocturneSystem
 
 extension PhotoInstancesResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {

@@ -1,6 +1,5 @@
 import NocturneCore
 import NocturneFormats
-import NocturneNumerics
 import NocturneSystem
 
 /// The channels of a photo for networks: values from 0 to 255 in single precision, as of nnU-Net's reader for photos.

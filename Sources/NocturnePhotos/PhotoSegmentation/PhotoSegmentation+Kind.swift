@@ -3,7 +3,6 @@ package import NocturneBatch
 package import NocturneInference
 package import NocturneJournal
 package import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 package import NocturneVolumes
 

@@ -9,7 +9,6 @@ import NocturneOutput
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
-import NocturneVolumes
 
 extension PhotoSegmentation {
     /// Writes the result files of a photo's label map.

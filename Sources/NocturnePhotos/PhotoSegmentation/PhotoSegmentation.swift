@@ -6,7 +6,6 @@ import NocturneInference
 package import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
-import NocturneSystem
 import NocturneVolumes
 
 /// Gives photos a label map, in the way of nnU-Net: a photo is a plane for the networks of volumes, see `PlaneModel`.

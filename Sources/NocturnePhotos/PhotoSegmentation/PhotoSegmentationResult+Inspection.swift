@@ -1,9 +1,7 @@
-import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturnePostprocess
 import NocturneRecipeSupport
-import NocturneSystem
 
 extension PhotoSegmentationResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {

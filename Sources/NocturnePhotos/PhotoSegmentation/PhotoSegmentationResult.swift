@@ -1,4 +1,3 @@
-import NocturneBatch
 import NocturneCore
 import NocturneJournal
 import NocturneNumerics

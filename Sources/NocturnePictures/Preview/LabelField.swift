@@ -1,5 +1,4 @@
 import NocturneConcurrency
-import NocturneCore
 
 /// The labels of a grid as a smooth field: 1 inside any label, 0 outside, with quadratic B-splines in between.
 ///

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneCore
 
 /// A raster of pixels across a direction of view.
 struct RenderingView: Sendable {

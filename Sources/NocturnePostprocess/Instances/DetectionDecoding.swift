@@ -1,4 +1,3 @@
-import NocturneConcurrency
 public import NocturneSystem
 
 #if canImport(Glibc)

@@ -1,4 +1,3 @@
-import NocturneConcurrency
 package import NocturneSystem
 
 extension InstanceSplitter {

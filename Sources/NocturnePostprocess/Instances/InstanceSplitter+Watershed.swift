@@ -1,4 +1,3 @@
-import NocturneConcurrency
 import NocturneSystem
 
 /// Watershed with 256 heights and given seeds: every pixel of the mask is assigned to the seed that floods it first.

@@ -1,4 +1,3 @@
-import NocturneConcurrency
 public import NocturneSystem
 
 /// Splits maps into instances: seeds from the centre map, a watershed between them, over-split fragments merged, small

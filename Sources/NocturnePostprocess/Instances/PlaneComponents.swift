@@ -1,4 +1,3 @@
-import NocturneConcurrency
 import NocturneCore
 import NocturneSystem
 

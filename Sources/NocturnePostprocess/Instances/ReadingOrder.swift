@@ -1,5 +1,4 @@
 public import NocturneCore
-import NocturneSystem
 
 /// The order in which a person reads a shelf: row by row from the top, left to right, stacks from top to bottom.
 public struct ReadingOrder: Sendable {

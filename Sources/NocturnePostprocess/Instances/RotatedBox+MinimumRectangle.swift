@@ -1,5 +1,3 @@
-import NocturneCore
-
 extension RotatedBox {
     /// The rectangle of least area around points, at any angle. One of its sides lies on a side of the convex hull (Freeman and
     /// Shapira 1975).

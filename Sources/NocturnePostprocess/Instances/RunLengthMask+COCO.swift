@@ -1,5 +1,3 @@
-import NocturneSystem
-
 /// The text encoding of a mask as written by COCO's own tools (pycocotools, `rleToString`).
 extension RunLengthMask {
     /// Each count, from the fourth on as the difference from the one two before, as signed groups of five bits, lowest

@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 /// The labels of a map at the voxels of another grid, to measure another image on them without interpolating it.
 public struct LabelsOnGrid: Sendable {

@@ -1,6 +1,5 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
 
 #if canImport(Glibc)
     import Glibc

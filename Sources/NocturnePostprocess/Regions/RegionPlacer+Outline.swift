@@ -1,5 +1,3 @@
-import NocturneCore
-
 #if canImport(Glibc)
     import Glibc
 #endif

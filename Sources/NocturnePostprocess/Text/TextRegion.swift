@@ -1,4 +1,3 @@
-import NocturneCore
 public import NocturneSystem
 
 extension TextRegion {

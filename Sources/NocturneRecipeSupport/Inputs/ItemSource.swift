@@ -1,5 +1,4 @@
 import Foundation
-import NocturneBatch
 package import NocturneOutput
 package import NocturneSystem
 

@@ -1,5 +1,4 @@
 package import NocturneConcurrency
-import NocturneCore
 package import NocturneSystem
 
 /// Tries an operation up to three times while it fails with a transient error: for headers, which are read before there

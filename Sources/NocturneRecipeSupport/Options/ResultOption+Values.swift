@@ -1,6 +1,5 @@
 public import ArgumentParser
 import Foundation
-import NocturneBatch
 public import NocturneCore
 public import NocturneInference
 import NocturneOutput

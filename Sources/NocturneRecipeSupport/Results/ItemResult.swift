@@ -1,9 +1,6 @@
 import Foundation
-import NocturneBatch
-import NocturneCore
 package import NocturneInference
 package import NocturneJournal
-import NocturneOutput
 package import NocturneSystem
 
 /// The common part of the `result.json` of all recipes: a function of input, model and options only. It contains no

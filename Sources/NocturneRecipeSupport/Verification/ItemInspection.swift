@@ -1,7 +1,5 @@
 import Foundation
-import NocturneBatch
 package import NocturneConcurrency
-import NocturneCore
 import NocturneFormats
 package import NocturneJournal
 package import NocturneReport

@@ -1,6 +1,5 @@
 package import ArgumentParser
 import Foundation
-import NocturneBatch
 package import NocturneInference
 package import NocturneOutput
 import NocturneRecipeSupport

@@ -1,6 +1,5 @@
 package import ArgumentParser
 import Foundation
-import NocturneBatch
 import NocturneInference
 import NocturneOutput
 import NocturneRecipeSupport

@@ -1,7 +1,5 @@
 import ArgumentParser
 import Foundation
-import NocturneBatch
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// A file with options, one a line: the name, and after a space or an equals sign the value, which ends with the line.

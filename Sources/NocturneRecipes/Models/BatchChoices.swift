@@ -4,7 +4,6 @@ package import NocturneInference
 package import NocturneOutput
 package import NocturneRecipeSupport
 package import NocturneReport
-import NocturneSystem
 
 extension BatchChoices {
     /// Which engine runs the networks of a batch, where, and in which precision.

@@ -1,4 +1,3 @@
-import NocturneBatch
 package import NocturneInference
 package import NocturneJournal
 package import NocturneOutput

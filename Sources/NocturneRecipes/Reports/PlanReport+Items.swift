@@ -1,6 +1,5 @@
 import NocturneBatch
 package import NocturneJournal
-import NocturneSystem
 
 extension PlanReport {
     /// The items of a plan, which are read from its journal: there may be a million.

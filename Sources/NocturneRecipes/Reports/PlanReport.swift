@@ -2,7 +2,6 @@ package import NocturneBatch
 import NocturneConcurrency
 package import NocturneJournal
 package import NocturneOutput
-import NocturneRecipeSupport
 package import NocturneSystem
 
 /// What a run would do: the report of `nocturne plan`, and of `--dry-run` for a batch that exists.

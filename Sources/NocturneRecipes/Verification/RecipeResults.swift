@@ -1,12 +1,7 @@
 import Foundation
-import NocturneBatch
 package import NocturneConcurrency
-import NocturneCore
-import NocturneFormats
-import NocturneInference
 package import NocturneJournal
 import NocturneOutput
-import NocturnePhotos
 package import NocturneRecipeSupport
 package import NocturneReport
 package import NocturneSystem

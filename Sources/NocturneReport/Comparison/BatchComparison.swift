@@ -1,5 +1,4 @@
 package import NocturneJournal
-import NocturneSystem
 
 /// Two batches over the same inputs, such as those of two versions of a model, side by side.
 package struct BatchComparison: Sendable {

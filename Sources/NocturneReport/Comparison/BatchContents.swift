@@ -1,6 +1,5 @@
 package import NocturneJournal
 package import NocturneOutput
-import NocturneSystem
 
 /// What is compared of a batch.
 package struct BatchContents: Sendable {

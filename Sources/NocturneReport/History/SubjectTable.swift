@@ -1,5 +1,4 @@
 package import NocturneOutput
-import NocturneSystem
 
 /// Which subject each item shows, and when it was made: columns of a table of metadata.
 package struct SubjectTable: Sendable {

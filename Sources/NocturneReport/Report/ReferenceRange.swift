@@ -1,7 +1,6 @@
 import Foundation
 public import NocturneJournal
 public import NocturneOutput
-import NocturneSystem
 
 /// The range of a measure that a person expects, such as one from the literature or from a healthy group.
 public struct ReferenceRange: Codable, Hashable, Sendable {

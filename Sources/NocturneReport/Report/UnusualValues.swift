@@ -1,5 +1,4 @@
 package import NocturneJournal
-import NocturneSystem
 
 /// Which values are unusual in their batch: far from the median of all completed items of the same model.
 ///

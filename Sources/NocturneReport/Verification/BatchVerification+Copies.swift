@@ -1,6 +1,5 @@
 import Foundation
 public import NocturneConcurrency
-import NocturneCore
 import NocturneJournal
 import NocturneOutput
 public import NocturneSystem

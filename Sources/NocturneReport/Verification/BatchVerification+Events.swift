@@ -1,6 +1,4 @@
 import Foundation
-import NocturneConcurrency
-import NocturneCore
 import NocturneJournal
 import NocturneOutput
 import NocturneSystem

@@ -1,4 +1,3 @@
-import NocturneConcurrency
 package import NocturneJournal
 package import NocturneSystem
 

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneCore
 import NocturneJournal
 import NocturneOutput
 import NocturneSystem

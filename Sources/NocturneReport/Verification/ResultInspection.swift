@@ -1,5 +1,3 @@
-import NocturneConcurrency
-import NocturneCore
 public import NocturneJournal
 public import NocturneSystem
 

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneBatch
 import NocturneConcurrency
 public import NocturneSystem
 

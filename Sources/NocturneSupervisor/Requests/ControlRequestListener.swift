@@ -1,4 +1,3 @@
-import NocturneBatch
 import NocturneConcurrency
 public import NocturneOutput
 public import NocturneSystem

@@ -1,6 +1,5 @@
 internal import CPosix
 import Foundation
-import NocturneBatch
 public import NocturneOutput
 public import NocturneSystem
 

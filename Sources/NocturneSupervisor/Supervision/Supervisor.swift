@@ -1,5 +1,3 @@
-import NocturneSystem
-
 /// What a supervisor needs of the operating system.
 package protocol SupervisorProcess: Sendable {
     /// Time that never goes back.

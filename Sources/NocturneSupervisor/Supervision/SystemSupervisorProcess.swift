@@ -1,6 +1,5 @@
 internal import CPosix
 import Foundation
-import NocturneBatch
 import NocturneOutput
 import NocturneSystem
 

@@ -1,6 +1,5 @@
 import NocturneCore
 import NocturneFormats
-import NocturneRecipeSupport
 
 /// A segment or region with the attributes its object gives.
 struct ExistingLabel: Sendable {

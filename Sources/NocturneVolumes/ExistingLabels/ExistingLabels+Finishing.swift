@@ -5,7 +5,6 @@ import NocturneFormats
 import NocturneJournal
 import NocturneMesh
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The last three stages: measure labels, extract surfaces, write files.

@@ -7,7 +7,6 @@ package import NocturneInference
 public import NocturneJournal
 import NocturnePostprocess
 package import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 
 /// Measures existing labels: reads DICOM segmentations, structure sets and label maps, and writes label maps, surfaces and

@@ -4,7 +4,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
-import NocturneNumerics
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem

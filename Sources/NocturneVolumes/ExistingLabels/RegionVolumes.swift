@@ -1,8 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
 

@@ -1,6 +1,4 @@
-import NocturneBatch
 import NocturneCore
-import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneOutput

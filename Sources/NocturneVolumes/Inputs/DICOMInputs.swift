@@ -1,10 +1,8 @@
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
-import NocturneCore
 import NocturneFormats
 import NocturneJournal
-import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats

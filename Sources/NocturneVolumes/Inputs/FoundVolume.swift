@@ -1,4 +1,3 @@
-import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneJournal

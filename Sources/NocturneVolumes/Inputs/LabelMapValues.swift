@@ -1,7 +1,5 @@
 import NocturneBatch
-import NocturneConcurrency
 package import NocturneCore
-import NocturneJournal
 import NocturneOutput
 package import NocturneSystem
 

@@ -1,5 +1,4 @@
 import NocturneFormats
-import NocturneRecipeSupport
 
 /// A file that holds labels instead of an image.
 struct LabelObject: Hashable {

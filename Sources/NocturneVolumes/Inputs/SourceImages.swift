@@ -1,5 +1,4 @@
 import NocturneFormats
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The volumes among the inputs that labels may refer to.

@@ -1,6 +1,5 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
 import NocturnePostprocess
 
 /// A value of `--isosurface`, and the voxels of a volume whose intensity is at least that value.

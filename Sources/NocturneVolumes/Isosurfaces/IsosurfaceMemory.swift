@@ -3,7 +3,6 @@ import NocturneCore
 import NocturneFormats
 import NocturneMesh
 import NocturnePostprocess
-import NocturneRecipeSupport
 
 /// Plans every large buffer of a volume from its header alone.
 struct IsosurfaceMemory {

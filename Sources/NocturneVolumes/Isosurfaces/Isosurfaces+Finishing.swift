@@ -4,8 +4,6 @@ import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneMesh
-import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The last three stages: measure the voxels at or above each value, extract surfaces, write files.

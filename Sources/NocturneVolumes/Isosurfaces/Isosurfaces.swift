@@ -1,11 +1,9 @@
 import Foundation
 public import NocturneBatch
 public import NocturneConcurrency
-import NocturneCore
 package import NocturneInference
 public import NocturneJournal
 package import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 
 /// Makes the surfaces where the intensity of a volume has given values, with measurements and pictures.

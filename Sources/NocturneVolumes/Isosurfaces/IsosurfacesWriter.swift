@@ -1,6 +1,5 @@
 import NocturneBatch
 import NocturneCore
-import NocturneFormats
 import NocturneJournal
 import NocturnePostprocess
 import NocturneRecipeSupport

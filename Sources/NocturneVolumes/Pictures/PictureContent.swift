@@ -1,9 +1,7 @@
 import Foundation
 import NocturneBatch
-import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturneJournal
 import NocturnePictures
 import NocturneRecipeSupport
 import NocturneSystem

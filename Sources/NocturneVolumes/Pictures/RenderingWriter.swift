@@ -1,5 +1,4 @@
 import NocturneBatch
-import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneOutput

@@ -1,6 +1,5 @@
 import Foundation
 import NocturneBatch
-import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturnePictures

@@ -1,5 +1,4 @@
 import NocturneBatch
-import NocturneConcurrency
 import NocturneFormats
 import NocturnePictures
 

@@ -1,7 +1,5 @@
 import ArgumentParser
 import Foundation
-import NocturneBatch
-import NocturneOutput
 import NocturneRadiomics
 package import NocturneRecipeSupport
 import NocturneSystem

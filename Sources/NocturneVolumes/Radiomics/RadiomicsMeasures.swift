@@ -2,7 +2,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneJournal
-import NocturneOutput
 import NocturneRadiomics
 import NocturneReport
 import NocturneSystem

@@ -6,7 +6,6 @@ import NocturneFormats
 import NocturneOutput
 import NocturnePictures
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 #if canImport(Glibc)

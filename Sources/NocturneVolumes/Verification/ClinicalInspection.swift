@@ -1,8 +1,6 @@
-import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
-import NocturneSystem
 
 extension ItemInspection {
     /// Reads the DICOM segmentation on the grid of the label map, and counts the voxels of its segments.

@@ -2,7 +2,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
-import NocturneSystem
 
 /// A label map as described by a result.
 struct RecordedLabelMap {

@@ -1,8 +1,6 @@
 import NocturneCore
 import NocturneFormats
-import NocturneInference
 import NocturneRecipeSupport
-import NocturneSystem
 
 extension ItemInspection {
     /// Reads a surface and checks it against `result.json`: triangles, frame, colour, area, volume, closedness, and its

@@ -6,8 +6,6 @@ import NocturneInference
 import NocturneMesh
 import NocturneOutput
 import NocturnePostprocess
-import NocturneRecipeSupport
-import NocturneReport
 import NocturneSystem
 
 /// Writes a label map as DICOM objects for clinical systems, if the source is DICOM.

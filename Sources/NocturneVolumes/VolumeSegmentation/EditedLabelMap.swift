@@ -2,7 +2,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
-import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem

@@ -1,9 +1,7 @@
 import Foundation
-import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// What is counted of labels while their slices are made.

@@ -1,10 +1,7 @@
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// Inference that makes one label map on a volume's grid, tile by tile. No intermediate has classes × volume size.
 protocol LabelInference: AnyObject {

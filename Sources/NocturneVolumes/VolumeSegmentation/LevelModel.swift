@@ -1,10 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
-import NocturneNumerics
-import NocturneRecipeSupport
 import NocturneSystem
-import Synchronization
 
 /// The networks of one cascade level.
 final class LevelModel: Sendable {

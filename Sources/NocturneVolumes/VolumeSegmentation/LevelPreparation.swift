@@ -1,9 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// Prepares the input of a level's networks: every image channel normalized and resampled, then the labels of the
 /// previous level, one channel each.

@@ -1,6 +1,4 @@
-import NocturneBatch
 import NocturneJournal
-import NocturneRecipeSupport
 import NocturneReport
 
 /// A label of a map with its measurements, from a model or from an existing object.

@@ -1,5 +1,4 @@
 import NocturneConcurrency
-import NocturneCore
 import NocturneFormats
 import NocturnePostprocess
 import NocturneSystem

@@ -1,7 +1,6 @@
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
 
 /// The grid of a level's networks, and its transformation from and to the volume.
 struct ModelGrid {

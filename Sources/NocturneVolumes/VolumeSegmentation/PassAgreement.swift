@@ -2,7 +2,6 @@ package import NocturneConcurrency
 package import NocturneCore
 package import NocturneInference
 package import NocturneNumerics
-import NocturneSystem
 
 /// Counts the voxels of a tile on which all passes agree. Only labels are kept: those of the first pass, of the present one,
 /// and for every voxel whether all passes so far agree.

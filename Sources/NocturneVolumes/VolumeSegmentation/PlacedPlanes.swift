@@ -1,5 +1,4 @@
 import NocturneCore
-import NocturneSystem
 
 /// Places the logits of the part of a grid that networks see into planes of the whole grid, with 0 around them.
 final class PlacedPlanes {

@@ -1,9 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
 import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
 import NocturneSystem
 
 #if canImport(Glibc)

@@ -1,5 +1,4 @@
 import Foundation
-import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -7,8 +6,6 @@ import NocturneInference
 import NocturneJournal
 import NocturneOutput
 import NocturnePostprocess
-import NocturneRecipeSupport
-import NocturneReport
 import NocturneSystem
 
 /// The argument of `--compare`, and of other options that name a file or a folder.

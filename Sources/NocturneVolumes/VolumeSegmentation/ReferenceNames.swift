@@ -1,4 +1,3 @@
-import NocturneBatch
 import NocturneInference
 import NocturneOutput
 import NocturneSystem

@@ -1,11 +1,9 @@
 import Foundation
-import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
 import NocturneOutput
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// Finds the second images of items. Each file or series is read once, however many items share it.

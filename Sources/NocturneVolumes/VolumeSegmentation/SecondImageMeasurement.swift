@@ -1,11 +1,9 @@
-import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneOutput
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// Measures an item's labels on its second image.

@@ -2,7 +2,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// A DICOM segmentation as reference labels.

@@ -1,9 +1,7 @@
-import NocturneBatch
 import NocturneInference
 import NocturneJournal
 import NocturneOutput
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 extension SegmentationResult {

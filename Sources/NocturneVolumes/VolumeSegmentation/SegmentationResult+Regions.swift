@@ -1,7 +1,5 @@
-import NocturneBatch
 import NocturneJournal
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// Regions, and types shared with labels.

@@ -1,9 +1,7 @@
-import NocturneBatch
 import NocturneCore
 import NocturneJournal
 import NocturneOutput
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneReport
 import NocturneSystem
 

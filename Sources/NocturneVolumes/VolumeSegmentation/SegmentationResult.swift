@@ -1,6 +1,4 @@
-import NocturneBatch
 import NocturneCore
-import NocturneInference
 import NocturneJournal
 import NocturneNumerics
 import NocturnePostprocess

@@ -5,7 +5,6 @@ import NocturneCore
 import NocturneFormats
 package import NocturneInference
 import NocturneJournal
-import NocturneMesh
 import NocturneOutput
 package import NocturnePostprocess
 import NocturneRecipeSupport

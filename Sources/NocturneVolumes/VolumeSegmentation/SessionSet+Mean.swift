@@ -2,8 +2,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// The mean of the logits of several networks and several mirrored passes for one tile.
 extension SessionSet {

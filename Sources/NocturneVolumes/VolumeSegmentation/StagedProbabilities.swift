@@ -1,7 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The probabilities of some classes of a volume, written to staging slice by slice while networks run: one byte for each

@@ -2,9 +2,7 @@ import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-import NocturneJournal
 import NocturneMesh
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// Writes the surfaces of an item in one format, and describes them for its result.

@@ -3,7 +3,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The tiles of one level on one volume: runs them through the networks and blends them into planes of logits.

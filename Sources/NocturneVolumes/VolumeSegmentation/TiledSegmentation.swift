@@ -1,5 +1,4 @@
 public import NocturneBatch
-import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics

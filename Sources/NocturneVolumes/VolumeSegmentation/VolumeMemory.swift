@@ -3,9 +3,7 @@ import NocturneBatch
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturneNumerics
 import NocturnePostprocess
-import NocturneRecipeSupport
 
 /// Plans every large buffer of a volume from its header alone.
 struct VolumeMemory {

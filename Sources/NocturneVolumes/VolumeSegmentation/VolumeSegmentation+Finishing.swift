@@ -4,13 +4,10 @@ import NocturneCore
 import NocturneFormats
 import NocturneInference
 import NocturneJournal
-import NocturneMesh
 import NocturneNumerics
-import NocturnePictures
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
-import Synchronization
 
 /// The last three stages: clean and measure labels, extract surfaces, write files.
 extension VolumeSegmentation {

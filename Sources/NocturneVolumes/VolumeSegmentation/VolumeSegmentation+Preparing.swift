@@ -1,8 +1,6 @@
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturneInference
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The first two stages: decode a volume, and prepare the network input.

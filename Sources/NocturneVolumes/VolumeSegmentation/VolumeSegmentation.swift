@@ -1,12 +1,9 @@
 import Foundation
 public import NocturneBatch
 public import NocturneConcurrency
-import NocturneCore
-import NocturneFormats
 import NocturneInference
 public import NocturneJournal
 import NocturneRecipeSupport
-import NocturneSystem
 
 /// Segments CT and MR volumes and writes label maps, surfaces and measurements.
 ///

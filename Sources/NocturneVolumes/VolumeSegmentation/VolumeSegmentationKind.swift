@@ -6,7 +6,6 @@ package import NocturneJournal
 import NocturneNumerics
 import NocturneOutput
 package import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 
 /// Segmentation of volumes: the entry in the registry.

@@ -2,12 +2,10 @@ import Foundation
 public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
-import NocturneFormats
 package import NocturneInference
 public import NocturneJournal
 import NocturnePostprocess
 package import NocturneRecipeSupport
-import NocturneReport
 package import NocturneSystem
 
 /// Makes pictures of volumes, and measures their intensities and regions of interest.

@@ -3,7 +3,6 @@ import NocturneBatch
 import NocturneCluster
 import NocturneJournal
 import NocturneOutput
-import NocturneSystem
 
 /// What `prom` prints: the state of a batch as metrics.
 struct BatchMetrics {

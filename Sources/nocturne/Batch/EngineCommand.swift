@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import NocturneBatch
 import NocturneOutput
 import NocturneSupervisor
 

@@ -3,7 +3,6 @@ import CPosix
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes

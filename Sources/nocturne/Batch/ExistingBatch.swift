@@ -6,7 +6,6 @@ import NocturneRecipes
 import NocturneReport
 import NocturneReview
 import NocturneSupervisor
-import NocturneSystem
 
 /// An existing batch. Commands read journals only here.
 enum ExistingBatch {

@@ -1,4 +1,3 @@
-import NocturneBatch
 import NocturneCluster
 import NocturneJournal
 import NocturneOutput

@@ -1,12 +1,10 @@
 import ArgumentParser
-import NocturneBatch
 import NocturneConcurrency
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
-import NocturneSystem
 
 struct Adopt: EngineCommand {
     static let configuration = CommandConfiguration(

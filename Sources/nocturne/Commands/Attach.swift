@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes

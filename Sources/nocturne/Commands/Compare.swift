@@ -1,9 +1,6 @@
 import ArgumentParser
 import Foundation
-import NocturneBatch
 import NocturneConcurrency
-import NocturneCore
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes

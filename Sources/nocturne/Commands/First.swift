@@ -6,7 +6,6 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
-import NocturneSystem
 
 struct First: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

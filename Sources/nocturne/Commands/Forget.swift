@@ -1,11 +1,9 @@
 import ArgumentParser
-import NocturneBatch
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
-import NocturneReview
 import NocturneSystem
 
 struct Forget: AsyncParsableCommand {

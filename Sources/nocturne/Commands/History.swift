@@ -1,11 +1,9 @@
 import ArgumentParser
-import NocturneBatch
 import NocturneCore
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
-import NocturneSystem
 
 struct History: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,7 +5,6 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
-import NocturneReview
 
 struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,5 @@
 import ArgumentParser
 import Foundation
-import NocturneBatch
-import NocturneConcurrency
-import NocturneCore
 import NocturneInference
 import NocturneOutput
 import NocturneRecipeSupport

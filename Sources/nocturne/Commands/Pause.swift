@@ -1,6 +1,5 @@
 import ArgumentParser
 import NocturneBatch
-import NocturneCluster
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport

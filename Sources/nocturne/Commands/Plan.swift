@@ -1,8 +1,6 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneCluster
-import NocturneInference
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes

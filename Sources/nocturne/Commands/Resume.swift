@@ -1,10 +1,7 @@
 import ArgumentParser
-import NocturneBatch
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
-import NocturneSystem
 
 struct Resume: EngineCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
 import ArgumentParser
 import NocturneBatch
 import NocturneCluster
-import NocturneConcurrency
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport

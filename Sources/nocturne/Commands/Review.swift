@@ -1,12 +1,10 @@
 public import ArgumentParser
-import NocturneBatch
 public import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
 import NocturneReview
-import NocturneSystem
 
 struct Review: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

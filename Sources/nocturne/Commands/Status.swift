@@ -1,7 +1,4 @@
 import ArgumentParser
-import NocturneBatch
-import NocturneCluster
-import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes

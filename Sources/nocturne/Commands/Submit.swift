@@ -1,8 +1,6 @@
 import ArgumentParser
 import Foundation
-import NocturneBatch
 import NocturneCluster
-import NocturneConcurrency
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes

@@ -1,9 +1,7 @@
 import ArgumentParser
-import NocturneBatch
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
-import NocturneSystem
 
 struct Trace: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

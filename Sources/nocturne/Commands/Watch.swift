@@ -4,7 +4,6 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
-import NocturneSystem
 
 struct Watch: EngineCommand {
     static let configuration = CommandConfiguration(

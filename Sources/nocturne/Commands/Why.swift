@@ -2,7 +2,6 @@ import ArgumentParser
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
-import NocturneSystem
 
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,13 +1,11 @@
 import ArgumentParser
 import Foundation
 import NocturneBatch
-import NocturneConcurrency
 import NocturneJournal
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
 import NocturneSupervisor
-import NocturneSystem
 
 /// Memory, threads and time: options that never change a result.
 struct ResourceArguments: ParsableArguments {

@@ -3,7 +3,6 @@ import Foundation
 import NocturneBatch
 import NocturneCluster
 import NocturneInference
-import NocturneJournal
 import NocturneRecipeSupport
 import NocturneRecipes
 

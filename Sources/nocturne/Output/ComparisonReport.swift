@@ -1,11 +1,9 @@
-import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
 import NocturneReport
-import NocturneSystem
 
 /// What `compare` prints.
 struct ComparisonReport: Encodable {

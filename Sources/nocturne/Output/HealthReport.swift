@@ -1,6 +1,4 @@
 import Foundation
-import NocturneBatch
-import NocturneConcurrency
 import NocturneFormats
 import NocturneInference
 import NocturneJournal

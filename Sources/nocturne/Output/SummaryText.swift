@@ -1,5 +1,4 @@
 import Foundation
-import NocturneBatch
 import NocturneInference
 import NocturneOutput
 import NocturneRecipes

@@ -1,6 +1,4 @@
 import Foundation
-import NocturneBatch
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The sidecar file `<picture without extension>.json` of a picture: `age_approx`, `sex` and `anatom_site_general`, at

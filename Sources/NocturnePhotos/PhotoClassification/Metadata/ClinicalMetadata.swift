@@ -1,5 +1,4 @@
 import Foundation
-import NocturneRecipeSupport
 package import NocturneSystem
 
 /// Metadata of the person in a picture, limited to what classifiers take.

@@ -1,7 +1,5 @@
 import Foundation
-import NocturneBatch
 import NocturneOutput
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The file of `--metadata`: one row per picture, with columns for the picture, age, sex and site in any order, under

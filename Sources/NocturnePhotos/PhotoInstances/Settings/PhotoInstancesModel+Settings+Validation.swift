@@ -1,7 +1,6 @@
 import NocturneCore
 import NocturneInference
 import NocturnePostprocess
-import NocturneSystem
 
 extension ModelValidation {
     /// Validates the section `photoInstances`.

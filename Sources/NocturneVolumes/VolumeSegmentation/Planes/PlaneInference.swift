@@ -1,7 +1,6 @@
 package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneCore
-import NocturneInference
 package import NocturneNumerics
 package import NocturneRecipeSupport
 

@@ -3,7 +3,6 @@ package import NocturneConcurrency
 package import NocturneCore
 package import NocturneInference
 package import NocturnePostprocess
-import NocturneRecipeSupport
 
 /// Networks for slices with their package, applied to single planes such as photos.
 ///

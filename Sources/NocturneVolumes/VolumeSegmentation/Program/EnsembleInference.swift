@@ -1,10 +1,7 @@
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// Inference of the last levels of an ensemble: their probabilities are averaged, slice by slice.
 ///

@@ -1,6 +1,5 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneSystem
 
 /// Joins the label maps of the parts of a program on one grid.
 enum LabelMerge {

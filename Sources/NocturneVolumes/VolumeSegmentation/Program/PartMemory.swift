@@ -2,7 +2,6 @@ import NocturneBatch
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
 
 /// Predicts the large buffers of one part of a program.
 struct PartMemory {

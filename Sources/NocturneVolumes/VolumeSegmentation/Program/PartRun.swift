@@ -3,8 +3,6 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// What the runs of the parts of a program share: options, networks, and where labels are saved.
 struct InferenceResources {

@@ -1,9 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneInference
 import NocturneNumerics
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// The grid of a program for one volume, and the ways to it and back.
 ///

@@ -1,10 +1,8 @@
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
-import NocturneInference
 import NocturneNumerics
 import NocturnePostprocess
-import NocturneRecipeSupport
 import NocturneSystem
 
 /// The networks of a package on one volume: the region if there is one, then the parts, whose labels are merged.

@@ -1,6 +1,5 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneSystem
 
 /// The box in which the parts of a program work, found by the labels of its region network.
 struct RegionBox: Equatable {

@@ -1,8 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneNumerics
-import NocturneRecipeSupport
-import NocturneSystem
 
 /// The voxels of a volume on some grid.
 struct WorkingVolume: Sendable {

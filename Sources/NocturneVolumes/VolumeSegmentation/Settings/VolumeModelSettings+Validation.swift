@@ -1,6 +1,5 @@
 import NocturneInference
 import NocturneNumerics
-import NocturnePostprocess
 
 extension ModelValidation {
     /// Validates the section `volumeProgram`, and the packages that it names.

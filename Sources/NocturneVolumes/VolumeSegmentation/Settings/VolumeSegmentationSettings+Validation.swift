@@ -1,7 +1,6 @@
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
-import NocturnePostprocess
 
 extension ModelValidation {
     /// Validates the section `volumeSegmentation`, or one of another name with the same keys.
