@@ -1,12 +1,9 @@
 internal import CPosix
 internal import DequeModule
 import Dispatch
+import Glibc
 public import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// A fixed set of named threads that process jobs first-in first-out. Both pools are built on it.
 ///

@@ -1,11 +1,8 @@
 internal import Dispatch
 internal import Foundation
 internal import GRDB
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The batch's SQLite file: the only record of what is done, and the only code that uses a database.
 ///

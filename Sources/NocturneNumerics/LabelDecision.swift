@@ -1,10 +1,7 @@
 internal import CNocturneKernels
+import Glibc
 public import NocturneConcurrency
 public import NocturneCore
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// How logits are converted to a label. `labels[c]` is the value written for class c.
 public enum LabelDecision: Hashable, Sendable {

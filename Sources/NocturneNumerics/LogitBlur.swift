@@ -1,9 +1,6 @@
+import Glibc
 public import NocturneConcurrency
 public import NocturneCore
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// A Gaussian filter of logits that arrive plane by plane: SciPy's `ndimage.gaussian_filter` with the mode `nearest`.
 ///

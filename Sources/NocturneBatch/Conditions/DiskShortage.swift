@@ -1,8 +1,5 @@
+import Glibc
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// What to do when the disk is full.
 public enum FullDiskPolicy: String, Sendable, CaseIterable {

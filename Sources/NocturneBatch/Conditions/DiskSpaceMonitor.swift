@@ -1,11 +1,8 @@
 import CPosix
+import Glibc
 import NocturneConcurrency
 import NocturneOutput
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The space on the disk of the output folder, and on that of the folder for work, where there is one.
 struct DiskSpaceMonitor: Sendable {

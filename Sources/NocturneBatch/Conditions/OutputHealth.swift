@@ -1,10 +1,7 @@
+import Glibc
 import NocturneConcurrency
 import NocturneOutput
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Whether the output folder is still the one that the run started with, and can be written.
 ///

@@ -1,8 +1,5 @@
+import Glibc
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// When items may be started: within hours of the day, and only what can be finished in time.
 public struct WorkingHours: Sendable, Hashable {

@@ -1,9 +1,6 @@
+import Glibc
 package import NocturneJournal
 public import NocturneOutput
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The inputs and filters of a batch.
 public struct DiscoveryRequest: Sendable {

@@ -1,10 +1,7 @@
 import Foundation
+import Glibc
 import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Records what discovery is reading where it outlives the process: if a file crashes the engine, the next engine knows which
 /// one.

@@ -1,12 +1,9 @@
 import Foundation
+import Glibc
 public import NocturneJournal
 import NocturneOutput
 public import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Finds files and folders that do not respond, as on a share that has lost its server, before anything depends on them: a
 /// thread that hangs in a read or in a listing cannot be interrupted.

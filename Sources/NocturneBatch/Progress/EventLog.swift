@@ -1,8 +1,5 @@
+import Glibc
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// `events.jsonl`: all events, in order, as whole lines, whatever happens to the process or the disk.
 final class EventLog: Sendable {

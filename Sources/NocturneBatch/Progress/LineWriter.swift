@@ -1,12 +1,9 @@
 import Dispatch
+import Glibc
 import NocturneConcurrency
 import NocturneOutput
 import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Writes lines in order on its own queue, so that no caller waits for the reader: a terminal that was stopped, a pipe that
 /// nobody empties, a slow disk.

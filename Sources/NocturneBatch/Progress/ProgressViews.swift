@@ -1,10 +1,7 @@
+import Glibc
 public import NocturneOutput
 public import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// How long the end of a run waits for whoever reads its output, when nothing is read.
 private let readerPatience = Duration.seconds(5)

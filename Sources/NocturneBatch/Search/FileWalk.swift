@@ -1,11 +1,8 @@
 import Foundation
+import Glibc
 import NocturneJournal
 import NocturneOutput
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The walk over the inputs: records every regular file once in a table.
 struct FileWalk {

@@ -1,8 +1,5 @@
+import Glibc
 public import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The system could not map the memory for a buffer.
 public struct AllocationError: SystemCallError, CodedError, CustomStringConvertible {

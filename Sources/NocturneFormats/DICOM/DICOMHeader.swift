@@ -1,9 +1,6 @@
 internal import CDCMTK
 internal import CDICOMParser
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 extension DICOMObject {
     /// Reads the header of one file, up to its pixel data, and the functional groups of its frames.

@@ -1,9 +1,6 @@
 internal import CDCMTK
 internal import CDICOMParser
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// The files that a DICOMDIR lists (DICOM PS3.10 8.6), limited to those that exist inside its own folder.
 ///

@@ -1,8 +1,5 @@
+internal import Glibc
 internal import NocturneCore
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// Checks whether one slice on its own can be part of a volume.
 enum ObjectCheck {

@@ -1,11 +1,8 @@
 internal import CDCMTK
 internal import CDICOMParser
+internal import Glibc
 public import NocturneConcurrency
 public import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// What the headers of a PET series state about its activity: what ``SUVFactor`` needs.
 ///

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// The factor from the values of a PET image to standardized uptake values by body weight (SUVbw), in g/ml.
 ///

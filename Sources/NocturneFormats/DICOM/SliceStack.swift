@@ -1,9 +1,6 @@
+internal import Glibc
 internal import NocturneCore
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// Slices in order along their normal, and their grid.
 ///

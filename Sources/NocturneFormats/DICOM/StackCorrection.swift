@@ -1,9 +1,6 @@
+internal import Glibc
 public import NocturneCore
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// How a tilted or unevenly spaced stack is resampled to an orthogonal and even grid.
 ///

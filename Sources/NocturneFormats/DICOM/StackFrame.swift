@@ -1,8 +1,5 @@
+internal import Glibc
 internal import NocturneCore
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// Slices with a common orientation and matrix, in order along their normal, each at a different position.
 struct StackFrame {

@@ -1,8 +1,5 @@
+internal import Glibc
 public import NocturneCore
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 extension CodedConcept {
     /// The category of organs and parts of organs (CID 7150).

@@ -1,11 +1,8 @@
 internal import CDCMTK
 internal import CDICOMParser
 internal import CPhoto
+internal import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// The first frame of a DICOM object as a picture: colour and palettes unchanged, YBR converted, grey through the
 /// header's window or, without one, scaled from its smallest to its largest value.

@@ -1,8 +1,5 @@
+internal import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// A file whose header has been read and checked; the read position is before its voxels.
 struct OpenVolumeFile {

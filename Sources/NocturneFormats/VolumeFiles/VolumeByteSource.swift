@@ -1,9 +1,6 @@
 internal import CZlib
+internal import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// A file read sequentially: directly, or decompressed.
 ///

@@ -1,10 +1,7 @@
+internal import Glibc
 import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// Measures how fast the builtin engine runs a network on this machine.
 public struct NetworkBenchmark: Sendable {

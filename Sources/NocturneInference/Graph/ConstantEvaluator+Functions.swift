@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// The functions of one and two operands. Integer arithmetic wraps, because the numbers come from a file.
 extension ConstantEvaluator {

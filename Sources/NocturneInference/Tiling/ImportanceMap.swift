@@ -1,8 +1,5 @@
+internal import Glibc
 public import NocturneCore
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// The weight of each voxel of a tile where tiles overlap: nnU-Net's Gaussian of width patch / 8, 10 at the centre, or one of
 /// MONAI's.

@@ -1,10 +1,7 @@
 import Foundation
 internal import GRDB
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// How the database of a journal is opened.
 extension DatabaseQueue {

@@ -1,10 +1,7 @@
 import Foundation
 internal import GRDB
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// A copy of a journal for somebody who only reads it.
 ///

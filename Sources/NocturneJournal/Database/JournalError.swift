@@ -1,9 +1,6 @@
 internal import GRDB
+import Glibc
 public import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The journal cannot be opened, read or written.
 public struct JournalError: SystemCallError, CodedError, Sendable, CustomStringConvertible {

@@ -1,8 +1,5 @@
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// A regular file found in the inputs.
 public struct FoundFile: Sendable, Hashable {

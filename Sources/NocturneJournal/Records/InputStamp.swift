@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// Size and time of modification of a source file at discovery, to notice when it has changed.
 public struct InputStamp: Sendable, Hashable {

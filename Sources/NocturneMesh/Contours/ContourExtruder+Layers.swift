@@ -1,10 +1,7 @@
+internal import Glibc
 internal import NocturneConcurrency
 internal import NocturneCore
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 extension ContourExtruder {
     /// The slabs of a stack of contours as layers of a grid, in the coordinates of their planes.

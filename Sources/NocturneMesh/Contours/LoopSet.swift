@@ -1,8 +1,5 @@
+internal import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// The outlines of a plane as simple loops: outer loops counter-clockwise, holes clockwise, each hole with its
 /// enclosing loop.

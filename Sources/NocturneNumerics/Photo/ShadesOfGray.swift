@@ -1,9 +1,6 @@
 internal import CPhotoKernels
+internal import Glibc
 public import NocturneCore
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// Colour constancy by Shades of Gray: the light's colour is estimated from the picture and divided out.
 ///

@@ -1,8 +1,5 @@
+import Glibc
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Which inputs go to which model: `--only MODEL=PATTERN`. A model without a pattern processes all that it can read.
 public struct InputRoutes: Sendable {

@@ -1,9 +1,6 @@
 import Foundation
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 extension OutputFolder {
     /// Where a new batch is begun: whether that place is likely a mistake, and what there was before.

@@ -1,10 +1,7 @@
 import Foundation
+import Glibc
 package import NocturneJournal
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Putting results in their places without losing anything that is there.
 ///

@@ -1,9 +1,6 @@
+import Glibc
 package import NocturneJournal
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The folder in which results are prepared: `.nocturne/staging`, or a later one that the journal names.
 ///

@@ -1,9 +1,6 @@
 import Foundation
+import Glibc
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// A folder on another disk in which a run prepares its results, such as a local disk of a machine whose output folder is on a
 /// share: `--work`.

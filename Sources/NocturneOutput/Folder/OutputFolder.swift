@@ -1,9 +1,6 @@
 import Foundation
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Where things lie in a batch's output folder.
 public struct OutputFolder: Sendable {

@@ -1,10 +1,7 @@
 import Foundation
+import Glibc
 package import NocturneJournal
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Files of a result that show it, and without which its labels and measures are complete.
 public enum DisplayFiles: String, Sendable, Hashable, CaseIterable {

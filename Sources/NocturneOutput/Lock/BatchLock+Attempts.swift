@@ -1,9 +1,6 @@
+import Glibc
 package import NocturneConcurrency
 package import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 extension ClaimStateMachine {
     package init(_ output: OutputFolder, process: ProcessIdentity, run: String?) {

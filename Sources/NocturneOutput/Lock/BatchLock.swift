@@ -1,11 +1,8 @@
 import Foundation
+import Glibc
 import NocturneConcurrency
 import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The one right to work on an output folder: a lock of this machine, held by an open descriptor, and a ``FolderClaim`` that
 /// other machines respect. The lock is released when the process ends, however that happens.

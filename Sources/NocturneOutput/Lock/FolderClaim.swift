@@ -1,9 +1,6 @@
 import Foundation
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Which run works on an output folder, for machines that do not share locks.
 ///

@@ -1,12 +1,9 @@
+import Glibc
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturnePostprocess
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 extension PhotoInstances {
     /// Converts a network's outputs to instances by the package's rules.

@@ -1,10 +1,7 @@
+internal import Glibc
 public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// Fills closed contours on a grid by the even-odd rule.
 public enum ContourRasterizer {

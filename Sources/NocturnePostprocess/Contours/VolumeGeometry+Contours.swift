@@ -1,8 +1,5 @@
+internal import Glibc
 public import NocturneCore
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 extension VolumeGeometry {
     /// A grid derived from contours alone, for cases where the images they were drawn on are not available: its slices are

@@ -1,8 +1,5 @@
+import Glibc
 public import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 extension DetectionDecoder {
     /// Planes of values for masks, such as prototypes or probabilities, as a network returns them.

@@ -1,8 +1,5 @@
+import Glibc
 public import NocturneCore
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The smallest rectangle around a mask, at any angle.
 public struct RotatedBox: Hashable, Sendable {

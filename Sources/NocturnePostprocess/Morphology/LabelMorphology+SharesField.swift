@@ -1,9 +1,6 @@
+import Glibc
 import NocturneConcurrency
 import NocturneCore
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 extension LabelMorphology {
     /// The share of some labels in the neighbourhood of each voxel of a box: a mean weighted by a Gaussian function of the distance in

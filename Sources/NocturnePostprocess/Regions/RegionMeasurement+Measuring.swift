@@ -1,9 +1,6 @@
+import Glibc
 public import NocturneConcurrency
 public import NocturneCore
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Measures regions of interest on a volume.
 ///

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 extension RegionPlacer {
     /// The border of a flat region in mm in its plane, with its centre at the origin.

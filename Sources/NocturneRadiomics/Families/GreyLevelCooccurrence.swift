@@ -1,8 +1,5 @@
+import Glibc
 internal import NocturneCore
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 private typealias Definition = FeatureDefinition<CooccurrenceMatrix.Measures>
 

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 private typealias Definition = FeatureDefinition<HistogramMeasures>
 

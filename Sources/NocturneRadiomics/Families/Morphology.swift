@@ -1,10 +1,7 @@
+import Glibc
 internal import NocturneCore
 internal import NocturneMesh
 internal import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 private typealias Shape = FeatureDefinition<ShapeMeasures>
 

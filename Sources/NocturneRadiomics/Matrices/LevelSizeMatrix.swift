@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// How often each grey level occurs with each size: the length of a run, the size or the distance of a zone, or the number
 /// of dependent neighbours.

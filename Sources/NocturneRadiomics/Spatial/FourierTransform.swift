@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// Discrete Fourier transforms of many sequences at once (Stockham's algorithm), in single precision.
 ///

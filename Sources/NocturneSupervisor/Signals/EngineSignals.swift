@@ -1,11 +1,8 @@
 internal import CPosix
+import Glibc
 public import NocturneBatch
 public import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Signals and requests in the engine's process, turned into cancellation.
 public final class EngineSignals: Sendable {

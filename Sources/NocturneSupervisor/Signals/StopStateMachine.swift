@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// What the engine does about requests to stop: the first asks its items to stop, a second one ends the process at once,
 /// and so does the deadline.

@@ -1,8 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// The data that a process of a run gets from the process that started it, in one environment variable.
 public enum ProcessHandover: Codable, Sendable, Hashable {

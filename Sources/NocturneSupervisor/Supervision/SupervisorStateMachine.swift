@@ -1,8 +1,5 @@
+import Glibc
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// How an engine ended.
 public enum EngineEnd: Sendable, Hashable {

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// Names a kind of fault for programs: where it arose and what it is, as in `dicom.missingSlices`. A name keeps its meaning in
 /// later versions; new ones are added.

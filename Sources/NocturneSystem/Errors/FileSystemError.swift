@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    public import Glibc
-#endif
+public import Glibc
 
 /// An error that may have come from the system: full disks, failing reads, too many open files.
 public protocol SystemCallError: Error {

@@ -1,8 +1,5 @@
+internal import Glibc
 internal import Synchronization
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// What is to happen at which pass of which ``FaultPoint``: for proofs alone, armed once at the start of a process.
 ///

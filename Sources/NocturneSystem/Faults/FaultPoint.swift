@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// A place where a run can be made to die, to fail or to be late on purpose, so that what follows can be proven.
 ///

@@ -1,8 +1,5 @@
 import CPosix
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// An open file, closed when it goes out of scope.
 ///

@@ -1,8 +1,5 @@
 internal import CPosix
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// The file system that holds a path: its space and its kind.
 extension FileSystem {

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// What lies below a folder. Links in it are entries like others: they are never followed.
 extension FileSystem {

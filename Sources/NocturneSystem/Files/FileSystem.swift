@@ -1,8 +1,5 @@
 import CPosix
-
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// The few system calls that the commit protocol stands on.
 public enum FileSystem {

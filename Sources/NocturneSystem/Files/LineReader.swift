@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#endif
+import Glibc
 
 /// The lines of a file, one after the other: for files that may be larger than memory.
 public struct LineReader: ~Copyable {

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// An open folder. What is in it is listed, examined, opened and removed by its name below this folder: no link in it is
 /// followed, whatever somebody does to the path meanwhile.

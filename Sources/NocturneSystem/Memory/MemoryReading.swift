@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// The memory of the machine and of this process at one moment. Values that the system does not report are nil.
 public struct MemoryReading: Hashable, Sendable {

@@ -1,8 +1,5 @@
 internal import CPosix
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// Which process it is, among those of all machines and containers that may see the same folder.
 ///

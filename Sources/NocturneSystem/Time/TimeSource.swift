@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#endif
+internal import Glibc
 
 /// Where a run gets its time from: the system's clocks, or a clock that a test advances.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
@@ -7,10 +8,6 @@ import NocturneOutput
 import NocturnePictures
 import NocturnePostprocess
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// The file of `--rois` as an option: its path and a digest of its content.
 public struct RegionInstruction: Sendable, Hashable {

@@ -1,12 +1,9 @@
+import Glibc
 import NocturneConcurrency
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
 import NocturneSystem
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Where the probabilities of one label are: in the file of a part's networks, on their grid.
 struct LabelProbabilities: Sendable {

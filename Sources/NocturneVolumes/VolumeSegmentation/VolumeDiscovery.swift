@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NocturneBatch
 import NocturneConcurrency
 import NocturneCore
@@ -9,10 +10,6 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#endif
 
 /// Finds the volumes in the inputs from names and headers, and gives the reason for every file that is not one.
 struct VolumeFinder: Sendable {

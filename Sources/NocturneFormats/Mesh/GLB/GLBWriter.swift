@@ -1,10 +1,7 @@
+internal import Glibc
 internal import NocturneConcurrency
 import NocturneCore
 import NocturneSystem
-
-#if canImport(Glibc)
-    internal import Glibc
-#endif
 
 /// Writes a scene surface by surface. The binary chunk is first written to a separate file, because the document that
 /// precedes it contains sizes and bounds that are known only at the end. At most one surface is in memory.
