@@ -28,6 +28,11 @@ public struct PlannedBuffer: Sendable, Hashable {
         self.through = through
         self.isInFile = isInFile
     }
+
+    /// A buffer of one stage.
+    public init(_ name: String, bytes: Int, in stage: Stage, isInFile: Bool = false) {
+        self.init(name, bytes: bytes, from: stage, through: stage, isInFile: isInFile)
+    }
 }
 
 /// What an item will need, known from its header.

@@ -58,7 +58,7 @@ package struct PhotoRecord: ItemSource {
         let picture = width * height * 3
         return [
             PlannedBuffer("picture", bytes: picture, from: .load, through: .write),
-            PlannedBuffer("decoder", bytes: max(decodingBytes - picture, 0), from: .load, through: .load),
+            PlannedBuffer("decoder", bytes: max(decodingBytes - picture, 0), in: .load),
         ]
     }
 

@@ -39,18 +39,17 @@ package struct PhotoClassification: PhotoRecipe {
         let side = settings.inputSize
         return ItemPlan(
             buffers: [
-                PlannedBuffer("decoder", bytes: source.photo.decodingBytes, from: .load, through: .load),
+                PlannedBuffer("decoder", bytes: source.photo.decodingBytes, in: .load),
                 PlannedBuffer(
                     "resizing",
                     bytes: preprocessing.predictedBytes(width: source.photo.width, height: source.photo.height),
-                    from: .load,
-                    through: .load
+                    in: .load
                 ),
                 PlannedBuffer("network input", bytes: side * side * 12, from: .prepare, through: .infer),
                 PlannedBuffer("square picture", bytes: side * side * 3, from: .prepare, through: .write),
                 // The resized map, its overlay, and the picture with the colour bar.
                 PlannedBuffer("overlay", bytes: side * (side + 64) * 10, from: .render, through: .write),
-                PlannedBuffer("files", bytes: side * side * 12 + (2 << 20), from: .write, through: .write),
+                PlannedBuffer("files", bytes: side * side * 12 + (2 << 20), in: .write),
             ],
             steps: 1
         )

@@ -56,8 +56,7 @@ package struct PhotoInstances: PhotoRecipe {
             PlannedBuffer(
                 "smaller picture",
                 bytes: 3 * frame.content.width * (record.height + frame.content.height),
-                from: .prepare,
-                through: .prepare
+                in: .prepare
             ),
             PlannedBuffer("network input", bytes: 12 * input, from: .prepare, through: .infer),
             PlannedBuffer("network output", bytes: 2 * 12 * input, from: .infer, through: .finish),
@@ -70,14 +69,14 @@ package struct PhotoInstances: PhotoRecipe {
                 through: .write
             ),
             // Crops drawn and compressed at the same time cover the picture at most once.
-            PlannedBuffer("crops", bytes: 20 * record.width * record.height, from: .write, through: .write),
+            PlannedBuffer("crops", bytes: 20 * record.width * record.height, in: .write),
         ]
         if let textModel {
             // An instance at a time: its crop as it lies, upright, and turned.
             let crops = 20 * record.width * record.height
             own += [
-                PlannedBuffer("text crop", bytes: crops, from: .infer, through: .infer),
-                PlannedBuffer("text networks", bytes: textModel.itemBytes, from: .infer, through: .infer),
+                PlannedBuffer("text crop", bytes: crops, in: .infer),
+                PlannedBuffer("text networks", bytes: textModel.itemBytes, in: .infer),
             ]
         }
         return ItemPlan(buffers: record.buffers + own, steps: 1, isLean: lean)

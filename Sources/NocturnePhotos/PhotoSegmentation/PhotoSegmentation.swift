@@ -46,11 +46,10 @@ package struct PhotoSegmentation: PhotoRecipe {
             PlannedBuffer(
                 "label map as PNG",
                 bytes: LabelPNG.writingBytes(width: record.width, height: record.height, bits: bits),
-                from: .write,
-                through: .write
+                in: .write
             ),
             // Far more than pictures have: a run of 16 bytes for every 16 pixels.
-            PlannedBuffer("masks", bytes: pixels + (4 << 20), from: .write, through: .write),
+            PlannedBuffer("masks", bytes: pixels + (4 << 20), in: .write),
         ]
         return ItemPlan(
             buffers: record.buffers + own + networks.buffers,

@@ -81,8 +81,8 @@ struct ExistingMemory {
         return [
             // Without images, the black background that labels are drawn on.
             PlannedBuffer("source voxels", bytes: voxels * 4, from: .load, through: .finish),
-            PlannedBuffer("object's file", bytes: 2 * source.bytes, from: .load, through: .load),
-            PlannedBuffer("decoder", bytes: decoder * threads, from: .load, through: .load),
+            PlannedBuffer("object's file", bytes: 2 * source.bytes, in: .load),
+            PlannedBuffer("decoder", bytes: decoder * threads, in: .load),
             PlannedBuffer("contours", bytes: 64 * source.points, from: .load, through: .render),
             PlannedBuffer(
                 "label volumes",
@@ -90,13 +90,8 @@ struct ExistingMemory {
                 from: isStructureSet ? .prepare : .load,
                 through: .write
             ),
-            PlannedBuffer("labels in the order of the file", bytes: reordered, from: .load, through: .load),
-            PlannedBuffer(
-                "contours being filled",
-                bytes: isStructureSet ? filling : 0,
-                from: .prepare,
-                through: .prepare
-            ),
+            PlannedBuffer("labels in the order of the file", bytes: reordered, in: .load),
+            PlannedBuffer("contours being filled", bytes: isStructureSet ? filling : 0, in: .prepare),
         ]
     }
 
@@ -117,10 +112,10 @@ struct ExistingMemory {
         )
         let surfaces = isStructureSet ? bytesPerPoint * source.mostPoints + coarseBytes : surfaceBytes
         return [
-            PlannedBuffer("labels as drawn", bytes: drawn, from: .finish, through: .finish),
-            PlannedBuffer("measuring", bytes: measuring, from: .finish, through: .finish),
-            PlannedBuffer("surfaces", bytes: surfaces, from: .render, through: .render),
-            PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
+            PlannedBuffer("labels as drawn", bytes: drawn, in: .finish),
+            PlannedBuffer("measuring", bytes: measuring, in: .finish),
+            PlannedBuffer("surfaces", bytes: surfaces, in: .render),
+            PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, in: .write),
         ] + options.pictures.buffers(shape, hasRegions: regions != nil, threads: threads)
     }
 

@@ -25,25 +25,14 @@ struct IsosurfaceMemory {
         return ItemPlan(
             buffers: [
                 PlannedBuffer("source voxels", bytes: shape.count * 4, from: .load, through: .render),
-                PlannedBuffer(
-                    "slices before resampling",
-                    bytes: (source.storedVoxels ?? 0) * 4,
-                    from: .load,
-                    through: .load
-                ),
-                PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
-                PlannedBuffer("labels", bytes: shape.count * 2, from: .finish, through: .finish),
-                PlannedBuffer(
-                    "measuring",
-                    bytes: LabelMeasurement.predictedBytes(threads: threads),
-                    from: .finish,
-                    through: .finish
-                ),
+                PlannedBuffer("slices before resampling", bytes: (source.storedVoxels ?? 0) * 4, in: .load),
+                PlannedBuffer("decoder", bytes: source.decoderBytes * threads, in: .load),
+                PlannedBuffer("labels", bytes: shape.count * 2, in: .finish),
+                PlannedBuffer("measuring", bytes: LabelMeasurement.predictedBytes(threads: threads), in: .finish),
                 PlannedBuffer(
                     "surface",
                     bytes: IsosurfaceExtractor.predictedBytes(shape, triangles: limit),
-                    from: .render,
-                    through: .render
+                    in: .render
                 ),
             ] + options.pictures.buffers(shape, hasRegions: false, threads: threads),
             steps: 1,

@@ -171,13 +171,12 @@ extension PictureOptions {
                 bytes: (preview == .none ? 0 : Preview.predictedBytes(shape, threads: threads))
                     + (drawsSlices ? SliceWriter.workingBytes : 0)
                     + (!hasRegions || preview == .none ? 0 : RegionPicture.workingBytes),
-                from: .finish,
-                through: .finish
+                in: .finish
             )
         ]
         if rendering != .none {
             let bytes = RenderingWriter.workingBytes(shape, threads: threads)
-            buffers.append(PlannedBuffer("rendering", bytes: bytes, from: .finish, through: .finish))
+            buffers.append(PlannedBuffer("rendering", bytes: bytes, in: .finish))
         }
         if review == .volumes {
             let bytes = ReviewVolume.workingBytes(shape)

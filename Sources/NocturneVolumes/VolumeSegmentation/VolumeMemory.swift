@@ -22,13 +22,8 @@ struct VolumeMemory {
     func plan(threads: Int, lean: Bool) throws -> ItemPlan {
         var buffers = [
             PlannedBuffer("source voxels", bytes: sourceBytes, from: .load, through: lean ? .load : .finish),
-            PlannedBuffer(
-                "slices before resampling",
-                bytes: (source.storedVoxels ?? 0) * 4,
-                from: .load,
-                through: .load
-            ),
-            PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
+            PlannedBuffer("slices before resampling", bytes: (source.storedVoxels ?? 0) * 4, in: .load),
+            PlannedBuffer("decoder", bytes: source.decoderBytes * threads, in: .load),
         ]
         if lean {
             let file = PlannedBuffer(
@@ -53,7 +48,7 @@ struct VolumeMemory {
         buffers += Self.sum(parts.buffers) > Self.sum(largest) ? parts.buffers : largest
         if model.region != nil {
             let bytes = voxels * (4 * model.channelCount + 2)
-            buffers.append(PlannedBuffer("region of the volume", bytes: bytes, from: .infer, through: .infer))
+            buffers.append(PlannedBuffer("region of the volume", bytes: bytes, in: .infer))
         }
         buffers += finishing(threads, lean: lean)
         return ItemPlan(buffers: buffers, steps: steps, isLean: lean, diskBytes: diskBytes)
@@ -83,14 +78,14 @@ struct VolumeMemory {
         if let grid { largest += try onGrid(grid, work.geometry.shape.count) }
         if parts.count > 1 || parts.contains(where: { !$0.keepsLabels }) {
             let bytes = work.geometry.shape.count * 2
-            largest.append(PlannedBuffer("merged labels", bytes: bytes, from: .infer, through: .infer))
+            largest.append(PlannedBuffer("merged labels", bytes: bytes, in: .infer))
         }
         // Rules on the grid of the program, or of a part before its labels are merged.
         let rules =
             (grid == nil ? [] : [model.postprocessRules]) + (model.isProgram ? parts.map(\.postprocessRules) : [])
         let morphology = morphologyBytes(rules, work.geometry.shape, threads)
         if morphology > 0 {
-            largest.append(PlannedBuffer("label morphology", bytes: morphology, from: .infer, through: .infer))
+            largest.append(PlannedBuffer("label morphology", bytes: morphology, in: .infer))
         }
         return (largest, steps)
     }
@@ -111,13 +106,8 @@ struct VolumeMemory {
                 from: .prepare,
                 through: .infer
             ),
-            PlannedBuffer(
-                "resampling to the grid of the program",
-                bytes: try grid.workingBytes(),
-                from: .prepare,
-                through: .prepare
-            ),
-            PlannedBuffer("labels on the grid of the program", bytes: voxels * 4, from: .infer, through: .infer),
+            PlannedBuffer("resampling to the grid of the program", bytes: try grid.workingBytes(), in: .prepare),
+            PlannedBuffer("labels on the grid of the program", bytes: voxels * 4, in: .infer),
         ]
     }
 
@@ -183,24 +173,23 @@ struct VolumeMemory {
             PlannedBuffer(
                 "morphology, components, or measuring",
                 bytes: max(Self.componentBytes(shape), measuringBytes(threads)),
-                from: .finish,
-                through: .finish
+                in: .finish
             ),
-            PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, from: .write, through: .write),
+            PlannedBuffer("compression", bytes: NIfTIWriter.compressionBytes, in: .write),
         ]
         buffers += options.pictures.buffers(shape, hasRegions: regions != nil, threads: threads)
         if options.surfaces.meshes != .none {
             let bytes = Self.surfaceBytes(shape, lean: lean)
-            buffers.append(PlannedBuffer("surfaces", bytes: bytes, from: .render, through: .render))
+            buffers.append(PlannedBuffer("surfaces", bytes: bytes, in: .render))
         }
         if !mappedLabels.isEmpty {
             let bytes = 4 * (voxels + voxelsOfNetworks)
-            buffers.append(PlannedBuffer("map of probabilities", bytes: bytes, from: .write, through: .write))
+            buffers.append(PlannedBuffer("map of probabilities", bytes: bytes, in: .write))
         }
         if options.writesSegmentationObject || options.writesStructureSet {
             // One after the other.
             buffers.append(
-                PlannedBuffer("DICOM objects", bytes: Self.objectBytes(shape), from: .write, through: .write)
+                PlannedBuffer("DICOM objects", bytes: Self.objectBytes(shape), in: .write)
             )
         }
         return buffers

@@ -129,7 +129,7 @@ package struct PlaneModel: Sendable {
         let buffers = [
             PlannedBuffer("channels", bytes: shape.count * 4 * model.channelCount, from: .prepare, through: .infer),
             PlannedBuffer("labels", bytes: shape.count * 2, from: .infer, through: .write),
-            PlannedBuffer("components or measuring", bytes: measuring, from: .finish, through: .finish),
+            PlannedBuffer("components or measuring", bytes: measuring, in: .finish),
         ]
         return (buffers + part.buffers, part.steps)
     }

@@ -75,7 +75,7 @@ struct PartMemory {
         }
         if !isFirst {
             buffers.append(
-                PlannedBuffer("labels of the previous level", bytes: voxels * 2, from: .infer, through: .infer)
+                PlannedBuffer("labels of the previous level", bytes: voxels * 2, in: .infer)
             )
         }
         return buffers
@@ -89,7 +89,7 @@ struct PartMemory {
             part.members.count > 1
             ? 0 : EnsemblePlanes.predictedBytes(model: grid.shape, box: grid.box.shape, classes: level.classes)
         let bytes = planes + StagedProbabilities.sliceBytes(classes: classes, box: grid.box.shape)
-        return [PlannedBuffer("probabilities of a slice", bytes: bytes, from: .infer, through: .infer)]
+        return [PlannedBuffer("probabilities of a slice", bytes: bytes, in: .infer)]
     }
 
     private func inferring(_ level: LevelModel, _ grid: ModelGrid, _ tiles: TilePlan) -> [PlannedBuffer] {
@@ -98,12 +98,7 @@ struct PartMemory {
             ? RollingAccumulator.predictedBytesInFile(plan: tiles, classes: level.classes)
             : RollingAccumulator.predictedBytes(plan: tiles, classes: level.classes)
         var buffers = [
-            PlannedBuffer(
-                "tile sums",
-                bytes: sums * level.accumulatorCount(options),
-                from: .infer,
-                through: .infer
-            ),
+            PlannedBuffer("tile sums", bytes: sums * level.accumulatorCount(options), in: .infer),
             PlannedBuffer(
                 "logit planes",
                 bytes: part.members.count > 1
@@ -114,8 +109,7 @@ struct PartMemory {
                         rule: grid.logits,
                         classes: level.classes
                     ) + LogitConfidence.predictedBytes(width: grid.shape.x, height: grid.shape.y),
-                from: .infer,
-                through: .infer
+                in: .infer
             ),
         ]
         if lean {
@@ -124,30 +118,29 @@ struct PartMemory {
                 PlannedBuffer(
                     "tile sums in a file",
                     bytes: bytes * level.accumulatorCount(options),
-                    from: .infer,
-                    through: .infer,
+                    in: .infer,
                     isInFile: true
                 )
             )
         }
         if level.settings.resamplesProbabilities, !grid.isNative {
             let bytes = PlaneProbabilities.predictedBytes(model: grid.shape, classes: level.classes)
-            buffers.append(PlannedBuffer("probabilities of a plane", bytes: bytes, from: .infer, through: .infer))
+            buffers.append(PlannedBuffer("probabilities of a plane", bytes: bytes, in: .infer))
         }
         if level.settings.crop?.isOfNormalizedImage ?? false {
             let bytes = PlacedPlanes.predictedBytes(grid.shape, classes: level.classes)
-            buffers.append(PlannedBuffer("plane of the grid", bytes: bytes, from: .infer, through: .infer))
+            buffers.append(PlannedBuffer("plane of the grid", bytes: bytes, in: .infer))
         }
         if let sigmas = level.settings.logitBlur {
             let bytes = LogitBlur.predictedBytes(sigmas: sigmas, shape: grid.window.shape, classes: level.classes)
-            buffers.append(PlannedBuffer("planes of blurred logits", bytes: bytes, from: .infer, through: .infer))
+            buffers.append(PlannedBuffer("planes of blurred logits", bytes: bytes, in: .infer))
         }
         if level.accumulatorCount(options) > 1 {
             let plane = grid.window.shape.sliceCount * level.classes * 4
-            buffers.append(PlannedBuffer("mean of networks", bytes: plane, from: .infer, through: .infer))
+            buffers.append(PlannedBuffer("mean of networks", bytes: plane, in: .infer))
         }
         if Reorienter.copies(grid.orientation) {
-            buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, from: .infer, through: .infer))
+            buffers.append(PlannedBuffer("labels in stored order", bytes: voxels * 2, in: .infer))
         }
         return buffers
     }
