@@ -61,6 +61,12 @@ public protocol Recipe: Sendable {
 }
 
 extension Recipe {
+    /// None: a recipe without networks.
+    public func sharedBytes(threads: Int) throws -> Int { 0 }
+
+    /// There is no inference.
+    public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
+
     /// One process with a thread for every core.
     public func threadsOfProcess(cores: Int) throws -> Int { cores }
 

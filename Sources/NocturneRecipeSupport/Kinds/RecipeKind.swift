@@ -85,6 +85,9 @@ extension RecipeKind {
     /// The kind's own task alone.
     package static var packageTasks: [String] { [task] }
 
+    /// None: a recipe without a model.
+    package static var settings: (any ModelSettings.Type)? { nil }
+
     /// None.
     package static var enablingOption: String? { nil }
 

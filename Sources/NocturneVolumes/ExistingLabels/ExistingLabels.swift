@@ -3,7 +3,6 @@ public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-package import NocturneInference
 public import NocturneJournal
 import NocturnePostprocess
 package import NocturneRecipeSupport
@@ -42,8 +41,6 @@ public struct ExistingLabels: Recipe {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
-    public func sharedBytes(threads: Int) throws -> Int { 0 }
-
     public func plan(_ source: ExistingSource, threads: Int, lean: Bool) throws -> ItemPlan {
         ExistingMemory(source: source, options: options, regions: regions).plan(threads: threads, lean: lean)
     }
@@ -52,9 +49,6 @@ public struct ExistingLabels: Recipe {
     public func stages(_ start: StageBuilder<ExistingSource>) -> RecipeStages<ExistingSource> {
         start.load(load).prepare(prepare).finish(finish).render(render).write(write)
     }
-
-    /// There is no inference.
-    public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
 
     // MARK: Loading and preparation
 
@@ -221,7 +215,6 @@ public struct ExistingLabels: Recipe {
 package enum ExistingLabelsKind: RecipeKind {
     package static let task = ExistingLabels.model
     package static let purpose = "read existing labels"
-    package static let settings: (any ModelSettings.Type)? = nil
     package static let enablingOption: String? = ExistingLabelsOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.existing_result_schema_json)
     package static var result: any InspectableResult.Type { ExistingLabelsResult.self }

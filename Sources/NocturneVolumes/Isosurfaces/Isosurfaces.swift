@@ -1,7 +1,6 @@
 import Foundation
 public import NocturneBatch
 public import NocturneConcurrency
-package import NocturneInference
 public import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneSystem
@@ -38,8 +37,6 @@ public struct Isosurfaces: Recipe {
         )
     }
 
-    public func sharedBytes(threads: Int) throws -> Int { 0 }
-
     public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         IsosurfaceMemory(source: source, options: options).plan(threads: threads, lean: lean)
     }
@@ -48,9 +45,6 @@ public struct Isosurfaces: Recipe {
     public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).finish(finish).render(render).write(write)
     }
-
-    /// There is no inference.
-    public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
 
     // MARK: Loading, recognizing results
 
@@ -70,7 +64,6 @@ public struct Isosurfaces: Recipe {
 package enum IsosurfacesKind: RecipeKind {
     package static let task = Isosurfaces.model
     package static let purpose = "make isosurfaces"
-    package static let settings: (any ModelSettings.Type)? = nil
     package static let enablingOption: String? = IsosurfaceOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.isosurface_result_schema_json)
     package static var result: any InspectableResult.Type { IsosurfacesResult.self }

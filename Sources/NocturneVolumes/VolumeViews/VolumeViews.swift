@@ -2,7 +2,6 @@ import Foundation
 public import NocturneBatch
 public import NocturneConcurrency
 import NocturneCore
-package import NocturneInference
 public import NocturneJournal
 import NocturnePostprocess
 package import NocturneRecipeSupport
@@ -52,8 +51,6 @@ public struct VolumeViews: Recipe {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
-    public func sharedBytes(threads: Int) throws -> Int { 0 }
-
     /// - Parameter lean: ignored; there is only one way.
     public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         let shape = source.geometry.shape
@@ -64,14 +61,9 @@ public struct VolumeViews: Recipe {
         return ItemPlan(
             buffers: [
                 PlannedBuffer("source voxels", bytes: shape.count * 4, from: .load, through: .finish),
-                PlannedBuffer(
-                    "slices before resampling",
-                    bytes: (source.storedVoxels ?? 0) * 4,
-                    from: .load,
-                    through: .load
-                ),
-                PlannedBuffer("decoder", bytes: source.decoderBytes * threads, from: .load, through: .load),
-                PlannedBuffer("measuring", bytes: measuring, from: .finish, through: .finish),
+                PlannedBuffer("slices before resampling", bytes: (source.storedVoxels ?? 0) * 4, in: .load),
+                PlannedBuffer("decoder", bytes: source.decoderBytes * threads, in: .load),
+                PlannedBuffer("measuring", bytes: measuring, in: .finish),
             ] + options.pictures.buffers(shape, hasRegions: regions != nil, threads: threads),
             steps: 1,
             isLean: lean,
@@ -83,9 +75,6 @@ public struct VolumeViews: Recipe {
     public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).finish(finish).write(write)
     }
-
-    /// There is no inference.
-    public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
 
     /// There is no inference.
     public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool { true }
@@ -172,7 +161,6 @@ public struct VolumeViews: Recipe {
 package enum VolumeViewsKind: RecipeKind {
     package static let task = VolumeViews.model
     package static let purpose = "make pictures of volumes"
-    package static let settings: (any ModelSettings.Type)? = nil
     package static let enablingOption: String? = VolumeViewOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.view_result_schema_json)
     package static var result: any InspectableResult.Type { VolumeViewResult.self }
