@@ -29,7 +29,7 @@ enum FuzzDICOM {
         _ = (try? PETHeader(path: path)).map { try? SUVFactor($0) }
         for series in scan.series.prefix(4) {
             for slice in series.slices.prefix(2) {
-                guard let rows = slice.rows, let columns = slice.columns, (1...2048).contains(rows),
+                guard let rows = slice.plane.rows, let columns = slice.plane.columns, (1...2048).contains(rows),
                     (1...512).contains(columns)
                 else { continue }
                 _ = try? DICOMReader.storedValues(of: slice)

@@ -29,17 +29,14 @@ public struct DICOMObject: Sendable, Hashable {
     /// is.
     public var isMisstated: Bool
 
+    /// What its frames may state for themselves.
+    public var plane: DICOMPlane
+
     /// "CT", "MR", "PT", …; empty when missing.
     public var modality: String
     public var seriesDescription: String?
-    public var imageType: [String]
     public var seriesNumber: Int?
-    public var instanceNumber: Int?
-    public var acquisitionNumber: Int?
-    public var echoNumber: Int?
 
-    public var rows: Int?
-    public var columns: Int?
     public var samplesPerPixel: Int?
     public var numberOfFrames: Int?
     /// "MONOCHROME2", …; empty when missing.
@@ -50,24 +47,9 @@ public struct DICOMObject: Sendable, Hashable {
     /// 0 unsigned, 1 two's complement.
     public var pixelRepresentation: Int?
 
-    /// The centre of the first pixel in mm, LPS+.
-    public var position: SIMD3<Double>?
-    /// The direction in which the column index grows (along a row), LPS+.
-    public var rowDirection: SIMD3<Double>?
-    /// The direction in which the row index grows (down a column), LPS+.
-    public var columnDirection: SIMD3<Double>?
-    /// mm from one row to the next: the first value of PixelSpacing.
-    public var rowSpacing: Double?
-    /// mm from one column to the next: the second value of PixelSpacing.
-    public var columnSpacing: Double?
-    /// mm. Not the distance between slices.
-    public var sliceThickness: Double?
     /// Degrees, as the scanner states it.
     public var gantryTilt: Double?
 
-    /// The slope and intercept that convert stored values to output values; nil when missing, which means 1 and 0.
-    public var rescaleSlope: Double?
-    public var rescaleIntercept: Double?
     /// Whether stored values are converted to output values by a table instead of a slope.
     public var hasModalityTable: Bool
     /// The stored value of pixels without image content, or one end of the range of such values.
@@ -76,23 +58,10 @@ public struct DICOMObject: Sendable, Hashable {
     public var paddingRangeLimit: Int?
     /// The unit of PET values: "BQML", "CNTS", …
     public var units: String?
-    public var windowCenter: Double?
-    public var windowWidth: Double?
 
     public var manufacturer: String?
     /// Distance in mm from slice to slice, from SpacingBetweenSlices; only used for a mosaic.
     public var spacingBetweenSlices: Double?
-    /// ms.
-    public var echoTime: Double?
-    /// ms.
-    public var triggerTime: Double?
-    /// Seconds of the day.
-    public var contentTime: Double?
-    /// Seconds of the day.
-    public var acquisitionTime: Double?
-    public var temporalPosition: Int?
-    /// s/mm².
-    public var diffusionBValue: Double?
     /// The type of the pixels; nil when the header was read in another way, or there are no pixels.
     public var pixelKind: PixelKind?
     /// The number of used tiles of a Siemens mosaic or United Imaging grid, as the scanner states it.
@@ -108,15 +77,13 @@ public struct DICOMObject: Sendable, Hashable {
     /// "HHMMSS".
     var studyTime: String
     var seriesDate: String
-    /// RescaleType (0028,1054), or the type of the modality table; empty when missing.
-    var rescaleType: String
     /// On the numbers of the data set, and of the functional groups of all frames.
     var remarks: [ValueRemark]
     /// Items of PerFrameFunctionalGroupsSequence, or of the positions of a United Imaging grid.
     public var frameGroupCount: Int
 
     /// The items themselves; removed when the object is part of a slice.
-    var frameGroups: [FrameGroups]
+    var frameGroups: [DICOMPlane]
 
     public enum PixelKind: Sendable, Hashable {
         case integer, float, double

@@ -41,7 +41,7 @@ public enum DICOMReader {
             throw DICOMReadError(.internalFault, path: path, detail: "a series without geometry")
         }
         let shape = geometry.shape
-        for slice in series.slices where slice.columns != shape.x || slice.rows != shape.y {
+        for slice in series.slices where slice.plane.columns != shape.x || slice.plane.rows != shape.y {
             throw slice.error(.matricesDiffer, "rows and columns are not those of the series")
         }
         var buffer: VoxelBuffer<Float>
@@ -104,7 +104,7 @@ public enum DICOMReader {
 
     /// The stored values of one grey slice, row by row, without slope, intercept and table. Exact up to 24 bits.
     package static func storedValues(of slice: DICOMSlice) throws(DICOMReadError) -> [Float] {
-        guard let rows = slice.rows, let columns = slice.columns, rows > 0, columns > 0,
+        guard let rows = slice.plane.rows, let columns = slice.plane.columns, rows > 0, columns > 0,
             rows.multipliedReportingOverflow(by: columns).partialValue <= 1 << 28
         else {
             throw slice.error(.unsupportedPixels, "rows or columns are out of range")

@@ -19,7 +19,7 @@ extension DICOMObject {
     }
 
     /// Whether ImageType states that several slices are tiled into one image.
-    var isMosaic: Bool { imageType.contains("MOSAIC") }
+    var isMosaic: Bool { plane.imageType.contains("MOSAIC") }
 
     /// Whether several slices are tiled into one image, as United Imaging stores them.
     var isGrid: Bool { !isMosaic && mosaicTiles != nil && frameGroupCount > 1 && (numberOfFrames ?? 1) == 1 }
@@ -30,9 +30,11 @@ extension DICOMObject {
     /// same centre as the first slice. The first pixel of that slice is therefore offset inwards by half the difference
     /// in size. Method: NiBabel's "DICOM orientation and mosaics", checked against dcm2niix.
     private func mosaicSlices(of whole: DICOMSlice) -> [DICOMSlice]? {
-        guard isMosaic, let count = mosaicTiles, let rows, let columns, let position, let rowDirection,
-            let columnDirection, let rowSpacing, let columnSpacing, (numberOfFrames ?? 1) == 1,
-            let step = spacingBetweenSlices ?? sliceThickness, step > 0
+        guard isMosaic, let count = mosaicTiles, (numberOfFrames ?? 1) == 1, let rows = plane.rows,
+            let columns = plane.columns, let position = plane.position, let rowDirection = plane.rowDirection,
+            let columnDirection = plane.columnDirection, let rowSpacing = plane.rowSpacing,
+            let columnSpacing = plane.columnSpacing,
+            let step = spacingBetweenSlices ?? plane.sliceThickness, step > 0
         else { return nil }
         let edge = Self.leastEdge(of: count)
         guard let tiles = TileLayout(count, across: edge, down: edge, columns: columns, rows: rows) else { return nil }
@@ -54,7 +56,9 @@ extension DICOMObject {
     /// The header does not state the layout. 20 slices are 4 rows of 5 tiles: ⌈√n⌉ across, and no empty row (dcm2niix does the same).
     /// Where the image cannot be divided so, or the other way round gives square tiles, the other layouts are tried.
     private func gridSlices(of whole: DICOMSlice) -> [DICOMSlice]? {
-        guard isGrid, let count = mosaicTiles, count == frameGroups.count, let rows, let columns else { return nil }
+        guard isGrid, let count = mosaicTiles, count == frameGroups.count, let rows = plane.rows,
+            let columns = plane.columns
+        else { return nil }
         let edge = Self.leastEdge(of: count)
         let shorter = (count + edge - 1) / edge
         let layouts = [(edge, shorter), (shorter, edge), (edge, edge)].compactMap { across, down in
@@ -96,71 +100,24 @@ extension DICOMObject {
 extension DICOMSlice {
     /// A slice that covers the whole object.
     init(of object: DICOMObject) {
-        self.init(
-            object: object,
-            frame: 0,
-            rows: object.rows,
-            columns: object.columns,
-            position: object.position,
-            rowDirection: object.rowDirection,
-            columnDirection: object.columnDirection,
-            rowSpacing: object.rowSpacing,
-            columnSpacing: object.columnSpacing,
-            sliceThickness: object.sliceThickness,
-            rescaleSlope: object.rescaleSlope,
-            rescaleIntercept: object.rescaleIntercept,
-            rescaleType: object.rescaleType,
-            windowCenter: object.windowCenter,
-            windowWidth: object.windowWidth,
-            temporalPosition: object.temporalPosition,
-            acquisitionNumber: object.acquisitionNumber,
-            echoNumber: object.echoNumber,
-            echoTime: object.echoTime,
-            instanceNumber: object.instanceNumber,
-            imageType: object.imageType,
-            triggerTime: object.triggerTime,
-            contentTime: object.contentTime,
-            acquisitionTime: object.acquisitionTime,
-            diffusionBValue: object.diffusionBValue,
-            dimensionIndex: []
-        )
+        self.init(object: object, frame: 0, plane: object.plane)
     }
 
     /// One tile of the object that this slice covers.
     fileprivate func tiled(_ tile: PixelBox, at position: SIMD3<Double>?) -> DICOMSlice {
         var slice = self
         slice.tile = tile
-        slice.rows = tile.height
-        slice.columns = tile.width
-        slice.position = position
+        slice.plane.rows = tile.height
+        slice.plane.columns = tile.width
+        slice.plane.position = position
         return slice
     }
 
-    /// One frame of the object that this slice covers. Values that a frame does not state are those of the object,
-    /// except its position.
-    fileprivate func framed(_ frame: Int, by groups: DICOMObject.FrameGroups) -> DICOMSlice {
+    /// One frame of the object that this slice covers.
+    fileprivate func framed(_ frame: Int, by groups: DICOMPlane) -> DICOMSlice {
         var slice = self
         slice.frame = frame
-        slice.position = groups.position
-        slice.rowDirection = groups.rowDirection ?? rowDirection
-        slice.columnDirection = groups.columnDirection ?? columnDirection
-        slice.rowSpacing = groups.rowSpacing ?? rowSpacing
-        slice.columnSpacing = groups.columnSpacing ?? columnSpacing
-        slice.sliceThickness = groups.sliceThickness ?? sliceThickness
-        slice.rescaleSlope = groups.rescaleSlope ?? rescaleSlope
-        slice.rescaleIntercept = groups.rescaleIntercept ?? rescaleIntercept
-        if !groups.rescaleType.isEmpty { slice.rescaleType = groups.rescaleType }
-        slice.windowCenter = groups.windowCenter ?? windowCenter
-        slice.windowWidth = groups.windowWidth ?? windowWidth
-        slice.stackID = groups.stackID
-        slice.temporalPosition = groups.temporalPosition ?? temporalPosition
-        slice.acquisitionNumber = groups.acquisitionNumber ?? acquisitionNumber
-        slice.echoTime = groups.echoTime ?? echoTime
-        slice.triggerTime = groups.triggerTime ?? triggerTime
-        slice.acquisitionTime = groups.acquisitionTime ?? acquisitionTime
-        slice.diffusionBValue = groups.diffusionBValue ?? diffusionBValue
-        slice.dimensionIndex = groups.dimensionIndex
-        if !groups.frameType.isEmpty { slice.imageType = groups.frameType }
+        slice.plane = groups.completed(by: plane)
         return slice
     }
 }

@@ -165,9 +165,9 @@ struct DuplicateObjects {
                 var slice = slice
                 slice.object = object
                 if values != .all {
-                    (slice.instanceNumber, slice.windowCenter, slice.windowWidth) = (nil, nil, nil)
+                    (slice.plane.instanceNumber, slice.plane.windowCenter, slice.plane.windowWidth) = (nil, nil, nil)
                 }
-                if values == .image { slice.removeLabels() }
+                if values == .image { slice.plane.removeLabels() }
                 return slice
             }
         }
@@ -175,7 +175,9 @@ struct DuplicateObjects {
 
     /// Digest of the stored values of all slices; nil if there are too many pixels or they cannot be read.
     private static func digestOfPixels(_ slices: [DICOMSlice], _ flag: CancellationFlag) -> ContentDigest? {
-        guard slices.reduce(0, { $0 + ($1.rows ?? 0) * ($1.columns ?? 0) }) <= maximumPixelCount else { return nil }
+        guard slices.reduce(0, { $0 + ($1.plane.rows ?? 0) * ($1.plane.columns ?? 0) }) <= maximumPixelCount else {
+            return nil
+        }
         var digester = ContentDigester()
         for slice in slices.sorted(by: SeriesSplitCriterion.isBefore) {
             guard !flag.isCancelled, let values = try? DICOMReader.storedValues(of: slice) else { return nil }
@@ -190,7 +192,7 @@ struct DuplicateObjects {
     }
 }
 
-extension DICOMSlice {
+extension DICOMPlane {
     /// Removes what orders and divides slices, and enters neither voxels nor geometry.
     fileprivate mutating func removeLabels() {
         (stackID, temporalPosition, acquisitionNumber, echoNumber, echoTime) = (nil, nil, nil, nil, nil)

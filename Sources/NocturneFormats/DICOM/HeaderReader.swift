@@ -60,7 +60,7 @@ extension DICOMScanner {
             if object.sopClassUID == "1.2.840.10008.1.3.10" {
                 return object.error(.mediaDirectory, "a DICOMDIR, which only lists other files")
             }
-            if object.sopClassUID.isEmpty, object.modality.isEmpty, object.rows == nil {
+            if object.sopClassUID.isEmpty, object.modality.isEmpty, object.plane.rows == nil {
                 return object.error(
                     .notAnImageClass,
                     "no image: SOPClassUID (0008,0016), Modality (0008,0060) and Rows (0028,0010) are missing"

@@ -47,7 +47,7 @@ enum ObjectCheck {
                 "no SOPClassUID (0008,0016), and modality \"\(object.modality)\" is not CT, MR or PT"
             )
         }
-        if object.imageType.contains("LOCALIZER") {
+        if object.plane.imageType.contains("LOCALIZER") {
             throw object.error(.localizer, "ImageType (0008,0008) is LOCALIZER: not a volume")
         }
     }
@@ -88,8 +88,8 @@ enum ObjectCheck {
     }
 
     private static func checkPixels(_ object: DICOMObject) throws(DICOMReadError) {
-        try require(object.rows, "Rows (0028,0010)", object)
-        try require(object.columns, "Columns (0028,0011)", object)
+        try require(object.plane.rows, "Rows (0028,0010)", object)
+        try require(object.plane.columns, "Columns (0028,0011)", object)
         let isReal = object.pixelKind == .float || object.pixelKind == .double
         if isReal { return try checkSize(object, cell: object.pixelKind == .float ? 4 : 8) }
         try require(object.bitsAllocated, "BitsAllocated (0028,0100)", object)
@@ -115,12 +115,12 @@ enum ObjectCheck {
     }
 
     private static func checkSize(_ object: DICOMObject, cell: Int) throws(DICOMReadError) {
-        guard let rows = object.rows, let columns = object.columns, rows > 0, columns > 0,
+        guard let rows = object.plane.rows, let columns = object.plane.columns, rows > 0, columns > 0,
             rows <= 65535, columns <= 65535, rows * columns <= maximumSlicePixels
         else {
             throw object.error(
                 .unsupportedPixels,
-                "\(object.rows ?? 0) rows and \(object.columns ?? 0) columns are out of range"
+                "\(object.plane.rows ?? 0) rows and \(object.plane.columns ?? 0) columns are out of range"
             )
         }
         // A header may state any size; the bytes must exist before memory is allocated for them.
@@ -167,15 +167,15 @@ enum ObjectCheck {
     ]
 
     private static func checkPlace(_ slice: DICOMSlice) throws(DICOMReadError) {
-        guard slice.rescaleSlope != 0 else {
+        guard slice.plane.rescaleSlope != 0 else {
             throw slice.error(
                 .unsupportedPixels,
                 "RescaleSlope (0028,1053) is 0, which makes all voxels equal: export the series again, or correct the element"
             )
         }
-        try require(slice.position, "ImagePositionPatient (0020,0032)", slice.object)
-        try require(slice.rowDirection, "ImageOrientationPatient (0020,0037)", slice.object)
-        try require(slice.rowSpacing, "PixelSpacing (0028,0030)", slice.object)
+        try require(slice.plane.position, "ImagePositionPatient (0020,0032)", slice.object)
+        try require(slice.plane.rowDirection, "ImageOrientationPatient (0020,0037)", slice.object)
+        try require(slice.plane.rowSpacing, "PixelSpacing (0028,0030)", slice.object)
     }
 
     private static func require<T>(_ value: T?, _ name: String, _ object: DICOMObject) throws(DICOMReadError) {
@@ -222,7 +222,7 @@ extension ObjectCheck {
         guard (3...3 * mostSlices).contains(slices.count) else { return nil }
         var planes: [(normal: SIMD3<Double>, count: Int)] = []
         for slice in slices {
-            guard let row = slice.rowDirection, let column = slice.columnDirection else { return nil }
+            guard let row = slice.plane.rowDirection, let column = slice.plane.columnDirection else { return nil }
             let normal = StackFrame.unit(cross(row, column))
             if let known = planes.firstIndex(where: { abs(dot($0.normal, normal)) > cos(rightAngleTolerance) }) {
                 planes[known].count += 1

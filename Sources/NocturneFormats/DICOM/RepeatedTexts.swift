@@ -19,7 +19,7 @@ public final class RepeatedTexts: Sendable {
                     object[keyPath: text] = value
                 }
             }
-            for index in object.imageType.indices { share(&object.imageType[index], known: &known) }
+            for index in object.plane.imageType.indices { share(&object.plane.imageType[index], known: &known) }
         }
     }
 

@@ -24,36 +24,42 @@ struct SeriesSplitCriterion: Sendable {
     static let forAllSeries = [
         orientation,
         byKey("the matrix") { slice in
-            let text = "\(slice.columns ?? 0)x\(slice.rows ?? 0)"
-            return Value(order: Double(slice.columns ?? 0) * 65536 + Double(slice.rows ?? 0), text: text, label: text)
+            let text = "\(slice.plane.columns ?? 0)x\(slice.plane.rows ?? 0)"
+            return Value(
+                order: Double(slice.plane.columns ?? 0) * 65536 + Double(slice.plane.rows ?? 0),
+                text: text,
+                label: text
+            )
         },
         pixelSpacing,
-        text("StackID (0020,9056)", prefix: "stack") { $0.stackID },
-        number("EchoNumbers (0018,0086)", prefix: "e") { $0.echoNumber.map(Double.init) },
-        byKey("ImageType (0008,0008)") { component($0.imageType) },
+        text("StackID (0020,9056)", prefix: "stack") { $0.plane.stackID },
+        number("EchoNumbers (0018,0086)", prefix: "e") { $0.plane.echoNumber.map(Double.init) },
+        byKey("ImageType (0008,0008)") { component($0.plane.imageType) },
     ]
 
     /// Properties that separate repetitions of the same positions, the most specific first.
     static let forRepeatedPositions =
         [
-            number("DiffusionBValue (0018,9087)", prefix: "b") { $0.diffusionBValue },
-            number("TemporalPositionIdentifier (0020,0100)", prefix: "t") { $0.temporalPosition.map(Double.init) },
-            number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.acquisitionNumber.map(Double.init) },
-            number("EchoTime (0018,0081)", prefix: "te") { $0.echoTime },
-            text("ImageType (0008,0008)", prefix: "") { $0.imageType.joined(separator: "\\") },
-            number("TriggerTime (0018,1060)", prefix: "trigger", complete: true) { $0.triggerTime },
+            number("DiffusionBValue (0018,9087)", prefix: "b") { $0.plane.diffusionBValue },
+            number("TemporalPositionIdentifier (0020,0100)", prefix: "t") {
+                $0.plane.temporalPosition.map(Double.init)
+            },
+            number("AcquisitionNumber (0020,0012)", prefix: "a") { $0.plane.acquisitionNumber.map(Double.init) },
+            number("EchoTime (0018,0081)", prefix: "te") { $0.plane.echoTime },
+            text("ImageType (0008,0008)", prefix: "") { $0.plane.imageType.joined(separator: "\\") },
+            number("TriggerTime (0018,1060)", prefix: "trigger", complete: true) { $0.plane.triggerTime },
         ]
         + (0..<8).map { index in
             number("DimensionIndexValues (0020,9157), number \(index + 1),", prefix: "d", complete: true) {
-                $0.dimensionIndex.indices.contains(index) ? Double($0.dimensionIndex[index]) : nil
+                $0.plane.dimensionIndex.indices.contains(index) ? Double($0.plane.dimensionIndex[index]) : nil
             }
         } + [
-            ranked("AcquisitionTime (0008,0032)") { $0.acquisitionTime },
-            ranked("ContentTime (0008,0033)") { $0.contentTime },
+            ranked("AcquisitionTime (0008,0032)") { $0.plane.acquisitionTime },
+            ranked("ContentTime (0008,0033)") { $0.plane.contentTime },
         ]
 
     /// Separates neighbouring slabs.
-    static let thickness = number("SliceThickness (0018,0050)", prefix: "thickness") { $0.sliceThickness }
+    static let thickness = number("SliceThickness (0018,0050)", prefix: "thickness") { $0.plane.sliceThickness }
 
     // MARK: Kinds of criteria
 
@@ -121,7 +127,7 @@ struct SeriesSplitCriterion: Sendable {
     private static let orientation = SeriesSplitCriterion(name: "ImageOrientationPatient (0020,0037)") { slices in
         var found: [(row: SIMD3<Double>, column: SIMD3<Double>, slices: [DICOMSlice])] = []
         for slice in slices.sorted(by: isBefore) {
-            let (row, column) = (slice.rowDirection ?? .zero, slice.columnDirection ?? .zero)
+            let (row, column) = (slice.plane.rowDirection ?? .zero, slice.plane.columnDirection ?? .zero)
             let known = found.firstIndex { other in
                 (0..<3).allSatisfy {
                     abs(other.row[$0] - row[$0]) <= SliceStack.Tolerance.cosine
@@ -147,7 +153,7 @@ struct SeriesSplitCriterion: Sendable {
     private static let pixelSpacing = SeriesSplitCriterion(name: "PixelSpacing (0028,0030)") { slices in
         var found: [(spacing: SIMD2<Double>, slices: [DICOMSlice])] = []
         for slice in slices.sorted(by: isBefore) {
-            let own = SIMD2(slice.columnSpacing ?? 0, slice.rowSpacing ?? 0)
+            let own = SIMD2(slice.plane.columnSpacing ?? 0, slice.plane.rowSpacing ?? 0)
             let known = found.firstIndex { other in
                 let allowed = other.spacing * SliceStack.Tolerance.pixelSpacing
                 return abs(own.x - other.spacing.x) <= allowed.x && abs(own.y - other.spacing.y) <= allowed.y
@@ -184,7 +190,7 @@ struct SeriesSplitCriterion: Sendable {
     }
 
     static func isBefore(_ left: DICOMSlice, _ right: DICOMSlice) -> Bool {
-        let (a, b) = (left.instanceNumber ?? Int.max, right.instanceNumber ?? Int.max)
+        let (a, b) = (left.plane.instanceNumber ?? Int.max, right.plane.instanceNumber ?? Int.max)
         if a != b { return a < b }
         if left.object.path != right.object.path { return left.object.path < right.object.path }
         if left.frame != right.frame { return left.frame < right.frame }

@@ -249,8 +249,8 @@ enum SeriesTriage {
     private static let enhancedFlavours: Set<String> = ["VOLUME", "PERFUSION", "DIFFUSION", "FMRI"]
 
     private static func checkDerivation(_ slice: DICOMSlice) throws(DICOMReadError) {
-        guard slice.imageType.first == "DERIVED" else { return }
-        var words = slice.imageType.dropFirst(2)
+        guard slice.plane.imageType.first == "DERIVED" else { return }
+        var words = slice.plane.imageType.dropFirst(2)
         if slice.object.isEnhanced, let flavour = words.first, enhancedFlavours.contains(flavour) {
             words.removeFirst()
         }

@@ -11,8 +11,8 @@ enum SeriesValues {
             throw mixed("ModalityLUTSequence (0028,3000)", first, untabled.count, slices, "it is there")
         }
         if !untabled.isEmpty {
-            try checkPresence("RescaleSlope (0028,1053)", slices, without: 1) { $0.rescaleSlope }
-            try checkPresence("RescaleIntercept (0028,1052)", slices, without: 0) { $0.rescaleIntercept }
+            try checkPresence("RescaleSlope (0028,1053)", slices, without: 1) { $0.plane.rescaleSlope }
+            try checkPresence("RescaleIntercept (0028,1052)", slices, without: 0) { $0.plane.rescaleIntercept }
         }
         try checkEqual("RescaleType (0028,1054)", slices, type)
         try checkEqual("Units (0054,1001)", slices) { $0.object.units ?? "" }
@@ -24,8 +24,8 @@ enum SeriesValues {
         var notes: [Note] = []
         let isRequired = ["CT", "PT"].contains(first.object.modality)
         let values: [(name: String, assumed: String, value: (DICOMSlice) -> Double?)] = [
-            ("RescaleSlope (0028,1053)", "1", { $0.rescaleSlope }),
-            ("RescaleIntercept (0028,1052)", "0", { $0.rescaleIntercept }),
+            ("RescaleSlope (0028,1053)", "1", { $0.plane.rescaleSlope }),
+            ("RescaleIntercept (0028,1052)", "0", { $0.plane.rescaleIntercept }),
         ]
         for (name, assumed, value) in values {
             let missing = slices.count { value($0) == nil }
@@ -38,8 +38,8 @@ enum SeriesValues {
                 )
             }
         }
-        for (name, own, common) in stated {
-            let count = slices.count { slice in common(slice.object).map { $0 != own(slice) } ?? false }
+        for (name, value) in stated {
+            let count = slices.count { slice in value(slice.object.plane).map { $0 != value(slice.plane) } ?? false }
             if count > 0 {
                 notes.append(
                     Note(
@@ -58,11 +58,11 @@ enum SeriesValues {
     }
 
     /// What frames and the data sets around them may both state.
-    private static var stated: [(name: String, own: (DICOMSlice) -> Double?, common: (DICOMObject) -> Double?)] {
+    private static var stated: [(name: String, value: (DICOMPlane) -> Double?)] {
         [
-            ("RescaleSlope (0028,1053)", { $0.rescaleSlope }, { $0.rescaleSlope }),
-            ("RescaleIntercept (0028,1052)", { $0.rescaleIntercept }, { $0.rescaleIntercept }),
-            ("PixelSpacing (0028,0030)", { $0.rowSpacing }, { $0.rowSpacing }),
+            ("RescaleSlope (0028,1053)", { $0.rescaleSlope }),
+            ("RescaleIntercept (0028,1052)", { $0.rescaleIntercept }),
+            ("PixelSpacing (0028,0030)", { $0.rowSpacing }),
         ]
     }
 
@@ -74,7 +74,7 @@ enum SeriesValues {
 
     /// The standard's values of CT are in HU, and those of other images of no stated unit, where there is no type.
     private static func type(_ slice: DICOMSlice) -> String {
-        let type = slice.rescaleType.uppercased()
+        let type = slice.plane.rescaleType.uppercased()
         return type.isEmpty ? slice.object.modality == "CT" ? "HU" : "US" : type
     }
 

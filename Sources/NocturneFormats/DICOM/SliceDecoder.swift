@@ -12,7 +12,7 @@ final class SliceDecoder {
         let isReal = object.pixelKind == .float || object.pixelKind == .double
         let bits =
             isReal ? DICOMObject.BitLayout(allocated: 32, stored: 32, highBit: 31, isSigned: false) : object.bitLayout
-        guard let rows = object.rows, let columns = object.columns, (1...65535).contains(rows),
+        guard let rows = object.plane.rows, let columns = object.plane.columns, (1...65535).contains(rows),
             (1...65535).contains(columns), let bits
         else {
             throw object.error(.unsupportedPixels, "rows, columns or bits are missing or not supported")
@@ -52,8 +52,8 @@ final class SliceDecoder {
             frame: UInt32(clamping: slice.frame),
             layout: layout,
             part: part,
-            slope: rescales ? slice.rescaleSlope ?? 1 : 1,
-            intercept: rescales ? slice.rescaleIntercept ?? 0 : 0,
+            slope: rescales ? slice.plane.rescaleSlope ?? 1 : 1,
+            intercept: rescales ? slice.plane.rescaleIntercept ?? 0 : 0,
             with_table: rescales && object.hasModalityTable ? 1 : 0
         )
         var error = cdicom_error()

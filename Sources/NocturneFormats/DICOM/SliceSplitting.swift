@@ -112,10 +112,10 @@ enum SliceSplitting {
             // Frames are consecutive within a file.
             (
                 "InstanceNumber (0020,0013)",
-                { slice in slice.instanceNumber.map { Double($0) + Double(slice.frame) / 16_777_216 } }
+                { slice in slice.plane.instanceNumber.map { Double($0) + Double(slice.frame) / 16_777_216 } }
             ),
-            ("AcquisitionTime (0008,0032)", { $0.acquisitionTime }),
-            ("ContentTime (0008,0033)", { $0.contentTime }),
+            ("AcquisitionTime (0008,0032)", { $0.plane.acquisitionTime }),
+            ("ContentTime (0008,0033)", { $0.plane.contentTime }),
         ]
         for order in orders {
             let keys = part.slices.map(order.key)
@@ -143,10 +143,10 @@ enum SliceSplitting {
         var isRepeated: Bool { maximumPerPosition > 1 }
 
         init(_ slices: [DICOMSlice]) {
-            let row = slices.first?.rowDirection ?? .zero
-            let column = slices.first?.columnDirection ?? .zero
+            let row = slices.first?.plane.rowDirection ?? .zero
+            let column = slices.first?.plane.columnDirection ?? .zero
             let normal = cross(row, column)
-            let heights = slices.map { dot($0.position ?? .zero, normal) }
+            let heights = slices.map { dot($0.plane.position ?? .zero, normal) }
             let order = heights.indices.sorted { heights[$0] < heights[$1] }
             let steps = zip(order, order.dropFirst()).map { heights[$1] - heights[$0] }.filter { $0 > 0.01 }.sorted()
             let usual = steps.isEmpty ? 0 : steps[(steps.count - 1) / 2]

@@ -221,7 +221,7 @@ extension SliceStack {
         init(_ slices: [DICOMSlice], usualStep: Double) {
             // Scanners state the thickness, the distance, or the gap between slices in either element.
             let plausible = SliceStack.Tolerance.pixelSizes
-            let thickness = slices.compactMap(\.sliceThickness).filter(plausible.contains).max() ?? 0
+            let thickness = slices.compactMap(\.plane.sliceThickness).filter(plausible.contains).max() ?? 0
             let spacing =
                 slices.compactMap { $0.object.spacingBetweenSlices.map { abs($0) } }.filter(plausible.contains).max()
                 ?? 0

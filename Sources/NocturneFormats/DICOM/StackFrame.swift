@@ -30,15 +30,15 @@ struct StackFrame {
         let normal = Self.unit(cross(row, column))
         self.normal = normal
         stack = slices.map { slice in
-            let position = slice.position ?? .zero
+            let position = slice.plane.position ?? .zero
             return PositionedSlice(slice: slice, position: position, height: dot(position, normal))
         }.sorted { (left: PositionedSlice, right: PositionedSlice) in
             left.height != right.height
                 ? left.height < right.height : SeriesSplitCriterion.isBefore(left.slice, right.slice)
         }
-        pixel = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
-        columns = first.columns ?? 0
-        rows = first.rows ?? 0
+        pixel = SIMD2(first.plane.columnSpacing ?? 0, first.plane.rowSpacing ?? 0)
+        columns = first.plane.columns ?? 0
+        rows = first.plane.rows ?? 0
         try Self.checkDuplicates(stack)
     }
 
@@ -77,8 +77,8 @@ struct StackFrame {
     private static func directions(
         of slice: DICOMSlice
     ) throws(DICOMReadError) -> (row: SIMD3<Double>, column: SIMD3<Double>) {
-        let row = slice.rowDirection ?? .zero
-        let column = slice.columnDirection ?? .zero
+        let row = slice.plane.rowDirection ?? .zero
+        let column = slice.plane.columnDirection ?? .zero
         guard abs(length(row) - 1) <= SliceStack.Tolerance.orthonormality,
             abs(length(column) - 1) <= SliceStack.Tolerance.orthonormality,
             abs(dot(row, column)) <= SliceStack.Tolerance.orthonormality
@@ -95,7 +95,7 @@ struct StackFrame {
     /// All slices have the size, pixel spacing and orientation of the first one.
     private static func checkAlike(_ slices: [DICOMSlice]) throws(DICOMReadError) {
         let first = slices[0]
-        let spacing = SIMD2(first.columnSpacing ?? 0, first.rowSpacing ?? 0)
+        let spacing = SIMD2(first.plane.columnSpacing ?? 0, first.plane.rowSpacing ?? 0)
         let plausible = SliceStack.Tolerance.pixelSizes
         guard plausible.contains(spacing.x), plausible.contains(spacing.y) else {
             throw first.error(
@@ -115,14 +115,14 @@ struct StackFrame {
             )
         }
         for slice in slices.dropFirst() {
-            if slice.rows != first.rows || slice.columns != first.columns {
+            if slice.plane.rows != first.plane.rows || slice.plane.columns != first.plane.columns {
                 throw slice.error(
                     .matricesDiffer,
-                    "\(slice.columns ?? 0)×\(slice.rows ?? 0) pixels, but \(first.columns ?? 0)×"
-                        + "\(first.rows ?? 0) in \(first.object.fileName) of the same series"
+                    "\(slice.plane.columns ?? 0)×\(slice.plane.rows ?? 0) pixels, but \(first.plane.columns ?? 0)×"
+                        + "\(first.plane.rows ?? 0) in \(first.object.fileName) of the same series"
                 )
             }
-            let other = SIMD2(slice.columnSpacing ?? 0, slice.rowSpacing ?? 0)
+            let other = SIMD2(slice.plane.columnSpacing ?? 0, slice.plane.rowSpacing ?? 0)
             let difference = SIMD2(abs(other.x - spacing.x), abs(other.y - spacing.y))
             let allowed = spacing * SliceStack.Tolerance.pixelSpacing
             if difference.x > allowed.x || difference.y > allowed.y {
@@ -140,8 +140,8 @@ struct StackFrame {
     ) -> [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] {
         var found: [(row: SIMD3<Double>, column: SIMD3<Double>, normal: SIMD3<Double>, path: String)] = []
         for slice in slices {
-            let row = slice.rowDirection ?? .zero
-            let column = slice.columnDirection ?? .zero
+            let row = slice.plane.rowDirection ?? .zero
+            let column = slice.plane.columnDirection ?? .zero
             let isKnown = found.contains { other in
                 (0..<3).allSatisfy {
                     abs(other.row[$0] - row[$0]) <= SliceStack.Tolerance.cosine
@@ -177,9 +177,9 @@ struct StackFrame {
         }
         let slices = stack.map(\.slice)
         var differing: [String] = []
-        if Set(slices.map(\.echoNumber)).count > 1 { differing.append("EchoNumbers (0018,0086)") }
-        if Set(slices.map(\.acquisitionNumber)).count > 1 { differing.append("AcquisitionNumber (0020,0012)") }
-        if Set(slices.map(\.imageType)).count > 1 { differing.append("ImageType (0008,0008)") }
+        if Set(slices.map(\.plane.echoNumber)).count > 1 { differing.append("EchoNumbers (0018,0086)") }
+        if Set(slices.map(\.plane.acquisitionNumber)).count > 1 { differing.append("AcquisitionNumber (0020,0012)") }
+        if Set(slices.map(\.plane.imageType)).count > 1 { differing.append("ImageType (0008,0008)") }
         if !differing.isEmpty { detail += "; they differ in " + differing.joined(separator: ", ") }
         throw one.slice.error(.duplicateSlices, detail)
     }

@@ -190,10 +190,10 @@ public struct InputInspection: Sendable {
         ]
         let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()
         if !syntaxes.isEmpty { details.append("transfer syntax \(syntaxes.joined(separator: ", "))") }
-        if let slope = first?.rescaleSlope, let intercept = first?.rescaleIntercept {
+        if let slope = first?.plane.rescaleSlope, let intercept = first?.plane.rescaleIntercept {
             details.append("rescale slope \(slope), intercept \(intercept)")
         }
-        if let center = first?.windowCenter, let width = first?.windowWidth {
+        if let center = first?.plane.windowCenter, let width = first?.plane.windowWidth {
             details.append("window centre \(center), width \(width)")
         }
         var entry = described(

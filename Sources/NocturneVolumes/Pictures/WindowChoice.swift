@@ -64,7 +64,9 @@ extension HeaderWindow {
     init?(_ series: DICOMSeries) {
         guard !series.slices.isEmpty else { return nil }
         let middle = series.slices[series.slices.count / 2]
-        guard let center = middle.windowCenter, let width = middle.windowWidth, width > 1 else { return nil }
+        guard let center = middle.plane.windowCenter, let width = middle.plane.windowWidth, width > 1 else {
+            return nil
+        }
         let (lower, upper) = (center - 0.5 - (width - 1) / 2, center - 0.5 + (width - 1) / 2)
         guard lower.isFinite, upper.isFinite else { return nil }
         self.init(lower: lower, upper: upper)

@@ -65,11 +65,15 @@ struct FrameTests {
         try object(enhanced(3)) { object in
             let slices = try object.slices()
             #expect(slices.map(\.frame) == [0, 1, 2])
-            #expect(slices.map(\.position) == (0..<3).map { SIMD3(1, 2, Double(3 * $0)) })
-            #expect(slices.allSatisfy { $0.rowSpacing == 2 && $0.columnSpacing == 0.5 && $0.sliceThickness == 2.5 })
-            #expect(slices.map(\.rescaleIntercept) == [0, 1, 2])
-            #expect(slices.map(\.dimensionIndex) == [[1, 1], [1, 2], [1, 3]])
-            #expect(slices.allSatisfy { $0.stackID == "1" && $0.temporalPosition == 4 })
+            #expect(slices.map(\.plane.position) == (0..<3).map { SIMD3(1, 2, Double(3 * $0)) })
+            #expect(
+                slices.allSatisfy {
+                    $0.plane.rowSpacing == 2 && $0.plane.columnSpacing == 0.5 && $0.plane.sliceThickness == 2.5
+                }
+            )
+            #expect(slices.map(\.plane.rescaleIntercept) == [0, 1, 2])
+            #expect(slices.map(\.plane.dimensionIndex) == [[1, 1], [1, 2], [1, 3]])
+            #expect(slices.allSatisfy { $0.plane.stackID == "1" && $0.plane.temporalPosition == 4 })
         }
     }
 
@@ -193,8 +197,8 @@ struct FrameTests {
             #expect(voxels(volume) == (1...8).flatMap { [Float](repeating: Float($0), count: 64) })
             let first = try #require(series.slices.first)
             // Half of sixteen pixels of 2 mm further in.
-            #expect(first.position == SIMD3(6, -4, 5))
-            #expect(series.slices.last?.position == SIMD3(6, -4, 5 + 7 * 3.5))
+            #expect(first.plane.position == SIMD3(6, -4, 5))
+            #expect(series.slices.last?.plane.position == SIMD3(6, -4, 5 + 7 * 3.5))
         }
     }
 
@@ -235,7 +239,7 @@ struct FrameTests {
         try object(file) { object in
             let slices = try object.slices()
             #expect(slices.count == 7)
-            #expect(slices.last?.position == SIMD3(6, -4, 5 - 6 * 3.5))
+            #expect(slices.last?.plane.position == SIMD3(6, -4, 5 - 6 * 3.5))
         }
         // Every shorter header is survived.
         try TemporaryFolder.with("dicom") { folder in

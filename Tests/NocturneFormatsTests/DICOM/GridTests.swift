@@ -70,7 +70,7 @@ struct GridTests {
             #expect(volume.geometry.shape == VolumeShape(x: 12, y: 12, z: 3))
             #expect(volume.geometry.spacing == SIMD3(2, 2, 4))
             #expect(voxels(volume) == (1...3).flatMap { [Float](repeating: Float($0), count: 144) })
-            #expect(series.slices.map(\.position) == [5.0, 9, 13].map { SIMD3(-10, -20, $0) })
+            #expect(series.slices.map(\.plane.position) == [5.0, 9, 13].map { SIMD3(-10, -20, $0) })
         }
     }
 

@@ -50,7 +50,7 @@ struct SeriesGeometryTests {
         try withScan(shuffledFiles(slices)) { scan in
             let series = try #require(scan.series.first)
             let heights: [Double?] = (0..<9).map { 30 + 1.5 * Double($0) }
-            #expect(series.slices.map { $0.position?.z } == heights)
+            #expect(series.slices.map { $0.plane.position?.z } == heights)
             let volume = try DICOMReader.readVolume(series, scope: .serial())
             #expect(voxels(volume) == slices.flatMap { $0.cells.map { Float($0) } })
         }
@@ -139,6 +139,6 @@ struct SeriesGeometryTests {
         }
         let series = try onlySeries(slices)
         #expect(series.geometry?.spacing == SIMD3(0.5, 2, 2))
-        #expect(series.slices.first?.sliceThickness == 5)
+        #expect(series.slices.first?.plane.sliceThickness == 5)
     }
 }

@@ -35,8 +35,11 @@ struct SharedObjectTests {
             }
             if Self.lossy.contains(object.transferSyntaxUID) {
                 let mean = values.reduce(0.0) { $0 + Double($1) } / Double(values.count)
-                let output = mean * (object.rescaleSlope ?? 1) + (object.rescaleIntercept ?? 0)
-                #expect(abs(output - (fact.rescaledMean ?? .nan)) < 0.01 * abs(object.rescaleSlope ?? 1), "\(name)")
+                let output = mean * (object.plane.rescaleSlope ?? 1) + (object.plane.rescaleIntercept ?? 0)
+                #expect(
+                    abs(output - (fact.rescaledMean ?? .nan)) < 0.01 * abs(object.plane.rescaleSlope ?? 1),
+                    "\(name)"
+                )
                 #expect(abs(Double(values.min() ?? 0) - (fact.storedMinimum ?? .nan)) <= 1, "\(name)")
                 #expect(abs(Double(values.max() ?? 0) - (fact.storedMaximum ?? .nan)) <= 1, "\(name)")
             } else {
@@ -55,9 +58,9 @@ struct SharedObjectTests {
         guard let files = sharedFiles("transfer-syntaxes/ct-512") else { return }
         let path = try #require(files.first { $0.contains(name) })
         let object = try DICOMObject.readHeader(path: path)
-        let slope = try #require(object.rescaleSlope)
+        let slope = try #require(object.plane.rescaleSlope)
         let values = try DICOMReader.storedValues(of: object).map {
-            Double($0) * slope + (object.rescaleIntercept ?? 0)
+            Double($0) * slope + (object.plane.rescaleIntercept ?? 0)
         }
         let mean: Double = values.reduce(0, +) / Double(values.count)
         #expect(isClose(values.min() ?? 0, -3052.88, absolute: 0.01))

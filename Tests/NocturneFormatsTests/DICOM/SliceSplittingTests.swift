@@ -32,7 +32,7 @@ struct SliceSplittingTests {
             for series in scan.series where series.problem == nil {
                 let volume = try DICOMReader.readVolume(series, scope: .serial())
                 #expect(volume.geometry == series.geometry)
-                let instances = series.slices.compactMap(\.instanceNumber)
+                let instances = series.slices.compactMap(\.plane.instanceNumber)
                 let expected = instances.flatMap { number in
                     slices.first { $0.instance == number }.map { $0.cells.map(Float.init) } ?? []
                 }
@@ -48,7 +48,7 @@ struct SliceSplittingTests {
         #expect(series.allSatisfy { $0.problem == nil && $0.notes.texts.contains { $0.contains(reason) } })
         for (pass, part) in series.enumerated() {
             let count = part.slices.count
-            #expect(part.slices.compactMap(\.instanceNumber) == (1...count).map { pass * count + $0 })
+            #expect(part.slices.compactMap(\.plane.instanceNumber) == (1...count).map { pass * count + $0 })
         }
     }
 
@@ -108,7 +108,7 @@ struct SliceSplittingTests {
         for (k, number) in numbers.enumerated() { slices[k].instance = number }
         let series = try parts(slices)
         #expect(series.map(\.part) == ["p1", "p2"])
-        #expect(series.flatMap { $0.slices.compactMap(\.instanceNumber) } == numbers)
+        #expect(series.flatMap { $0.slices.compactMap(\.plane.instanceNumber) } == numbers)
         let reason = order == "one time a pass" ? "AcquisitionTime (0008,0032) is 12:00:1" : "4 positions occur 2 times"
         #expect(series.allSatisfy { $0.problem == nil && $0.notes.texts.contains { $0.contains(reason) } })
     }
@@ -119,7 +119,7 @@ struct SliceSplittingTests {
         for k in slices.indices { slices[k].instance = (k % 4) * 2 + k / 4 + 1 }
         let series = try parts(slices)
         #expect(series.map(\.part) == ["p1", "p2"])
-        #expect(series.map { $0.slices.compactMap(\.instanceNumber) } == [[1, 3, 5, 7], [2, 4, 6, 8]])
+        #expect(series.map { $0.slices.compactMap(\.plane.instanceNumber) } == [[1, 3, 5, 7], [2, 4, 6, 8]])
     }
 
     @Test("a last pass that was broken off stands for itself")

@@ -1,0 +1,116 @@
+internal import CDCMTK
+internal import CDICOMParser
+
+/// Where a plane lies, what its values mean, and what distinguishes it from others: as stated for a whole object, for one of its
+/// frames, or for a slice.
+///
+/// An optional is nil when the header does not state the value, or states an unusable one.
+public struct DICOMPlane: Sendable, Hashable {
+    /// Of the whole object, slice or tile; nil for a frame, as ``echoNumber``, ``instanceNumber`` and ``contentTime``.
+    public var rows: Int?
+    public var columns: Int?
+    /// The centre of the first pixel in mm, LPS+.
+    public var position: SIMD3<Double>?
+    /// The direction in which the column index grows (along a row), LPS+.
+    public var rowDirection: SIMD3<Double>?
+    /// The direction in which the row index grows (down a column), LPS+.
+    public var columnDirection: SIMD3<Double>?
+    /// mm from one row to the next: the first value of PixelSpacing.
+    public var rowSpacing: Double?
+    /// mm from one column to the next: the second value of PixelSpacing.
+    public var columnSpacing: Double?
+    /// mm. Not the distance between slices.
+    public var sliceThickness: Double?
+
+    /// The slope and intercept that convert stored values to output values; nil when missing, which means 1 and 0.
+    public var rescaleSlope: Double?
+    public var rescaleIntercept: Double?
+    /// RescaleType (0028,1054), of what the output values are, or the type of the modality table; empty when missing.
+    public var rescaleType = ""
+    public var windowCenter: Double?
+    public var windowWidth: Double?
+
+    public var stackID: String?
+    /// TemporalPositionIdentifier, or TemporalPositionIndex of a frame.
+    public var temporalPosition: Int?
+    public var acquisitionNumber: Int?
+    public var echoNumber: Int?
+    /// ms; of a frame, EffectiveEchoTime (0018,9082).
+    public var echoTime: Double?
+    public var instanceNumber: Int?
+    /// ImageType, or FrameType of a frame.
+    public var imageType: [String] = []
+    /// ms; of a frame, NominalCardiacTriggerDelayTime (0020,9153).
+    public var triggerTime: Double?
+    /// Seconds of the day.
+    public var contentTime: Double?
+    /// Seconds of the day.
+    public var acquisitionTime: Double?
+    /// s/mm².
+    public var diffusionBValue: Double?
+    /// DimensionIndexValues of a frame; empty when there are none.
+    public var dimensionIndex: [Int] = []
+}
+
+extension DICOMPlane {
+    /// The functional groups of one frame: its own values take precedence over those shared by all frames.
+    init(_ frame: cdicom_frame) {
+        let numbers = DICOMObject.StatedNumbers(present: frame.present)
+        if numbers.has(CDICOM_HAS_POSITION) {
+            position = SIMD3(frame.position.0, frame.position.1, frame.position.2)
+        }
+        if numbers.has(CDICOM_HAS_ORIENTATION) {
+            let cosines = frame.orientation
+            rowDirection = SIMD3(cosines.0, cosines.1, cosines.2)
+            columnDirection = SIMD3(cosines.3, cosines.4, cosines.5)
+        }
+        rowSpacing = numbers.real(frame.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
+        columnSpacing = numbers.real(frame.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
+        sliceThickness = numbers.real(frame.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
+        rescaleSlope = numbers.real(frame.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
+        rescaleIntercept = numbers.real(frame.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
+        rescaleType = text(frame.rescale_type)
+        windowCenter = numbers.real(frame.window_center, CDICOM_HAS_WINDOW)
+        windowWidth = numbers.real(frame.window_width, CDICOM_HAS_WINDOW)
+        echoTime = numbers.real(frame.echo_time, CDICOM_HAS_ECHO_TIME)
+        triggerTime = numbers.real(frame.trigger_time, CDICOM_HAS_TRIGGER_TIME)
+        acquisitionTime = numbers.real(frame.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
+        diffusionBValue = numbers.real(frame.b_value, CDICOM_HAS_B_VALUE)
+        temporalPosition = numbers.integer(frame.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
+        acquisitionNumber = numbers.integer(frame.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
+        let stack = text(frame.stack_id)
+        stackID = stack.isEmpty ? nil : stack
+        // FrameType (0008,9007) has the place of ImageType.
+        let type = text(frame.frame_type)
+        imageType = type.isEmpty ? [] : type.split(separator: "\\", omittingEmptySubsequences: false).map(trimmed)
+        dimensionIndex = withUnsafeBytes(of: frame.dimensions) { bytes in
+            bytes.bindMemory(to: UInt32.self).prefix(Int(frame.dimension_count)).map { Int($0) }
+        }
+    }
+
+    /// The values of a frame with those of the object in place of what it does not state, except its position.
+    func completed(by object: DICOMPlane) -> DICOMPlane {
+        var plane = object
+        plane.position = position
+        plane.rowDirection = rowDirection ?? object.rowDirection
+        plane.columnDirection = columnDirection ?? object.columnDirection
+        plane.rowSpacing = rowSpacing ?? object.rowSpacing
+        plane.columnSpacing = columnSpacing ?? object.columnSpacing
+        plane.sliceThickness = sliceThickness ?? object.sliceThickness
+        plane.rescaleSlope = rescaleSlope ?? object.rescaleSlope
+        plane.rescaleIntercept = rescaleIntercept ?? object.rescaleIntercept
+        if !rescaleType.isEmpty { plane.rescaleType = rescaleType }
+        plane.windowCenter = windowCenter ?? object.windowCenter
+        plane.windowWidth = windowWidth ?? object.windowWidth
+        plane.stackID = stackID
+        plane.temporalPosition = temporalPosition ?? object.temporalPosition
+        plane.acquisitionNumber = acquisitionNumber ?? object.acquisitionNumber
+        plane.echoTime = echoTime ?? object.echoTime
+        plane.triggerTime = triggerTime ?? object.triggerTime
+        plane.acquisitionTime = acquisitionTime ?? object.acquisitionTime
+        plane.diffusionBValue = diffusionBValue ?? object.diffusionBValue
+        plane.dimensionIndex = dimensionIndex
+        if !imageType.isEmpty { plane.imageType = imageType }
+        return plane
+    }
+}
