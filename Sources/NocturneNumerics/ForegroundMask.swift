@@ -59,9 +59,6 @@ public struct ForegroundMask: Sendable {
         inside = marks.frozen()
     }
 
-    /// The size in bytes of a mask of this view, which is also the memory needed to compute it.
-    public static func predictedBytes(view: VoxelView) -> Int { view.shape.count }
-
     private static let unknown: UInt8 = 0
     private static let body: UInt8 = 1
     private static let outside: UInt8 = 2

@@ -15,13 +15,6 @@ public struct RecipeItem: Sendable {
     public var earlierResult: String?
     /// Of the program that processes it; empty when it is not known.
     public var version = ""
-
-    public init(name: String, path: String, fingerprint: String, edit: ItemEdit? = nil) {
-        self.name = name
-        self.path = path
-        self.fingerprint = fingerprint
-        self.edit = edit
-    }
 }
 
 /// What a recipe's function may use.
@@ -34,13 +27,6 @@ public struct StageContext: Sendable {
     public let isLean: Bool
     /// Bytes of the budget beyond the lean plan, which nothing else uses, since such an item runs alone; else 0.
     public let spareBytes: Int
-
-    public init(scope: ComputeScope, staging: String, isLean: Bool = false, spareBytes: Int = 0) {
-        self.scope = scope
-        self.staging = staging
-        self.isLean = isLean
-        self.spareBytes = spareBytes
-    }
 }
 
 /// What a stage does with one item: a function of what the stage before made of it.

@@ -4,8 +4,6 @@
 /// RAS+ means that x increases to the patient's right, y to the front, z to the head. DICOM's own space is LPS+ (x and
 /// y negated).
 public struct Affine: Hashable, Sendable, Codable {
-    /// The images of the three unit steps, and of the origin.
-    public var columns: (SIMD3<Double>, SIMD3<Double>, SIMD3<Double>) { (columnI, columnJ, columnK) }
     /// The step in mm from a voxel to its neighbour along i.
     public var columnI: SIMD3<Double>
     /// The step in mm from a voxel to its neighbour along j.

@@ -49,9 +49,6 @@ public struct StackCorrection: Sendable, Hashable {
         static let shift = 1e6
     }
 
-    /// A description of the correction, with its figures.
-    public var description: String { note.description }
-
     var note: Note {
         var parts: [Sentence] = []
         if tiltDegrees > 0 { parts.append("tilt of \(own: figure(tiltDegrees))° corrected by shearing") }

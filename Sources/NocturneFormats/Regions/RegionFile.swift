@@ -13,11 +13,6 @@ public struct RegionFile: Hashable, Sendable {
         public var region: RegionOfInterest
         /// Shell patterns for names of items, or for paths below the input; nil for every item.
         public var items: [String]?
-
-        public init(region: RegionOfInterest, items: [String]? = nil) {
-            self.region = region
-            self.items = items
-        }
     }
 
     /// The largest file that is read.

@@ -46,9 +46,6 @@ public struct BuiltinEngine: InferenceEngine {
         }
     }
 
-    /// The ONNX operators that this engine supports, sorted.
-    public static var operators: [String] { GraphBinder.handlers.keys.sorted() }
-
     /// Reads and checks a network. Needs twice the file's size in memory temporarily, once the size afterwards.
     ///
     /// - Parameter precision: `exact` is the plain sum of float32 products in a fixed order. `float32` may use minimal

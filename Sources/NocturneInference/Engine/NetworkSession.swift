@@ -57,8 +57,6 @@ public final class NetworkSession {
         runner = try make(width)
     }
 
-    /// Extents by input name.
-    public var inputShapes: [String: [Int]] { Self.shapes(inputs) }
     /// Extents by output name.
     public var outputShapes: [String: [Int]] { Self.shapes(outputs) }
     /// The number of bytes that this session has mapped.

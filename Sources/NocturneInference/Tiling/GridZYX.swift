@@ -19,8 +19,6 @@ public struct GridZYX: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The same extents in the other order.
     public init(_ shape: VolumeShape) { self.init(shape.z, shape.y, shape.x) }
 
-    /// The same extents in the order of volumes.
-    public var shape: VolumeShape { VolumeShape(x: x, y: y, z: z) }
     /// The product of the extents.
     public var count: Int { z * y * x }
 

@@ -53,9 +53,6 @@ public struct InputStamp: Sendable, Hashable {
         state.map { "\($0.size) \($0.seconds).\($0.nanoseconds)" } ?? "gone"
     }
 
-    /// Time of modification, in seconds since 1970.
-    package var changedSeconds: Int? { state?.seconds }
-
     /// Bytes of the file; nil when it did not exist.
     public var size: Int? { state?.size }
 }

@@ -252,12 +252,6 @@ extension BatchLock {
         case .lookAgain: return FolderClaim.isRecent(in: output) ? .held(claim?.record?.holder) : .free
         }
     }
-
-    /// The process id of the run that works on the batch now; nil when none does, or it is not known.
-    public static func holder(of output: OutputFolder) -> Int32? { state(of: output).holder?.process.process }
-
-    /// What the run that works on the batch now waits for; nil when it does not wait, or none is active.
-    public static func waiting(in output: OutputFolder) -> String? { state(of: output).holder?.waitingFor }
 }
 
 extension BatchError {

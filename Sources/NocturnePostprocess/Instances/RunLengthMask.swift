@@ -15,7 +15,7 @@ public struct RunLengthMask: Hashable, Sendable {
 
     /// A mask from the runs of its inside.
     /// - Parameter runs: ranges of `x * height + y`, ascending, separate or touching; none empty.
-    init(width: Int, height: Int, runs: [Range<Int>]) {
+    package init(width: Int, height: Int, runs: [Range<Int>]) {
         var counts: [UInt32] = []
         var end = 0
         for run in runs {
@@ -31,23 +31,6 @@ public struct RunLengthMask: Hashable, Sendable {
         self.width = width
         self.height = height
         self.counts = counts
-    }
-
-    /// The mask of a predicate, which is called for every pixel down the columns.
-    public init(width: Int, height: Int, isInside: (_ x: Int, _ y: Int) -> Bool) {
-        var runs: [Range<Int>] = []
-        for x in 0..<width {
-            var start: Int?
-            for y in 0...height {
-                let inside = y < height && isInside(x, y)
-                if inside, start == nil { start = x * height + y }
-                if !inside, let begun = start {
-                    runs.append(begun..<x * height + y)
-                    start = nil
-                }
-            }
-        }
-        self.init(width: width, height: height, runs: runs)
     }
 
     /// The mask of a rectangle, limited to the part inside the picture.

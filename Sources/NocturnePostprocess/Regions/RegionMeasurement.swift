@@ -42,11 +42,4 @@ public struct RegionMeasurement: Hashable, Sendable {
     public var sampleSpacing: Double?
     /// Of the voxels or samples in the shape, in the unit of the image.
     public var intensity: IntensitySummary?
-
-    public init(name: String, kind: String, status: Status, problem: String? = nil) {
-        self.name = name
-        self.kind = kind
-        self.status = status
-        self.problem = problem
-    }
 }

@@ -28,9 +28,4 @@ extension ItemSource {
     package var encoded: String {
         get throws { String(decoding: try StableJSON.encodeLine(self).dropLast(), as: UTF8.self) }
     }
-
-    /// Decodes the text of ``encoded``.
-    package init(_ text: String) throws {
-        self = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
-    }
 }

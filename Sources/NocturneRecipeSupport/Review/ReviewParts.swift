@@ -9,12 +9,6 @@ package struct ReviewParts: Sendable {
         package let path: String
         /// The alternative text.
         package let alt: String
-
-        /// - Parameter alt: the alternative text.
-        package init(path: String, alt: String) {
-            self.path = path
-            self.alt = alt
-        }
     }
 
     /// A label with its colour and surface.

@@ -39,5 +39,4 @@ extension JSONSchema {
     package static let batch = JSONSchema(own: PackageResources.batch_schema_json)
     package static let run = JSONSchema(own: PackageResources.run_schema_json)
     package static let event = JSONSchema(own: PackageResources.event_schema_json)
-    package static let verification = JSONSchema(own: PackageResources.verification_schema_json)
 }

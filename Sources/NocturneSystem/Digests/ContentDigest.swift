@@ -12,11 +12,6 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
         words = SIMD4(word(), word(), word(), word())
     }
 
-    /// The 32 bytes of the digest.
-    package var bytes: [UInt8] {
-        (0..<32).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64(56 - 8 * ($0 % 8))) }
-    }
-
     /// Nil unless `hex` is 64 hexadecimal digits.
     public init?(hex: String) {
         guard hex.utf8.count == 64 else { return nil }

@@ -36,8 +36,6 @@ public struct FileDescriptor: ~Copyable {
 
     /// The most bytes of one call: Linux transfers a little less than 2 GiB at once.
     private static let largestTransfer = 1 << 30
-    /// `O_TMPFILE` of Linux, whose definition Swift does not import.
-    private static let withoutName: Int32 = 0o20_000_000 | O_DIRECTORY
 
     /// What may lie at a path that is opened for reading.
     public enum Accepted: Sendable {
@@ -76,21 +74,6 @@ public struct FileDescriptor: ~Copyable {
     /// refused.
     public init(updating path: String, points: FaultPoints) throws(FileSystemError) {
         try self.init(.create, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, points, mode: 0o600)
-    }
-
-    /// Creates a file without a name, for reading and writing: nothing of it remains, however the process ends.
-    /// - Parameter folder: that of the file system that is to hold the bytes.
-    public init(temporaryIn folder: String) throws(FileSystemError) {
-        points = .none
-        path = folder
-        number = Glibc.open(folder, O_RDWR | Self.withoutName | O_CLOEXEC, 0o600)
-        if number >= 0 { return }
-        // Not every file system has files without names.
-        var template = Array("\(folder)/nocturne-XXXXXX".utf8CString)
-        number = mkstemp(&template)
-        guard number >= 0 else { throw FileSystemError(.create, path: folder, code: errno) }
-        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-        FileSystem.remove(String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
     private init(

@@ -64,16 +64,6 @@ extension JSONValue: Codable {
         case .object(let value): try container.encode(value)
         }
     }
-
-    /// A value as it is encoded.
-    package init(encoding value: some Encodable) throws {
-        self = try JSONDecoder().decode(JSONValue.self, from: try JSONEncoder().encode(value))
-    }
-
-    /// Decodes a value that ``init(encoding:)`` was given.
-    package func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws -> Value {
-        try JSONDecoder().decode(type, from: try JSONEncoder().encode(self))
-    }
 }
 
 extension JSONValue {

@@ -63,8 +63,6 @@ public struct Sentence: Sendable, Hashable, ExpressibleByStringInterpolation, Cu
         return sum
     }
 
-    public static func += (first: inout Sentence, second: Sentence) { first.append(second) }
-
     private mutating func append(_ other: Sentence) {
         words[words.count - 1] += other.words[0]
         words += other.words.dropFirst()

@@ -119,22 +119,6 @@ public struct VolumeSource: ItemSource {
     var secondImage: SecondImage?
     /// See ``setLabelsFingerprint(_:_:_:)``.
     var labelsFingerprint: String?
-
-    init(
-        format: Format,
-        model: String,
-        files: [String],
-        name: String,
-        geometry: VolumeGeometry,
-        spacing: SIMD3<Double>
-    ) {
-        self.format = format
-        self.model = model
-        self.files = files
-        self.name = name
-        self.geometry = geometry
-        self.spacing = spacing
-    }
 }
 
 /// The image of `--measure` for an item, as the journal keeps it.

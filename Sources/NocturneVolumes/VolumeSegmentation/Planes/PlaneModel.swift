@@ -36,10 +36,6 @@ package struct PlaneModel: Sendable {
 
     /// The package of the networks.
     package var package: ModelPackage { model.package }
-    /// What results of other engines and devices differ by.
-    package var engineIdentity: String { model.engineIdentity }
-    /// Of the networks' arithmetic.
-    package var precision: InferencePrecision { model.precision }
 
     /// The networks with the shapes of their inputs: 1, channels, rows, columns.
     package var networks: [(file: String, inputShape: [Int])] { model.networks }
