@@ -174,7 +174,7 @@ let package = Package(
         // A batch's output folder: its layout, lock, description, events and tables.
         module(
             "NocturneOutput",
-            ["NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneJournal"]
+            ["NocturneSystem", "NocturneConcurrency", "NocturneJournal"]
         ),
         // What reads the journal and the results of a batch: report, verification, comparison, history, removal.
         module(
@@ -210,7 +210,7 @@ let package = Package(
         module(
             "NocturneRecipes",
             [
-                "NocturneSystem", "NocturneCore", "NocturneConcurrency", "NocturneFormats", "NocturneInference",
+                "NocturneSystem", "NocturneConcurrency", "NocturneInference",
                 "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch", "NocturneRecipeSupport",
                 "NocturneVolumes", "NocturnePhotos",
                 "CPosix", argumentParser,
@@ -220,7 +220,7 @@ let package = Package(
         module(
             "NocturneReview",
             [
-                "NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport", "NocturneBatch",
+                "NocturneSystem", "NocturneJournal", "NocturneOutput", "NocturneReport",
                 "NocturneRadiomics", "NocturneRecipeSupport", "CReviewPage",
             ],
             exclude: ["Page"]
