@@ -76,6 +76,9 @@ package struct CircuitBreaker: Sendable {
         (sameCode?.names.count ?? 0) + maps.values.reduce(0) { $0 + $1.empty.count } + failed.count + outside.count
     }
 
+    /// How many active items may still end after a rule has stopped the run, and before the first good item.
+    private static let (mostAfterTrip, mostAfterEarlyTrip) = (10, 5)
+
     /// How many items may be active, nil for any number: those that are active when a rule stops the run may still end. Fewer before the
     /// first good item, since a whole batch is wrong more often than a part of it, and the more of the latest are empty or failed.
     package var mostActive: Int? {
@@ -83,7 +86,7 @@ package struct CircuitBreaker: Sendable {
         let failedCount = sameCode?.names.count ?? 0
         let left = [rules.sameCode.map { $0 - failedCount }, rules.empty.map { $0 - emptyCount }].compactMap(\.self)
             .min()
-        return left.map { max($0, 0) + (hasGood ? 10 : 5) }
+        return left.map { max($0, 0) + (hasGood ? Self.mostAfterTrip : Self.mostAfterEarlyTrip) }
     }
 
     /// - Parameter model: the id; empty for none.

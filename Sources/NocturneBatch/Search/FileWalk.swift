@@ -108,10 +108,10 @@ struct FileWalk {
         var names = entries[...]
         var count = Self.namesAtOnce
         while !names.isEmpty {
-            let portion = names.prefix(count).filter { !$0.hasPrefix(".") }
+            let portion = names.prefix(count).filter { !$0.hasPrefix(".") }.map { (name: $0, path: folder + "/" + $0) }
             names = names.dropFirst(count)
-            let silent = try request.silent.among(portion.map { folder + "/" + $0 }, .status, flag: flag)
-            try walk(portion.filter { !silent.contains(folder + "/" + $0) }, in: folder, below: below, root: root)
+            let silent = try request.silent.among(portion.map(\.path), .status, flag: flag)
+            try walk(portion.filter { !silent.contains($0.path) }, below: below, root: root)
             // Where files do not respond, the time limit passes once for all that follow.
             if !silent.isEmpty { count = .max }
         }
@@ -120,9 +120,8 @@ struct FileWalk {
     /// Names of a folder whose paths are made and tried at once: a million paths would take 100 MB.
     private static let namesAtOnce = 4096
 
-    private mutating func walk(_ names: [String], in folder: String, below: String, root: String) throws {
-        for entry in names {
-            let path = folder + "/" + entry
+    private mutating func walk(_ entries: [(name: String, path: String)], below: String, root: String) throws {
+        for (entry, path) in entries {
             let name = below.isEmpty ? entry : below + "/" + entry
             var inner = stat()
             guard stat(path, &inner) == 0 else {
