@@ -1,3 +1,16 @@
+/// A closed polygon on a slice of constant k.
+public struct SliceContour: Hashable, Sendable {
+    /// The index k.
+    public var slice: Int
+    /// (i, j) in voxel indices, with voxel centres at integers; the last point is connected to the first.
+    public var points: [SIMD2<Double>]
+
+    public init(slice: Int, points: [SIMD2<Double>]) {
+        self.slice = slice
+        self.points = points
+    }
+}
+
 /// Closed contours grouped by the parallel planes that contain them.
 ///
 /// The planes are normal to the contour with the largest area (Newell's method). Contours that are not planar, or have

@@ -6,19 +6,6 @@ public import NocturneSystem
 extension DICOMStructureSet {
     /// A region to be written: closed contours on the slices of the grid.
     public struct ContouredRegion: Sendable {
-        /// A closed polygon on slice `slice`; the last point is connected to the first.
-        public struct Contour: Sendable {
-            /// The index k.
-            public var slice: Int
-            /// In voxel indices (i, j), with voxel centres at integers.
-            public var points: [SIMD2<Double>]
-
-            public init(slice: Int, points: [SIMD2<Double>]) {
-                self.slice = slice
-                self.points = points
-            }
-        }
-
         /// The name of the region.
         public var name: String
         /// The display colour of the region.
@@ -27,9 +14,9 @@ extension DICOMStructureSet {
         public var code: CodedConcept?
         /// Holes are connected to the surrounding contour by a channel of zero width, as the standard specifies for
         /// CLOSED_PLANAR.
-        public var contours: [Contour]
+        public var contours: [SliceContour]
 
-        public init(name: String, color: LabelColor, code: CodedConcept? = nil, contours: [Contour]) {
+        public init(name: String, color: LabelColor, code: CodedConcept? = nil, contours: [SliceContour]) {
             self.name = name
             self.color = color
             self.code = code

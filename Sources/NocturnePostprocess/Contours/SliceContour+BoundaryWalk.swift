@@ -1,3 +1,5 @@
+import NocturneCore
+
 extension SliceContour {
     /// Follows the edges of pixels, with the label always to the left (i to the right and j upwards).
     ///

@@ -2,19 +2,6 @@ public import NocturneConcurrency
 public import NocturneCore
 public import NocturneSystem
 
-/// A closed polygon on a slice of constant k.
-public struct SliceContour: Hashable, Sendable {
-    /// The index k.
-    public var slice: Int
-    /// (i, j) in voxel indices, with voxel centres at integers; the last point is connected to the first.
-    public var points: [SIMD2<Double>]
-
-    public init(slice: Int, points: [SIMD2<Double>]) {
-        self.slice = slice
-        self.points = points
-    }
-}
-
 extension SliceContour {
     /// The outlines of labels, along the edges of their pixels.
     ///

@@ -142,7 +142,7 @@ struct ClinicalObjects {
                 name: label.name,
                 color: label.color,
                 code: label.code,
-                contours: contours.map { .init(slice: $0.slice, points: $0.points) }
+                contours: contours
             )
         }
         return try DICOMStructureSet.write(

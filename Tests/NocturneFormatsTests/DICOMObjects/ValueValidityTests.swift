@@ -19,10 +19,7 @@ struct ValueValidityTests {
             to: segmentation,
             scope: .serial()
         )
-        let contour = DICOMStructureSet.ContouredRegion.Contour(
-            slice: 1,
-            points: [SIMD2(0, 0), SIMD2(3, 0), SIMD2(3, 3)]
-        )
+        let contour = SliceContour(slice: 1, points: [SIMD2(0, 0), SIMD2(3, 0), SIMD2(3, 3)])
         let structures = source.folder("rt.dcm").path
         _ = try DICOMStructureSet.write(
             [DICOMStructureSet.ContouredRegion(name: "kidney", color: testSegments[0].color, contours: [contour])],

@@ -83,9 +83,7 @@ struct LabelBench {
                 name: region.name,
                 color: Self.colors[index],
                 code: index == 0 ? Self.code : nil,
-                contours: try SliceContour.contours(of: [1], in: region.labels, scope: .serial())[0].map {
-                    .init(slice: $0.slice, points: $0.points)
-                }
+                contours: try SliceContour.contours(of: [1], in: region.labels, scope: .serial())[0]
             )
         }
         _ = try DICOMStructureSet.write(
