@@ -1,5 +1,5 @@
 /// How confident networks are in a label, from their probabilities.
-public struct LabelConfidence: Hashable, Sendable {
+public struct LabelConfidence: Hashable, Sendable, Codable {
     /// The mean probability of the label over its voxels, 0 to 1.
     public var meanProbability: Double
     /// The share of the label's boundary where its probability is below ``ConfidenceTally/uncertain``, 0 to 1. The boundary
@@ -12,6 +12,16 @@ public struct LabelConfidence: Hashable, Sendable {
         self.meanProbability = meanProbability
         self.uncertainBoundaryShare = uncertainBoundaryShare
         self.passAgreement = passAgreement
+    }
+
+    /// Rounded to millionths, as results state it.
+    public var inMillionths: LabelConfidence {
+        func rounded(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
+        return LabelConfidence(
+            meanProbability: rounded(meanProbability),
+            uncertainBoundaryShare: uncertainBoundaryShare.map(rounded),
+            passAgreement: passAgreement.map(rounded)
+        )
     }
 }
 

@@ -31,7 +31,7 @@ public struct LabelColor: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A coded concept: what a label means, as a code of a coding scheme.
-public struct CodedConcept: Hashable, Sendable {
+public struct CodedConcept: Hashable, Sendable, Codable {
     /// For instance "SCT" (SNOMED CT) or "DCM".
     public let scheme: String
     /// Unique within the scheme.

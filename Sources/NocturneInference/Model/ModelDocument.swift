@@ -1,3 +1,5 @@
+import NocturneCore
+
 /// The part of `model.json` common to all tasks, of which only the types have been checked. Unknown keys are ignored,
 /// and so are the sections of tasks, which ``ModelPackage/section(_:as:)`` decodes.
 package struct ModelDocument: Decodable {
@@ -43,14 +45,8 @@ package struct ModelDocument: Decodable {
         let name: String
         let color: String
         let title: String?
-        let code: Code?
+        let code: CodedConcept?
         let expected: Bool?
-    }
-
-    struct Code: Decodable {
-        let scheme: String
-        let value: String
-        let meaning: String
     }
 
     /// Read before the rest, so that a newer schema is reported as such and not as a missing key.

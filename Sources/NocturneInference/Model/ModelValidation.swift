@@ -213,7 +213,6 @@ package struct ModelValidation {
             guard let color = LabelColor(label.color) else {
                 throw refuse("\(key).color", expected: "#rrggbb", found: label.color)
             }
-            let code = label.code.map { CodedConcept(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) }
             let title = try checkedTitle(label.title, key: "\(key).title")
             labels.append(
                 ModelLabel(
@@ -221,7 +220,7 @@ package struct ModelValidation {
                     name: label.name,
                     title: title,
                     color: color,
-                    code: code,
+                    code: label.code,
                     isExpected: label.expected ?? false
                 )
             )

@@ -2,6 +2,7 @@ import Foundation
 package import NocturneBatch
 package import NocturneInference
 package import NocturneJournal
+import NocturneNumerics
 package import NocturneRecipeSupport
 package import NocturneSystem
 package import NocturneVolumes

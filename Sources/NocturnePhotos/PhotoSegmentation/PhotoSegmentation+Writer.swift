@@ -69,7 +69,7 @@ extension PhotoSegmentation {
                 value: Int(label.value),
                 name: label.name,
                 color: label.color.description,
-                code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
+                code: label.code,
                 status: status.rawValue,
                 pixels: measured.pixels,
                 share: (Double(measured.pixels) / Double(image.width * image.height)).inMillionths,
@@ -78,7 +78,7 @@ extension PhotoSegmentation {
                 box: measured.box,
                 centroid: measured.centroid.map { [$0.x.inMillionths, $0.y.inMillionths] },
                 meanColor: measured.meanColor.map { [$0.x.inMillionths, $0.y.inMillionths, $0.z.inMillionths] },
-                confidence: isPresent ? finished.confidence[label.value].map { .init($0) } : nil,
+                confidence: isPresent ? finished.confidence[label.value]?.inMillionths : nil,
                 cleaning: finished.cleaning.first { $0.value == label.value }.map { .init($0) }
             )
         }

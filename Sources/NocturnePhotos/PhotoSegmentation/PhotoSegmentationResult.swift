@@ -15,20 +15,6 @@ struct PhotoSegmentationResult: ItemResult {
         let bitDepth: Int
     }
 
-    struct Confidence: Codable {
-        let meanProbability: Double
-        /// Absent for a label without any boundary.
-        let uncertainBoundaryShare: Double?
-        /// Absent for a single pass.
-        let passAgreement: Double?
-
-        init(_ found: LabelConfidence) {
-            meanProbability = found.meanProbability.inMillionths
-            uncertainBoundaryShare = found.uncertainBoundaryShare.map(\.inMillionths)
-            passAgreement = found.passAgreement.map(\.inMillionths)
-        }
-    }
-
     struct Cleaning: Codable {
         let componentsFound: Int
         let componentsRemoved: Int
@@ -43,17 +29,11 @@ struct PhotoSegmentationResult: ItemResult {
         }
     }
 
-    struct Code: Codable {
-        let scheme: String
-        let value: String
-        let meaning: String
-    }
-
     struct Label: Codable {
         let value: Int
         let name: String
         let color: String
-        @Nullable var code: Code?
+        @Nullable var code: CodedConcept?
         let status: String
         let pixels: Int
         /// Of all pixels of the photo.
@@ -66,7 +46,7 @@ struct PhotoSegmentationResult: ItemResult {
         @Nullable var centroid: [Double]?
         /// Red, green and blue, 0 to 255.
         @Nullable var meanColor: [Double]?
-        @Nullable var confidence: Confidence?
+        @Nullable var confidence: LabelConfidence?
         /// Null without rules for the label.
         @Nullable var cleaning: Cleaning?
     }

@@ -5,7 +5,7 @@ public import NocturneSystem
 /// The intensities of all voxels of a volume.
 public struct VolumeIntensities: Hashable, Sendable {
     /// An intensity below which a share of the voxels lies.
-    public struct Percentile: Hashable, Sendable {
+    public struct Percentile: Hashable, Sendable, Codable {
         /// From 0 to 100.
         public let percent: Double
         /// Linear between the two voxels next to it, as in `numpy.percentile`.

@@ -1,4 +1,7 @@
+import NocturneCore
 import NocturneJournal
+import NocturneNumerics
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneReport
 import NocturneSystem
@@ -34,14 +37,14 @@ struct ExistingLabelsResult: ItemResult {
         let description: String
         let kind: String
         @Nullable var color: String?
-        @Nullable var code: SegmentationResult.Code?
+        @Nullable var code: CodedConcept?
         /// The label map that contains it.
         let file: String
         let status: String
         let voxelCount: Int
         @Nullable var volumeMm3: Double?
         @Nullable var volumeMl: Double?
-        @Nullable var intensity: SegmentationResult.Intensity?
+        @Nullable var intensity: IntensitySummary?
         @Nullable var centroidRasMm: [Double]?
         @Nullable var boundingBox: SegmentationResult.Box?
         /// Null if the grid is only as large as the object.
@@ -53,7 +56,7 @@ struct ExistingLabelsResult: ItemResult {
         @Nullable var mesh: SegmentationResult.Mesh?
 
         var cutByBorder: Bool? { touchesBorder }
-        var confidence: SegmentationResult.Confidence? { nil }
+        var confidence: LabelConfidence? { nil }
     }
 
     let schemaVersion: Int

@@ -41,7 +41,7 @@ struct EarlierLabels: Sendable {
         self.folder = folder
         engine = result.engine
         let known = result.labels.compactMap { label in
-            label.confidence.map { (UInt16(label.value), LabelConfidence($0)) }
+            label.confidence.map { (UInt16(label.value), $0) }
         }
         confidence = Dictionary(known) { first, _ in first }
         cleaning = result.labels.compactMap { label in

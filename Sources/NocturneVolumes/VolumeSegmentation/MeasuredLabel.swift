@@ -1,4 +1,6 @@
 import NocturneJournal
+import NocturneNumerics
+import NocturnePostprocess
 import NocturneReport
 
 /// A label of a map with its measurements, from a model or from an existing object.
@@ -6,7 +8,7 @@ protocol MeasuredLabel {
     var name: String { get }
     var voxelCount: Int { get }
     var volumeMl: Double? { get }
-    var intensity: SegmentationResult.Intensity? { get }
+    var intensity: IntensitySummary? { get }
     var centroidRasMm: [Double]? { get }
     /// Whether it touches the border of the volume; nil if that has no meaning.
     var cutByBorder: Bool? { get }
@@ -14,7 +16,7 @@ protocol MeasuredLabel {
     var components: Int? { get }
     var largestComponentShare: Double? { get }
     /// Of the networks that decided; nil for labels from elsewhere.
-    var confidence: SegmentationResult.Confidence? { get }
+    var confidence: LabelConfidence? { get }
 }
 
 extension MeasuredLabel {
@@ -54,15 +56,15 @@ extension MeasuredLabel {
             row("centroidRasY", centroidRasMm?[1], "mm"),
             row("centroidRasZ", centroidRasMm?[2], "mm"),
             row("touchesBorder", cutByBorder.map { $0 ? 1 : 0 }, "1"),
-        ] + parts + certainty + SegmentationResult.Intensity.statistics(intensity, of: name, in: intensityUnit)
+        ] + parts + certainty + IntensitySummary.statistics(intensity, of: name, in: intensityUnit)
     }
 }
 
-extension SegmentationResult.Intensity {
+extension IntensitySummary {
     /// Rows for `name`: five measures, the edges of the histogram, and one row per bin, numbered from 1.
     /// - Parameter unit: of the intensities.
     static func statistics(
-        _ intensity: SegmentationResult.Intensity?,
+        _ intensity: IntensitySummary?,
         of name: String,
         in unit: String
     ) -> [Statistic] {

@@ -4,24 +4,6 @@ import NocturneSystem
 
 /// Regions, and types shared with labels.
 extension SegmentationResult {
-    /// Bins of equal width from `lower` to `upper`; each includes its lower edge, the last one also its upper edge.
-    struct Histogram: Codable {
-        let lower: Double
-        let upper: Double
-        let counts: [Int]
-        /// Values outside the range.
-        let below: Int
-        let above: Int
-
-        init(_ histogram: IntensityHistogram) {
-            lower = histogram.lower
-            upper = histogram.upper
-            counts = histogram.counts
-            below = histogram.below
-            above = histogram.above
-        }
-    }
-
     struct Region: Codable {
         let name: String
         let kind: String
@@ -37,7 +19,7 @@ extension SegmentationResult {
         @Nullable var sampledVolumeMm3: Double?
         @Nullable var slice: Slice?
         @Nullable var sampleSpacingMm: Double?
-        @Nullable var intensity: Intensity?
+        @Nullable var intensity: IntensitySummary?
     }
 
     struct Slice: Codable {
@@ -46,16 +28,13 @@ extension SegmentationResult {
     }
 }
 
-extension SegmentationResult.Intensity {
-    init(_ summary: IntensitySummary) {
-        self.init(
-            mean: SegmentationResult.rounded(summary.mean),
-            standardDeviation: SegmentationResult.rounded(summary.standardDeviation),
-            minimum: summary.minimum,
-            maximum: summary.maximum,
-            median: summary.median,
-            histogram: .init(summary.histogram)
-        )
+extension IntensitySummary {
+    /// With mean and standard deviation rounded, as results state them.
+    var rounded: IntensitySummary {
+        var summary = self
+        summary.mean = SegmentationResult.rounded(mean)
+        summary.standardDeviation = SegmentationResult.rounded(standardDeviation)
+        return summary
     }
 }
 
@@ -77,7 +56,7 @@ extension SegmentationResult.Region {
                 measured.sliceIndex.map { .init(axis: ["i", "j", "k"][axis], index: $0) }
             },
             sampleSpacingMm: measured.sampleSpacing,
-            intensity: measured.intensity.map(SegmentationResult.Intensity.init)
+            intensity: measured.intensity?.rounded
         )
     }
 
@@ -98,6 +77,6 @@ extension SegmentationResult.Region {
             : [row("area", areaMm2, "mm2"), row("sampledArea", sampledAreaMm2, "mm2")]
         return size + [
             row("sampleCount", sampleCount.map(Double.init), "1")
-        ] + SegmentationResult.Intensity.statistics(intensity, of: "roi:\(name)", in: intensityUnit)
+        ] + IntensitySummary.statistics(intensity, of: "roi:\(name)", in: intensityUnit)
     }
 }

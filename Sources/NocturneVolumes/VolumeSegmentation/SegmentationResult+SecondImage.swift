@@ -39,12 +39,12 @@ extension SegmentationResult {
     struct SecondMeasurement: Codable {
         @Nullable var voxelCount: Int?
         @Nullable var volumeMl: Double?
-        @Nullable var intensity: Intensity?
+        @Nullable var intensity: IntensitySummary?
 
         init(_ measured: LabelMeasurement?) {
             voxelCount = measured?.voxelCount
             volumeMl = measured.map { SegmentationResult.rounded($0.volumeMl) }
-            intensity = measured?.intensity.map(Intensity.init)
+            intensity = measured?.intensity?.rounded
         }
     }
 

@@ -27,15 +27,6 @@ struct SegmentationResult: ItemResult {
         let timePoint: VolumeSource.TimePoint?
     }
 
-    struct Intensity: Codable {
-        let mean: Double
-        let standardDeviation: Double
-        let minimum: Double
-        let maximum: Double
-        let median: Double
-        let histogram: Histogram
-    }
-
     struct Box: Codable {
         /// First and last voxel index, both inclusive.
         let lower: [Int]
@@ -75,12 +66,12 @@ struct SegmentationResult: ItemResult {
         /// For people; absent where it is the name.
         let title: String?
         let color: String
-        @Nullable var code: Code?
+        @Nullable var code: CodedConcept?
         let status: String
         let voxelCount: Int
         @Nullable var volumeMm3: Double?
         @Nullable var volumeMl: Double?
-        @Nullable var intensity: Intensity?
+        @Nullable var intensity: IntensitySummary?
         @Nullable var centroidRasMm: [Double]?
         @Nullable var boundingBox: Box?
         let touchesBorder: Bool
@@ -89,7 +80,7 @@ struct SegmentationResult: ItemResult {
         /// Of the label's voxels; absent for a label that is not there.
         let largestComponentShare: Double?
         /// Absent where no network has decided: edited labels, labels that are not there.
-        let confidence: Confidence?
+        let confidence: LabelConfidence?
         /// The map of the label's probability; absent unless it was asked for.
         let probabilityFile: String?
         @Nullable var cleaning: Cleaning?
@@ -98,26 +89,6 @@ struct SegmentationResult: ItemResult {
         let secondImage: SecondMeasurement?
 
         var cutByBorder: Bool? { voxelCount > 0 ? touchesBorder : nil }
-    }
-
-    /// Of the networks, on their own grid and before cleaning.
-    struct Confidence: Codable {
-        let meanProbability: Double
-        let uncertainBoundaryShare: Double?
-        /// Absent for a single pass, and in results of versions without it.
-        let passAgreement: Double?
-
-        init(_ found: LabelConfidence) {
-            meanProbability = SegmentationResult.rounded(found.meanProbability)
-            uncertainBoundaryShare = found.uncertainBoundaryShare.map(SegmentationResult.rounded)
-            passAgreement = found.passAgreement.map(SegmentationResult.rounded)
-        }
-    }
-
-    struct Code: Codable {
-        let scheme: String
-        let value: String
-        let meaning: String
     }
 
     struct Edit: Codable {
@@ -162,16 +133,6 @@ struct SegmentationResult: ItemResult {
             + labels.flatMap { $0.statistics(intensityUnit: unit) }
             + regions.flatMap { $0.statistics(intensityUnit: unit) } + secondImageStatistics
             + (comparison?.statistics ?? []) + (radiomics?.statistics(.item) ?? [])
-    }
-}
-
-extension LabelConfidence {
-    init(_ recorded: SegmentationResult.Confidence) {
-        self.init(
-            meanProbability: recorded.meanProbability,
-            uncertainBoundaryShare: recorded.uncertainBoundaryShare,
-            passAgreement: recorded.passAgreement
-        )
     }
 }
 

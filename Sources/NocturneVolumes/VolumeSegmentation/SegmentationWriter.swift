@@ -5,6 +5,7 @@ import NocturneCore
 import NocturneFormats
 package import NocturneInference
 import NocturneJournal
+import NocturneNumerics
 import NocturneOutput
 package import NocturnePostprocess
 import NocturneRecipeSupport
@@ -181,12 +182,12 @@ struct SegmentationWriter {
             name: label.name,
             title: label.title,
             color: label.color.description,
-            code: label.code.map { .init(scheme: $0.scheme, value: $0.value, meaning: $0.meaning) },
+            code: label.code,
             status: measured?.status.rawValue ?? LabelMeasurement.Status.absent.rawValue,
             voxelCount: measured?.voxelCount ?? 0,
             volumeMm3: SegmentationResult.rounded(measured?.volumeMm3 ?? 0),
             volumeMl: SegmentationResult.rounded(measured?.volumeMl ?? 0),
-            intensity: measured?.intensity.map(SegmentationResult.Intensity.init),
+            intensity: measured?.intensity?.rounded,
             centroidRasMm: measured?.centroid.map {
                 [SegmentationResult.rounded($0.x), SegmentationResult.rounded($0.y), SegmentationResult.rounded($0.z)]
             },
@@ -194,8 +195,7 @@ struct SegmentationWriter {
             touchesBorder: measured?.touchesBorder ?? false,
             components: measured?.components,
             largestComponentShare: measured?.largestComponentShare.map(SegmentationResult.rounded),
-            confidence: (measured?.voxelCount ?? 0) > 0
-                ? finished.confidence[label.value].map(SegmentationResult.Confidence.init) : nil,
+            confidence: (measured?.voxelCount ?? 0) > 0 ? finished.confidence[label.value]?.inMillionths : nil,
             probabilityFile: probabilityFile,
             cleaning: cleaning.map(SegmentationResult.Cleaning.init),
             mesh: mesh,

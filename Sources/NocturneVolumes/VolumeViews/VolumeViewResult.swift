@@ -1,5 +1,6 @@
 import NocturneCore
 import NocturneJournal
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -8,13 +9,6 @@ import NocturneSystem
 struct VolumeViewResult: ItemResult {
     /// The percentiles that are measured, besides the median.
     static let percents = [0.5, 1, 5, 25, 75, 95, 99, 99.5]
-
-    struct Percentile: Codable {
-        /// From 0 to 100.
-        let percent: Double
-        /// In the unit of measured intensities.
-        let value: Double
-    }
 
     /// The intensities that the pictures show as black and as white, in the unit of measured intensities.
     struct Window: Codable {
@@ -38,9 +32,9 @@ struct VolumeViewResult: ItemResult {
     /// The voxels that are neither NaN nor infinite, of which the intensity is.
     let finiteVoxels: Int
     /// Of the whole volume; null without a finite voxel.
-    @Nullable var intensity: SegmentationResult.Intensity?
-    /// Of the whole volume; empty without a finite voxel.
-    let percentiles: [Percentile]
+    @Nullable var intensity: IntensitySummary?
+    /// Of the whole volume, in the unit of measured intensities; empty without a finite voxel.
+    let percentiles: [VolumeIntensities.Percentile]
     let window: Window
     /// The regions that apply to this item.
     let regions: [SegmentationResult.Region]
@@ -52,7 +46,7 @@ struct VolumeViewResult: ItemResult {
     var statistics: [Statistic] {
         let (unit, image) = (source.intensityUnit, "image")
         return source.timeRows + ImageUnit.spacingRows(source.spacingMm)
-            + SegmentationResult.Intensity.statistics(intensity, of: image, in: unit)
+            + IntensitySummary.statistics(intensity, of: image, in: unit)
             + percentiles.map { row in
                 let percent = row.percent == row.percent.rounded() ? "\(Int(row.percent))" : "\(row.percent)"
                 return Statistic(
