@@ -47,11 +47,7 @@ extension ExistingLabels {
         }
         let measurements = labels.indices.compactMap { found[$0] }
         guard measurements.count == labels.count else {
-            throw VolumeError(
-                code: .labelWithoutVolume,
-                path: inferred.source.path,
-                detail: "a label belongs to no label volume"
-            )
+            throw VolumeError(.labelWithoutVolume, path: inferred.source.path, "a label belongs to no label volume")
         }
         let regions = try measuredRegions(inferred, unit, item, scope)
         let pictures = try draw(inferred, measurements, regions, unit, context)

@@ -179,9 +179,9 @@ public struct ExistingLabels: Recipe {
             let contours = region.contours.map(\.points)
             guard let added = try volumes.add(contours, value: labels[index].value) else {
                 throw VolumeError(
-                    code: .tooManyOverlaps,
+                    .tooManyOverlaps,
                     path: source.path,
-                    detail: "regions overlap so much that they need more than \(source.volumes) label volumes"
+                    "regions overlap so much that they need more than \(source.volumes) label volumes"
                 )
             }
             labels[index].volume = added.volume

@@ -24,7 +24,7 @@ struct NamedLabelMap: Sendable {
         self.notes = notes
         labels = try read.labels.arranged(on: source.geometry, nil, scope)
         guard labels.geometry.shape == source.geometry.shape else {
-            throw VolumeError(code: .sourceChanged, path: source.path, detail: "the file changed since it was found")
+            throw VolumeError(.sourceChanged, path: source.path, "the file changed since it was found")
         }
         var known = read.header.labelNames
         if let file = source.namesFile { known = try LabelNameFile(file).names }
@@ -43,9 +43,9 @@ struct NamedLabelMap: Sendable {
         }
         guard names.count <= Self.mostLabels else {
             throw VolumeError(
-                code: .notLabels,
+                .notLabels,
                 path: source.path,
-                detail: "it has \(names.count) different values, more than a label map has; it may be an image"
+                "it has \(names.count) different values, more than a label map has; it may be an image"
             )
         }
         self.names = names
@@ -58,11 +58,7 @@ extension ExistingLabels {
         do {
             let read = try VolumeFileReader.readVolume(at: image.files[0], scope: scope)
             guard read.volume.geometry == image.geometry else {
-                throw VolumeError(
-                    code: .sourceChanged,
-                    path: image.files[0],
-                    detail: "the file changed since it was found"
-                )
+                throw VolumeError(.sourceChanged, path: image.files[0], "the file changed since it was found")
             }
             return (read.volume, [])
         } catch let error as VolumeFileError where error.code != .outOfMemory {

@@ -33,7 +33,7 @@ struct VolumeLoader {
     }
 
     private func changed(_ path: String) -> VolumeError {
-        VolumeError(code: .sourceChanged, path: path, detail: "the file changed since it was found")
+        VolumeError(.sourceChanged, path: path, "the file changed since it was found")
     }
 
     private func stack(at path: String) throws -> (volume: Volume, nonFiniteCount: Int) {
@@ -44,16 +44,12 @@ struct VolumeLoader {
 
     private func series() throws -> Loaded {
         guard let names = source.sliceNames else {
-            throw VolumeError(code: .damagedRecord, path: path, detail: "the journal does not name its slices")
+            throw VolumeError(.damagedRecord, path: path, "the journal does not name its slices")
         }
         let series = try DICOMScanner.series(of: names, corrects: source.isCorrected ?? false, scope: scope)
         if let problem = series.problem { throw problem }
         guard let geometry = series.geometry, geometry.matches(source.geometry) else {
-            throw VolumeError(
-                code: .sourceChanged,
-                path: path,
-                detail: "the slice positions have changed since the series was found"
-            )
+            throw VolumeError(.sourceChanged, path: path, "the slice positions have changed since the series was found")
         }
         var readerNotes: [Note] = []
         let volume = try DICOMReader.readVolume(series, scope: scope) { readerNotes.append($0) }
@@ -81,32 +77,28 @@ struct VolumeLoader {
 }
 
 /// A fault of a volume found during processing.
-struct VolumeError: CodedError, CustomStringConvertible {
-    let code: Code
-    let path: String
-    let detail: String
+typealias VolumeError = FileFormatError<VolumeErrorCode>
 
-    enum Code: String {
-        /// What the journal holds of the volume cannot be read.
-        case damagedRecord
-        /// The volume's files differ from what was found when the inputs were searched.
-        case sourceChanged
-        /// Voxels are NaN or infinite.
-        case notFinite
-        /// More labels overlap in one place than a label map can hold.
-        case tooManyOverlaps
-        /// A label map on another grid than its image.
-        case otherGrid
-        /// Labels whose image is not among the inputs.
-        case labelWithoutVolume
-        /// A label map with more values than labels have.
-        case notLabels
-        /// An isosurface with more triangles than are made of a volume of its size.
-        case tooManyTriangles
-        /// A surface that needs more than the budget leaves to an item with a lean plan.
-        case surfaceMemory
-    }
+/// The kinds of ``VolumeError``.
+enum VolumeErrorCode: String, FormatErrorCode {
+    static let domain = "volume"
 
-    var faultCode: FaultCode { FaultCode("volume", code.rawValue) }
-    var description: String { "\(path): \(detail)" }
+    /// What the journal holds of the volume cannot be read.
+    case damagedRecord
+    /// The volume's files differ from what was found when the inputs were searched.
+    case sourceChanged
+    /// Voxels are NaN or infinite.
+    case notFinite
+    /// More labels overlap in one place than a label map can hold.
+    case tooManyOverlaps
+    /// A label map on another grid than its image.
+    case otherGrid
+    /// Labels whose image is not among the inputs.
+    case labelWithoutVolume
+    /// A label map with more values than labels have.
+    case notLabels
+    /// An isosurface with more triangles than are made of a volume of its size.
+    case tooManyTriangles
+    /// A surface that needs more than the budget leaves to an item with a lean plan.
+    case surfaceMemory
 }

@@ -97,9 +97,9 @@ extension Isosurfaces {
         } catch let error as IsosurfaceExtractor.LimitError {
             let unit = source.intensityUnit.map { " " + $0 } ?? ""
             throw VolumeError(
-                code: .tooManyTriangles,
+                .tooManyTriangles,
                 path: item.path,
-                detail: "the surface at \(level.name)\(unit) would have \(error.triangles) triangles; at most "
+                "the surface at \(level.name)\(unit) would have \(error.triangles) triangles; at most "
                     + "\(error.limit) are made of a volume of this size: use a higher value or a reduced volume"
             )
         }

@@ -58,7 +58,7 @@ enum EditedLabelMap {
     ) throws -> LabelVolume {
         let labels = try VolumeFileReader.readLabels(at: path, scope: scope, note: note).labels
         guard GridMapping(of: labels.geometry, in: geometry) != nil else {
-            throw VolumeError(code: .otherGrid, path: path, detail: LabelVolume.difference(labels.geometry, geometry))
+            throw VolumeError(.otherGrid, path: path, LabelVolume.difference(labels.geometry, geometry))
         }
         return try labels.arranged(on: geometry, nil, scope)
     }

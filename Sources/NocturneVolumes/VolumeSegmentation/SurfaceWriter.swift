@@ -60,9 +60,9 @@ final class SurfaceWriter {
         {
             let needed = ByteCount(forecast.workingBytes(of: label.value))
             throw VolumeError(
-                code: .surfaceMemory,
+                .surfaceMemory,
                 path: label.fileName,
-                detail: "its surface needs \(needed) of memory, the budget leaves \(ByteCount(available))"
+                "its surface needs \(needed) of memory, the budget leaves \(ByteCount(available))"
             )
         }
         var meshes: [UInt16: SegmentationResult.Mesh] = [:]

@@ -16,7 +16,7 @@ extension VolumeSegmentation {
     func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> LoadedVolume {
         let read = try VolumeLoader(source: source, path: item.path, scope: context.scope).load()
         if let (path, count) = read.nonFinite {
-            throw VolumeError(code: .notFinite, path: path, detail: "\(count) voxels are NaN or infinite")
+            throw VolumeError(.notFinite, path: path, "\(count) voxels are NaN or infinite")
         }
         if source.format.isVolumeFile, item.edit == nil, try model(source.model).takesIntensities {
             try LabelMapValues.refuse(read.channels, flag: context.scope.flag)
