@@ -163,7 +163,7 @@ public struct ModelCatalog: Sendable {
     private static func adviceAbout(_ path: String) -> String? {
         switch FileSystem.kind(path) {
         case .file where path.lowercased().hasSuffix(".onnx"):
-            let folder = (path as NSString).deletingLastPathComponent
+            let folder = FileSystem.parent(of: path)
             if isPackage(folder.isEmpty ? "." : folder) {
                 return "is one file of a model package. Give its folder: --model \(folder.isEmpty ? "./" : folder)"
             }
@@ -171,8 +171,8 @@ public struct ModelCatalog: Sendable {
                 + "`nocturne models import \(path) --dry-run` shows what is missing"
         case .file:
             return
-                "is a file, not a model package. Give the name or the folder of a package: `nocturne models list` shows those "
-                + "that are installed"
+                "is a file, not a model package. Give the name or the folder of a package; `nocturne models list` shows the "
+                + "installed ones"
         case .folder: return isPackage(path) ? nil : OtherModelFolder.advice(about: path)
         default:
             guard access(path, F_OK) != 0, errno == ENOENT else { return nil }

@@ -13,7 +13,7 @@ enum OtherModelFolder {
         if let title = title(of: folder) {
             return "is \(title), not a model package. Convert it with \(command) \(folder)`"
         }
-        let above = (folder as NSString).deletingLastPathComponent
+        let above = FileSystem.parent(of: folder)
         let parent = above.isEmpty ? "." : above
         if let title = title(of: parent) {
             return "is a part of \(title), not a model package. Convert the whole with \(command) \(parent)`"
@@ -21,7 +21,7 @@ enum OtherModelFolder {
         let found = models(below: folder)
         guard let first = found.first else {
             return
-                "is not a model package: it has no \(ModelPackage.documentName). `nocturne models list` shows those that are installed"
+                "is not a model package: it has no \(ModelPackage.documentName). `nocturne models list` shows the installed ones"
         }
         if first.name.contains("TotalSegmentator") {
             return "holds weights of TotalSegmentator (\(first.name)), not a model package. Convert them with "

@@ -76,6 +76,14 @@ public enum FileSystem {
     /// Whether something is there; links are followed.
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    /// The path without its last component; empty for a single one. Foundation's `deletingLastPathComponent` traps for a relative
+    /// path of one character.
+    public static func parent(of path: String) -> String {
+        let whole = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        guard let slash = whole.lastIndex(of: "/") else { return "" }
+        return slash == whole.startIndex ? "/" : String(whole[..<slash])
+    }
+
     /// Makes a folder, where there is none. A link to one is none.
     public static func makeFolder(_ path: String, mode: UInt32 = 0o777) throws(FileSystemError) {
         guard FaultPoint.folderCreate.call({ mkdir(path, mode) }) != 0 else { return }

@@ -63,7 +63,7 @@ final class DICOMInputs: Sendable {
     /// A file listed by a directory, with its name relative to the input.
     private static func named(_ path: String, by directory: FoundFile) -> FoundFile {
         let below = path.dropFirst(directory.folderPath.count + 1)
-        let parent = (directory.name as NSString).deletingLastPathComponent
+        let parent = FileSystem.parent(of: directory.name)
         return FoundFile(path: path, name: parent.isEmpty ? String(below) : parent + "/" + below, root: directory.root)
     }
 

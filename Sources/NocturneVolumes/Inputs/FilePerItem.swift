@@ -19,7 +19,7 @@ struct FilePerItem {
         guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder) else { return nil }
         let rootName = (root as NSString).lastPathComponent
         guard isFolder.boolValue else { return FoundFile(path: root, name: rootName, root: "") }
-        let folder = (name as NSString).deletingLastPathComponent
+        let folder = FileSystem.parent(of: name)
         let stems = folder.isEmpty ? [item] : [folder + "/" + item, item]
         let names = stems.flatMap { stem in endings.map { stem + $0 } }
         return names.first { FileSystem.exists(root + "/" + $0) }

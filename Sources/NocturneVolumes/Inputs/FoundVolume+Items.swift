@@ -12,13 +12,13 @@ import Synchronization
 extension FoundVolume {
     /// Why an image of one slice is left to models for slices.
     static func singleSlice(_ shape: VolumeShape) -> ItemReason {
-        .discovered(.tooSmall, "a single slice (\(own: shape)), which models for slices take, is not a volume")
+        .discovered(.tooSmall, "a single slice (\(own: shape)), not a volume")
     }
 
     /// The path relative to the input as given; for a series, that of its folder.
     var inputName: String {
         (try? volume.get())?.format == .dicom
-            ? (files.first.map { ($0.name as NSString).deletingLastPathComponent } ?? "")
+            ? (files.first.map { FileSystem.parent(of: $0.name) } ?? "")
             : (files.first?.name ?? name)
     }
 

@@ -9,6 +9,15 @@ import Testing
 
 @Suite("Only regular files are read, and what else lies there is known before it can delay anybody")
 struct FileKindTests {
+    @Test(
+        "the folder of a path, also of one character",
+        arguments: [
+            ("m", ""), ("m/", ""), ("a/b", "a"), ("a/b/", "a"), ("/a", "/"), ("/a/b", "/a"), ("", ""), ("/", "/"),
+            ("./m", "."),
+        ]
+    )
+    func parent(path: String, folder: String) { #expect(FileSystem.parent(of: path) == folder) }
+
     @Test("a pipe without a writer, a device without an end, a folder, and links to them are refused at once")
     func refused() throws {
         try TemporaryFolder.with { folder in
