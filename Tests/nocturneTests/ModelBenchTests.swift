@@ -75,8 +75,31 @@ struct ModelImportTests {
 
     @Test("States how the exporters are installed where there are none")
     func missing() throws {
-        let tool = try Tool(["models", "import", "a.whl", "--exporter", "/nowhere/exporter"])
+        let tool = try Tool(["models", "import", "pip:a==1", "--exporter", "/nowhere/exporter"])
         #expect(tool.status == 2)
         #expect(tool.errors.contains("pip install './nocturne_batch-VERSION.whl[export]'"))
+    }
+
+    @Test("Refuses what is certainly not a model before the exporter is started")
+    func notAModel() throws {
+        let bench = try ToolBench()
+        let files: [(name: String, content: [UInt8], words: String)] = [
+            ("notes.py", Array("print(1)\n".utf8), "is a text file, not a trained model"),
+            ("a.jpg", [0xFF, 0xD8, 0xFF, 0xE0, 0], "is a picture, not a trained model"),
+            ("a.nii.gz", [0x1F, 0x8B, 0], "is a volume, not a trained model"), ("a.whl", [], "is an empty file"),
+        ]
+        for file in files {
+            let path = try bench.folder.write(file.content, to: file.name).path
+            let tool = try Tool(["models", "import", path, "--exporter", "/bin/echo"])
+            #expect(tool.status == 2 && tool.errors.contains(file.words), "\(tool.errors)")
+        }
+        let package = try Tool(["models", "import", bench.model(), "--exporter", "/bin/echo"])
+        #expect(package.status == 2 && package.errors.contains("is a model package already"), "\(package.errors)")
+        let missing = try Tool(["models", "import", bench.folder("gone").path, "--exporter", "/bin/echo"])
+        #expect(missing.status == 2 && missing.errors.contains("there is no file or folder"), "\(missing.errors)")
+        let network = try bench.folder.write([8, 7, 0], to: "a.onnx").path
+        #expect(
+            try Tool(["models", "import", network, "--exporter", "/bin/echo"]).output.hasPrefix("auto \(network) ")
+        )
     }
 }

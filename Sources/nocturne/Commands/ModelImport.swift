@@ -55,6 +55,7 @@ extension Models {
             guard let folder = into.map(absolutePath) ?? LoadedModels.catalog.searchPath.first else {
                 throw ValidationError("no folder of models: name it with --into, or set NOCTURNE_MODELS")
             }
+            try check()
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             var arguments = [exporter, "auto", source, folder, "--program", program]
             for (name, value) in [
@@ -78,6 +79,36 @@ extension Models {
                 --exporter Tools/export/nocturne_export.py
                 """
             )
+        }
+
+        /// What is certainly not a model is refused before the exporter is started, which may not be installed.
+        private func check() throws {
+            guard !source.hasPrefix("pip:") else { return }
+            guard FileSystem.exists(source) else {
+                throw ValidationError("there is no file or folder \(source). Check the path")
+            }
+            // Models of brainchop have a model.json, too.
+            if FileSystem.exists(source + "/model.json"), (try? LoadedModels.package(source)) != nil {
+                throw ValidationError("\(source) is a model package already. Use it with --model \(source)")
+            }
+            guard FileSystem.kind(source) == .file, let kind = otherKind else { return }
+            throw ValidationError(
+                "\(source) is \(kind), not a trained model. Give a wheel, an ONNX file, or a folder or an archive of a trained model"
+            )
+        }
+
+        /// What a file is that is certainly not a model; nil for all others.
+        private var otherKind: String? {
+            guard let head = try? FileDescriptor(reading: source).read(count: 512, at: 0) else { return nil }
+            if head.isEmpty { return "an empty file" }
+            let pictures: [[UInt8]] = [[0xFF, 0xD8, 0xFF], [0x89, 0x50, 0x4E, 0x47], Array("GIF8".utf8)]
+            if pictures.contains(where: head.starts(with:)) { return "a picture" }
+            let volumes = [".nii", ".nii.gz", ".nrrd", ".mha", ".mhd", ".dcm"]
+            let name = source.lowercased()
+            if volumes.contains(where: name.hasSuffix) || head.dropFirst(128).starts(with: Array("DICM".utf8)) {
+                return "a volume"
+            }
+            return !head.contains(0) && String(validating: head, as: UTF8.self) != nil ? "a text file" : nil
         }
     }
 }
