@@ -7,7 +7,7 @@ extension InputInspection {
         /// A reason that several inputs share: the same text, except for the numbers in it.
         public struct Reason: Encodable, Sendable, Equatable {
             public let count: Int
-            /// Numbers are replaced by `#` where they differ between inputs.
+            /// With the range of each number that differs between inputs.
             public let text: String
         }
 
@@ -27,26 +27,45 @@ extension InputInspection {
             volumes = usable.count - photos - labelObjects
             notUsable = entries.count - usable.count
             let groups = Dictionary(grouping: entries.compactMap(\.problem), by: Self.withoutNumbers)
-            reasons = groups.map { key, texts in
-                Reason(count: texts.count, text: Set(texts).count == 1 ? texts[0] : key)
-            }
-            .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
+            reasons = groups.map { key, texts in Reason(count: texts.count, text: Self.merged(texts)) }
+                .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         }
 
-        static func withoutNumbers(_ text: String) -> String {
-            var result = ""
-            var isInNumber = false
-            for character in text {
-                // A decimal point or comma inside of a number belongs to it.
-                let isNumber = character.isNumber || (isInNumber && ".,".contains(character))
-                if !isNumber {
-                    result.append(character)
-                } else if !isInNumber {
-                    result.append("#")
+        /// What texts have in common that differ in their numbers only.
+        private static func withoutNumbers(_ text: String) -> [String] {
+            parts(of: text).map { $0.isNumber ? "" : $0.text }
+        }
+
+        /// One text for such texts: with the range of a number that differs, or an ellipsis where it is part of a name.
+        static func merged(_ texts: [String]) -> String {
+            let all = texts.map(parts)
+            return all[0].indices.map { index in
+                let part = all[0][index]
+                let numbers = Set(all.map { $0[index].text }).sorted { (Double($0) ?? 0, $0) < (Double($1) ?? 0, $1) }
+                guard part.isNumber, let least = numbers.first, let most = numbers.last, least != most else {
+                    return part.text
                 }
-                isInNumber = isNumber
+                let isName = index > 0 && all[0][index - 1].text.last?.isLetter == true
+                return isName ? "…" : "\(least) to \(most)"
+            }.joined()
+        }
+
+        /// A text cut before and after each number.
+        private static func parts(of text: String) -> [(text: String, isNumber: Bool)] {
+            var parts: [(text: String, isNumber: Bool)] = []
+            for (index, character) in zip(text.indices, text) {
+                // A decimal point inside of a number belongs to it.
+                let next = text.index(after: index)
+                let isPoint =
+                    character == "." && parts.last?.isNumber == true && next < text.endIndex && text[next].isNumber
+                let isNumber = character.isNumber || isPoint
+                if let last = parts.indices.last, parts[last].isNumber == isNumber {
+                    parts[last].text.append(character)
+                } else {
+                    parts.append(("\(character)", isNumber))
+                }
             }
-            return result
+            return parts
         }
 
         /// A line for the counts, and one for each reason.

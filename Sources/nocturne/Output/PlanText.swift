@@ -24,11 +24,11 @@ struct PlanText {
                     return try body(line)
                 }
                 try body(Terminal.line(row.dropLast() + [""], widths))
-                try body("    " + remark)
+                try body(Terminal.wrapped("    " + remark, columns: columns, indent: "    "))
             }
         }
-        for note in report.notes { try body(note) }
-        try body(try summary())
+        for note in report.notes { try body(Terminal.wrapped(note, columns: columns, indent: "  ")) }
+        try body(Terminal.wrapped(try summary(), columns: columns))
     }
 
     /// Of the table, the head first.
@@ -79,14 +79,19 @@ struct PlanText {
         }
         var lines = batch.changes.isEmpty ? [] : [Self.changes(batch)]
         if batch.withdrawn > 0 { lines.append(Self.withdrawn(batch.withdrawn)) }
-        lines.append(
-            "Of \(report.items.count == 1 ? "1 item" : "\(report.items.count) items"): "
-                + Self.counts.compactMap { state, text in
-                    batch.count(state) > 0 ? "\(batch.count(state)) \(text)" : nil
-                }.joined(separator: ", ") + "."
-        )
+        let counts = Self.counts.compactMap { state, text in
+            batch.count(state) > 0 ? "\(batch.count(state)) \(text)" : nil
+        }
+        if !counts.isEmpty {
+            let items = report.items.count == 1 ? "1 item" : "\(report.items.count) items"
+            lines.append("Of \(items): \(counts.joined(separator: ", ")).")
+        }
         if batch.vanished > 0 {
-            lines.append("\(batch.vanished) items of the batch without a result are no longer among the inputs.")
+            lines.append(
+                batch.vanished == 1
+                    ? "1 item of the batch without a result is no longer among the inputs."
+                    : "\(batch.vanished) items of the batch without a result are no longer among the inputs."
+            )
         }
         let ended: [RemainingWork] = [.failed, .cancelled, .quarantined]
         var hasEnded = false

@@ -75,6 +75,29 @@ enum Terminal {
         }
     }
 
+    /// A text in lines of at most that many columns, cut between words; later lines begin with the indent. Nil is any number.
+    static func wrapped(_ text: String, columns: Int?, indent: String = "") -> String {
+        guard let columns else { return text }
+        var lines: [String] = []
+        for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            var line: String?
+            for word in paragraph.split(separator: " ", omittingEmptySubsequences: false) {
+                guard let begun = line else {
+                    line = String(word)
+                    continue
+                }
+                if begun.count + 1 + word.count > columns, begun.contains(where: { $0 != " " }) {
+                    lines.append(begun)
+                    line = indent + word
+                } else {
+                    line = begun + " " + word
+                }
+            }
+            lines.append(line ?? "")
+        }
+        return lines.joined(separator: "\n")
+    }
+
     /// A row of a table with aligned columns.
     static func line(_ row: [String], _ widths: [Int]) -> String {
         row.enumerated().map { column, cell in
