@@ -9,7 +9,7 @@ struct Suggestion {
     /// - Parameter commands: the names of all commands.
     init(_ arguments: [String], commands: [String]) { (self.arguments, self.commands) = (arguments, commands) }
 
-    private static let inputs = "the inputs without an option, as in: nocturne run FOLDER --model NAME --output RESULTS"
+    private static let inputs = "the path alone, as in nocturne run FOLDER --model NAME --output RESULTS,"
 
     /// Options of other tools, and what they are called here. None of them is an option of this program.
     private static let options = [
@@ -48,14 +48,27 @@ struct Suggestion {
         return suggested(message.replacing(general, with: ""))
     }
 
+    /// A message without a name that the parser suggests and that has little in common with the one that was given.
+    private func withoutFarName(_ message: String) -> String {
+        let line = message.prefix { $0 != "\n" }
+        guard let question = line.firstRange(of: ". Did you mean '"), let quote = line.firstRange(of: "option '") else {
+            return message
+        }
+        let given = String(line[quote.upperBound..<question.lowerBound].dropLast())
+        let meant = String(line[question.upperBound...].prefix { $0 != "'" })
+        guard Spelling.nearest(to: given, among: [meant]) == nil else { return message }
+        return String(line[..<question.lowerBound] + message.dropFirst(line.count))
+    }
+
     private func suggested(_ message: String) -> String {
         let names = arguments.map { String($0.prefix { $0 != "=" }) }
         if let option = names.first(where: { Self.options[$0] != nil }), let meaning = Self.options[option] {
             // The nearest name by its letters has another meaning.
             let first = message.prefix { $0 != "\n" }
             let fact = first.firstRange(of: " Did you mean").map { first[..<$0.lowerBound] } ?? first
-            return fact + message.dropFirst(first.count) + "\nInstead of \(option) use: \(meaning)"
+            return fact + message.dropFirst(first.count) + "\nUse \(meaning) instead of \(option)"
         }
+        let message = withoutFarName(message)
         let isLong = { (name: String) in
             name.hasPrefix("-") && !name.hasPrefix("--") && name.count > 3 && name.dropFirst().allSatisfy(\.isLetter)
         }
@@ -63,9 +76,11 @@ struct Suggestion {
             return "Error: Unknown option '\(name)'. Long options have two hyphens: -\(name)"
         }
         if message.contains("Unknown option '--model'") || message.contains("Unknown option '-m'") {
-            return "Error: it uses the models of the batch. `nocturne run` with all inputs and models adds one"
+            return
+                "Error: this command uses the models of the batch. `nocturne run` with all inputs and models adds one"
         }
-        if message.contains("Unexpected argument") { return message + "\nLeave it out: the usage shows all arguments" }
+        if message.contains("Unexpected argument") { return message + "\nLeave it out" }
+        if message.contains(" unexpected arguments") { return message + "\nLeave them out" }
         if message.contains("Missing expected argument '--output") {
             return message + "\nName a folder for the results, such as --output results/"
         }

@@ -34,16 +34,25 @@ struct CommandLineTests {
             (["predict", bench.input], "there is no command 'predict'. Did you mean 'nocturne run'?"),
             (["help", "nosuch"], "there is no command 'nosuch'"),
             (["run", bench.input, "-output", bench.output], "Long options have two hyphens: --output"),
-            (["run", bench.input, "--fast", "-o", bench.output], "Instead of --fast use: --step-size 0.75"),
+            (
+                ["run", bench.input, "--fast", "-o", bench.output],
+                "Use --step-size 0.75, --precision bfloat16, or a model"
+            ),
+            (["run", bench.input, "--dicom", "-o", bench.output], "Unknown option '--dicom'\n"),
             (["run", bench.input], "such as --output results/"),
             (["run", bench.input, "--model", trained, "--output", bench.output], "(nnUNetTrainer__x__3d_fullres)"),
             (["run", bench.input, "--step-size", "2", "-o", bench.output], "expected a number above 0 and at most 1"),
             (["run", bench.input, "--window", "40", "-o", bench.output], "or centre and width such as 40,400"),
             (["run", bench.input, "--isosurface", "abc", "-o", bench.output], "expected a number such as 300"),
             (["run", bench.output, "--shard", "3/2"], "expected K/N with K from 1 to N"),
-            (["run", bench.input, "--profile", table, "-o", bench.output], "line 1 is not an option: name and value"),
+            (["run", bench.input, "--profile", table, "-o", bench.output], "line 1: expected an option and its value"),
             (["run", bench.input + "/*.nii", "--model", bench.model(), "-o", bench.output], "Leave out the quotes"),
             (["status", bench.output, "extra"], "Leave it out"),
+            (["status", bench.output, "extra", "more"], "Leave them out"),
+            (
+                ["run", bench.input, "--only", "threshold", "-o", bench.output],
+                "expected a model and a pattern, such as"
+            ),
             (
                 ["run", bench.input, "--crops", "png", "--model", bench.model(), "-o", bench.output],
                 "Leave it out, or add such a model with --model"
@@ -84,7 +93,7 @@ struct CommandLineTests {
             tool.errors.contains("What to do:\n  input.unknownFormat (5): Convert or unpack the file"),
             "\(tool.errors)"
         )
-        #expect(tool.errors.contains("  input.isPhoto (3): Use a model for photos."), "\(tool.errors)")
+        #expect(tool.errors.contains("  input.isPhoto (3): Use a model for photos"), "\(tool.errors)")
     }
 
     @Test("An output folder that cannot be made is told")
@@ -128,12 +137,12 @@ struct CommandLineTests {
         #expect(one.errors.contains("Using the only model on the search path: threshold in "))
         let two = try run([bench.model(), Fixtures.url("Models/classes-4").path], "two")
         #expect(
-            two.status == 2 && two.errors.contains("name a model with --model: threshold, classes-4;"),
+            two.status == 2 && two.errors.contains("Models: threshold, classes-4. These options need none"),
             "\(two.errors)"
         )
         let none = try run([], "none")
         #expect(none.status == 2)
-        #expect(none.errors.contains("name a model with --model, make pictures of volumes with --view"))
+        #expect(none.errors.contains("name a model with --model. These options need none: --view"))
         #expect(!FileSystem.exists(bench.folder("two").path) && !FileSystem.exists(bench.folder("none").path))
     }
 
