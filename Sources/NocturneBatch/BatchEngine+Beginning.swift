@@ -67,8 +67,8 @@ extension BatchEngine {
                     .optionsDiffer,
                     path: options.output.path,
                     detail:
-                        "\(changes.differences.joined(separator: "; ")). The batch has \(results == 1 ? "1 result" : "\(results) results"), "
-                        + "which this may affect: give --yes to continue, --dry-run to see which, or choose another --output."
+                        "\(changes.differences.joined(separator: "; ")). This may affect the batch's \(results == 1 ? "result" : "\(results) results"). "
+                        + "Give --yes to continue, --dry-run to see the effect, or another --output."
                 )
             }
         }
@@ -76,7 +76,9 @@ extension BatchEngine {
         let output = options.output.path
         let isAround = options.description.inputs.contains { $0 != output && FileSystem.isWithin($0, output) }
         if earlier == nil, isAround {
-            await progress.note("The output folder contains an input of the batch; results are written next to it.")
+            await progress.note(
+                "The output folder contains an input of the batch; results are written next to it. Another --output keeps them apart."
+            )
         }
         // The report names the version, the models and the options.
         if earlier != nil { try await journal.set(.isReportUpToDate, to: false) }

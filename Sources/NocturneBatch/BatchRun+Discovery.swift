@@ -42,7 +42,7 @@ extension BatchRun {
                         ? "" : " that matches --include " + options.description.include.joined(separator: " "))
                     + (found.notes.isEmpty ? "" : " (" + found.notes.joined(separator: "; ") + ")")
                     + (options.description.include.isEmpty
-                        ? ". Check the path; `nocturne inspect FOLDER` shows what the files in it are"
+                        ? ". Check the path; `nocturne inspect FOLDER` lists what a folder contains"
                         : ". Compare the pattern with the names of the files")
             )
         }

@@ -57,8 +57,8 @@ struct ItemProcessing {
                 .modelUnusable,
                 path: "",
                 detail:
-                    "the engine alone needs \(ByteCount(bytes)), the budget is \(ByteCount(total)): give the batch more with "
-                    + "--memory, or use fewer threads with --threads"
+                    "the engine alone needs \(ByteCount(bytes)), and the memory budget is \(ByteCount(total)). Raise it "
+                    + "with --memory, or use fewer threads with --threads"
             )
         }
         return bytes

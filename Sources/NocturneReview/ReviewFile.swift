@@ -30,7 +30,7 @@ package struct ReviewFile: Sendable, Codable {
         } catch let error as FileSystemError {
             throw refusal("cannot be read: \(errnoText(error.code))")
         } catch {
-            throw refusal("this is not a file that the review page saves: \(reason(of: error))")
+            throw refusal("not a file of the review page (\(reason(of: error))). Give the review.json that it saves")
         }
         guard file.schemaVersion == 1 else {
             throw refusal("its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1")

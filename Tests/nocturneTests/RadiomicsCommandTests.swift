@@ -115,6 +115,6 @@ struct RadiomicsCommandTests {
         let unknown = try Tool(arguments)
         #expect(unknown.status == 2 && unknown.errors.contains("binWidth: no such setting"), "\(unknown.errors)")
         let missing = try Tool(["radiomics", folder("none.nii").path, folder("in/phantom_seg.nii.gz").path])
-        #expect(missing.status == 2 && missing.errors.contains("no such file or folder"), "\(missing.errors)")
+        #expect(missing.status == 2 && missing.errors.contains("there is no file or folder"), "\(missing.errors)")
     }
 }

@@ -63,9 +63,13 @@ struct FileWalk {
             return "\(input) is a link to \(target), which does not exist"
         }
         let isPattern = input.contains { "*?[".contains($0) }
-        let step = isPattern ? "Leave out the quotes, so that the shell expands the pattern" : "Check the spelling"
-        return
-            "there is no file or folder \(input). \(step); values of one option, such as --labels, are separated by commas"
+        if isPattern {
+            return "no file matches \(input). Leave out the quotes, so that the shell expands the pattern"
+        }
+        // What follows an option without a comma is an input.
+        let isWord = !(input as NSString).lastPathComponent.contains(".")
+        let step = isWord ? ". Values of one option, such as --labels, are separated by commas" : ""
+        return "there is no file or folder \(input). Check the path\(step)"
     }
 
     private static func kind(_ status: stat) -> Sentence {

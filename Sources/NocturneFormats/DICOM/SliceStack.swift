@@ -89,7 +89,7 @@ struct SliceStack {
             throw DICOMReadError(
                 fault.code,
                 path: fault.path,
-                detail: "\(fault.detail); cannot be corrected: \(error.detail)"
+                detail: "\(fault.detail). It cannot be corrected: \(error.detail)"
             )
         }
     }

@@ -81,7 +81,7 @@ public enum PhotoReader {
         throw PhotoError(
             .notAPicture,
             path: path,
-            head.isEmpty ? "is empty" : "not a JPEG, PNG, TIFF, HEIC, WebP or DICOM file"
+            head.isEmpty ? "the file is empty" : "not a JPEG, PNG, TIFF, HEIC, WebP or DICOM file"
         )
     }
 
@@ -176,10 +176,10 @@ extension PhotoError {
             throw PhotoError(.cannotOpen, path: path, "cannot be opened: \(message)", systemCode: systemCode)
         case CPHOTO_NOT_READ:
             throw PhotoError(.cannotRead, path: path, "cannot be read: \(message)", systemCode: systemCode)
-        case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "is not supported: \(message)")
+        case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "the file is not supported (\(message))")
         case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(message)")
         case CPHOTO_NO_MEMORY: throw PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
-        default: throw PhotoError(.corrupt, path: path, "is damaged: \(message)")
+        default: throw PhotoError(.corrupt, path: path, "the file is damaged (\(message))")
         }
     }
 }

@@ -44,7 +44,7 @@ public struct RegionFile: Hashable, Sendable {
         } catch {
             throw RegionFileError(
                 path: path,
-                "is not valid JSON\(Self.reason(error)); give a file after Samples/Schemas/regions.schema.json"
+                "is not valid JSON\(Self.reason(error)). Samples/Schemas/regions.schema.json describes such files"
             )
         }
         let root = try RegionFields(tree, path: path, place: "", region: nil)

@@ -93,7 +93,7 @@ struct MetaImageHeader {
 
     private func placement() throws(VolumeFileError) -> DescribedVolume.Placement {
         guard let numbers = try fields.numbers("elementspacing", "elementsize", count: 3) else {
-            throw VolumeFileError(.invalidSpacing, path: fields.path, "the header states no spacing of the voxels")
+            throw VolumeFileError(.invalidSpacing, path: fields.path, "the header has no voxel spacing")
         }
         let unit = DescribedVolume.Placement.millimetres(fields["distanceunits"] ?? "mm")
         let spacing = SIMD3(numbers) * unit

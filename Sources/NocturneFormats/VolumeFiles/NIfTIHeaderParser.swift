@@ -170,7 +170,7 @@ struct NIfTIHeaderParser {
             throw VolumeFileError(
                 .notThreeDimensional,
                 path: path,
-                "\(count)-D image (\(text)): more than the three axes of a volume and one of time"
+                "\(count)-D image (\(text)); only 3-D volumes and 4-D time series can be read"
             )
         }
         let time = try time(sizes, text)

@@ -77,7 +77,7 @@ struct NRRDHeader {
         case "big": return .big
         // A byte has no order, and writers then omit the field.
         case nil where type.bytesPerVoxel == 1: return .little
-        default: throw fields.invalid("states no byte order in the field \"endian\"")
+        default: throw fields.invalid("has no byte order: the field \"endian\" must be little or big")
         }
     }
 
@@ -104,7 +104,7 @@ struct NRRDHeader {
         guard let directions = fields["space directions"] else {
             let unit = try millimetres("units")
             guard let numbers = try fields.numbers("spacings", count: 3) else {
-                throw VolumeFileError(.invalidSpacing, path: fields.path, "the header states no spacing of the voxels")
+                throw VolumeFileError(.invalidSpacing, path: fields.path, "the header has no voxel spacing")
             }
             return .init(assumedWith: SIMD3(numbers) * unit)
         }

@@ -130,7 +130,7 @@ struct OpenVolumeFile {
         for candidate in [baseName + ".hdr", baseName + ".hdr.gz", baseName + ".HDR"] where exists(candidate) {
             return candidate
         }
-        throw VolumeFileError(.unreadable, path: path, "the header file \(baseName).hdr in the same folder is missing")
+        throw VolumeFileError(.unreadable, path: path, "the header file \(baseName).hdr is missing")
     }
 
     private static func imagePath(of headerPath: String) throws(VolumeFileError) -> String {
@@ -141,7 +141,7 @@ struct OpenVolumeFile {
         throw VolumeFileError(
             .unreadable,
             path: headerPath,
-            "the image file \(baseName).img in the same folder is missing"
+            "the image file \(baseName).img is missing"
         )
     }
 

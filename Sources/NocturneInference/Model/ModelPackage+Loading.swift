@@ -147,7 +147,7 @@ extension ModelPackage {
                 code: .unreadableFile,
                 file: path,
                 expected: "a regular file",
-                found: "another kind of entry"
+                found: "not a regular file"
             )
         }
         return Int(status.st_size)

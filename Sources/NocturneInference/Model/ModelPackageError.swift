@@ -51,10 +51,10 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
     /// The file, the key, what was expected and found, and for damaged files what can be done.
     public var description: String {
         switch code {
-        case .unreadableFile: "\(file): expected \(expected), found: \(found). Copy the package again"
-        case .notJSON: "\(file): not valid JSON. Copy the package again, or correct the file"
+        case .unreadableFile: "\(file) cannot be read: \(found). Copy the package again"
+        case .notJSON: "\(file) is not valid JSON. Copy the package again, or correct the file"
         case .wrongSize, .wrongDigest:
-            "\(file): damaged: expected \(expected), found \(found). Copy the package again"
+            "\(file) is damaged: expected \(expected), found \(found). Copy the package again"
         default: "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found)"
         }
     }

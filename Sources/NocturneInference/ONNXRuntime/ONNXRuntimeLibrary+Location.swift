@@ -23,8 +23,8 @@ extension ONNXRuntimeLibrary {
         let searched = (["\(variable) (not set)"] + places.map(\.title)).joined(separator: ", ")
         throw EngineError(
             .notFound,
-            "ONNX Runtime was not found; searched: \(searched). Tools/install-onnxruntime installs it in the user's data "
-                + "folder; \(variable) specifies another location"
+            "ONNX Runtime was not found. Install it with Tools/install-onnxruntime, or name its folder in \(variable). "
+                + "Searched: \(searched)"
         )
     }
 

@@ -118,7 +118,7 @@ extension BatchDescription {
             let gone = earlier.map(\.id).filter { id in !now.contains { $0.id == id } }
             if !gone.isEmpty {
                 differences.append(
-                    "this command does not name the model \(gone.joined(separator: ", ")) of the batch (to add models, name all)"
+                    "the batch's model \(gone.joined(separator: ", ")) is not given (to add models, give all)"
                 )
             }
         }
@@ -127,17 +127,18 @@ extension BatchDescription {
             // Without their names, which may be those of patients: additions are noted in the log.
             let count = now.subtracting(earlier).count
             if count > 0 { additions.append(count == 1 ? "1 new input" : "\(count) new inputs") }
-            if let text = Self.text(earlier.subtracting(now)) {
-                differences.append("this command does not name \(text) of the batch (to add inputs, name all)")
+            let gone = earlier.subtracting(now)
+            if let text = Self.text(gone) {
+                let verb = gone.count == 1 ? "is" : "are"
+                differences.append("of the batch's inputs, \(text) \(verb) not given (to add inputs, give all)")
             }
         }
 
         /// The number of inputs, with the first names; nil for none.
         private static func text(_ inputs: Set<String>) -> String? {
             guard !inputs.isEmpty else { return nil }
-            let count = inputs.count == 1 ? "1 input" : "\(inputs.count) inputs"
             let names = inputs.sorted().prefix(mostNames).joined(separator: ", ")
-            return "\(count) (\(names)\(inputs.count > mostNames ? ", …" : ""))"
+            return "\(inputs.count) (\(names)\(inputs.count > mostNames ? ", …" : ""))"
         }
 
         private static var mostNames: Int { 3 }

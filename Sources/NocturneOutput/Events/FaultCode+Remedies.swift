@@ -23,7 +23,7 @@ extension FaultCode {
     private static let checkDisk = "Check the disk or share, then use `nocturne retry`."
 
     private static let domains = [
-        "batch": "Read the reason, mend what it names, then use `nocturne retry`.",
+        "batch": "Read the reason, correct what it names, then use `nocturne retry`.",
         "case": "Give every case exactly the channels that the model takes, named <case>_0000, <case>_0001 and so on.",
         "dicom": exportAgain,
         "dicomObject": "Leave out --dicom-seg and --rtstruct, or export the source series again.",
@@ -37,7 +37,7 @@ extension FaultCode {
         "memory": "Give the batch more memory with --memory, or process the item on a machine that has more.",
         "mesh": checkDisk,
         "metadata":
-            "Correct the item's row in the table of --metadata or its own metadata file, then use `nocturne retry`.",
+            "Correct the item's row in the metadata table, or its own metadata file, then use `nocturne retry`.",
         "model": "Test the package with `nocturne models check`.",
         "network": "Test the package with `nocturne models check`; the network's output cannot be used for this input.",
         "nifti": copyAgain,
@@ -66,7 +66,7 @@ extension FaultCode {
         "dicom.otherObject": notAnInput,
         "dicom.sheared": tilted,
         "dicom.singleSlice":
-            "Name the folder of the series in place of one file, or export the whole series.",
+            "Give the folder of the series instead of one file, or export the whole series.",
         "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
             "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne retry`.",
@@ -81,10 +81,10 @@ extension FaultCode {
         "input.isPhoto": "Use a model for photos.",
         "input.isVolume": "Use a model for volumes.",
         "input.labelMap":
-            "Leave them out with --exclude, or measure them with --existing-labels in a separate batch.",
+            "Leave label maps out with --exclude, or measure them with --existing-labels in a separate batch.",
         "input.metadataUnusable": exportAgain,
         "input.noLongerFound": "Nothing is to be done, unless the file should be there: then put it back.",
-        "input.notAFile": "Put the file itself in place of the link or pipe, then use `nocturne resume`.",
+        "input.notAFile": "Replace the link or pipe by the file itself, then use `nocturne resume`.",
         "input.notForModel":
             "Use a model for this kind of input, or leave the input out with --exclude.",
         "input.notSelected":
@@ -94,7 +94,7 @@ extension FaultCode {
         "input.timeSeries":
             "`nocturne resume --time-series` processes each of its volumes; --exclude leaves it out.",
         "input.tooSmall":
-            "Give the whole volume, with at least 2 slices, or a larger photo.",
+            "Give the whole volume, use a model for single slices, or give a larger photo.",
         "input.unknownFormat":
             "Convert or unpack the file, then use `nocturne resume`; or leave it out with --exclude.",
         "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
@@ -109,7 +109,7 @@ extension FaultCode {
         "nifti.missingOrientation":
             "Store the orientation in the file, or have it assumed with --assume-orientation.",
         "nifti.notLabels": "Give a label map of whole numbers from 0 to 65535; values within 0.001 of one are rounded.",
-        "nifti.notNIfTI": "Download or copy the file again: its content is not what its name states.",
+        "nifti.notNIfTI": "Download or copy the file again: its content does not match its name.",
         "nifti.notThreeDimensional": "Split the file into single volumes, or leave it out with --exclude.",
         "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
         "nifti.unreadable": "Check that the file, and the one with its voxels, can be read, then use `nocturne retry`.",

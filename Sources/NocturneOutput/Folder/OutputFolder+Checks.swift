@@ -48,16 +48,20 @@ extension OutputFolder {
     /// - Throws: ``BatchError`` naming the file. Nothing was written.
     public func checkReportsAreOwn() throws(BatchError) {
         try checkOwnFolders()
-        guard !holdsBatch, FileSystem.kind(lock) != .file else { return }
+        guard !holdsBatch else { return }
+        let code = errno
+        let isClosed = code == EACCES && FileSystem.kind(batchFolder) == .folder
+        guard !isClosed else { throw notPermitted(code) }
+        guard FileSystem.kind(lock) != .file else { return }
         for name in Self.reportNames + Self.reportNames.map({ $0 + ".part" })
         where FileSystem.kind(path + "/" + name) != .nothing {
             // A run that was killed before it took the lock may have written events.
             if name == "events.jsonl", BatchEvent.begins(path + "/" + name) { continue }
             throw BatchError(
                 .outputUnwritable,
-                path: path + "/" + name,
-                detail: "this file would be overwritten, and it does not belong to a batch in this folder: "
-                    + "move it away, or choose another output folder"
+                path: "",
+                detail: "\(path)/\(name) would be overwritten, and it does not belong to a batch in this folder. "
+                    + "Move it away, or choose another folder with --output"
             )
         }
     }

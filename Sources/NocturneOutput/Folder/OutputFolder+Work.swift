@@ -18,7 +18,7 @@ extension OutputFolder {
         let path = parent + "/nocturne-" + digest
         func refusal(_ detail: String) -> BatchError { BatchError(.workUnusable, path: parent, detail: detail) }
         guard FileSystem.kind(parent) == .folder || FileSystem.exists(parent) else {
-            throw refusal("the folder for work is not there")
+            throw refusal("the folder for work does not exist. Create it, or give another with --work")
         }
         do throws(FileSystemError) {
             try FileSystem.makeFolder(path, mode: 0o700)

@@ -86,10 +86,15 @@ public struct OutputFolder: Sendable {
                 : "Did you mean \(nearby.joined(separator: " or "))?"
             throw BatchError(.notABatch, path: "", detail: "\(fact). \(step)")
         }
+        throw notPermitted(code)
+    }
+
+    /// A batch whose hidden folder is closed to this user.
+    func notPermitted(_ code: Int32) -> BatchError {
         let detail =
-            "its journal cannot be read: \(errnoText(code)). Only the user who started the batch may; results and batch.json can be "
-            + "read by others"
-        throw BatchError(.notABatch, path: path, detail: detail)
+            "the batch in \(path) can be used only by the user who started it: its journal cannot be read (\(errnoText(code))). "
+            + "Read batch.json and the results there, or choose another folder"
+        return BatchError(.notABatch, path: "", detail: detail)
     }
 
     /// Folders with a batch: the one that this folder is in, else up to three that are in this folder.
@@ -117,8 +122,8 @@ public struct OutputFolder: Sendable {
         } catch {
             throw BatchError(
                 .outputUnwritable,
-                path: path,
-                detail: "cannot create the folder: \(reason(of: error)); choose another with --output"
+                path: "",
+                detail: "cannot create the folder \(path): \(reason(of: error)). Choose another with --output"
             )
         }
         try checkOwnFolders()
@@ -130,8 +135,8 @@ public struct OutputFolder: Sendable {
         guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
             throw BatchError(
                 .outputUnwritable,
-                path: path,
-                detail: "cannot write to the folder: \(errnoText()); choose another with --output"
+                path: "",
+                detail: "cannot write to the folder \(path): \(errnoText()). Choose another with --output"
             )
         }
     }

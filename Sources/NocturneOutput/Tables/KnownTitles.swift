@@ -28,7 +28,7 @@ public struct KnownTitles: Sendable {
     /// Reads a CSV file in UTF-8 with a column for the first of the fields, and for others where they are known.
     /// - Throws: ``BatchError`` that names the file and what is expected.
     public static func read(_ path: String, fields: [String]) throws(BatchError) -> KnownTitles {
-        let expected = "; expected the columns \(fields.joined(separator: ", "))"
+        let expected = ". It needs the columns \(fields.joined(separator: ", "))"
         return try NamedTable.read(path, limit: largestFile, called: "the table of titles", expected: expected) {
             bytes throws(NamedTable.Fault) in try KnownTitles(bytes, fields: fields)
         }

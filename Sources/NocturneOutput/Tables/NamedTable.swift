@@ -49,7 +49,7 @@ package struct NamedTable: Sendable {
     /// - Throws: ``Fault`` for another encoding, an empty table, a missing column or a broken quote.
     package init(_ bytes: [UInt8], required: [String]) throws(Fault) {
         guard String(validating: bytes, as: UTF8.self) != nil else {
-            throw Fault(detail: "it is not in UTF-8; save it as CSV in UTF-8")
+            throw Fault(detail: "it is not in UTF-8. Save it as CSV in UTF-8")
         }
         let headers = Self.separators.map { ($0, Self.header(bytes, $0)) }
         guard let first = headers.max(by: { $0.1.count < $1.1.count }), first.1.contains(where: { !$0.isEmpty }) else {

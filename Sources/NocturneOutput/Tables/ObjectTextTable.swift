@@ -22,7 +22,7 @@ public struct ObjectTextTable: Sendable {
     /// - Parameter fields: those that the recipes name.
     /// - Throws: ``BatchError`` that names the file, the row and what is expected.
     public static func read(_ path: String, fields: [String]) throws(BatchError) -> ObjectTextTable {
-        let expected = "; expected the columns \((["item", "object"] + fields).joined(separator: ", "))"
+        let expected = ". It needs the columns \((["item", "object"] + fields).joined(separator: ", "))"
         return try NamedTable.read(path, limit: largestFile, called: "the table of objects", expected: expected) {
             bytes throws(NamedTable.Fault) in try ObjectTextTable(bytes, fields: fields)
         }

@@ -92,18 +92,17 @@ extension PhotoClassification {
                 let count = faults.count { $0.meaning == meaning }
                 return count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
             }
-            let verb = faults.count == 1 ? "is" : "are"
-            let text = "\(counts.joined(separator: ", ")) \(verb) not understood, such as \(first.value)"
-            let step = "Ages are numbers of years, sexes male or female, and sites names of parts of the body"
+            let text = "\(counts.joined(separator: ", ")) cannot be read, such as \(first.value)"
+            let step = "Write ages in years, sexes as male or female, and sites as parts of the body"
             if let path = options.metadataPath, !readings.contains(where: \.isKnown) {
                 throw BatchError(
                     .inputMissing,
                     path: path,
-                    detail: "no value of the table is understood: \(text). \(step)"
+                    detail: "no value of the table can be read: \(text). \(step)"
                 )
             }
             let source = options.metadataPath.map { ($0 as NSString).lastPathComponent } ?? "The metadata"
-            return ["\(source): \(text), and \(faults.count == 1 ? "counts" : "count") as unknown. \(step)"]
+            return ["\(source): \(text); \(faults.count == 1 ? "it counts" : "they count") as unknown. \(step)"]
         }
 
         /// From a row of the table, else from the sidecar file.

@@ -33,7 +33,9 @@ extension BatchArguments {
 
         private static func parsed(_ text: String) throws -> NamePattern {
             guard let pattern = NamePattern(text) else {
-                throw ValidationError("give placeholders: {0}, {1}, {2}, …, {name}, {patient}, {study} or {series}")
+                throw ValidationError(
+                    "expected one or more of {0}, {1}, {2}, …, {name}, {patient}, {study} and {series}"
+                )
             }
             return pattern
         }

@@ -137,6 +137,7 @@ extension BatchArguments {
             throw ValidationError(
                 "two models have the id \(package.id) and the same version: "
                     + packages.filter { $0.id == package.id }.map(\.folder).joined(separator: ", ")
+                    + ". Give only one of them"
             )
         }
         let before = (earlier?.models ?? []).compactMap { model in packages.first { $0.id == model.id } }
@@ -154,10 +155,11 @@ extension BatchArguments {
         let found = ModelPackage.distinct(LoadedModels.catalog.entries().compactMap { try? $0.package.get() })
         if found.count == 1 { return found[0] }
         let others =
-            "make pictures of volumes with --view, use existing labels with --existing-labels, or make surfaces with "
-            + "--isosurface"
-        guard !found.isEmpty else { throw ValidationError("name a model with --model, \(others)") }
-        throw ValidationError("name a model with --model: \(found.map(\.id).joined(separator: ", ")); or \(others)")
+            "These options need none: --view for pictures of volumes, --existing-labels for label maps that exist, "
+            + "--isosurface for surfaces"
+        guard !found.isEmpty else { throw ValidationError("name a model with --model. \(others)") }
+        let names = found.map(\.id).joined(separator: ", ")
+        throw ValidationError("name a model with --model, such as --model \(found[0].id). Models: \(names). \(others)")
     }
 
     /// The options of the kinds in use.
@@ -185,7 +187,7 @@ extension BatchArguments {
             let package = zip(models.model, packages).first { $0 == route.model || $1.id == route.model }?.1
             guard let id = package?.id ?? ids.first(where: { $0 == route.model }) else {
                 throw ValidationError(
-                    "--only names the unknown model \(route.model); the models are \(ids.joined(separator: ", "))"
+                    "--only: there is no model \(route.model) in this batch. Its models are \(ids.joined(separator: ", "))"
                 )
             }
             let text = "\(id)=\(route.pattern)"
@@ -285,7 +287,8 @@ extension BatchArguments {
     }
 
     /// A model with a pattern for the names of its inputs.
-    package struct Pattern: ExpressibleByArgument, Sendable {
+    package struct Pattern: OptionValue, Sendable {
+        package static var allowed: String { "a model and a pattern, such as --only 'organs=*_CT*'" }
         let model: String
         let pattern: String
 

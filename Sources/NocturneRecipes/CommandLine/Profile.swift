@@ -35,7 +35,7 @@ package struct Profile: Sendable {
         let isName = { (option: String) in option.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         }
         if let line = lines.first(where: { !isName($0.option) }) {
-            throw ValidationError("\(line.origin) is not an option: name and value, such as `memory 8G`")
+            throw ValidationError("\(line.origin): expected an option and its value, such as `memory 8G`")
         }
     }
 

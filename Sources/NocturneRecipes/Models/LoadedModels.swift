@@ -59,7 +59,7 @@ package enum LoadedModels {
             guard options.device.isDemanded else {
                 throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
             }
-            throw BatchError(.modelUnusable, path: "", detail: "\(error); leave --device out to use the CPU")
+            throw BatchError(.modelUnusable, path: "", detail: "\(error). Leave --device out to use the CPU")
         }
     }
 

@@ -44,13 +44,16 @@ package struct RecipeResults: ResultInspection {
     /// - Returns: the path of the label map that it replaces.
     /// - Throws: `BatchError` that names the file; `CancelledError`.
     package func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
+        guard FileSystem.exists(path) else {
+            throw BatchError(.inputMissing, path: "", detail: "there is no file \(path). Check the path")
+        }
         do {
             return try kind(of: folder).checkEdit(path, of: folder, scope: scope)
         } catch let error as LabelMapError {
             throw BatchError(
                 .inputMissing,
                 path: path,
-                detail: "cannot be adopted: \(error.detail); export the labels on the grid of the item's image"
+                detail: "cannot be adopted: \(error.detail). Give a label map on the grid of the item's image"
             )
         }
     }

@@ -46,7 +46,7 @@ extension ReferenceRange {
     /// commas, semicolons or tabs. Without a number in `low` or `high` there is no limit on that side.
     /// - Throws: ``BatchError`` that names the file, the line and what is expected.
     public static func read(_ path: String) throws(BatchError) -> [ReferenceRange] {
-        let expected = "; expected label, measure, low and high, and optionally model"
+        let expected = ". It needs the columns label, measure, low and high, and may have model"
         return try NamedTable.read(path, limit: limit, called: "the reference table", expected: expected, parse)
     }
 

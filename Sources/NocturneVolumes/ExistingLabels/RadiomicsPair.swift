@@ -52,7 +52,7 @@ package struct RadiomicsPair: Sendable {
     private static func isFolder(_ path: String) throws(BatchError) -> Bool {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw BatchError(.inputMissing, path: path, detail: "no such file or folder")
+            throw BatchError(.inputMissing, path: "", detail: "there is no file or folder \(path). Check the path")
         }
         return isFolder.boolValue
     }

@@ -104,7 +104,8 @@ struct ChannelCases {
         var file = first
         (file.key, file.name, file.suffix) = ("nifti:" + first.path, FoundVolume.stem(first.files[0].fileName), "")
         guard wanted > 1 else {
-            let text = "a time series of \(count) volumes; \(model.id) takes single ones: --time-series processes each"
+            let text =
+                "a time series of \(count) volumes; \(model.id) takes single volumes (--time-series processes each)"
             file.volume = .failure(Refusal(problem: .refused(.discovered(.timeSeries, text: text))))
             return file
         }
@@ -132,8 +133,8 @@ struct ChannelCases {
             return [only]
         }
         let reason =
-            "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), \(model.id) takes 1 "
-            + "(\(channelNames)); to use only one, add --include '*_0000*'"
+            "the case has \(channels.count) channels (0000 to \(Self.digits(channels.count - 1))), but \(model.id) takes 1 "
+            + "(\(channelNames)). To use only the first, add --include '*_0000*'"
         return [merged(volumes, path, .failure(Refusal(problem: .refused(.discovered(.channels, text: reason)))))]
     }
 

@@ -30,7 +30,7 @@ package struct LabelMapValues: Equatable {
         let range = "\(first.count) whole numbers from 0 to \(first.highest)"
         throw NotAnInput(
             .labelMap,
-            "a label map, not a scan: its voxels have \(own: range), in regions; --existing-labels measures label maps"
+            "a label map, not a scan (\(own: range)); --existing-labels measures it"
         )
     }
 

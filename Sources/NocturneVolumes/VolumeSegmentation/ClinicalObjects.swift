@@ -32,7 +32,7 @@ struct ClinicalObjects {
         var written = Written()
         guard options.writesSegmentationObject || options.writesStructureSet else { return written }
         guard source.format == .dicom else {
-            written.notes.append(Note("output.sourceNotDICOM", "no DICOM objects: the source is not DICOM"))
+            written.notes.append(Note("output.sourceNotDICOM", "no DICOM objects: these need a DICOM series"))
             return written
         }
         guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {

@@ -14,7 +14,11 @@ enum ReferenceInstruction {
     /// - Throws: `BatchError` when it does not exist: a mistyped path would otherwise become a note in every item.
     static func check(_ path: String, _ what: String = "reference labels") throws {
         guard FileSystem.exists(path) else {
-            throw BatchError(.inputMissing, path: path, detail: "there is no such file or folder; give the \(what)")
+            throw BatchError(
+                .inputMissing,
+                path: "",
+                detail: "there is no file or folder \(path). Give the path of the \(what)"
+            )
         }
     }
 }

@@ -30,12 +30,13 @@ extension SegmentationModel {
             let view = VoxelView(stored: image.geometry.shape)
             let least = try ImageStatistics(of: image.voxels, view: view, deviation: false, scope: scope).lowest
             if modality == "MR", least <= Self.leastOfCT {
-                let fact: Sentence = "its lowest value is \(own: text(least)), as in CT; \(own: package.id) is for MR"
+                let fact: Sentence =
+                    "its lowest value is \(own: text(least)), as in CT, but \(own: package.id) is for MR: check the input"
                 return Note(.unusualIntensities, fact)
             }
             guard modality == "MR" || least <= Self.leastOfCT else {
                 let fact: Sentence =
-                    "its lowest value is \(own: text(least)); \(own: package.id) was trained on CT, where air has -1000"
+                    "its lowest value is \(own: text(least)); \(own: package.id) was trained on CT, where air has -1000: check the input"
                 return Note(.unusualIntensities, fact)
             }
         }
@@ -48,7 +49,7 @@ extension SegmentationModel {
         let range = "\(text(lower)) to \(text(upper))"
         return Note(
             .unusualIntensities,
-            "the median in its largest label is \(own: text(largest.1)); \(own: package.id) was trained on \(own: range)"
+            "the median in its largest label is \(own: text(largest.1)); \(own: package.id) was trained on \(own: range): check the input"
         )
     }
 

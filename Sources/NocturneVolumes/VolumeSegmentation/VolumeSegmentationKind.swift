@@ -25,11 +25,11 @@ package enum VolumeSegmentationKind: RecipeKind {
         }
         let known = Set(models.flatMap { $0.package.labels.map(\.name) })
         for label in options.labels?.names ?? [] where !known.contains(label) {
-            let meant = Spelling.nearest(to: label, among: known.sorted()).map { "; did you mean \($0)?" } ?? ""
+            let meant = Spelling.nearest(to: label, among: known.sorted()).map { " Did you mean \($0)?" } ?? ""
             throw BatchError(
                 .modelUnusable,
                 path: "",
-                detail: "no model has a label \(label); available: \(known.sorted().joined(separator: ", "))\(meant)"
+                detail: "no model has a label \"\(label)\".\(meant) Labels: \(known.sorted().joined(separator: ", "))"
             )
         }
         return try VolumeSegmentation(models: models, options: options)

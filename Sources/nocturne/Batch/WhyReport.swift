@@ -178,8 +178,11 @@ struct WhyReport: Encodable {
     ) -> String {
         guard FileSystem.exists(path) else {
             let similar = items.map(\.name).filter { $0.localizedCaseInsensitiveContains(text) }.prefix(5)
-            let hint = similar.isEmpty ? "" : "; items with such a name: \(similar.joined(separator: ", "))"
-            return "no item is called \(text), and there is no such file" + hint
+            let hint =
+                similar.isEmpty
+                ? "Check the spelling; `nocturne inspect` lists the files in a folder"
+                : "Items with such a name: \(similar.joined(separator: ", "))"
+            return "no item is called \(text), and there is no such file. " + hint
         }
         let inputs = description.inputs.map(absolutePath)
         guard let root = inputs.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else {

@@ -103,7 +103,8 @@ struct Verify: AsyncParsableCommand {
         let faults = report.faults.count
         let summary =
             (part.map { "Part \($0): " } ?? "")
-            + "\(report.itemsChecked) items, \(report.filesChecked) files, \(report.bytesChecked) bytes read; "
+            + "\(report.itemsChecked == 1 ? "1 item" : "\(report.itemsChecked) items"), "
+            + "\(report.filesChecked == 1 ? "1 file" : "\(report.filesChecked) files"), \(ByteCount(report.bytesChecked)) read; "
             + (faults == 0 ? "all as recorded." : faults == 1 ? "1 fault." : "\(faults) faults.")
         return (lines + [summary]).joined(separator: "\n")
     }

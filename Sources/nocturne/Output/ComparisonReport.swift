@@ -75,7 +75,7 @@ struct ComparisonReport: Encodable {
     }
 
     var text: String {
-        var lines = ["\(items) items are in both batches."]
+        var lines = [items == 1 ? "1 item is in both batches." : "\(items) items are in both batches."]
         func list(_ names: [String]) -> String {
             names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
         }
@@ -96,7 +96,7 @@ struct ComparisonReport: Encodable {
         }
         if items == 0 {
             lines.append(
-                "Nothing was compared: items are the same when their inputs are; give two batches over the same inputs."
+                "Nothing was compared, since the batches have no input in common. Give two batches of the same inputs."
             )
         } else if changes.isEmpty {
             lines.append("No measure differs.")

@@ -65,7 +65,7 @@ enum SummaryText {
         let count = { (code: FaultCode) in reasons[code.rawValue] ?? 0 }
         let sorted = codes.sorted { (count($1), $0.rawValue) < (count($0), $1.rawValue) }
         let lines = sorted.prefix(5).map {
-            "  \($0.rawValue) (\(count($0))): \($0.remedy)\(models(for: $0))"
+            "  \($0.rawValue) (\(count($0))): \(remedy(for: $0))"
         }
         let rest =
             sorted.count > 5
@@ -75,12 +75,13 @@ enum SummaryText {
         return ["What to do:"] + lines + rest
     }
 
-    /// The models on the search path for inputs of the other kind.
-    private static func models(for code: FaultCode) -> String {
-        guard [.photo, .volume].contains(code) else { return "" }
+    /// For inputs of the other kind with the models on the search path.
+    private static func remedy(for code: FaultCode) -> String {
+        guard [.photo, .volume].contains(code) else { return code.remedy }
         let packages = LoadedModels.catalog.entries().compactMap { try? $0.package.get() }
         let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
-        return names.isEmpty ? "" : " Such models are installed: \(names.joined(separator: ", "))."
+        return names.isEmpty
+            ? code.remedy : "\(code.remedy.dropLast()) (installed: \(names.joined(separator: ", ")))."
     }
 
     /// The existing files of the report: a run that was killed has not written them.

@@ -117,7 +117,7 @@ struct SeriesTriageTests {
         pushed[4].position.x += 2
         let sideways = try self.problem(pushed)
         #expect(sideways.code == .sheared)
-        let start = "slice 5 is shifted sideways by 2.0 mm relative to the others; cannot be corrected"
+        let start = "slice 5 is shifted sideways by 2.0 mm relative to the others. It cannot be corrected"
         #expect(sideways.detail.hasPrefix(start))
     }
 

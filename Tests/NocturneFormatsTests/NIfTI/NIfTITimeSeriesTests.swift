@@ -98,7 +98,7 @@ struct NIfTITimeSeriesTests {
         }
         #expect(try fault { _ in } == nil)
         #expect(try fault { $0.intentCode = 1007 }?.detail.contains("several values for each voxel") == true)
-        #expect(try fault { $0.dimensions = [5, 5, 4, 3, 2, 2] }?.detail.contains("more than the three axes") == true)
+        #expect(try fault { $0.dimensions = [5, 5, 4, 3, 2, 2] }?.detail.contains("only 3-D volumes") == true)
         #expect(try fault { $0.units = 2 | 40 }?.detail.contains("fourth axis is in ppm") == true)
         #expect(try fault { $0.dimensions[4] = Int.max }?.code == .invalidDimensions)
         #expect(try fault { $0.dimensions[4] = 16_385 }?.code == .invalidDimensions)

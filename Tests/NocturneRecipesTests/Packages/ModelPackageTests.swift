@@ -234,14 +234,14 @@ struct ModelPackageTests {
 
             try PackageBuilder.write(network: Array(changed.dropLast()), into: place)
             #expect(try error(verifyDigests: false).code == .wrongSize)
-            let damage = "damaged: expected 20 bytes, found 19 bytes. Copy the package again"
-            #expect(try error().description == "\(network): \(damage)")
+            let damage = "is damaged: expected 20 bytes, found 19 bytes. Copy the package again"
+            #expect(try error().description == "\(network) \(damage)")
 
             try FileManager.default.removeItem(atPath: network)
             #expect(try error().code == .unreadableFile)
             try FileManager.default.createDirectory(atPath: network, withIntermediateDirectories: false)
             #expect(try error().code == .unreadableFile)
-            #expect(try error().found == "another kind of entry")
+            #expect(try error().found == "not a regular file")
 
             let missing = try #require(throws: ModelPackageError.self) {
                 try ModelPackage.checked(folder: folder + "x")

@@ -83,7 +83,7 @@ struct ClinicalMetadataTests {
                 + "give the path relative to the input"
         )
         #expect(reasons[1] == reasons[0] && reasons[2] == "fine")
-        #expect(reasons[3] == "people.csv rows 5 and 6: both are for \"c\", with different values")
+        #expect(reasons[3] == "people.csv rows 5 and 6 have different values for \"c\"")
     }
 
     @Test("Rows of one picture that say the same are fine; both lines are named where they do not")
@@ -91,7 +91,7 @@ struct ClinicalMetadataTests {
         let head = "image,sex,anatom_site_general\n"
         #expect(try reason(head + "a,male,head/neck\na,M,Head and neck\na,male,head_neck") == ["fine"])
         let reasons = try reason(head + "a,male,\na,male,\na,female,")
-        #expect(reasons == ["people.csv rows 2 and 4: both are for \"a\", with different values"])
+        #expect(reasons == ["people.csv rows 2 and 4 have different values for \"a\""])
         // Two values that are not understood are not the same value.
         let table = try table(head + "a,robot,\na,cyborg,")
         #expect(throws: ClinicalMetadata.ReadingError.self) { try table.assign(["a.jpg"], sites: Self.sites)[0].get() }

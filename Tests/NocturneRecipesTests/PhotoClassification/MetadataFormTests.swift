@@ -128,13 +128,13 @@ struct MetadataFormTests {
     @Test("A table without a column of pictures is refused with its columns and what would be understood")
     func noPictures() {
         let found = refusal(Array("patient;Age;sex\n1;2;male".utf8))
-        #expect(found.contains("the columns are \"patient\", \"Age\", \"sex\""))
-        #expect(found.contains("Call one of them image, image_id, image_name, isic_id"))
+        #expect(found.contains("(columns: \"patient\", \"Age\", \"sex\")"))
+        #expect(found.contains("Call that column one of image, image_id, image_name, isic_id"))
         #expect(refusal([]).contains("the table is empty"))
         #expect(refusal(Array("Age,age,image_id,image_id".utf8)).contains("\"image_id\" twice"))
         #expect(refusal(Array("age,Age,image".utf8)).contains("\"age\" twice"))
         #expect(refusal(Array("x,y,y,image".utf8)) == "accepted")
-        #expect(refusal([0x50, 0x4B, 3, 4, 20, 0]).contains("save it as CSV in UTF-8"))
+        #expect(refusal([0x50, 0x4B, 3, 4, 20, 0]).contains("Save it as CSV in UTF-8"))
     }
 
     @Test("German names and values are understood")
@@ -151,8 +151,10 @@ struct MetadataFormTests {
             try table.checkMatches(["x.jpg"], path: "t.csv")
             Issue.record("accepted")
         } catch {
-            #expect("\(error)".contains("row 2 is for \"a\", an input is \"x.jpg\""))
+            #expect("\(error)".contains("row 2 is for \"a\", the first input is \"x.jpg\""))
         }
+        let empty = try MetadataTable(bytes: Array("image,age\n".utf8), path: "t.csv")
+        #expect { try empty.checkMatches(["x.jpg"], path: "t.csv") } throws: { "\($0)".contains("no row for a photo") }
     }
 
     @Test("A meaning without a column is noted with the columns that are not used")

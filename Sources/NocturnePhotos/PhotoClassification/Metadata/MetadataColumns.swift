@@ -152,8 +152,8 @@ extension MetadataTable.Columns {
 
     private static func noPicture(_ found: [String], hasNUL: Bool) -> String {
         if found.isEmpty { return "the table is empty. Check the file" }
-        let names = Meaning.image.names.joined(separator: ", ")
-        let step = hasNUL ? "It has NUL characters: save it as CSV in UTF-8" : "Call one of them \(names)"
-        return "no column has the names of the photos: the columns are \(list(found)). \(step)"
+        if hasNUL { return "the metadata is not a text file. Save the table as CSV in UTF-8" }
+        let names = Meaning.image.names.prefix(4).joined(separator: ", ")
+        return "no column has the names of the photos (columns: \(list(found))). Call that column one of \(names)"
     }
 }

@@ -40,7 +40,7 @@ package struct MetadataTable: Sendable {
             throw BatchError(
                 .inputMissing,
                 path: path,
-                detail: "the metadata cannot be read: \(error.reason); check the path"
+                detail: "the metadata cannot be read: \(error.reason). Check the path"
             )
         }
         try self.init(bytes: bytes, path: path)
@@ -52,7 +52,7 @@ package struct MetadataTable: Sendable {
         fileName = (path as NSString).lastPathComponent
         // What .xlsx and .ods begin with, and .xls.
         if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
-            let detail = "the metadata is a workbook of a spreadsheet program, such as Excel: save it as CSV in UTF-8"
+            let detail = "the metadata is a spreadsheet (Excel or similar), not CSV. Save it as CSV in UTF-8"
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
         guard let text = Self.utf8(bytes) else {
@@ -101,13 +101,17 @@ package struct MetadataTable: Sendable {
     /// - Parameter names: paths relative to the inputs.
     /// - Throws: `BatchError` for a table that names none of these pictures.
     package func checkMatches(_ names: [String], path: String) throws {
+        if rows.isEmpty, !names.isEmpty {
+            let detail = "the table has no row for a photo. Check the file"
+            throw BatchError(.inputMissing, path: path, detail: detail)
+        }
         let matches = names.contains { name in MetadataTable.keys(of: name).contains { rows[$0] != nil } }
         guard !matches, let name = names.first, let row = rows.min(by: { $0.value[0].number < $1.value[0].number })
         else { return }
         let detail =
-            "the table has rows for \(rows.count == 1 ? "1 photo" : "\(rows.count) photos"), and no input is one of them: row "
-            + "\(row.value[0].number) is for \(Columns.list([row.key])), an input is \(Columns.list([name])). Check that table and "
-            + "photos belong together; names are compared with or without extension, and with paths below the input"
+            "none of the \(rows.count == 1 ? "1 photo" : "\(rows.count) photos") in the table is an input: row "
+            + "\(row.value[0].number) is for \(Columns.list([row.key])), the first input is \(Columns.list([name])). Check that the "
+            + "table belongs to these photos. It may name them with or without extension, and with their path below the input"
         throw BatchError(.inputMissing, path: path, detail: detail)
     }
 
@@ -141,7 +145,7 @@ package struct MetadataTable: Sendable {
                     let reading = try self.reading(entry, sites, isStrict: isStrict)
                     if let first, first != reading {
                         return fault(
-                            "\(fileName) rows \(entries[0].number) and \(entry.number): both are for \"\(key)\", with different values"
+                            "\(fileName) rows \(entries[0].number) and \(entry.number) have different values for \"\(key)\""
                         )
                     }
                     first = reading
