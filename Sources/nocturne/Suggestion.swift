@@ -9,7 +9,7 @@ struct Suggestion {
     /// - Parameter commands: the names of all commands.
     init(_ arguments: [String], commands: [String]) { (self.arguments, self.commands) = (arguments, commands) }
 
-    private static let inputs = "the path alone, as in nocturne run FOLDER --model NAME --output RESULTS,"
+    private static let inputs = "Give the path alone: nocturne run FOLDER --model NAME --output RESULTS"
 
     /// Options of other tools, and what they are called here. None of them is an option of this program.
     private static let options = [
@@ -48,6 +48,13 @@ struct Suggestion {
         return suggested(message.replacing(general, with: ""))
     }
 
+    /// A message with the next step after its first line, which is the fact.
+    private static func adding(_ step: String, to message: some StringProtocol) -> String {
+        let line = message.prefix { $0 != "\n" }
+        let fact = line.hasSuffix(".") ? line.dropLast() : line
+        return "\(fact). \(step)\(message.dropFirst(line.count))"
+    }
+
     /// A message without a name that the parser suggests and that has little in common with the one that was given.
     private func withoutFarName(_ message: String) -> String {
         let line = message.prefix { $0 != "\n" }
@@ -64,9 +71,10 @@ struct Suggestion {
         let names = arguments.map { String($0.prefix { $0 != "=" }) }
         if let option = names.first(where: { Self.options[$0] != nil }), let meaning = Self.options[option] {
             // The nearest name by its letters has another meaning.
-            let first = message.prefix { $0 != "\n" }
-            let fact = first.firstRange(of: " Did you mean").map { first[..<$0.lowerBound] } ?? first
-            return fact + message.dropFirst(first.count) + "\nUse \(meaning) instead of \(option)"
+            let line = message.prefix { $0 != "\n" }
+            let fact = line.firstRange(of: " Did you mean").map { line[..<$0.lowerBound] } ?? line
+            let step = meaning == Self.inputs ? meaning : "Use \(meaning) instead"
+            return Self.adding(step, to: fact + message.dropFirst(line.count))
         }
         let message = withoutFarName(message)
         let isLong = { (name: String) in
@@ -79,10 +87,10 @@ struct Suggestion {
             return
                 "Error: this command uses the models of the batch. `nocturne run` with all inputs and models adds one"
         }
-        if message.contains("Unexpected argument") { return message + "\nLeave it out" }
-        if message.contains(" unexpected arguments") { return message + "\nLeave them out" }
+        if message.contains("Unexpected argument") { return Self.adding("Leave it out", to: message) }
+        if message.contains(" unexpected arguments") { return Self.adding("Leave them out", to: message) }
         if message.contains("Missing expected argument '--output") {
-            return message + "\nName a folder for the results, such as --output results/"
+            return Self.adding("Name a folder for the results, such as --output results/", to: message)
         }
         return message
     }
