@@ -251,6 +251,13 @@ struct CommandLineTests {
             tool.output == "1 volume, 1 photo, 3 not usable\n  3 × neither DICOM, NIfTI, NRRD, MetaImage nor a photo\n",
             "\(tool.output)"
         )
+        // One reason with different numbers is shown with their range.
+        for axes in [5, 6] {
+            let fields = "type: short\ndimension: \(axes)\nsizes: 2 2\nencoding: raw\nendian: little\n\n"
+            try bench.folder.write("NRRD0004\n" + fields, to: "axes/\(axes).nrrd")
+        }
+        let ranges = try Tool(["inspect", bench.folder("axes").path, "--summary"]).output
+        #expect(ranges == "2 not usable\n  2 × 5 to 6 axes, not the three of a volume\n", "\(ranges)")
         let photo = try Tool(["inspect", bench.input + "/photo.png"])
         #expect(photo.status == 0 && photo.output.contains("120×110 pixels"))
     }
