@@ -46,6 +46,8 @@ public struct DICOMReadError: CodedError, Sendable, Hashable, CustomStringConver
         case orientationInvalid
         /// Positions of slices that define no grid: out of numeric range, or all identical.
         case positionsInvalid
+        /// The number of rows or columns is 0, or larger than that of any image.
+        case badDimensions
         /// The number of rows or columns differs between slices.
         case matricesDiffer
         /// PixelSpacing differs between slices, is not positive, or is not a plausible pixel size.

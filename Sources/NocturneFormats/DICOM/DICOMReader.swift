@@ -107,7 +107,7 @@ public enum DICOMReader {
         guard let rows = slice.plane.rows, let columns = slice.plane.columns, rows > 0, columns > 0,
             rows.multipliedReportingOverflow(by: columns).partialValue <= 1 << 28
         else {
-            throw slice.error(.unsupportedPixels, "rows or columns are out of range")
+            throw slice.error(.badDimensions, "rows or columns are out of range")
         }
         // The decoder is opened first: it checks whether the file holds that many pixels.
         let decoder = try SliceDecoder(of: slice.object)

@@ -119,7 +119,7 @@ enum ObjectCheck {
             rows <= 65535, columns <= 65535, rows * columns <= maximumSlicePixels
         else {
             throw object.error(
-                .unsupportedPixels,
+                .badDimensions,
                 "\(object.plane.rows ?? 0) rows and \(object.plane.columns ?? 0) columns are out of range"
             )
         }

@@ -54,6 +54,8 @@ extension FaultCode {
     ]
 
     private static let exact = [
+        "dicom.badDimensions":
+            "Leave the series out with --exclude, or export it again from where its image can be shown.",
         "dicom.colour": notAnInput,
         "dicom.derived": "--include-derived processes derived images; otherwise nothing is to be done.",
         "dicom.duplicateSlices": "Remove the second copy of the slices, or export the series again.",
@@ -61,6 +63,8 @@ extension FaultCode {
         "dicom.localizer": notAnInput,
         "dicom.mediaDirectory": notAnInput,
         "dicom.missingDictionary": "Install DCMTK's data dictionary (libdcmtk), then use `nocturne retry`.",
+        "dicom.missingPixelData":
+            "Export the images with their pixel data, not the headers alone; or leave them out with --exclude.",
         "dicom.notAnImageClass": notAnInput,
         "dicom.notOpened": "Check that the file can be read, then use `nocturne retry`.",
         "dicom.otherObject": notAnInput,

@@ -118,7 +118,7 @@ public struct ExistingLabels: Recipe {
             return (volume, readerNotes)
         } catch let error as DICOMReadError {
             let ofPixels: Set<DICOMReadError.Code> = [
-                .decoderFailed, .wrongPixelLength, .missingPixelData, .unsupportedPixels,
+                .decoderFailed, .wrongPixelLength, .missingPixelData, .unsupportedPixels, .badDimensions,
             ]
             guard ofPixels.contains(error.code) else { throw error }
             return (nil, [.noIntensities("the source images cannot be read: \(error.detail)")])

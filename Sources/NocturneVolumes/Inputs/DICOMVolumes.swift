@@ -67,7 +67,7 @@ extension FoundVolume {
         // Faults of a single file name that file; the others concern the whole stack.
         let singleFileCodes: Set<DICOMReadError.Code> = [
             .notOpened, .notReadable, .nestedTooDeep, .missingElement, .unusableValue, .unsupportedPixels,
-            .orientationInvalid,
+            .orientationInvalid, .badDimensions,
             .missingPixelData, .wrongPixelLength, .decoderFailed, .tooLarge,
         ]
         let name = IdentifierPolicy.mark((error.path as NSString).lastPathComponent)

@@ -169,6 +169,8 @@ struct SeriesTriageTests {
         #expect(try code { $0.short(0x0028_0103, 7) } == .unsupportedPixels)
         #expect(try code { $0.text(0x0028_1053, "DS", "0") } == .unsupportedPixels)
         #expect(try code { $0.short(0x0028_0010, 65535) } == .wrongPixelLength)
+        #expect(try code { $0.short(0x0028_0010, 0) } == .badDimensions)
+        #expect(try code { $0.short(0x0028_0011, 0) } == .badDimensions)
     }
 
     @Test("no class but modality CT, MR or PT is an image")
