@@ -175,6 +175,8 @@ class GeneratedPages(unittest.TestCase):
         self.assertIn('| `picture.truncated` | Cut off. | Try "again". |', text)
         self.assertIn("| `picture.noRows` | No rows. |  |", text)
         self.assertIn("## picture\n\nCopy it.", text)
+        self.assertIsNotNone(failure_codes.page(HERE.parents[1] / "Sources"))
+        self.assertEqual(failure_codes.remedies('static let exact = [\n"a.b":\n "One "\n + "two.",')[1], {"a.b": "One two."})
 
 
 class Site(unittest.TestCase):

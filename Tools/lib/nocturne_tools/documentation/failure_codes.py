@@ -9,7 +9,7 @@ from pathlib import Path
 from .command_line import cell
 
 NAME = "FailureCodes.md"
-REMEDIES = Path("NocturneOutput/Events/Remedies.swift")
+REMEDIES = Path("NocturneOutput/Events/FaultCode+Remedies.swift")
 HEAD = """# Codes of reasons
 
 Every code of an item that did not complete, what it means, and what can be done.
@@ -62,6 +62,8 @@ def declared_outside(text: str, domains: dict[str, str]) -> Iterator[tuple[str, 
 
 def remedies(text: str) -> tuple[dict[str, str], dict[str, str]]:
     """The remedies of kinds and of single codes; a remedy may be a constant that several share."""
+    # A string may continue on the next line.
+    text = re.sub(r'"\s*\n\s*\+ "', "", text)
     constants = dict(re.findall(rf"static let (\w+) =\s*{STRING}", text))
     found = []
     for name in ("domains", "exact"):
