@@ -76,21 +76,27 @@ package struct ClassificationReport {
                 page.image(small, in: PDFPage.Rectangle(x: x, y: y, width: side, height: side))
             }
         }
-        func caption(_ text: String, x: Double) {
-            let shown = page.shortened(text, width: page.width - margin - x, size: 8)
-            page.paragraph(shown, x: x, y: y + side + 11, size: 8, color: .quiet)
+        var bottom = y + side + 14
+        func caption(_ text: String, x: Double, width: Double) {
+            let lines = page.lines(of: text, width: width, size: 8, atMost: 2)
+            page.element(.paragraph) {
+                for (index, line) in lines.enumerated() {
+                    page.text(line, x: x, y: y + side + 11 + 10 * Double(index), size: 8, color: .quiet)
+                }
+            }
+            bottom = max(bottom, y + side + 4 + 10 * Double(lines.count))
         }
         try place(picture, x: margin, ReportText.pictureAlternative(result.source.name))
-        caption(ReportText.pictureCaption(isCorrected: result.isColorCorrected), x: margin)
+        caption(ReportText.pictureCaption(isCorrected: result.isColorCorrected), x: margin, width: second - margin - 8)
         guard let overlay, let attention = result.attention else {
             page.paragraph(ReportText.noAttention, x: second, y: y + 12, size: 9, color: .quiet)
-            return y + side + 14
+            return bottom
         }
         let title = result.classes.first { $0.name == attention.name }?.title ?? attention.name
         try place(overlay, x: second, ReportText.attentionAlternative(title))
-        caption(ReportText.attentionCaption(title), x: second)
+        caption(ReportText.attentionCaption(title), x: second, width: page.width - margin - second)
         scale(on: page, x: second + side + 4, y: y, height: side)
-        return y + side + 14
+        return bottom
     }
 
     /// The colours of the attention map, for the eye only.
@@ -166,8 +172,7 @@ package struct ClassificationReport {
         var line = y + 14
         page.element(.list) {
             for entry in shown {
-                page.element(.listItem) { score(entry, on: page, y: line) }
-                line += 13
+                page.element(.listItem) { line = score(entry, on: page, y: line) }
             }
             guard result.classes.count > shown.count else { return }
             let more = ReportText.more(result.classes.count - shown.count)
@@ -177,16 +182,20 @@ package struct ClassificationReport {
         return line - 6
     }
 
-    /// One class with its bar.
-    private func score(_ entry: PhotoClassificationResult.Class, on page: PDFPage, y line: Double) {
+    /// One class with its bar; a long name has two lines.
+    /// - Returns: where the next one begins.
+    private func score(_ entry: PhotoClassificationResult.Class, on page: PDFPage, y line: Double) -> Double {
         let (left, right) = (margin + 215, page.width - margin - 40)
         let mark = entry.malignant ? "(\(ReportText.malignantMark))" : ""
         let markWidth = page.width(of: mark, size: 7)
-        let title = page.shortened(entry.title, width: 205 - markWidth, size: 8.5)
-        page.text(title, x: margin, y: line, size: 8.5)
+        let names = page.lines(of: entry.title, width: 205 - markWidth, size: 8.5, atMost: 2)
+        let last = line + 10 * Double(names.count - 1)
+        for (index, name) in names.enumerated() {
+            page.text(name, x: margin, y: line + 10 * Double(index), size: 8.5)
+        }
         if entry.malignant {
-            let start = margin + page.width(of: title, size: 8.5) + 4
-            page.text(mark, x: start, y: line, size: 7, color: .quiet)
+            let start = margin + page.width(of: names.last ?? "", size: 8.5) + 4
+            page.text(mark, x: start, y: last, size: 7, color: .quiet)
         }
         let bar = PDFPage.Rectangle(x: left, y: line - 7, width: right - left, height: 8)
         page.fill(bar, PDFPage.Color(gray: 0.92))
@@ -195,6 +204,7 @@ package struct ClassificationReport {
             PDFPage.Color(entry.color) ?? .quiet
         )
         page.text(ClassScores.text(entry.probability), x: right + 8, y: line, size: 8.5)
+        return last + 13
     }
 
     private func facts(on page: PDFPage, y: Double) -> Double {

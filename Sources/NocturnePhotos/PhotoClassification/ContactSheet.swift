@@ -85,14 +85,15 @@ package enum ContactSheet {
         let cell: Double
         /// Of texts, in that of eight columns.
         let textScale: Double
-        /// For the four lines under a thumbnail.
-        var textHeight: Double { 46 * textScale }
+        /// For the six lines under a thumbnail.
+        var textHeight: Double { Self.textHeight * textScale }
+        private static let textHeight = 54.0
 
         private init(_ columns: Int, width: Double, height: Double) {
             self.columns = columns
             cell = width / Double(columns)
             textScale = min(8 / Double(columns), 1.6)
-            rows = max(Int(height / (cell + 46 * textScale)), 1)
+            rows = max(Int(height / (cell + Self.textHeight * textScale)), 1)
         }
 
         static func fitting(_ count: Int, width: Double, height: Double) -> Grid {
@@ -186,12 +187,17 @@ package enum ContactSheet {
             page.text(level.rawValue, x: x + 12 * scale, y: y + 10 * scale, size: 7 * scale, isBold: true, color: color)
         }
         let score = ClassScores.text(entry.probability) + " " + entry.title
-        page.text(page.shortened(score, width: width + 4, size: 6 * scale), x: x, y: y + 19 * scale, size: 6 * scale)
+        var line = y + 19 * scale
+        for (index, text) in page.lines(of: score, width: width + 4, size: 6 * scale, atMost: 3).enumerated() {
+            if index > 0 { line += 7 * scale }
+            page.text(text, x: x, y: line, size: 6 * scale)
+        }
+        line += 8 * scale
         let item = page.shortened(entry.item, width: width, size: 6 * scale)
-        page.text(item, x: x, y: y + 27 * scale, size: 6 * scale, color: .quiet)
+        page.text(item, x: x, y: line, size: 6 * scale, color: .quiet)
         if let reason = entry.reason {
             let text = page.shortened(reason, width: width + 4, size: 5 * scale)
-            page.text(text, x: x, y: y + 34 * scale, size: 5 * scale, color: .quiet)
+            page.text(text, x: x, y: line + 7 * scale, size: 5 * scale, color: .quiet)
         }
     }
 }

@@ -1,5 +1,5 @@
 import NocturneCore
-import NocturneFormats
+package import NocturneFormats
 
 /// What the report and the contact sheet share: the disclaimer on top, and signs of risk that differ in shape and text, not
 /// only in colour.
@@ -16,6 +16,14 @@ extension PDFPage {
         color: Color = .ink
     ) {
         element(.paragraph) { text(line, x: x, y: y, size: size, isBold: isBold, color: color) }
+    }
+
+    /// The text in at most `count` lines; of what the last one cannot hold, the middle is left out.
+    package func lines(of text: String, width: Double, size: Double, atMost count: Int) -> [String] {
+        let all = lines(of: text, width: width, size: size)
+        guard all.count > count else { return all }
+        let rest = all.dropFirst(count - 1).joined(separator: " ")
+        return all.prefix(count - 1) + [shortened(rest, width: width, size: size)]
     }
 
     /// Draws the disclaimer in a frame across the page.

@@ -95,6 +95,17 @@ struct WordingTests {
         #expect(try bench.result("low").notes.contains { $0.contains("no metadata") })
     }
 
+    @Test("A name that is longer than a line is whole in several; of one that is longer still, the middle is left out")
+    func longNames() {
+        let page = PDFPage(title: "page")
+        let name = "0.970 actinic keratosis or intraepithelial carcinoma"
+        // As under a picture of the contact sheet.
+        let whole = page.lines(of: name, width: 124, size: 9.6, atMost: 3)
+        #expect(whole.count > 1 && whole.joined(separator: " ") == name, "\(whole)")
+        let cut = page.lines(of: name, width: 60, size: 9.6, atMost: 2)
+        #expect(cut.count == 2 && cut[1].contains("…") && cut[1].hasSuffix("a"), "\(cut)")
+    }
+
     @Test("A package whose own words claim a diagnosis is refused")
     func package() throws {
         try TemporaryFolder.with { place in

@@ -74,6 +74,15 @@ struct SkinLesionSampleTests {
             #expect(String(decoding: report, as: UTF8.self).contains("NocturneSans"))
         }
         #expect(try bench.result("lesion-02").source.orientation == 6)
+        let report = ClassificationReport(
+            result: try bench.result("lesion-02"),
+            picture: RGBImage(width: 4, height: 4),
+            overlay: RGBImage(width: 4, height: 4)
+        )
+        let texts = try report.page().texts
+        // The name has two lines.
+        #expect(texts.joined(separator: " ").contains("actinic keratosis or intraepithelial carcinoma"), "\(texts)")
+        #expect(!texts.contains { $0.contains("…") }, "\(texts)")
         try compareWithReference(bench)
         let sheet = bench.folder("sheet.pdf").path
         #expect(
