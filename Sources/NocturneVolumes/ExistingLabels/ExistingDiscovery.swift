@@ -48,6 +48,9 @@ struct ExistingDiscovery: InputClaims {
         var others = maps.others.map { other($0, patients, Self.noLabelMap) }
         others += (scan.rejected.map(\.file) + scan.notDICOM).map { other($0, patients) }
         let images = SourceImages(scan.series)
+        var used: Set<String> = []
+        // The images of a series are reported as one item.
+        var rests: [[FoundFile]] = []
         for series in scan.series {
             try scope.check()
             let objects = LabelObject.objects(of: series)
@@ -55,12 +58,17 @@ struct ExistingDiscovery: InputClaims {
                 guard let file = files[object.path] else { continue }
                 request.trace.willRead([file.path])
                 let shown = (request.identifiers, patients.words(of: file.path))
-                try found.add(ordered(try item(object, file, images, files, shown)))
+                let item = try item(object, file, images, files, shown)
+                used.formUnion(item.inputs.map(\.path))
+                try found.add(ordered(item))
             }
-            // The images of a series are reported as one item.
             let taken = Set(objects.map(\.path))
-            let rest = series.files.compactMap { taken.contains($0) ? nil : files[$0] }
-            if let first = rest.min() { others.append(other(first, patients, isSeries: rest.count > 1)) }
+            rests.append(series.files.compactMap { taken.contains($0) ? nil : files[$0] })
+        }
+        for rest in rests {
+            guard let first = rest.min() else { continue }
+            let reason = rest.contains { used.contains($0.path) } ? Self.usedImage : Self.noLabels
+            others.append(other(first, patients, reason, isSeries: rest.count > 1))
         }
         request.trace.end()
         // Several series of one folder are reported once.
@@ -73,6 +81,10 @@ struct ExistingDiscovery: InputClaims {
     private static let noLabels = ItemReason.discovered(
         .unknownFormat,
         "neither a DICOM segmentation nor a structure set"
+    )
+    private static let usedImage = ItemReason.discovered(
+        .partOfOther,
+        "the image on which existing labels are measured"
     )
     private static let noLabelMap = ItemReason.discovered(
         .unknownFormat,

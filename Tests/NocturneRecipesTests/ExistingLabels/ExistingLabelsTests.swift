@@ -214,6 +214,10 @@ struct ExistingLabelsTests {
                 "ct aside", "notes.txt aside", "rt.dcm existing-labels", "seg.dcm existing-labels",
             ]
         )
+        let images = try #require(try search([own], request).items.first { $0.path.hasSuffix("/ct") })
+        #expect(images.problem?.reason.code == .partOfOther)
+        let alone = DiscoveryRequest(inputs: [bench.batch.folder("in/ct/0.dcm").path])
+        #expect(try search([own], alone).items.first?.problem?.reason.code == .unknownFormat)
         #expect(
             try words([volumes]) == ["ct threshold", "notes.txt aside", "rt.dcm aside", "seg.dcm aside"]
         )
