@@ -4,6 +4,7 @@ public import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 public import NocturneJournal
+import NocturneOutput
 import NocturnePostprocess
 package import NocturneRecipeSupport
 package import NocturneSystem
@@ -141,6 +142,10 @@ public struct ExistingLabels: Recipe {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> LabelMaps {
+        try chosen(try maps(of: loaded, context), context.scope)
+    }
+
+    private func maps(of loaded: consuming LoadedLabels, _ context: StageContext) throws -> LabelMaps {
         switch loaded.content {
         case .segmentation(let read):
             return LabelMaps(
@@ -198,6 +203,39 @@ public struct ExistingLabels: Recipe {
             image: image,
             contours: set.regions.map { $0.contours.map(\.points) },
             notes: notes
+        )
+    }
+
+    /// Only the labels of `--labels`. The memory of the other voxels is changed: nobody may read them afterwards.
+    private func chosen(_ maps: consuming LabelMaps, _ scope: ComputeScope) throws -> LabelMaps {
+        guard let wanted = options.choice.names?.names else { return maps }
+        let kept = maps.labels.indices.filter { wanted.contains(maps.labels[$0].name) }
+        var labels = kept.map { maps.labels[$0] }
+        var volumes: [LabelVolume] = []
+        for (place, volume) in maps.volumes.enumerated() {
+            let own = kept.indices.filter { maps.labels[kept[$0]].volume == place }
+            // An item without any of the labels has an empty map.
+            guard !own.isEmpty || kept.isEmpty && place == 0 else { continue }
+            for index in own { labels[index].volume = volumes.count }
+            let values = Set(own.map { labels[$0].value })
+            let shape = volume.geometry.shape
+            var buffer = volume.voxels.thawed()
+            try buffer.withParallelBuffer { voxels in
+                try scope.forEach(shape.z) { k in
+                    for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount
+                    where voxels[index] != 0 && !values.contains(voxels[index]) { voxels[index] = 0 }
+                }
+            }
+            volumes.append(LabelVolume(geometry: volume.geometry, voxels: buffer.frozen()))
+        }
+        let missing = wanted.filter { name in !labels.contains { $0.name == name } }
+        return LabelMaps(
+            source: maps.source,
+            labels: labels,
+            volumes: volumes,
+            image: maps.image,
+            contours: maps.contours.isEmpty ? [] : kept.map { maps.contours[$0] },
+            notes: maps.notes + (missing.isEmpty ? [] : [.notFound(missing)])
         )
     }
 

@@ -9,6 +9,8 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
 
     /// Of labels and their surfaces.
     package var surfaces = SurfaceOptions()
+    /// Which labels are written.
+    package var choice = LabelChoice()
     /// Which pictures are written.
     package var pictures = PictureOptions()
     /// The regions of interest.
@@ -22,8 +24,8 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
     package var namesFile: String?
 
     package static let sections = [
-        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures), RecipeSection<Self>(\.regions),
-        RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.self),
+        RecipeSection<Self>(\.choice), RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures),
+        RecipeSection<Self>(\.regions), RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.self),
     ]
 
     package static let options: [Entry] = [

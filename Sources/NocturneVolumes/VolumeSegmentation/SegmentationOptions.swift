@@ -8,6 +8,8 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
 
     /// Of labels and their surfaces.
     package var surfaces = SurfaceOptions()
+    /// Which labels are written.
+    package var choice = LabelChoice()
     /// Which pictures are written.
     package var pictures = PictureOptions()
     /// Which inputs are volumes.
@@ -20,7 +22,10 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
     package var tiles = TileOptions()
 
     /// The labels to keep; nil for all.
-    package var labels: LabelNames?
+    package var labels: LabelNames? {
+        get { choice.names }
+        set { choice.names = newValue }
+    }
     /// Whether a map of each label's probability is written.
     package var writesProbabilities = false
     /// Reference labels to compare with: a file, or a folder with one file per item.
@@ -36,9 +41,9 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
 
     /// In the order of help.
     package static let sections = [
-        RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures), RecipeSection<Self>(\.inputs),
-        RecipeSection<Self>(\.self), RecipeSection<Self>(\.regions), RecipeSection<Self>(\.radiomics),
-        RecipeSection<Self>(\.tiles),
+        RecipeSection<Self>(\.choice), RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures),
+        RecipeSection<Self>(\.inputs), RecipeSection<Self>(\.self), RecipeSection<Self>(\.regions),
+        RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.tiles),
     ]
 
     /// Each option with its help.
@@ -55,11 +60,6 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
 
 extension SegmentationOptions {
     private static let outputs: [Entry] = [
-        Entry(
-            "labels",
-            \.labels,
-            ArgumentHelp("Write only these labels, separated by commas.", valueName: "labels")
-        ).main,
         Entry(
             "probabilities",
             \.writesProbabilities,
@@ -110,6 +110,26 @@ extension SegmentationOptions {
             result: "yes"
         ) { try ReferenceInstruction.check($0, "second images") },
     ]
+}
+
+/// Which labels are written, for recipes whose labels have names.
+package struct LabelChoice: OptionSection {
+    /// The heading of the section in help.
+    package static let title = "Choice of labels"
+
+    /// The labels to keep; nil for all.
+    package var names: LabelNames?
+
+    /// Each option with its help.
+    package static let options: [Entry] = [
+        Entry(
+            "labels",
+            \.names,
+            ArgumentHelp("Write only these labels, separated by commas.", valueName: "labels")
+        ).main
+    ]
+
+    package init() {}
 }
 
 /// Names of labels, comma-separated. Their order has no meaning.

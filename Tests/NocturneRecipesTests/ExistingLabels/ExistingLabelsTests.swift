@@ -55,6 +55,36 @@ struct ExistingLabelsTests {
         #expect(table.contains("Liver / left") && table.contains("intensityMedian"))
     }
 
+    @Test("Only the labels that were asked for are written, and a note names those that an item does not have")
+    func choice() async throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(2, 1, 6), (9, 2, 8)])
+        try bench.writeSegmentation(drawn, named: ["kidney", "liver"], to: "in/seg.dcm")
+        let apart = try [(2, UInt16(1), 6), (4, UInt16(1), 8)].map { try bench.labels([$0]) }
+        try bench.writeStructureSet([("kidney", apart[0]), ("liver", apart[1])], to: "in/rt.dcm")
+        try bench.writeSegmentation(try bench.labels([(2, 1, 6)]), named: ["kidney"], to: "in/other.dcm")
+        var options = ExistingLabelsOptions()
+        options.choice.names = LabelNames(argument: "liver")
+        #expect(try await bench.run(options).counts.completed == 3)
+        for item in ["seg", "rt"] {
+            #expect(try bench.faults(item) == [])
+            let labels = try bench.labels(item)
+            #expect(labels.map { $0["name"] as? String } == ["liver"])
+            #expect(labels.map { $0["volumeMm3"] as? Double } == [512])
+            // The regions of the structure set overlap: what is left has one label map.
+            #expect(labels.map { $0["file"] as? String } == ["segmentation.nii.gz"])
+            let folder = bench.batch.output.item(item)
+            #expect(!FileSystem.exists(folder + "/segmentation-2.nii.gz"))
+            let (_, read) = try VolumeFileReader.readLabels(at: folder + "/segmentation.nii.gz", scope: .serial())
+            #expect((0..<bench.shape.count).count { read.voxels[$0] != 0 } == 512)
+            #expect(FileSystem.exists(folder + "/meshes/liver.stl"))
+            #expect(!FileSystem.exists(folder + "/meshes/kidney.stl"))
+        }
+        #expect(try bench.labels("other").isEmpty && bench.faults("other") == [])
+        let notes = try #require(try bench.result("other")["notes"] as? [String])
+        #expect(notes.contains { $0.contains("liver") }, "\(notes)")
+    }
+
     @Test("Names in other scripts are those of the labels; their files are named after the values")
     func otherScripts() async throws {
         let bench = try LabelBench()
