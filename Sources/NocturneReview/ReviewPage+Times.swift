@@ -4,7 +4,7 @@ import NocturneOutput
 import NocturneReport
 import NocturneSystem
 
-/// How long items took, for the page. Times differ between runs, while the page's files are the same for every run, so
+/// How long items took and when they got their state, for the page. Times differ between runs, while the page's files are the same for every run, so
 /// times are in the hidden folder, and the page shows none where the results were copied without it.
 extension ReviewPage.Parts {
     private struct Record: Decodable {
@@ -18,14 +18,16 @@ extension ReviewPage.Parts {
         let (output, number) = (batch.output, fileCount)
         let folder = output.times
         let path = folder + "/" + ReviewPage.fileName(number)
-        let known = items.map { "\($0.item.name) \($0.item.changed ?? "")" }.joined(separator: "\n")
+        let known = "2\n" + items.map { "\($0.item.name) \($0.item.changed ?? "")" }.joined(separator: "\n")
         let signature = "// \(ContentDigest.of(known).hex)\n"
         if (try? FileSystem.read(path).starts(with: signature.utf8)) == true { return }
         let seconds = items.map { $0.item.state == .completed ? Self.time(of: output.item($0.item.name)) : nil }
         guard seconds.contains(where: { $0 != nil }),
-            let script = try? ReviewPage.script("nocturneTimes", seconds.map(Nullable.init), prefix: "\(number), ")
+            let times = try? ReviewPage.script("nocturneTimes", seconds.map(Nullable.init), prefix: "\(number), ")
         else { return }
-        try? Self.write(Array(signature.utf8) + script, to: path, in: folder)
+        let changed = items.map { Nullable(wrappedValue: $0.item.changed) }
+        let moments = try? ReviewPage.script("nocturneMoments", changed, prefix: "\(number), ")
+        try? Self.write(Array(signature.utf8) + times + (moments ?? []), to: path, in: folder)
     }
 
     /// Only the owner may read files in the hidden folder.

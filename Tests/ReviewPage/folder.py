@@ -154,6 +154,11 @@ def seconds_of(entry):
     return 10 + entry["index"] % 17 if entry["state"] == "completed" else None
 
 
+def moment_of(entry):
+    """When an item got its state: later ones first."""
+    return f"2026-11-{28 - entry['index'] % 20:02d}T10:00:00.000Z" if entry["state"] != "notReached" else None
+
+
 def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=True, values=None, **changes):
     """Writes a folder. `pictures` and `volumes` are the indices of items that get files, `values` those of features."""
     out = pathlib.Path(out)
@@ -176,7 +181,9 @@ def write(out, entries, *, pictures=(), volumes=(), viewer=None, times=True, val
             hidden = out / ".nocturne" / "times"
             hidden.mkdir(parents=True, exist_ok=True)
             seconds = [seconds_of(entry) for entry in entries[page * PAGE_SIZE:(page + 1) * PAGE_SIZE]]
-            (hidden / f"items-{page:04d}.js").write_text(f"nocturneTimes({page}, {json.dumps(seconds)});\n")
+            moments = [moment_of(entry) for entry in entries[page * PAGE_SIZE:(page + 1) * PAGE_SIZE]]
+            (hidden / f"items-{page:04d}.js").write_text(
+                f"nocturneTimes({page}, {json.dumps(seconds)});\nnocturneMoments({page}, {json.dumps(moments)});\n")
     for index in pictures:
         entry = entries[index]
         if entry["thumbnail"]:

@@ -46,6 +46,10 @@ class ListTests(PageTest):
         self.assertIn("26 s", self.text(".card"))
         self.browser.click("#reverse")
         self.assertIn("10 s", self.text(".card"))
+        self.browser.evaluate(choose.format("newest"))
+        self.assertEqual(self.names()[0], "case-00000")
+        self.browser.click("#reverse")
+        self.assertEqual(self.names()[0], "case-00019")
 
     def test_results_are_on_cards_and_risks_are_ordered_and_filtered(self):
         entries = folder.items(4)
@@ -179,6 +183,7 @@ class MeasureTests(PageTest):
     def test_results_copied_without_times_have_none(self):
         self.open(folder.items(20), times=False)
         self.assertNotIn("time", self.orders())
+        self.assertNotIn("newest", self.orders())
         self.browser.click("#layout-table")
         self.assertEqual(self.text("#table tbody tr td:nth-child(8)"), "–")
 

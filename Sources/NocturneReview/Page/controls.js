@@ -3,8 +3,8 @@
 (function (Review) {
   const { dom, format, model } = Review;
   const ORDERS = [
-    ["unusual", "Most unusual first"], ["name", "Name"], ["time", "Longest time first"],
-    ["volume", "Largest volume first"], ["confidence", "Lowest confidence first"], ["risk", "Highest risk score first"],
+    ["unusual", "Most unusual first"], ["name", "Name"], ["newest", "Newest first"],
+    ["time", "Longest time first"], ["volume", "Largest volume first"], ["confidence", "Lowest confidence first"], ["risk", "Highest risk score first"],
   ];
   const VERDICTS = [
     ["unmarked", "not marked"], ["pass", "pass"], ["questionable", "questionable"], ["fail", "fail"],
@@ -134,7 +134,7 @@
         labels.map((name) => dom.el("option", { value: name, text: format.label(name) })));
     }
     const hasConfidence = model.items.some((entry) => Review.filter.confidenceOf(entry) !== null);
-    const possible = { volume: labels.length > 0, confidence: hasConfidence, time: model.hasTimes,
+    const possible = { volume: labels.length > 0, confidence: hasConfidence, time: model.hasTimes, newest: model.hasMoments,
       risk: model.items.some((entry) => entry.risk) };
     const isPossible = (order) => possible[order] !== false;
     const orders = ORDERS.filter(([order]) => isPossible(order) || order === filter.order);

@@ -53,6 +53,7 @@
   const ORDERS = {
     unusual: { key: (entry) => Review.model.score(entry), isDescending: true },
     name: { key: (entry) => entry.item, isDescending: false },
+    newest: { key: (entry) => (entry.changed ? Date.parse(entry.changed) : null), isDescending: true },
     time: { key: (entry) => entry.seconds, isDescending: true },
     volume: { key: (entry, filter) => volumeOf(entry, filter.label), isDescending: true },
     confidence: { key: confidenceOf, isDescending: false },

@@ -92,7 +92,8 @@
         row("Reason", entry.reason), row("Cause", entry.code && dom.el("code", { text: entry.code })),
           row("What to do", remedy),
         row("Source", entry.source), row("Model", entry.model),
-        row("Time", entry.seconds === null ? null : format.quantity(entry.seconds, "s"))),
+        row("Time", entry.seconds === null ? null : format.quantity(entry.seconds, "s")),
+        row("Finished", entry.changed && format.date(entry.changed))),
       (entry.notes || []).length > 0 && dom.el("h3", { text: "Notes" }),
       (entry.notes || []).length > 0 && dom.el("ul", {}, entry.notes.map((text) => dom.el("li", { text }))));
   }

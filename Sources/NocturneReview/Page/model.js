@@ -22,6 +22,7 @@
     /* Names of labels that have a volume, in the order in which they come. */
     volumeLabels: new Set(),
     hasTimes: false,
+    hasMoments: false,
     onItems: () => {},
     onTimes: () => {},
 
@@ -155,6 +156,7 @@
   window.nocturneItems = (page, entries) => {
     for (const entry of entries) {
       entry.seconds = null;
+      entry.changed = null;
       model.items.push(entry);
       model.byName.set(entry.item, entry);
       for (const each of entry.measures) if (each.measure === "volume") model.volumeLabels.add(each.label);
@@ -162,13 +164,21 @@
     pages.set(page, entries);
   };
 
-  /* The seconds of each item of a data file, in its order. Those of another state of the batch do not count. */
-  window.nocturneTimes = (page, seconds) => {
+  /* One value for each item of a data file, in its order. Those of another state of the batch do not count. */
+  function forEach(page, values, action) {
     const entries = pages.get(page);
-    if (!entries || entries.length !== seconds.length) return;
-    entries.forEach((entry, position) => {
-      entry.seconds = typeof seconds[position] === "number" ? seconds[position] : null;
-      if (entry.seconds !== null) model.hasTimes = true;
-    });
-  };
+    if (!entries || entries.length !== values.length) return;
+    entries.forEach((entry, position) => action(entry, values[position]));
+  }
+
+  window.nocturneTimes = (page, seconds) => forEach(page, seconds, (entry, value) => {
+    entry.seconds = typeof value === "number" ? value : null;
+    if (entry.seconds !== null) model.hasTimes = true;
+  });
+
+  /* When each item got the state that it has. */
+  window.nocturneMoments = (page, moments) => forEach(page, moments, (entry, value) => {
+    entry.changed = Number.isFinite(Date.parse(value)) ? value : null;
+    if (entry.changed !== null) model.hasMoments = true;
+  });
 })(window.Review);
