@@ -4,6 +4,11 @@ import NocturneSystem
 /// NiiVue, which shows volumes in the page. `Tools/install-niivue` installs it into a folder that is searched; without it the
 /// page shows pictures only.
 extension ReviewPage {
+    /// The folder in which the viewer is installed; nil where it is not.
+    package static var viewerFolder: String? {
+        viewer.first.map { String($0.path.dropLast($0.name.count + 1)) }
+    }
+
     private static let viewerNames = ["niivue.js", "niivue-LICENSE.txt"]
 
     /// Names in `review/` with the paths of the installed files; none where it is not installed.

@@ -21,6 +21,17 @@ struct DoctorTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.url.path) == ["in"])
     }
 
+    @Test("the viewer of review pages is named where it is installed")
+    func viewer() throws {
+        try TemporaryFolder.with { folder in
+            for name in ["niivue.js", "niivue-LICENSE.txt"] { try Data("x".utf8).write(to: folder(name)) }
+            let found = try Tool(["doctor"], environment: ["NOCTURNE_NIIVUE": folder.path])
+            #expect(found.output.contains("NiiVue in "), "\(found.output)")
+            let nowhere = ["NOCTURNE_NIIVUE": "/nowhere", "XDG_DATA_HOME": "/nowhere"]
+            #expect(try Tool(["doctor"], environment: nowhere).output.contains("NiiVue is not installed"))
+        }
+    }
+
     @Test("the cores are those that the process may run on")
     func affinity() throws {
         guard Tool.answers("taskset", ["--version"]) else { return }

@@ -3,6 +3,7 @@ import NocturneFormats
 import NocturneInference
 import NocturneJournal
 import NocturneRecipes
+import NocturneReview
 import NocturneSupervisor
 import NocturneSystem
 
@@ -24,7 +25,7 @@ struct HealthReport: Encodable {
         variables = environment.variables
         let machine = MachineHealth(time: time)
         findings = processor() + machine.memory() + [machine.clock()] + libraries() + machine.disk(folder)
-        findings += engines()
+        findings += engines() + [viewer()]
         findings += packages() + environment.findings
         if let model { findings.append(try await patch(of: model)) }
     }
@@ -83,6 +84,14 @@ struct HealthReport: Encodable {
                 )
             }
         }
+    }
+
+    /// What shows volumes in review pages.
+    private func viewer() -> HealthFinding {
+        let fact =
+            ReviewPage.viewerFolder.map { "NiiVue in \($0)" }
+            ?? "NiiVue is not installed: review pages show pictures only, with --review volumes too"
+        return HealthFinding("viewer", fact)
     }
 
     /// Verifies the packages on the search path.
