@@ -4,7 +4,8 @@
   const { dom, format, model } = Review;
   const ORDERS = [
     ["unusual", "Most unusual first"], ["name", "Name"], ["newest", "Newest first"],
-    ["time", "Longest time first"], ["volume", "Largest volume first"], ["confidence", "Lowest confidence first"], ["risk", "Highest risk score first"],
+    ["time", "Longest time first"], ["volume", "Largest volume first"], ["confidence", "Lowest confidence first"],
+    ["risk", "Highest risk score first"],
   ];
   const VERDICTS = [
     ["unmarked", "not marked"], ["pass", "pass"], ["questionable", "questionable"], ["fail", "fail"],
