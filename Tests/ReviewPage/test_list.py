@@ -13,9 +13,10 @@ class ListTests(PageTest):
         self.assertIn("No value is unusual", self.text("#outliers"))
 
     def test_batch_of_one_item_shows_it(self):
-        self.open(folder.items(1), pictures=[0])
+        self.open([{**folder.items(1)[0], "facts": "2 of 2 labels"}], pictures=[0])
         self.assertEqual(self.names(), ["case-00000"])
         self.browser.wait("document.querySelector('.card img').naturalWidth === 96")
+        self.assertEqual(self.browser.evaluate("document.querySelector('.card img').alt"), "Preview of case-00000: 2 of 2 labels")
         self.go("#item=case-00000")
         self.assertEqual(self.text("#place"), "1 of 1")
 

@@ -132,8 +132,8 @@
     const address = entry.thumbnail && dom.itemURL(entry.item, entry.thumbnail);
     const missing = () => dom.el("span", { class: "thumbnail", text: "no picture" });
     if (!address) return missing();
-    const image = dom.el("img", { class: "thumbnail", src: address, alt: `Preview of ${entry.item}`, loading: "lazy",
-      decoding: "async" });
+    const alt = `Preview of ${entry.item}${entry.facts ? `: ${format.label(entry.facts)}` : ""}`;
+    const image = dom.el("img", { class: "thumbnail", src: address, alt, loading: "lazy", decoding: "async" });
     image.addEventListener("error", () => image.replaceWith(missing()));
     return image;
   };
