@@ -57,7 +57,8 @@ class ListTests(PageTest):
         entries[0]["facts"] = "5 of 5 labels: kidney_left 133 ml"
         for index, (risk, name, score) in enumerate([("low", "nevus", 0.9), ("high", "melanoma", 0.955)], start=1):
             entries[index].update(kind="classification", risk=risk, facts=f"{name} {score}", documents=["report.pdf"],
-                                  objects=[{"name": name, "score": score, "box": None, "picture": None, "text": ""}])
+                                  objects=[{"name": name, "score": score, "box": None, "picture": None,
+                                            "text": "malignant" if risk == "high" else "", "color": "#d55e00"}])
         self.open(entries)
         self.assertIn("5 of 5 labels: kidney left 133 ml", self.text(".card[data-item=case-00000]"))
         self.assertIn("▲ high risk score", self.text(".card[data-item=case-00002]"))
@@ -68,6 +69,8 @@ class ListTests(PageTest):
         self.assertEqual(self.text("#shown"), "Showing 1 of 4 items.")
         self.go("#item=case-00002")
         self.assertIn("melanoma 0.955", self.text("main"))
+        self.assertIn("melanoma (malignant)", self.text("#objects"))
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('#objects .swatch').length"), 1)
         self.assertTrue(self.browser.evaluate("[...document.querySelectorAll('a')].some(a => a.href.endsWith('/report.pdf'))"))
 
     def test_counts_of_zero_are_not_shown(self):

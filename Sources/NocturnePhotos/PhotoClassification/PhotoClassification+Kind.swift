@@ -68,7 +68,12 @@ extension PhotoClassification: RecipeKind {
         ]
         var parts = ReviewParts(.classification, files: result.files, titles: titles)
         parts.thumbnail = Writer.thumbnailFile
-        parts.objects = result.ranked.map { ReviewParts.Object(name: $0.title, score: $0.probability, text: "") }
+        parts.objects = result.ranked.map { entry in
+            let mark = entry.malignant ? ReportText.malignantMark : ""
+            var object = ReviewParts.Object(name: entry.title, score: entry.probability, text: mark)
+            object.color = entry.color
+            return object
+        }
         parts.summary = result.summary
         parts.risk = result.risk?.level.rawValue
         // The score first: long titles are cut short.

@@ -42,6 +42,8 @@ package struct ReviewParts: Sendable {
         @Nullable package var picture: String?
         /// Its class, and what else is known of it.
         package var text: String
+        /// `#rrggbb` of a class; nil for an object.
+        package var color: String?
         /// The text on it, which the page adds to ``text``.
         package var fields: [ObjectText.Field] = []
 
@@ -54,7 +56,7 @@ package struct ReviewParts: Sendable {
             _picture = Nullable(wrappedValue: picture)
         }
 
-        private enum CodingKeys: String, CodingKey { case name, score, box, picture, text }
+        private enum CodingKeys: String, CodingKey { case name, score, box, picture, text, color }
     }
 
     /// How the page shows the result.

@@ -110,7 +110,8 @@
   }
 
   function classRow(object) {
-    return dom.el("tr", {}, dom.el("th", { scope: "row", text: object.name }), score(object));
+    return dom.el("tr", {}, dom.el("th", { scope: "row" }, object.color ? Review.measures.swatch(object.color) : null,
+      object.name, object.text ? dom.el("span", { class: "quiet", text: ` (${object.text})` }) : null), score(object));
   }
 
   function objectRow(entry, object) {

@@ -80,6 +80,9 @@ struct SkinLesionSampleTests {
             overlay: RGBImage(width: 4, height: 4)
         )
         let texts = try report.page().texts
+        let shown = try FileSystem.read(bench.output.item("lesion-02") + "/result.json")
+        let classes = try PhotoClassification.reviewParts(of: shown).objects
+        #expect(classes.first?.color == "#d55e00" && classes.map(\.text).filter { $0 == "malignant" }.count == 3)
         // The name has two lines.
         #expect(texts.joined(separator: " ").contains("actinic keratosis or intraepithelial carcinoma"), "\(texts)")
         #expect(!texts.contains { $0.contains("…") }, "\(texts)")
