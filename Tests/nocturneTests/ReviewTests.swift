@@ -59,6 +59,11 @@ struct ReviewTests {
         let table = try String(contentsOfFile: bench.output + "/statistics.csv", encoding: .utf8)
         #expect(table.contains("\na,above,voxelCount,") && table.contains(",fail,"))
         #expect(try Tool(["verify", bench.output]).status == 0)
+        let status = try Tool(["status", bench.output])
+        #expect(status.output.contains(": 0 of 1 marked results passed"), "\(status.output)")
+        let reviewed = try Tool(["status", bench.output, "--json"]).json()["reviewed"] as? [[String: Any]]
+        #expect(reviewed?.count == 1 && reviewed?.first?["results"] as? Int == 1, "\(String(describing: reviewed))")
+        #expect(reviewed?.first?["resultsPassed"] as? Int == 0 && reviewed?.first?["objects"] as? Int == 0)
         let listed = try Tool(["review", bench.output, "--list", "fail"])
         #expect(listed.output == bench.input + "/a.nii\n")
         let events = try Tool(["retry", bench.output, "--reviewed", "fail", "--json"])

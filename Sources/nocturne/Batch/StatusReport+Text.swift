@@ -28,6 +28,7 @@ extension StatusReport {
             let text = verdicts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
             lines.append("Marked by reviewers: \(text)")
         }
+        lines += reviewed.map { "  " + $0.text }
         let waiting = parts.count { $0.state == ItemPart.State.enriching.rawValue }
         if waiting > 0 {
             let texts = RecipeRegistry.all.objectTexts.joined(separator: " and ")

@@ -24,6 +24,8 @@ struct StatusReport: Encodable {
     let failures: [ItemOutcome]
     /// How many results reviewers have marked so, as a whole.
     let verdicts: [String: Int]
+    /// How many of the marked results and objects of each model passed.
+    let reviewed: [Reviewed]
     /// Items with values that are unusual in the batch, the most unusual first; empty while a run is active.
     let unusual: [String]
     /// Detected instances in photos, one entry each; active photos and failed photos have one entry as a whole.
@@ -76,6 +78,36 @@ struct StatusReport: Encodable {
             preemptions = shard.starts.preemptions
             _progress = Nullable(wrappedValue: shard.progress)
             startsText = shard.starts.text
+        }
+    }
+
+    /// What reviewers think of a model. What has several marks passed when all of them are.
+    struct Reviewed: Encodable {
+        let model: String
+        /// Marked as a whole.
+        let results: Int
+        let resultsPassed: Int
+        /// Marked by themselves.
+        let objects: Int
+        let objectsPassed: Int
+
+        init(model: String, _ marks: [ReviewMark]) {
+            func count(_ marks: [ReviewMark]) -> (all: Int, passed: Int) {
+                let marked = Dictionary(grouping: marks) { [$0.item, $0.object ?? ""] }
+                return (marked.count, marked.values.count { $0.allSatisfy { $0.verdict == .pass } })
+            }
+            self.model = model
+            (results, resultsPassed) = count(marks.filter { $0.object == nil })
+            (objects, objectsPassed) = count(marks.filter { $0.object != nil })
+        }
+
+        /// "3 of 4 results and 20 of 22 objects passed".
+        var text: String {
+            let parts = [
+                results == 0 ? nil : "\(resultsPassed) of \(results) marked results",
+                objects == 0 ? nil : "\(objectsPassed) of \(objects) marked objects",
+            ]
+            return "\(model): " + parts.compactMap(\.self).joined(separator: " and ") + " passed"
         }
     }
 
@@ -137,6 +169,9 @@ struct StatusReport: Encodable {
         failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map(ItemOutcome.init)
         let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)
         verdicts = wholes.mapValues { Set($0.map(\.item)).count }
+        let models = Dictionary(items.map { ($0.name, $0.model) }) { first, _ in first }
+        reviewed = Dictionary(grouping: review.marks) { models[$0.item] ?? "" }
+            .map { Reviewed(model: $0.key, $0.value) }.sorted { $0.model < $1.model }
         unusual = review.unusual
         parts = StatusReport.queue(items, newestFirst: newestFirst, isRunning: isRunning).flatMap {
             StatusReport.entries(of: $0, contents.parts[$0.id] ?? [], isRunning: isRunning)
