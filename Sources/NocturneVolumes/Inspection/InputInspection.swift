@@ -19,6 +19,10 @@ public struct InputInspection: Sendable {
         /// Distinguishes this part from the other parts of its series; nil for a complete series.
         @Nullable public var part: String?
         @Nullable public var seriesInstanceUid: String?
+        @Nullable public var studyInstanceUid: String?
+        @Nullable public var frameOfReferenceUid: String?
+        /// Which kind of object the series has; that of its first slice.
+        @Nullable public var sopClassUid: String?
         /// Number of files; nil for a single file that is not a series.
         @Nullable public var files: Int?
         public var details: [String] = []
@@ -208,6 +212,12 @@ public struct InputInspection: Sendable {
         entry.problem = series.problem.map { $0.detail + FoundVolume.hint(series) }
         entry.part = series.part
         entry.seriesInstanceUid = series.seriesInstanceUID
+        if let object = first?.object {
+            func stated(_ uid: String) -> String? { uid.isEmpty ? nil : uid }
+            entry.studyInstanceUid = stated(object.studyInstanceUID)
+            entry.frameOfReferenceUid = stated(object.frameOfReferenceUID)
+            entry.sopClassUid = stated(object.sopClassUID)
+        }
         entry.files = series.files.count
         entry.correction = (series.correction ?? series.possibleCorrection).map {
             Correction($0, isApplied: series.correction != nil)

@@ -326,6 +326,9 @@ struct ExistingLabelsTests {
             #expect(entry.labels?.map(\.name) == ["kidney"] && entry.labels?[0].color == "#c81e3c")
             #expect(entry.notes.contains { $0.hasPrefix("of the series of ") })
         }
+        let series = try #require(report.entries.first { $0.format == "DICOM" })
+        #expect(series.studyInstanceUid == "1.2.3" && series.seriesInstanceUid == "1.2.3.4")
+        #expect(series.frameOfReferenceUid == "1.2.99" && series.sopClassUid == "1.2.840.10008.5.1.4.1.1.2")
     }
 
     @Test("Real objects have the voxels that others counted", .enabled(if: SharedData.folder != nil))
