@@ -1,4 +1,5 @@
 package import NocturneCore
+import NocturneFormats
 
 /// The map over the picture, in colours that are distinguishable with colour blindness and whose lightness increases with
 /// the value, so that a greyscale print reads the same.
@@ -34,8 +35,9 @@ extension AttentionMap {
             let value = 1 - (Float(y) + 0.5) / Float(side)
             for x in side + 8..<side + 24 { result[x, y] = Self.bytes(value) }
         }
-        Self.draw(rows: Self.one, x: side + 30, y: 4, in: &result)
-        Self.draw(rows: Self.zero, x: side + 30, y: side - 18, in: &result)
+        let text = PictureText(width: 15, size: 15)
+        text.draw("1", in: &result, x: side + 29, y: 15, color: .zero)
+        text.draw("0", in: &result, x: side + 29, y: side - 4, color: .zero)
         return result
     }
 
@@ -58,19 +60,4 @@ extension AttentionMap {
         SIMD3(68, 1, 84), SIMD3(71, 44, 122), SIMD3(59, 81, 139), SIMD3(44, 113, 142), SIMD3(33, 144, 141),
         SIMD3(39, 173, 129), SIMD3(92, 200, 99), SIMD3(170, 220, 50), SIMD3(253, 231, 37),
     ]
-
-    private static let zero = [".###.", "#...#", "#..##", "#.#.#", "##..#", "#...#", ".###."]
-    private static let one = ["..#..", ".##..", "..#..", "..#..", "..#..", "..#..", ".###."]
-
-    /// Draws dots of two pixels.
-    private static func draw(rows: [String], x: Int, y: Int, in image: inout RGBImage) {
-        for (row, text) in rows.enumerated() {
-            for (column, dot) in text.enumerated() where dot == "#" {
-                for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-                    let (px, py) = (x + 2 * column + dx, y + 2 * row + dy)
-                    if px >= 0, py >= 0, px < image.width, py < image.height { image[px, py] = SIMD3(0, 0, 0) }
-                }
-            }
-        }
-    }
 }

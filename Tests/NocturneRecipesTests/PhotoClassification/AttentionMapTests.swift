@@ -58,6 +58,11 @@ struct AttentionMapTests {
             return 0.2126 * Double(color.x) + 0.7152 * Double(color.y) + 0.0722 * Double(color.z)
         }
         for (above, below) in zip(light, light.dropFirst()) { #expect(above >= below) }
+        // The ends of the bar are named in the font of the other pictures, which has soft edges.
+        for rows in [0..<20, 20..<40] {
+            let levels = Set(rows.flatMap { y in (68..<84).map { whole[$0, y].x } })
+            #expect(levels.contains(255) && levels.contains { $0 > 0 && $0 < 255 }, "\(levels)")
+        }
         #expect(try map([1, 1, 1, 1], 2, 2).overlay(on: picture) == picture)
     }
 }
