@@ -61,7 +61,10 @@ extension PhotoClassification {
             var notes: [String] = []
             for (rank, model) in models.enumerated() {
                 let known = metadata(for: files, table, model)
-                if model.settings.metadata != nil, !photos.isEmpty { notes += try remarks(on: known, model) }
+                if model.settings.metadata != nil, !photos.isEmpty {
+                    notes += try remarks(on: known, model)
+                    if let note = unusedSidecars(files, known), !notes.contains(note) { notes.append(note) }
+                }
                 for (scanned, metadata) in zip(files, known) {
                     var item = try item(scanned, metadata, table != nil, model, discovery.request.identifiers)
                     item.rank = rank
@@ -103,6 +106,20 @@ extension PhotoClassification {
             }
             let source = options.metadataPath.map { ($0 as NSString).lastPathComponent } ?? "The metadata"
             return ["\(source): \(text); \(faults.count == 1 ? "it counts" : "they count") as unknown. \(step)"]
+        }
+
+        /// That JSON files next to photos state nothing that is read; they count for photos without a row of the table only.
+        private func unusedSidecars(
+            _ files: [PhotoDiscovery.ScannedFile],
+            _ known: [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>]
+        ) -> String? {
+            let count = zip(files, known).count { scanned, metadata in
+                guard case .success(nil) = metadata, (try? scanned.facts.get()) != nil else { return false }
+                return FileSystem.exists(ClinicalMetadata.Reading.sidecarPath(of: scanned.file.path))
+            }
+            let files = count == 1 ? "JSON file next to a photo has" : "JSON files next to photos have"
+            let fields = ClinicalMetadata.Reading.sidecarFields.joined(separator: ", ")
+            return count == 0 ? nil : "\(count) \(files) none of the fields that are read: \(fields)"
         }
 
         /// From a row of the table, else from the sidecar file.

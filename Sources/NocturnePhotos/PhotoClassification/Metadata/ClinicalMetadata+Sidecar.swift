@@ -4,6 +4,9 @@ import NocturneSystem
 /// The sidecar file `<picture without extension>.json` of a picture: `age_approx`, `sex` and `anatom_site_general`, at
 /// the top level, or in `metadata.clinical` or `meta.clinical`, where the ISIC archive puts them now and did before.
 extension ClinicalMetadata.Reading {
+    /// The fields that are read.
+    static let sidecarFields = ["age_approx", "sex", "anatom_site_general"]
+
     static func sidecarPath(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
 
     /// - Parameter isStrict: whether a value that is not understood is an error, rather than unknown with a note.
@@ -30,9 +33,8 @@ extension ClinicalMetadata.Reading {
         }
         guard let whole = document as? [String: Any] else { return nil }
         let places = ["metadata", "meta"].compactMap { (whole[$0] as? [String: Any])?["clinical"] as? [String: Any] }
-        let known = ["age_approx", "sex", "anatom_site_general"]
-        guard let fields = (places + [whole]).first(where: { fields in known.contains { fields[$0] != nil } })
-        else { return nil }
+        let known = (places + [whole]).first { fields in sidecarFields.contains { fields[$0] != nil } }
+        guard let fields = known else { return nil }
         let given: ClinicalMetadata.Fields
         do throws(ClinicalMetadata.ReadingError) {
             given = ClinicalMetadata.Fields(
