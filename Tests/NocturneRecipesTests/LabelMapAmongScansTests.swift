@@ -55,7 +55,10 @@ struct LabelMapAmongScansTests {
             let outcome = try await bench.run()
             #expect(outcome.counts.skipped == 1 && outcome.counts.inputs == 1)
             let reason = try await bench.reason("mask")
-            #expect(reason?.contains("its voxels have 2 whole numbers from 0 to 1") == true, "\(reason ?? "")")
+            #expect(
+                reason?.contains("a label map, not a scan (2 whole numbers from 0 to 1)") == true,
+                "\(reason ?? "")"
+            )
         }
         let asTheyAre = try BatchBench()
         try asTheyAre.addBox("mask.nii", shape: Self.shape, edge: 20)

@@ -60,7 +60,7 @@ struct OutputPlaceTests {
         #expect(try bench.run().status == 0)
         try bench.addVolume("w.nii")
         #expect(try bench.run("--memory", "1M").status == 2)
-        #expect(try Tool(["verify", bench.output]).output.contains("1 items"))
+        #expect(try Tool(["verify", bench.output]).output.contains("1 item,"))
         #expect(try bench.run().status == 0)
     }
 }

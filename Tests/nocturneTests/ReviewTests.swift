@@ -77,7 +77,7 @@ struct ReviewTests {
     @Test(
         "A file that is no review is refused with what is wrong",
         arguments: [
-            ("not json", "this is not a file that the review page saves"), ("{}", "the key schemaVersion is missing"),
+            ("not json", "not a file of the review page"), ("{}", "the key schemaVersion is missing"),
             (#"{"schemaVersion":2,"batch":"","raters":[],"marks":[]}"#, "its schemaVersion is 2"),
             (
                 #"{"schemaVersion":1,"batch":"","raters":[],"marks":[{"item":"a","fingerprint":"","object":null,"#
@@ -86,7 +86,7 @@ struct ReviewTests {
             (
                 #"{"schemaVersion":1,"batch":"","raters":[],"marks":[{"item":"a","fingerprint":"","object":null,"#
                     + #""rater":"r","verdict":"good","comment":"","time":""}]}"#,
-                "not a file that the review page saves"
+                "not a file of the review page"
             ),
         ]
     )

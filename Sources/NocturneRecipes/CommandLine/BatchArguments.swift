@@ -274,7 +274,8 @@ extension BatchArguments {
                 "Restrict a model to inputs whose file name or relative path matches the pattern. Repeatable.",
                 valueName: "model=pattern",
                 visibility: .more
-            )
+            ),
+            transform: Pattern.parse
         )
         package var only: [Pattern] = []
 

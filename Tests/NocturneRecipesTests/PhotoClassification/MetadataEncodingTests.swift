@@ -51,7 +51,7 @@ struct MetadataEncodingTests {
         #expect(throws: BatchError.self) { try age(utf16("\u{FEFF}" + text, isBig: true) + [0]) }
         // Without a mark UTF-16 is no text that spreadsheets write; what to do is said.
         let error = #expect(throws: BatchError.self) { try age(utf16(text, isBig: false)) }
-        #expect("\(try #require(error))".contains("save it as CSV in UTF-8"))
+        #expect("\(try #require(error))".contains("Save the table as CSV in UTF-8"))
     }
 
     @Test("Bytes that are not UTF-8 are Windows-1252")

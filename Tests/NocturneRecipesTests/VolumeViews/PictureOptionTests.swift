@@ -47,7 +47,9 @@ struct PictureOptionTests {
             "\($0)".contains("--label-opacity needs a model to segment volumes, or --existing-labels, or --isosurface")
         }
         #expect { try description("--view", "--labels", "kidney") } throws: {
-            "\($0)".contains("--labels needs a model to segment volumes, and none is given")
+            "\($0)".contains(
+                "--labels needs a model to segment volumes, or --existing-labels, and none of them is given"
+            )
         }
         #expect { try description("--isosurface", "1", "--rois", "x.json") } throws: {
             "\($0)".contains("--rois needs a model to segment volumes, or --existing-labels, or --view")
