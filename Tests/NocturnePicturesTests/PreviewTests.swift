@@ -119,8 +119,8 @@ struct PreviewTests {
     @Test("Patient right is on the left, the front and the head are where radiologists expect them")
     func convention() throws {
         let image = try Self.preview()
-        // On the right the labels' box, 15 by 8 voxels, with a voxel and a half around: 18 mm by 27.5 mm, 19.8 pixels a mm.
-        #expect(image.width == 160 + 160 + 192 + 120 + 340 + 40)
+        // On the right the labels' box, 15 by 8 voxels, with a voxel and a half around: 18 mm by 27.5 mm, 12 pixels a mm.
+        #expect(image.width == 160 + 160 + 192 + 120 + 216 + 40)
         #expect(image.height == 560)
         let axial = 20..<180
         let coronal = 220..<380
