@@ -67,8 +67,9 @@ struct FrameTests {
             #expect(slices.map(\.frame) == [0, 1, 2])
             #expect(slices.map(\.plane.position) == (0..<3).map { SIMD3(1, 2, Double(3 * $0)) })
             #expect(
-                slices.allSatisfy {
-                    $0.plane.rowSpacing == 2 && $0.plane.columnSpacing == 0.5 && $0.plane.sliceThickness == 2.5
+                slices.allSatisfy { slice in
+                    let plane = slice.plane
+                    return plane.rowSpacing == 2 && plane.columnSpacing == 0.5 && plane.sliceThickness == 2.5
                 }
             )
             #expect(slices.map(\.plane.rescaleIntercept) == [0, 1, 2])

@@ -170,7 +170,7 @@ struct PixelDecodingTests {
                 #expect(error?.code == .unsupportedPixels && error?.detail.contains("4 bits per pixel") == true)
                 return
             }
-            let expected = (0..<48).map { Float(($0 * 7 + 1) % (1 << bits)) }
+            let expected = (0..<48).map { (place: Int) -> Float in Float((place * 7 + 1) % (1 << bits)) }
             #expect(try DICOMReader.storedValues(of: object) == expected)
         }
     }

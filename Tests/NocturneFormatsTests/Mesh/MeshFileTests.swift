@@ -81,8 +81,8 @@ struct MeshFileTests {
             let path = folder("a.stl").path
             try write(mesh, named: "n", as: STLFormat(), frame: .lps, to: path)
             let bytes = [UInt8](try Data(contentsOf: folder("a.stl")))
-            let words = (0..<12).map { word in
-                (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[84 + 4 * word + $1]) << (8 * UInt32($1)) }
+            let words = (0..<12).map { (word: Int) -> UInt32 in
+                bytes[84 + 4 * word..<88 + 4 * word].reversed().reduce(0) { $0 << 8 | UInt32($1) }
             }
             let expected: [Float] = [0, -1, 2, -3, 0, 5, -6, -7, 0]
             #expect(words[3...] == expected.map(\.bitPattern)[...])

@@ -91,7 +91,8 @@ struct NIfTIRealFileTests {
         guard let url = SharedData.url("nifti-odd/nifti-reader-js/with_extension.nii.gz") else { return }
         let header = try VolumeFileReader.readHeader(at: url.path)
         #expect(header.dataOffset == 736)
-        #expect(header.extensions.map { $0.bytes.count + 8 }.reduce(0, +) == 736 - 352)
+        let bytes = header.extensions.reduce(0) { $0 + $1.bytes.count + 8 }
+        #expect(bytes == 736 - 352)
     }
 
     @Test(

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Animated PNG files")
 struct AnimatedPNGWriterTests {
-    static let palette = (0..<200).map { SIMD3(UInt8($0), UInt8(255 - $0), UInt8($0 / 2)) }
+    static let palette = (0..<200).map { (value: Int) -> SIMD3<UInt8> in
+        SIMD3(UInt8(value), UInt8(255 - value), UInt8(value / 2))
+    }
     static let writer = AnimatedPNGWriter(
         width: 61,
         height: 23,

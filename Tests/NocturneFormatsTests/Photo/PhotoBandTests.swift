@@ -56,7 +56,8 @@ struct PhotoBandTests {
         for _ in 0..<12 { parts.append(PhotoReader.Part(columns: range(width), rows: range(height))) }
         for part in parts {
             let expected = part.rows.flatMap { row in
-                whole.samples[(row * width + part.columns.lowerBound) * 3..<(row * width + part.columns.upperBound) * 3]
+                let (first, end) = (row * width + part.columns.lowerBound, row * width + part.columns.upperBound)
+                return whole.samples[first * 3..<end * 3]
             }
             #expect(try self.part(path, part) == expected, "\(part)")
         }

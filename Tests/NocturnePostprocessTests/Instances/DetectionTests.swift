@@ -138,7 +138,9 @@ struct DetectionTests {
         #expect(found.count == 1)
         #expect(found.first?.mask.box == PixelBox(x: 25, y: 25, width: 50, height: 50))
 
-        let whole = (0..<64 * 64).map { place in Float((16..<32).contains(place % 64) && place / 64 < 32 ? 1 : 0) }
+        let whole = (0..<64 * 64).map { (place: Int) -> Float in
+            (16..<32).contains(place % 64) && place / 64 < 32 ? 1 : 0
+        }
         let pasted = try decoder.masks(
             boxes: [16, 0, 32, 32],
             scores: [0.8],
