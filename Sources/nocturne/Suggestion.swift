@@ -69,7 +69,12 @@ struct Suggestion {
 
     private func suggested(_ message: String) -> String {
         let names = arguments.map { String($0.prefix { $0 != "=" }) }
-        if let option = names.first(where: { Self.options[$0] != nil }), let meaning = Self.options[option] {
+        // What is missing may be what another name was given for; other errors are not about names.
+        let isRefused = { (option: String) in
+            Self.options[option] != nil
+                && (message.contains("option '\(option)'") || message.contains("Missing expected argument"))
+        }
+        if let option = names.first(where: isRefused), let meaning = Self.options[option] {
             // The nearest name by its letters has another meaning.
             let line = message.prefix { $0 != "\n" }
             let fact = line.firstRange(of: " Did you mean").map { line[..<$0.lowerBound] } ?? line

@@ -57,6 +57,11 @@ struct CommandLineTests {
                 ["run", bench.input, "--crops", "png", "--model", bench.model(), "-o", bench.output],
                 "Leave it out, or add such a model with --model"
             ),
+            (["run", "", "--model", bench.model(), "--output", bench.output], "an input is empty"),
+            (
+                ["models", "import", bench.folder("none").path, "--task", "total"],
+                "there is no file or folder"
+            ),
             (
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],
                 "is an address: download it first"

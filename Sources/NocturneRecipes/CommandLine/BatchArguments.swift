@@ -52,6 +52,10 @@ extension BatchArguments {
         var all = inputs
         if let list = selection.list { all += InputList.paths(in: try text(ofList: list)) }
         guard !all.isEmpty else { throw ValidationError("name at least one input: a file, a folder, or --list") }
+        // An empty path would be the current folder.
+        guard !all.contains("") else {
+            throw ValidationError("an input is empty. Check the shell variable that was to hold its path")
+        }
         if let address = all.first(where: Self.isAddress) {
             throw ValidationError("\(address) is an address: download it first, since Nocturne uses no network")
         }
