@@ -5,9 +5,9 @@ extension RotatedBox {
         /// The direction of one side, of length 1.
         let along: SIMD2<Double>
         /// The least coordinates of the points along ``along`` and ``across``.
-        var low: SIMD2<Double>
+        let low: SIMD2<Double>
         /// The greatest coordinates.
-        var high: SIMD2<Double>
+        let high: SIMD2<Double>
 
         /// ``along`` turned by 90°: clockwise, since y is downwards.
         var across: SIMD2<Double> { SIMD2(-along.y, along.x) }

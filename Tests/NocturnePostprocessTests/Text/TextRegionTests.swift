@@ -27,7 +27,8 @@ struct TextRegionTests {
             map { x, y in isIn(x, 30, 90) && isIn(y, 40, 52) },
             TextRegion.Rules(growth: growth)
         )
-        let margin = 60.0 * 12 * Double(growth) / (2 * (60 + 12))
+        // In whole pixels, as PaddleOCR grows it.
+        let margin = (60.0 * 12 * Double(growth) / (2 * (60 + 12))).rounded()
         let expected = [
             SIMD2(30 - margin, 40 - margin), SIMD2(90 + margin, 40 - margin), SIMD2(90 + margin, 52 + margin),
             SIMD2(30 - margin, 52 + margin),
@@ -56,6 +57,28 @@ struct TextRegionTests {
             let (along, across) = (40 * sign.0, 7 * sign.1)
             let expected = SIMD2(80 + along * cosine - across * sine, 60 + along * sine + across * cosine)
             #expect(abs(corner.x - expected.x) < 1.6 && abs(corner.y - expected.y) < 1.6, "\(found[0].corners)")
+        }
+    }
+
+    /// Of rapidocr 3.10.0 (DBPostProcess with OpenCV 4 and pyclipper), on the map of this test.
+    private static let peer: [(degrees: Double, score: Float, corners: [SIMD2<Double>])] = [
+        (-20, 0.84082, [SIMD2(27.05, 61.71), SIMD2(120.57, 26.80), SIMD2(131.95, 57.29), SIMD2(38.43, 92.20)]),
+        (5, 0.83388, [SIMD2(31.77, 39.19), SIMD2(130.03, 47.79), SIMD2(127.23, 79.81), SIMD2(28.97, 71.21)]),
+        (40, 0.83137, [SIMD2(51.86, 15.01), SIMD2(128.12, 78.97), SIMD2(107.14, 103.99), SIMD2(30.88, 40.03)]),
+    ]
+
+    @Test("Rectangle and score of a tilted line are those of RapidOCR", arguments: peer)
+    func asRapidOCR(_ peer: (degrees: Double, score: Float, corners: [SIMD2<Double>])) throws {
+        let (sine, cosine) = (sin(peer.degrees * .pi / 180), cos(peer.degrees * .pi / 180))
+        let map = map { x, y in
+            let (dx, dy) = (x - 80, y - 60)
+            return abs(dx * cosine + dy * sine) <= 40 && abs(-dx * sine + dy * cosine) <= 7
+        }
+        let found = try #require(try find(map, TextRegion.Rules(growth: 1.6)).first)
+        #expect(abs(found.score - peer.score) < 0.0005, "\(found.score)")
+        for (corner, expected) in zip(found.corners, peer.corners) {
+            let distance = corner - expected
+            #expect((distance * distance).sum() < 0.0025, "\(found.corners)")
         }
     }
 
