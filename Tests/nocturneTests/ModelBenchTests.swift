@@ -86,6 +86,9 @@ struct ModelImportTests {
         let files: [(name: String, content: [UInt8], words: String)] = [
             ("notes.py", Array("print(1)\n".utf8), "is a text file, not a trained model"),
             ("a.jpg", [0xFF, 0xD8, 0xFF, 0xE0, 0], "is a picture, not a trained model"),
+            ("a.bmp", Array("BM".utf8) + [0x46, 0], "is a picture, not a trained model"),
+            ("people.csv", Array("BMI;age\n".utf8), "is a text file, not a trained model"),
+            ("slice", [UInt8](repeating: 0, count: 128) + Array("DICM".utf8), "is a volume, not a trained model"),
             ("a.nii.gz", [0x1F, 0x8B, 0], "is a volume, not a trained model"), ("a.whl", [], "is an empty file"),
         ]
         for file in files {
@@ -97,9 +100,13 @@ struct ModelImportTests {
         #expect(package.status == 2 && package.errors.contains("is a model package already"), "\(package.errors)")
         let missing = try Tool(["models", "import", bench.folder("gone").path, "--exporter", "/bin/echo"])
         #expect(missing.status == 2 && missing.errors.contains("there is no file or folder"), "\(missing.errors)")
-        let network = try bench.folder.write([8, 7, 0], to: "a.onnx").path
-        #expect(
-            try Tool(["models", "import", network, "--exporter", "/bin/echo"]).output.hasPrefix("auto \(network) ")
-        )
+        let sources: [(name: String, content: [UInt8])] = [
+            ("a.onnx", [8, 7, 0]), ("a.zip", [0x50, 0x4B, 3, 4, 0]), ("a.h5", [0x89, 0x48, 0x44, 0x46, 0]),
+        ]
+        for source in sources {
+            let network = try bench.folder.write(source.content, to: source.name).path
+            let tool = try Tool(["models", "import", network, "--exporter", "/bin/echo"])
+            #expect(tool.output.hasPrefix("auto \(network) "), "\(tool.errors)")
+        }
     }
 }

@@ -1,7 +1,7 @@
 import NocturneSystem
 
 /// Files that people give and that are not read, by their names and first bytes, with what can be done.
-enum OtherFormat: String, CaseIterable {
+package enum OtherFormat: String, CaseIterable {
     // By name: their first bytes are those of formats that have other contents, too.
     case numpyArchive = "a NumPy archive; save the array as NIfTI"
     case freeSurfer = "a FreeSurfer volume; convert it to NIfTI with mri_convert"
@@ -23,7 +23,7 @@ enum OtherFormat: String, CaseIterable {
     case webP = "a picture (WebP)"
 
     /// Whether models for photos may take it.
-    var isPicture: Bool { [.heic, .jpeg, .png, .gif, .bmp, .webP].contains(self) }
+    package var isPicture: Bool { [.heic, .jpeg, .png, .gif, .bmp, .webP].contains(self) }
 
     /// Ends of names, in lower case.
     private var endings: [String] {
@@ -57,7 +57,7 @@ enum OtherFormat: String, CaseIterable {
     }
 
     /// Nil for all other files, and for those that cannot be read.
-    init?(ofFileAt path: String) {
+    package init?(ofFileAt path: String) {
         guard FileSystem.kind(path) == .file, let start = try? FileDescriptor(reading: path).read(count: 16)
         else { return nil }
         let name = path.lowercased()

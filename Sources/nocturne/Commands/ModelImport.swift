@@ -1,9 +1,11 @@
 import ArgumentParser
 import Foundation
+import NocturneFormats
 import NocturneInference
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSystem
+import NocturneVolumes
 
 extension Models {
     struct Import: ParsableCommand {
@@ -101,14 +103,10 @@ extension Models {
         private var otherKind: String? {
             guard let head = try? FileDescriptor(reading: source).read(count: 512, at: 0) else { return nil }
             if head.isEmpty { return "an empty file" }
-            let pictures: [[UInt8]] = [[0xFF, 0xD8, 0xFF], [0x89, 0x50, 0x4E, 0x47], Array("GIF8".utf8)]
-            if pictures.contains(where: head.starts(with:)) { return "a picture" }
-            let volumes = [".nii", ".nii.gz", ".nrrd", ".mha", ".mhd", ".dcm"]
-            let name = source.lowercased()
-            if volumes.contains(where: name.hasSuffix) || head.dropFirst(128).starts(with: Array("DICM".utf8)) {
-                return "a volume"
-            }
-            return !head.contains(0) && String(validating: head, as: UTF8.self) != nil ? "a text file" : nil
+            let hasVolumeName = VolumeFileFormat(ofName: source) != nil || source.lowercased().hasSuffix(".dcm")
+            if hasVolumeName || DICOMScanner.looksLikeDICOM(source) { return "a volume" }
+            if !head.contains(0), String(validating: head, as: UTF8.self) != nil { return "a text file" }
+            return OtherFormat(ofFileAt: source)?.isPicture == true ? "a picture" : nil
         }
     }
 }
