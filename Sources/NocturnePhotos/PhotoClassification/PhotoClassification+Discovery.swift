@@ -60,10 +60,10 @@ extension PhotoClassification {
             if takesMetadata, let path = options.metadataPath { try table?.checkMatches(photos, path: path) }
             var notes: [String] = []
             for (rank, model) in models.enumerated() {
-                let known = metadata(for: files, table, model)
+                let (known, unusedSidecars) = metadata(for: files, table, model)
                 if model.settings.metadata != nil, !photos.isEmpty {
                     notes += try remarks(on: known, model)
-                    if let note = unusedSidecars(files, known), !notes.contains(note) { notes.append(note) }
+                    if let note = remark(onUnusedSidecars: unusedSidecars), !notes.contains(note) { notes.append(note) }
                 }
                 for (scanned, metadata) in zip(files, known) {
                     var item = try item(scanned, metadata, table != nil, model, discovery.request.identifiers)
@@ -108,27 +108,22 @@ extension PhotoClassification {
             return ["\(source): \(text); \(faults.count == 1 ? "it counts" : "they count") as unknown. \(step)"]
         }
 
-        /// That JSON files next to photos state nothing that is read; they count for photos without a row of the table only.
-        private func unusedSidecars(
-            _ files: [PhotoDiscovery.ScannedFile],
-            _ known: [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>]
-        ) -> String? {
-            let count = zip(files, known).count { scanned, metadata in
-                guard case .success(nil) = metadata, (try? scanned.facts.get()) != nil else { return false }
-                return FileSystem.exists(ClinicalMetadata.Reading.sidecarPath(of: scanned.file.path))
-            }
+        /// That JSON files next to photos state nothing that is read.
+        private func remark(onUnusedSidecars count: Int) -> String? {
             let files = count == 1 ? "JSON file next to a photo has" : "JSON files next to photos have"
             let fields = ClinicalMetadata.Reading.sidecarFields.joined(separator: ", ")
             return count == 0 ? nil : "\(count) \(files) none of the fields that are read: \(fields)"
         }
 
-        /// From a row of the table, else from the sidecar file.
+        /// From a row of the table, else from the sidecar file; and how many sidecar files have none of the fields that are read.
         private func metadata(
             for files: [PhotoDiscovery.ScannedFile],
             _ table: MetadataTable?,
             _ model: PhotoClassificationModel
-        ) -> [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>] {
-            guard let sites = model.settings.metadata else { return files.map { _ in .success(nil) } }
+        ) -> (
+            readings: [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>], unusedSidecars: Int
+        ) {
+            guard let sites = model.settings.metadata else { return (files.map { _ in .success(nil) }, 0) }
             // Files that are not photos must not make a row of the table ambiguous.
             let photos = files.filter { (try? $0.facts.get()) != nil }
             let isStrict = options.requiresKnownMetadata
@@ -136,20 +131,20 @@ extension PhotoClassification {
                 table?.assign(photos.map(\.file.name), sites: sites, isStrict: isStrict)
                 ?? photos.map { _ in .success(nil) }
             let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
-            return files.map { scanned in
-                guard let row = byPath[scanned.file.path] else { return .success(nil) }
-                if case .success(nil) = row {
-                    do throws(ClinicalMetadata.ReadingError) {
-                        let path = ClinicalMetadata.Reading.sidecarPath(of: scanned.file.path)
-                        return .success(
-                            try ClinicalMetadata.Reading.sidecar(at: path, sites: sites, isStrict: isStrict)
-                        )
-                    } catch {
-                        return .failure(error)
-                    }
+            var unusedSidecars = 0
+            let readings = files.map { scanned in
+                let path = ClinicalMetadata.Reading.sidecarPath(of: scanned.file.path)
+                let row = byPath[scanned.file.path]
+                guard case .success(nil)? = row, FileSystem.exists(path) else { return row ?? .success(nil) }
+                do throws(ClinicalMetadata.ReadingError) {
+                    let reading = try ClinicalMetadata.Reading.sidecar(at: path, sites: sites, isStrict: isStrict)
+                    if reading == nil { unusedSidecars += 1 }
+                    return .success(reading)
+                } catch {
+                    return .failure(error)
                 }
-                return row
             }
+            return (readings, unusedSidecars)
         }
 
         private func item(

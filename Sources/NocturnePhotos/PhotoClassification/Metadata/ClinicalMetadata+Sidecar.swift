@@ -10,14 +10,13 @@ extension ClinicalMetadata.Reading {
     static func sidecarPath(of picture: String) -> String { (picture as NSString).deletingPathExtension + ".json" }
 
     /// - Parameter isStrict: whether a value that is not understood is an error, rather than unknown with a note.
-    /// - Returns: nil if there is no such file, or it contains none of these fields.
+    /// - Returns: nil if the file contains none of these fields.
     /// - Throws: ``ClinicalMetadata/ReadingError`` that names the file.
     package static func sidecar(
         at path: String,
         sites: BodySites,
         isStrict: Bool = false
     ) throws(ClinicalMetadata.ReadingError) -> ClinicalMetadata.Reading? {
-        guard FileSystem.exists(path) else { return nil }
         let name = (path as NSString).lastPathComponent
         let document: Any
         do {
