@@ -39,6 +39,11 @@ static inline int input_place(const conv_job *job, int axis, int voxel) {
     return point * plan->spacing[axis] + plan->lowest[axis] + job->place[axis];
 }
 
+/// Voxels of the packed box along an axis, those that are not read included.
+static inline int packed_extent(const conv_job *job, int axis) {
+    return (job->size[axis] - 1) * job->plan->in_stride[axis] + job->plan->span[axis];
+}
+
 /// The number of the output voxel at a point of the box.
 static inline size_t output_voxel(const conv_job *job, const conv_phase *phase, int z, int y, int x) {
     const conv_plan *plan = job->plan;

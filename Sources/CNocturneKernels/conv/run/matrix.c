@@ -145,8 +145,8 @@ static const char *next_lines(matrix_chunk *chunk, int steps) {
         // What is in the cache anyway.
         if (ahead->plane >= ahead->end) return (const char *)job->packed;
         const nk_conv_source *source = &job->sources[ahead->source];
-        const int z = input_place(job, Z, ahead->plane), rows = (job->size[Y] - 1) * plan->in_stride[Y] + plan->span[Y];
-        const int from = max_int(0, input_place(job, Y, 0)), end = min_int(plan->layer.in[Y], input_place(job, Y, rows));
+        const int z = input_place(job, Z, ahead->plane), from = max_int(0, input_place(job, Y, 0));
+        const int end = min_int(plan->layer.in[Y], input_place(job, Y, packed_extent(job, Y)));
         if (z >= 0 && z < plan->layer.in[Z]) {
             const ptrdiff_t row = (ptrdiff_t)plan->layer.in[X] * source->channels * (source->bfloat16 ? 2 : 4);
             ahead->lines = (const char *)source->data + ((ptrdiff_t)z * plan->layer.in[Y] + from) * row;
@@ -208,7 +208,7 @@ static void pack_planes(const conv_job *job, int group, int from, int end) {
         .group = group,
         .count = plan->block_count,
         .target_block = plan->block,
-        .rows = (job->size[Y] - 1) * stride + plan->span[Y],
+        .rows = packed_extent(job, Y),
     };
     for (int z = from; z < end; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;

@@ -160,15 +160,15 @@ void nk_conv_pack_row(const conv_job *job, const conv_blocks *blocks, int z, int
 
 void nk_conv_pack_box(const conv_job *job, int group, int block, int blocks) {
     const conv_plan *plan = job->plan;
-    const int rows_z = (job->size[Z] - 1) * plan->in_stride[Z] + plan->span[Z];
+    const int planes = packed_extent(job, Z);
     const conv_blocks packed = {
         .group = group,
         .first = block,
         .count = blocks,
         .target_block = plan->block,
-        .rows = (job->size[Y] - 1) * plan->in_stride[Y] + plan->span[Y],
+        .rows = packed_extent(job, Y),
     };
-    for (int z = 0; z < rows_z; z++) {
+    for (int z = 0; z < planes; z++) {
         if (!plan->reads[Z][z % plan->in_stride[Z]]) continue;
         for (int y = 0; y < packed.rows; y++) {
             if (!plan->reads[Y][y % plan->in_stride[Y]]) continue;
