@@ -18,7 +18,7 @@ cdicom_code cdcmtk::read_object(const char *path, bool with_frames, cdicom::Obje
 }
 
 extern "C" cdicom_code cdcmtk_read_object(const char *path, cdicom_header *header, cdcmtk_names *names,
-                                          cdicom_frame **frames, size_t *count, cdicom_error *error) {
+                                          cdicom_plane **frames, size_t *count, cdicom_error *error) {
     return cdicom::guarded(error, [=]() -> cdicom_code {
         std::memset(header, 0, sizeof *header);
         if (names) std::memset(names, 0, sizeof *names);

@@ -13,7 +13,7 @@ using cdicom::Node;
 using cdicom::Reader;
 namespace tag = cdicom::tag;
 
-void take_geometry(const Node &groups, cdicom_frame &frame, cdicom_remarks &remarks) {
+void take_geometry(const Node &groups, cdicom_plane &frame, cdicom_remarks &remarks) {
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
@@ -32,7 +32,7 @@ void take_geometry(const Node &groups, cdicom_frame &frame, cdicom_remarks &rema
     }
 }
 
-void take_values(const Node &groups, cdicom_frame &frame, cdicom_remarks &remarks) {
+void take_values(const Node &groups, cdicom_plane &frame, cdicom_remarks &remarks) {
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
@@ -61,19 +61,18 @@ void take_values(const Node &groups, cdicom_frame &frame, cdicom_remarks &remark
     for (const uint32_t type_tag :
          {tag::MRImageFrameTypeSequence, tag::CTImageFrameTypeSequence, tag::PETFrameAcquisitionSequence}) {
         if (const Node *type = groups.item(type_tag)) {
-            cdicom::put_text(*type, tag::FrameType, frame.frame_type, sizeof frame.frame_type);
+            cdicom::put_text(*type, tag::FrameType, frame.image_type, sizeof frame.image_type);
         }
     }
 }
 
 /// The index of a frame among the others.
-void read_content(const Node &content, cdicom_frame &frame, cdicom_remarks &remarks) {
+void read_content(const Node &content, cdicom_plane &frame, cdicom_remarks &remarks) {
     Reader read(content, remarks);
     const auto note = [&frame](bool is_found, uint32_t bit) {
         if (is_found) frame.present |= bit;
     };
     cdicom::put_text(content, tag::StackID, frame.stack_id, sizeof frame.stack_id);
-    note(read.integer(tag::InStackPositionNumber, frame.in_stack_position), CDICOM_HAS_IN_STACK_POSITION);
     note(read.integer(tag::TemporalPositionIndex, frame.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
     note(read.integer(tag::FrameAcquisitionNumber, frame.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
     const std::string moment = content.text(tag::FrameAcquisitionDateTime);
@@ -90,7 +89,7 @@ void read_content(const Node &content, cdicom_frame &frame, cdicom_remarks &rema
 }
 
 /// Copies the values stated in `groups`, the shared ones or a frame's own. Later calls override earlier ones.
-void read_groups(const Node &groups, cdicom_frame &frame, cdicom_remarks &remarks) {
+void read_groups(const Node &groups, cdicom_plane &frame, cdicom_remarks &remarks) {
     take_geometry(groups, frame, remarks);
     take_values(groups, frame, remarks);
     if (const Node *content = groups.item(tag::FrameContentSequence)) read_content(*content, frame, remarks);
@@ -98,9 +97,9 @@ void read_groups(const Node &groups, cdicom_frame &frame, cdicom_remarks &remark
 
 }  // namespace
 
-cdicom_code cdicom::copy_frames(const Node &set, cdicom_header &header, cdicom_frame **frames, size_t *count,
+cdicom_code cdicom::copy_frames(const Node &set, cdicom_header &header, cdicom_plane **frames, size_t *count,
                                 cdicom_error *error) {
-    cdicom_frame shared;
+    cdicom_plane shared;
     std::memset(&shared, 0, sizeof shared);
     if (const Node *groups = set.item(tag::SharedFunctionalGroupsSequence)) {
         read_groups(*groups, shared, header.remarks);
@@ -114,7 +113,7 @@ cdicom_code cdicom::copy_frames(const Node &set, cdicom_header &header, cdicom_f
         return fail(error, CDICOM_NOT_READABLE,
                     "PerFrameFunctionalGroupsSequence (5200,9230) has more items than supported");
     }
-    cdicom_frame *made = static_cast<cdicom_frame *>(std::calloc(found, sizeof(cdicom_frame)));
+    cdicom_plane *made = static_cast<cdicom_plane *>(std::calloc(found, sizeof(cdicom_plane)));
     if (!made) return fail(error, CDICOM_NO_MEMORY, "no memory");
     for (size_t index = 0; index < found; index += 1) {
         made[index] = shared;

@@ -4,7 +4,6 @@
 #include "cdicom/characters.hpp"
 #include "cdicom/tags.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace {
@@ -16,7 +15,7 @@ namespace tag = cdicom::tag;
 /// Padding has the signedness of the pixels, which an implicit syntax does not state.
 bool padding(Reader &read, uint32_t tag, const cdicom_header &header, int64_t &value) {
     if (!read.integer(tag, value)) return false;
-    if ((header.present & CDICOM_HAS_PIXEL_REPRESENTATION) && header.pixel_representation == 1 && value > 32767) {
+    if ((header.plane.present & CDICOM_HAS_PIXEL_REPRESENTATION) && header.pixel_representation == 1 && value > 32767) {
         value -= 65536;
     }
     return true;
@@ -42,13 +41,13 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
     text(tag::FrameOfReferenceUID, header.frame_of_reference_uid, sizeof header.frame_of_reference_uid);
     text(tag::Modality, header.modality, sizeof header.modality);
     text(tag::PhotometricInterpretation, header.photometric, sizeof header.photometric);
-    text(tag::ImageType, header.image_type, sizeof header.image_type);
+    text(tag::ImageType, header.plane.image_type, sizeof header.plane.image_type);
     words(tag::SeriesDescription, header.series_description, sizeof header.series_description);
     text(tag::Units, header.units, sizeof header.units);
     words(tag::Manufacturer, header.manufacturer, sizeof header.manufacturer);
-    text(tag::RescaleType, header.rescale_type, sizeof header.rescale_type);
+    text(tag::RescaleType, header.plane.rescale_type, sizeof header.plane.rescale_type);
     if (const Node *table = set.item(tag::ModalityLUTSequence)) {
-        cdicom::put_text(*table, tag::ModalityLUTType, header.rescale_type, sizeof header.rescale_type);
+        cdicom::put_text(*table, tag::ModalityLUTType, header.plane.rescale_type, sizeof header.plane.rescale_type);
     }
     cdicom::copy_text(header.transfer_syntax_uid, sizeof header.transfer_syntax_uid, object.syntax_uid);
     text(tag::StudyDate, header.study_date, sizeof header.study_date);
@@ -64,22 +63,23 @@ void fill_texts(const cdicom::Object &object, cdicom_header &header) {
 }
 
 void fill_pixels(const Node &set, cdicom_header &header) {
+    cdicom_plane &plane = header.plane;
     Reader read(set, header.remarks);
-    const auto note = [&header](bool is_found, uint32_t bit) {
-        if (is_found) header.present |= bit;
+    const auto note = [&plane](bool is_found, uint32_t bit) {
+        if (is_found) plane.present |= bit;
     };
-    note(read.integer(tag::Rows, header.rows), CDICOM_HAS_ROWS);
-    note(read.integer(tag::Columns, header.columns), CDICOM_HAS_COLUMNS);
+    note(read.integer(tag::Rows, plane.rows), CDICOM_HAS_ROWS);
+    note(read.integer(tag::Columns, plane.columns), CDICOM_HAS_COLUMNS);
     note(read.integer(tag::BitsAllocated, header.bits_allocated), CDICOM_HAS_BITS_ALLOCATED);
     note(read.integer(tag::BitsStored, header.bits_stored), CDICOM_HAS_BITS_STORED);
     note(read.integer(tag::HighBit, header.high_bit), CDICOM_HAS_HIGH_BIT);
     note(read.integer(tag::PixelRepresentation, header.pixel_representation), CDICOM_HAS_PIXEL_REPRESENTATION);
     note(read.integer(tag::SamplesPerPixel, header.samples), CDICOM_HAS_SAMPLES);
     note(read.integer(tag::NumberOfFrames, header.frames), CDICOM_HAS_FRAMES);
-    note(read.numbers(tag::RescaleSlope, &header.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
-    note(read.numbers(tag::RescaleIntercept, &header.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
-    note(read.numbers(tag::WindowCenter, &header.window_center, 1, true)
-             && read.numbers(tag::WindowWidth, &header.window_width, 1, true),
+    note(read.numbers(tag::RescaleSlope, &plane.rescale_slope, 1), CDICOM_HAS_RESCALE_SLOPE);
+    note(read.numbers(tag::RescaleIntercept, &plane.rescale_intercept, 1), CDICOM_HAS_RESCALE_INTERCEPT);
+    note(read.numbers(tag::WindowCenter, &plane.window_center, 1, true)
+             && read.numbers(tag::WindowWidth, &plane.window_width, 1, true),
          CDICOM_HAS_WINDOW);
     note(set.sequences.count(tag::ModalityLUTSequence) != 0, CDICOM_HAS_MODALITY_LUT);
     note(padding(read, tag::PixelPaddingValue, header, header.padding_value), CDICOM_HAS_PADDING);
@@ -87,43 +87,39 @@ void fill_pixels(const Node &set, cdicom_header &header) {
 }
 
 void fill_geometry(const Node &set, cdicom_header &header) {
+    cdicom_plane &plane = header.plane;
     Reader read(set, header.remarks);
-    const auto note = [&header](bool is_found, uint32_t bit) {
-        if (is_found) header.present |= bit;
+    const auto note = [&plane](bool is_found, uint32_t bit) {
+        if (is_found) plane.present |= bit;
     };
-    note(read.numbers(tag::ImagePositionPatient, header.position, 3), CDICOM_HAS_POSITION);
-    note(read.numbers(tag::ImageOrientationPatient, header.orientation, 6), CDICOM_HAS_ORIENTATION);
-    note(read.numbers(tag::PixelSpacing, header.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
-    note(read.numbers(tag::SliceThickness, &header.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
-    note(read.numbers(tag::SpacingBetweenSlices, &header.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
+    note(read.numbers(tag::ImagePositionPatient, plane.position, 3), CDICOM_HAS_POSITION);
+    note(read.numbers(tag::ImageOrientationPatient, plane.orientation, 6), CDICOM_HAS_ORIENTATION);
+    note(read.numbers(tag::PixelSpacing, plane.pixel_spacing, 2), CDICOM_HAS_PIXEL_SPACING);
+    note(read.numbers(tag::SliceThickness, &plane.slice_thickness, 1), CDICOM_HAS_SLICE_THICKNESS);
+    note(read.numbers(tag::SpacingBetweenSlices, &plane.slice_spacing, 1), CDICOM_HAS_SLICE_SPACING);
     note(read.numbers(tag::GantryDetectorTilt, &header.gantry_tilt, 1), CDICOM_HAS_GANTRY_TILT);
 }
 
 /// The values that distinguish the slices of a series from each other.
 void fill_acquisition(const Node &set, cdicom_header &header) {
+    cdicom_plane &plane = header.plane;
     Reader read(set, header.remarks);
-    const auto note = [&header](bool is_found, uint32_t bit) {
-        if (is_found) header.present |= bit;
+    const auto note = [&plane](bool is_found, uint32_t bit) {
+        if (is_found) plane.present |= bit;
     };
-    note(read.integer(tag::InstanceNumber, header.instance_number), CDICOM_HAS_INSTANCE_NUMBER);
-    note(read.integer(tag::EchoNumbers, header.echo_number, true), CDICOM_HAS_ECHO_NUMBER);
-    note(read.integer(tag::AcquisitionNumber, header.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
+    note(read.integer(tag::InstanceNumber, plane.instance_number), CDICOM_HAS_INSTANCE_NUMBER);
+    note(read.integer(tag::EchoNumbers, plane.echo_number, true), CDICOM_HAS_ECHO_NUMBER);
+    note(read.integer(tag::AcquisitionNumber, plane.acquisition_number), CDICOM_HAS_ACQUISITION_NUMBER);
     note(read.integer(tag::SeriesNumber, header.series_number), CDICOM_HAS_SERIES_NUMBER);
-    note(read.integer(tag::TemporalPositionIdentifier, header.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
-    note(read.numbers(tag::EchoTime, &header.echo_time, 1), CDICOM_HAS_ECHO_TIME);
-    note(read.numbers(tag::TriggerTime, &header.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
-    note(read.seconds(tag::ContentTime, header.content_time), CDICOM_HAS_CONTENT_TIME);
-    note(read.seconds(tag::AcquisitionTime, header.acquisition_time), CDICOM_HAS_ACQUISITION_TIME);
+    note(read.integer(tag::TemporalPositionIdentifier, plane.temporal_position), CDICOM_HAS_TEMPORAL_POSITION);
+    note(read.numbers(tag::EchoTime, &plane.echo_time, 1), CDICOM_HAS_ECHO_TIME);
+    note(read.numbers(tag::TriggerTime, &plane.trigger_time, 1), CDICOM_HAS_TRIGGER_TIME);
+    note(read.seconds(tag::ContentTime, plane.content_time), CDICOM_HAS_CONTENT_TIME);
+    note(read.seconds(tag::AcquisitionTime, plane.acquisition_time), CDICOM_HAS_ACQUISITION_TIME);
     const bool is_siemens = set.text(tag::PrivateCreator0019).compare(0, 7, "SIEMENS") == 0;
-    note(read.numbers(tag::DiffusionBValue, &header.b_value, 1)
-             || (is_siemens && read.numbers(tag::SiemensBValue, &header.b_value, 1)),
+    note(read.numbers(tag::DiffusionBValue, &plane.b_value, 1)
+             || (is_siemens && read.numbers(tag::SiemensBValue, &plane.b_value, 1)),
          CDICOM_HAS_B_VALUE);
-    double matrix[4] = {};
-    if (set.numbers(tag::AcquisitionMatrix, matrix, 4)) {
-        for (size_t index = 0; index < 4; index += 1) {
-            header.acquisition_matrix[index] = static_cast<int32_t>(std::min(std::max(matrix[index], 0.0), 65535.0));
-        }
-    }
 }
 
 }  // namespace
@@ -138,7 +134,7 @@ void cdicom::fill_header(const Object &object, cdicom_header &header) {
     find_mosaic(object.set, header);
 }
 
-extern "C" cdicom_code cdicom_read_object(const char *path, cdicom_header *header, cdicom_frame **frames,
+extern "C" cdicom_code cdicom_read_object(const char *path, cdicom_header *header, cdicom_plane **frames,
                                           size_t *count, cdicom_error *error) {
     return cdicom::guarded(error, [=]() -> cdicom_code {
         std::memset(header, 0, sizeof *header);

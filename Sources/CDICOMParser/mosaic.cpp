@@ -98,7 +98,7 @@ void cdicom::find_mosaic(const Node &set, cdicom_header &header) {
         const std::vector<double> normal = csa_numbers(scanner->bytes, "SliceNormalVector");
         if (normal.size() == 3) {
             std::copy(normal.begin(), normal.end(), header.mosaic_normal);
-            header.present |= CDICOM_HAS_MOSAIC_NORMAL;
+            header.plane.present |= CDICOM_HAS_MOSAIC_NORMAL;
         }
     }
 }

@@ -34,7 +34,7 @@ typedef struct {
  * Reads a header and the functional groups of frames, as cdicom_read_object does, or with DCMTK if that function does
  * not understand the file. `names` may be null. Needs DCMTK's dictionary for every file.
  */
-cdicom_code cdcmtk_read_object(const char *path, cdicom_header *header, cdcmtk_names *names, cdicom_frame **frames,
+cdicom_code cdcmtk_read_object(const char *path, cdicom_header *header, cdcmtk_names *names, cdicom_plane **frames,
                                size_t *count, cdicom_error *error);
 
 /* Reads what the header of a PET image states about activity, in the same way. */

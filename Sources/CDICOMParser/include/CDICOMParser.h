@@ -90,8 +90,7 @@ enum {
     CDICOM_HAS_PADDING = 1u << 27,
     CDICOM_HAS_PADDING_LIMIT = 1u << 28,
     CDICOM_HAS_SLICE_SPACING = 1u << 29,
-    CDICOM_HAS_MOSAIC_NORMAL = 1u << 30,
-    CDICOM_HAS_IN_STACK_POSITION = 1u << 31
+    CDICOM_HAS_MOSAIC_NORMAL = 1u << 30
 };
 
 /* The element that contains the pixels. */
@@ -132,6 +131,32 @@ typedef struct {
     cdicom_remark remarks[CDICOM_MOST_REMARKS];
 } cdicom_remarks;
 
+#define CDICOM_MOST_DIMENSIONS 16
+
+/*
+ * The values stated for a plane: in the data set for the whole object, or in the functional groups of a frame, its own, else the
+ * shared ones.
+ */
+typedef struct {
+    uint32_t present;                /* CDICOM_HAS_…; of an object also for the numbers of its header */
+    int64_t rows, columns, instance_number, echo_number; /* not of a frame */
+    int64_t acquisition_number, temporal_position;
+    double position[3];              /* mm, LPS+, centre of the first pixel */
+    double orientation[6];
+    double pixel_spacing[2];         /* between rows, between columns */
+    double slice_thickness, rescale_slope, rescale_intercept;
+    double slice_spacing;            /* SpacingBetweenSlices, mm */
+    double window_center, window_width;
+    double echo_time, trigger_time;  /* ms */
+    double content_time, acquisition_time; /* seconds of the day */
+    double b_value;                  /* s/mm2 */
+    char image_type[160];            /* or the frame type; values joined by backslashes */
+    char rescale_type[24];           /* of the output values: "HU", "US", …; with a table its type */
+    char stack_id[24];
+    int32_t dimension_count;
+    uint32_t dimensions[CDICOM_MOST_DIMENSIONS];
+} cdicom_plane;
+
 /* The values stated in the header of one object. Texts are truncated to their field and end in 0. */
 typedef struct {
     char sop_class_uid[72];
@@ -142,31 +167,18 @@ typedef struct {
     char transfer_syntax_uid[72];
     char modality[24];
     char photometric[24];
-    char image_type[160];            /* values joined by backslashes */
     char series_description[264];    /* UTF-8, like the other texts for people */
-    uint32_t present;                /* CDICOM_HAS_… */
+    cdicom_plane plane;
     int64_t file_size;
-    int64_t rows, columns, bits_allocated, bits_stored, high_bit, pixel_representation, samples, frames;
-    int64_t instance_number, echo_number, acquisition_number, series_number;
-    double position[3];              /* mm, LPS+, centre of the first pixel */
-    double orientation[6];
-    double pixel_spacing[2];         /* between rows, between columns */
-    double slice_thickness, rescale_slope, rescale_intercept, gantry_tilt;
-    double window_center, window_width;
-    double echo_time, trigger_time;  /* ms */
-    double content_time, acquisition_time; /* seconds of the day */
-    double b_value;                  /* s/mm2 */
-    double slice_spacing;            /* SpacingBetweenSlices, mm */
-    int64_t temporal_position;
+    int64_t bits_allocated, bits_stored, high_bit, pixel_representation, samples, frames, series_number;
+    double gantry_tilt;
     int64_t padding_value, padding_limit;
     int32_t pixel_kind;              /* CDICOM_PIXELS_… */
     int32_t misstated;               /* CDICOM_AS_STATED, or how the data set is encoded instead */
     int32_t mosaic_tiles;            /* slices of a Siemens mosaic or United Imaging grid; 0 when not stated */
     double mosaic_normal[3];         /* the direction in which its slices follow each other, LPS+ */
-    int32_t acquisition_matrix[4];   /* frequency rows and columns, phase rows and columns; 0 when not stated */
     char units[24];                  /* of PET */
     char manufacturer[264];
-    char rescale_type[24];           /* of the output values: "HU", "US", …; with a table its type */
     char study_date[24], study_time[24], series_date[24];
     int32_t identity_removed;        /* whether PatientIdentityRemoved is YES */
     /* Only to compare objects, and to find them in the file's path. */
@@ -197,22 +209,6 @@ typedef struct {
     cdicom_remarks remarks;
 } cdicom_pet;
 
-#define CDICOM_MOST_DIMENSIONS 16
-
-/* The values stated in the functional groups of a frame: its own, else the shared ones. Units as in the header. */
-typedef struct {
-    uint32_t present;
-    double position[3], orientation[6], pixel_spacing[2];
-    double slice_thickness, slice_spacing, rescale_slope, rescale_intercept, window_center, window_width;
-    double echo_time, trigger_time, content_time, acquisition_time, b_value;
-    int64_t temporal_position, acquisition_number, in_stack_position;
-    int32_t dimension_count;
-    uint32_t dimensions[CDICOM_MOST_DIMENSIONS];
-    char stack_id[24];
-    char frame_type[96];             /* values joined by backslashes */
-    char rescale_type[24];
-} cdicom_frame;
-
 /*
  * Returns 1 if the file starts like a DICOM object: "DICM" after the preamble, or without preamble a plausible first
  * element of group 2 or 8. Returns 0 if not, or if it is not a regular file. Returns -1 if it cannot be read (the text
@@ -225,7 +221,7 @@ int cdicom_looks_like_dicom(const char *path, cdicom_error *error);
  * never read. `frames` is set to null, or to `count` frames, one for each item of PerFrameFunctionalGroupsSequence
  * (whose number may differ from NumberOfFrames), or for each tile of a United Imaging grid; the caller must pass it to free(). Both pointers may be null.
  */
-cdicom_code cdicom_read_object(const char *path, cdicom_header *header, cdicom_frame **frames, size_t *count,
+cdicom_code cdicom_read_object(const char *path, cdicom_header *header, cdicom_plane **frames, size_t *count,
                                cdicom_error *error);
 
 #ifdef __cplusplus

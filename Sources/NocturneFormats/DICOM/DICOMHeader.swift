@@ -11,7 +11,7 @@ extension DICOMObject {
         var header = cdicom_header()
         var names = cdcmtk_names()
         var error = cdicom_error()
-        var groups: UnsafeMutablePointer<cdicom_frame>?
+        var groups: UnsafeMutablePointer<cdicom_plane>?
         var count = 0
         let code = cdcmtk_read_object(path, &header, &names, &groups, &count, &error)
         defer { free(groups) }
@@ -34,13 +34,10 @@ extension DICOMObject {
             transferSyntaxUID: text(header.transfer_syntax_uid),
             transferSyntaxName: text(names.transfer_syntax),
             isMisstated: Int(header.misstated) != CDICOM_AS_STATED,
-            plane: DICOMPlane(
-                rescaleType: text(header.rescale_type),
-                imageType: text(header.image_type).split(separator: "\\", omittingEmptySubsequences: false).map(trimmed)
-            ),
+            plane: DICOMPlane(header.plane),
             modality: text(header.modality),
             photometricInterpretation: text(header.photometric),
-            hasModalityTable: header.present & UInt32(CDICOM_HAS_MODALITY_LUT) != 0,
+            hasModalityTable: header.plane.present & UInt32(CDICOM_HAS_MODALITY_LUT) != 0,
             patient: PatientIdentity(
                 name: words.0,
                 identifier: words.1,
@@ -56,10 +53,10 @@ extension DICOMObject {
             frameGroups: frames
         )
         readTexts(header)
-        let numbers = StatedNumbers(present: header.present)
+        let numbers = StatedNumbers(present: header.plane.present)
         readPixels(header, numbers)
         readGeometry(header, numbers)
-        readAcquisition(header, numbers)
+        seriesNumber = numbers.integer(header.series_number, CDICOM_HAS_SERIES_NUMBER)
     }
 
     private mutating func readTexts(_ header: cdicom_header) {
@@ -70,55 +67,24 @@ extension DICOMObject {
     }
 
     private mutating func readPixels(_ header: cdicom_header, _ numbers: StatedNumbers) {
-        plane.rows = numbers.integer(header.rows, CDICOM_HAS_ROWS)
-        plane.columns = numbers.integer(header.columns, CDICOM_HAS_COLUMNS)
         samplesPerPixel = numbers.integer(header.samples, CDICOM_HAS_SAMPLES)
         numberOfFrames = numbers.integer(header.frames, CDICOM_HAS_FRAMES)
         bitsAllocated = numbers.integer(header.bits_allocated, CDICOM_HAS_BITS_ALLOCATED)
         bitsStored = numbers.integer(header.bits_stored, CDICOM_HAS_BITS_STORED)
         highBit = numbers.integer(header.high_bit, CDICOM_HAS_HIGH_BIT)
         pixelRepresentation = numbers.integer(header.pixel_representation, CDICOM_HAS_PIXEL_REPRESENTATION)
-        plane.rescaleSlope = numbers.real(header.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
-        plane.rescaleIntercept = numbers.real(header.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
         paddingValue = numbers.integer(header.padding_value, CDICOM_HAS_PADDING)
         paddingRangeLimit = numbers.integer(header.padding_limit, CDICOM_HAS_PADDING_LIMIT)
-        plane.windowCenter = numbers.real(header.window_center, CDICOM_HAS_WINDOW)
-        plane.windowWidth = numbers.real(header.window_width, CDICOM_HAS_WINDOW)
         pixelKind = [nil, .integer, .float, .double][Int(min(max(header.pixel_kind, 0), 3))]
     }
 
     private mutating func readGeometry(_ header: cdicom_header, _ numbers: StatedNumbers) {
-        if numbers.has(CDICOM_HAS_POSITION) {
-            plane.position = SIMD3(header.position.0, header.position.1, header.position.2)
-        }
-        if numbers.has(CDICOM_HAS_ORIENTATION) {
-            let cosines = header.orientation
-            plane.rowDirection = SIMD3(cosines.0, cosines.1, cosines.2)
-            plane.columnDirection = SIMD3(cosines.3, cosines.4, cosines.5)
-        }
-        plane.rowSpacing = numbers.real(header.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
-        plane.columnSpacing = numbers.real(header.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
-        plane.sliceThickness = numbers.real(header.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
-        spacingBetweenSlices = numbers.real(header.slice_spacing, CDICOM_HAS_SLICE_SPACING)
+        spacingBetweenSlices = numbers.real(header.plane.slice_spacing, CDICOM_HAS_SLICE_SPACING)
         gantryTilt = numbers.real(header.gantry_tilt, CDICOM_HAS_GANTRY_TILT)
         mosaicTiles = header.mosaic_tiles > 0 ? Int(header.mosaic_tiles) : nil
         if numbers.has(CDICOM_HAS_MOSAIC_NORMAL) {
             mosaicNormal = SIMD3(header.mosaic_normal.0, header.mosaic_normal.1, header.mosaic_normal.2)
         }
-    }
-
-    /// What distinguishes the slices of a series from each other.
-    private mutating func readAcquisition(_ header: cdicom_header, _ numbers: StatedNumbers) {
-        seriesNumber = numbers.integer(header.series_number, CDICOM_HAS_SERIES_NUMBER)
-        plane.instanceNumber = numbers.integer(header.instance_number, CDICOM_HAS_INSTANCE_NUMBER)
-        plane.acquisitionNumber = numbers.integer(header.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
-        plane.echoNumber = numbers.integer(header.echo_number, CDICOM_HAS_ECHO_NUMBER)
-        plane.echoTime = numbers.real(header.echo_time, CDICOM_HAS_ECHO_TIME)
-        plane.triggerTime = numbers.real(header.trigger_time, CDICOM_HAS_TRIGGER_TIME)
-        plane.contentTime = numbers.real(header.content_time, CDICOM_HAS_CONTENT_TIME)
-        plane.acquisitionTime = numbers.real(header.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
-        plane.temporalPosition = numbers.integer(header.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
-        plane.diffusionBValue = numbers.real(header.b_value, CDICOM_HAS_B_VALUE)
     }
 
     /// Hours, minutes and seconds of a time, as "HHMMSS", since tools drop fractions and zeros, or write colons. Empty for another

@@ -53,38 +53,43 @@ public struct DICOMPlane: Sendable, Hashable {
 }
 
 extension DICOMPlane {
-    /// The functional groups of one frame: its own values take precedence over those shared by all frames.
-    init(_ frame: cdicom_frame) {
-        let numbers = DICOMObject.StatedNumbers(present: frame.present)
+    /// Of the header of an object; or of the functional groups of one frame, whose own values take precedence over those shared
+    /// by all frames.
+    init(_ plane: cdicom_plane) {
+        let numbers = DICOMObject.StatedNumbers(present: plane.present)
+        rows = numbers.integer(plane.rows, CDICOM_HAS_ROWS)
+        columns = numbers.integer(plane.columns, CDICOM_HAS_COLUMNS)
         if numbers.has(CDICOM_HAS_POSITION) {
-            position = SIMD3(frame.position.0, frame.position.1, frame.position.2)
+            position = SIMD3(plane.position.0, plane.position.1, plane.position.2)
         }
         if numbers.has(CDICOM_HAS_ORIENTATION) {
-            let cosines = frame.orientation
+            let cosines = plane.orientation
             rowDirection = SIMD3(cosines.0, cosines.1, cosines.2)
             columnDirection = SIMD3(cosines.3, cosines.4, cosines.5)
         }
-        rowSpacing = numbers.real(frame.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
-        columnSpacing = numbers.real(frame.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
-        sliceThickness = numbers.real(frame.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
-        rescaleSlope = numbers.real(frame.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
-        rescaleIntercept = numbers.real(frame.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
-        rescaleType = text(frame.rescale_type)
-        windowCenter = numbers.real(frame.window_center, CDICOM_HAS_WINDOW)
-        windowWidth = numbers.real(frame.window_width, CDICOM_HAS_WINDOW)
-        echoTime = numbers.real(frame.echo_time, CDICOM_HAS_ECHO_TIME)
-        triggerTime = numbers.real(frame.trigger_time, CDICOM_HAS_TRIGGER_TIME)
-        acquisitionTime = numbers.real(frame.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
-        diffusionBValue = numbers.real(frame.b_value, CDICOM_HAS_B_VALUE)
-        temporalPosition = numbers.integer(frame.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
-        acquisitionNumber = numbers.integer(frame.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
-        let stack = text(frame.stack_id)
+        rowSpacing = numbers.real(plane.pixel_spacing.0, CDICOM_HAS_PIXEL_SPACING)
+        columnSpacing = numbers.real(plane.pixel_spacing.1, CDICOM_HAS_PIXEL_SPACING)
+        sliceThickness = numbers.real(plane.slice_thickness, CDICOM_HAS_SLICE_THICKNESS)
+        rescaleSlope = numbers.real(plane.rescale_slope, CDICOM_HAS_RESCALE_SLOPE)
+        rescaleIntercept = numbers.real(plane.rescale_intercept, CDICOM_HAS_RESCALE_INTERCEPT)
+        rescaleType = text(plane.rescale_type)
+        windowCenter = numbers.real(plane.window_center, CDICOM_HAS_WINDOW)
+        windowWidth = numbers.real(plane.window_width, CDICOM_HAS_WINDOW)
+        echoNumber = numbers.integer(plane.echo_number, CDICOM_HAS_ECHO_NUMBER)
+        echoTime = numbers.real(plane.echo_time, CDICOM_HAS_ECHO_TIME)
+        triggerTime = numbers.real(plane.trigger_time, CDICOM_HAS_TRIGGER_TIME)
+        contentTime = numbers.real(plane.content_time, CDICOM_HAS_CONTENT_TIME)
+        acquisitionTime = numbers.real(plane.acquisition_time, CDICOM_HAS_ACQUISITION_TIME)
+        diffusionBValue = numbers.real(plane.b_value, CDICOM_HAS_B_VALUE)
+        temporalPosition = numbers.integer(plane.temporal_position, CDICOM_HAS_TEMPORAL_POSITION)
+        acquisitionNumber = numbers.integer(plane.acquisition_number, CDICOM_HAS_ACQUISITION_NUMBER)
+        instanceNumber = numbers.integer(plane.instance_number, CDICOM_HAS_INSTANCE_NUMBER)
+        let stack = text(plane.stack_id)
         stackID = stack.isEmpty ? nil : stack
-        // FrameType (0008,9007) has the place of ImageType.
-        let type = text(frame.frame_type)
+        let type = text(plane.image_type)
         imageType = type.isEmpty ? [] : type.split(separator: "\\", omittingEmptySubsequences: false).map(trimmed)
-        dimensionIndex = withUnsafeBytes(of: frame.dimensions) { bytes in
-            bytes.bindMemory(to: UInt32.self).prefix(Int(frame.dimension_count)).map { Int($0) }
+        dimensionIndex = withUnsafeBytes(of: plane.dimensions) { bytes in
+            bytes.bindMemory(to: UInt32.self).prefix(Int(plane.dimension_count)).map { Int($0) }
         }
     }
 

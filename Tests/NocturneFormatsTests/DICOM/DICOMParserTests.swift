@@ -37,8 +37,9 @@ struct DICOMParserTests {
             memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
             let header = memory.assumingMemoryBound(to: cdicom_header.self)
             code = read(header)
-            (rows, columns) = (Int(header.pointee.rows), Int(header.pointee.columns))
-            (instance, pixelKind) = (Int(header.pointee.instance_number), Int(header.pointee.pixel_kind))
+            let plane = header.pointee.plane
+            (rows, columns, instance) = (Int(plane.rows), Int(plane.columns), Int(plane.instance_number))
+            pixelKind = Int(header.pointee.pixel_kind)
         }
 
         /// By the parser alone.

@@ -112,7 +112,7 @@ void fill_pet(const Object &object, cdicom_pet &pet);
 
 /// The frames of a multi-frame object, which the caller must pass to free(); none of any other object. Remarks on their
 /// numbers are added to those of the header.
-cdicom_code copy_frames(const Node &set, cdicom_header &header, cdicom_frame **frames, size_t *count,
+cdicom_code copy_frames(const Node &set, cdicom_header &header, cdicom_plane **frames, size_t *count,
                         cdicom_error *error);
 
 }  // namespace cdicom
