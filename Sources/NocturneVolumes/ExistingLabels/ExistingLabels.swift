@@ -218,14 +218,8 @@ public struct ExistingLabels: Recipe {
             guard !own.isEmpty || kept.isEmpty && place == 0 else { continue }
             for index in own { labels[index].volume = volumes.count }
             let values = Set(own.map { labels[$0].value })
-            let shape = volume.geometry.shape
             var buffer = volume.voxels.thawed()
-            try buffer.withParallelBuffer { voxels in
-                try scope.forEach(shape.z) { k in
-                    for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount
-                    where voxels[index] != 0 && !values.contains(voxels[index]) { voxels[index] = 0 }
-                }
-            }
+            try buffer.keep(values, shape: volume.geometry.shape, scope: scope)
             volumes.append(LabelVolume(geometry: volume.geometry, voxels: buffer.frozen()))
         }
         let missing = wanted.filter { name in !labels.contains { $0.name == name } }

@@ -118,13 +118,7 @@ extension IsosurfacesResult {
 
 extension IsosurfacesResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
-        let geometry = VolumeGeometry(
-            shape: VolumeShape(x: source.shape[0], y: source.shape[1], z: source.shape[2]),
-            affine: Affine(rows: source.affineRas + [[0, 0, 0, 1]])
-        )
-        if !source.agrees(with: geometry) {
-            inspection.add("result.json", "its spacing or orientation differs from its own affine")
-        }
+        let geometry = inspection.geometry(of: source)
         for surface in surfaces {
             guard let mesh = surface.mesh else { continue }
             if mesh.triangles != surface.triangles || mesh.areaMm2 != surface.areaMm2

@@ -13,16 +13,8 @@ struct RecordedLabelMap {
     }
 
     let file: String
-    let shape: [Int]
-    let affineRas: [[Double]]
+    let geometry: VolumeGeometry
     let labels: [Label]
-
-    var geometry: VolumeGeometry {
-        VolumeGeometry(
-            shape: VolumeShape(x: shape[0], y: shape[1], z: shape[2]),
-            affine: Affine(rows: affineRas + [[0, 0, 0, 1]])
-        )
-    }
 }
 
 extension ItemInspection {
@@ -31,11 +23,10 @@ extension ItemInspection {
         try inspect(recorded.file) { inspection, path in
             let counts = try LabelCounts(at: path, scope: inspection.scope)
             let found = counts.header.geometry
-            let shape = [found.shape.x, found.shape.y, found.shape.z]
-            if shape != recorded.shape {
+            if found.shape != recorded.geometry.shape {
                 inspection.add(
                     recorded.file,
-                    "has \(Self.text(shape)) voxels, result.json states \(Self.text(recorded.shape))"
+                    "has \(found.shape) voxels, result.json states \(recorded.geometry.shape)"
                 )
             } else if !found.matches(recorded.geometry) {
                 // float32 precision: far below any scanner's tolerance.
@@ -81,8 +72,6 @@ extension ItemInspection {
             }
         }
     }
-
-    private static func text(_ shape: [Int]) -> String { shape.map(String.init).joined(separator: "×") }
 }
 
 /// The voxel count and bounding box of each label in a file, determined without holding the volume in memory.

@@ -5,13 +5,9 @@ extension SegmentationResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
         let recorded = RecordedLabelMap(
             file: "segmentation.nii.gz",
-            shape: source.shape,
-            affineRas: source.affineRas,
+            geometry: inspection.geometry(of: source),
             labels: labels.map { .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox) }
         )
-        if !source.agrees(with: recorded.geometry) {
-            inspection.add("result.json", "its spacing or orientation differs from its own affine")
-        }
         try inspection.inspect(recorded)
         for label in labels {
             guard let mesh = label.mesh else { continue }
@@ -35,34 +31,46 @@ extension SegmentationResult: InspectableResult {
     }
 }
 
-extension SegmentationResult.Source {
-    /// Spacing to the six digits it is written with.
-    func agrees(with geometry: VolumeGeometry) -> Bool {
+extension ItemInspection {
+    /// The geometry that a result states for its volume, with which its spacing and orientation must agree.
+    mutating func geometry(of source: SegmentationResult.Source) -> VolumeGeometry {
+        let geometry = VolumeGeometry(shape: source.shape, affineRas: source.affineRas)
+        // Spacing to the six digits it is written with.
         let spacing = geometry.spacing
-        return orientation == geometry.orientationCode
-            && (0..<3).allSatisfy { abs(spacingMm[$0] - spacing[$0]) <= 1e-5 * spacing[$0] }
+        if source.orientation != geometry.orientationCode
+            || !(0..<3).allSatisfy({ abs(source.spacingMm[$0] - spacing[$0]) <= 1e-5 * spacing[$0] })
+        {
+            add("result.json", "its spacing or orientation differs from its own affine")
+        }
+        return geometry
+    }
+}
+
+extension VolumeGeometry {
+    /// As results state it: the affine without its last row.
+    fileprivate init(shape: [Int], affineRas: [[Double]]) {
+        self.init(
+            shape: VolumeShape(x: shape[0], y: shape[1], z: shape[2]),
+            affine: Affine(rows: affineRas + [[0, 0, 0, 1]])
+        )
     }
 }
 
 extension ExistingLabelsResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
+        let geometry = VolumeGeometry(shape: source.shape, affineRas: source.affineRas)
         let maps = Dictionary(grouping: labels, by: \.file)
         for (file, labels) in maps.sorted(by: { $0.key < $1.key }) {
             try inspection.inspect(
                 RecordedLabelMap(
                     file: file,
-                    shape: source.shape,
-                    affineRas: source.affineRas,
+                    geometry: geometry,
                     labels: labels.map {
                         .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox)
                     }
                 )
             )
         }
-        let geometry = VolumeGeometry(
-            shape: VolumeShape(x: source.shape[0], y: source.shape[1], z: source.shape[2]),
-            affine: Affine(rows: source.affineRas + [[0, 0, 0, 1]])
-        )
         for label in labels {
             guard let mesh = label.mesh else { continue }
             // Contours keep the object's positions, between voxels too, and their slabs extend half a plane further.

@@ -152,13 +152,7 @@ extension VolumeSegmentation {
         )
         if options.labels != nil {
             let wanted = Set(wantedLabels(of: model).map(\.value))
-            let shape = labels.geometry.shape
-            try buffer.withParallelBuffer { voxels in
-                try scope.forEach(shape.z) { k in
-                    for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount
-                    where voxels[index] != 0 && !wanted.contains(voxels[index]) { voxels[index] = 0 }
-                }
-            }
+            try buffer.keep(wanted, shape: labels.geometry.shape, scope: scope)
         }
         return (LabelVolume(geometry: labels.geometry, voxels: buffer.frozen()), cleaning)
     }
@@ -212,4 +206,16 @@ extension VolumeSegmentation {
     // MARK: Settings from the package and the options
 
     func wantedLabels(of model: SegmentationModel) -> [ModelLabel] { model.wantedLabels(options) }
+}
+
+extension VoxelBuffer<UInt16> {
+    /// Removes all other labels of a map.
+    mutating func keep(_ values: Set<UInt16>, shape: VolumeShape, scope: ComputeScope) throws {
+        try withParallelBuffer { voxels in
+            try scope.forEach(shape.z) { k in
+                for index in k * shape.sliceCount..<(k + 1) * shape.sliceCount
+                where voxels[index] != 0 && !values.contains(voxels[index]) { voxels[index] = 0 }
+            }
+        }
+    }
 }
