@@ -590,34 +590,7 @@ struct ConvolutionTask {
         var sums = [Double](repeating: .nan, count: 2 * layer.cout)
         // What is left from the chunk before must not show.
         var scratch = [UInt8](repeating: 0xff, count: nk_conv_scratch_bytes(plan))
-
-        var structs: [nk_conv_source] = []
-        func withSources(_ index: Int, _ body: () -> Void) {
-            guard index < sources.count else { return body() }
-            let source = sources[index]
-            let words = halves.contains(.sources) ? source.data.map { UInt16($0.bitPattern >> 16) } : []
-            source.data.withUnsafeBytes { data in
-                words.withUnsafeBytes { words in
-                    source.scale.withUnsafeBufferPointer { scale in
-                        source.shift.withUnsafeBufferPointer { shift in
-                            let none = source.scale.isEmpty
-                            structs.append(
-                                nk_conv_source(
-                                    data: words.isEmpty ? data.baseAddress! : words.baseAddress!,
-                                    channels: Int32(layer.sources[index]),
-                                    bfloat16: words.isEmpty ? 0 : 1,
-                                    scale: none ? nil : scale.baseAddress,
-                                    shift: none ? nil : shift.baseAddress,
-                                    slope: source.slope
-                                )
-                            )
-                            withSources(index + 1, body)
-                        }
-                    }
-                }
-            }
-        }
-        withSources(0) {
+        withSources(asHalves: halves.contains(.sources)) { structs in
             structs.withUnsafeBufferPointer { structs in
                 residual.withUnsafeBufferPointer { residual in
                     rows.withUnsafeMutableBufferPointer { rows in
@@ -643,6 +616,35 @@ struct ConvolutionTask {
             Float(bitPattern: UInt32(memory.load(fromByteOffset: first * 4 + $0 * 2, as: UInt16.self)) << 16)
         }
         return (values, sums)
+    }
+
+    /// Calls `body` with the sources as the kernels take them, after those that are made already.
+    private func withSources(
+        asHalves: Bool,
+        after made: [nk_conv_source] = [],
+        _ body: ([nk_conv_source]) -> Void
+    ) {
+        guard made.count < sources.count else { return body(made) }
+        let source = sources[made.count]
+        let words = asHalves ? source.data.map { UInt16($0.bitPattern >> 16) } : []
+        source.data.withUnsafeBytes { data in
+            words.withUnsafeBytes { words in
+                source.scale.withUnsafeBufferPointer { scale in
+                    source.shift.withUnsafeBufferPointer { shift in
+                        let none = source.scale.isEmpty
+                        let next = nk_conv_source(
+                            data: words.isEmpty ? data.baseAddress! : words.baseAddress!,
+                            channels: Int32(layer.sources[made.count]),
+                            bfloat16: words.isEmpty ? 0 : 1,
+                            scale: none ? nil : scale.baseAddress,
+                            shift: none ? nil : shift.baseAddress,
+                            slope: source.slope
+                        )
+                        withSources(asHalves: asHalves, after: made + [next], body)
+                    }
+                }
+            }
+        }
     }
 
     /// Rounds the values of the sources to bfloat16.

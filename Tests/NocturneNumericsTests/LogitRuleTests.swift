@@ -102,6 +102,45 @@ struct LogitRuleTests {
         }
     }
 
+    /// A model voxel along one axis, and its weight for a native voxel.
+    private struct Tap {
+        let index: Int
+        let weight: Double
+
+        /// The two of a native voxel along an axis.
+        static func pair(_ voxel: Int, _ axis: Int, of model: VolumeShape, _ native: VolumeShape) -> [Tap] {
+            let n = model[axis]
+            let u = (Double(voxel) + 0.5) * (Double(n) / Double(native[axis])) - 0.5
+            let w0 = 1 - (u - u.rounded(.down))
+            let first = Int(u.rounded(.down))
+            return [
+                Tap(index: min(max(first, 0), n - 1), weight: w0),
+                Tap(index: min(max(first + 1, 0), n - 1), weight: 1 - w0),
+            ]
+        }
+    }
+
+    /// The interpolated logit of a voxel: terms of the axes but the separate one, then the two sums of that one.
+    private func halfLogit(_ taps: [[Tap]], separate: Int?, _ value: (Int, Int, Int) -> Double) -> Float16 {
+        func sum(_ slice: Int?) -> Double {
+            let kept = taps.enumerated().map { axis, pair in axis == separate ? slice.map { [pair[$0]] } ?? [] : pair }
+            var total = 0.0
+            for z in kept[2] {
+                for y in kept[1] {
+                    for x in kept[0] {
+                        let v = value(x.index, y.index, z.index)
+                        let byZ = separate == 2 ? v : v * z.weight
+                        let byY = separate == 1 ? byZ : byZ * y.weight
+                        total += separate == 0 ? byY : byY * x.weight
+                    }
+                }
+            }
+            return total
+        }
+        guard let separate else { return Float16(sum(nil)) }
+        return Float16(sum(0) * taps[separate][0].weight + sum(1) * taps[separate][1].weight)
+    }
+
     @Test(
         "float16 at the end equals every voxel computed on its own, sure or not",
         arguments: [nil, 0, 1, 2],
@@ -115,44 +154,19 @@ struct LogitRuleTests {
         let planes = (0..<model.z).map { _ in
             random.floats(classes * model.sliceCount, in: -scale..<scale).map { Float(Float16($0)) }
         }
-        func taps(_ index: Int, _ axis: Int) -> (Int, Int, Double, Double) {
-            let n = model[axis]
-            let u = (Double(index) + 0.5) * (Double(n) / Double(native[axis])) - 0.5
-            let w0 = 1 - (u - u.rounded(.down))
-            let first = Int(u.rounded(.down))
-            return (min(max(first, 0), n - 1), min(max(first + 1, 0), n - 1), w0, 1 - w0)
-        }
         for isRegions in [false, true] {
             var expected: [UInt16] = []
             for k in 0..<native.z {
                 for j in 0..<native.y {
                     for i in 0..<native.x {
-                        let (x, y, z) = (taps(i, 0), taps(j, 1), taps(k, 2))
-                        let logits = (0..<classes).map { c -> Float16 in
-                            /// Terms of the axes but the separate one, then its two sums.
-                            func sum(_ slice: Int?) -> Double {
-                                var total = 0.0
-                                for (c0, wz) in [(z.0, z.2), (z.1, z.3)].enumerated().filter({
-                                    separate != 2 || $0.offset == slice
-                                }).map(\.element) {
-                                    for (b0, wy) in [(y.0, y.2), (y.1, y.3)].enumerated().filter({
-                                        separate != 1 || $0.offset == slice
-                                    }).map(\.element) {
-                                        for (a0, wx) in [(x.0, x.2), (x.1, x.3)].enumerated().filter({
-                                            separate != 0 || $0.offset == slice
-                                        }).map(\.element) {
-                                            let v = Double(planes[c0][c * model.sliceCount + b0 * model.x + a0])
-                                            let byZ = separate == 2 ? v : v * wz
-                                            let byY = separate == 1 ? byZ : byZ * wy
-                                            total += separate == 0 ? byY : byY * wx
-                                        }
-                                    }
-                                }
-                                return total
+                        let taps = [
+                            Tap.pair(i, 0, of: model, native), Tap.pair(j, 1, of: model, native),
+                            Tap.pair(k, 2, of: model, native),
+                        ]
+                        let logits = (0..<classes).map { c in
+                            halfLogit(taps, separate: separate) { x, y, z in
+                                Double(planes[z][c * model.sliceCount + y * model.x + x])
                             }
-                            guard let separate else { return Float16(sum(nil)) }
-                            let last = separate == 0 ? x : separate == 1 ? y : z
-                            return Float16(sum(0) * last.2 + sum(1) * last.3)
                         }
                         if isRegions {
                             expected.append(UInt16((logits.lastIndex { $0 > 0x1p-24 } ?? -1) + 1))

@@ -6,6 +6,28 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
+extension AxisOrientation {
+    /// The grid of a body described in the canonical (R, A, S) grid and turned about the z axis, as it is stored.
+    func stored(_ canonical: VolumeShape, spacing: SIMD3<Double>, angle: Double) -> VolumeGeometry {
+        var shape = canonical
+        var columns = [SIMD3<Double>](repeating: .zero, count: 3)
+        for axis in 0..<3 {
+            shape[source[axis]] = canonical[axis]
+            var direction = SIMD3<Double>.zero
+            direction[axis] = reversed[axis] ? -spacing[axis] : spacing[axis]
+            columns[source[axis]] = SIMD3(
+                direction.x * cos(angle) - direction.y * sin(angle),
+                direction.x * sin(angle) + direction.y * cos(angle),
+                direction.z
+            )
+        }
+        return VolumeGeometry(
+            shape: shape,
+            affine: Affine(columnI: columns[0], columnJ: columns[1], columnK: columns[2], translation: SIMD3(3, -40, 7))
+        )
+    }
+}
+
 @Suite("The preview of a volume")
 struct PreviewTests {
     static let red = SIMD3<UInt8>(255, 0, 0)
@@ -25,19 +47,8 @@ struct PreviewTests {
         ]
     ) throws -> RGBImage {
         let orientation = AxisOrientation(source: source, reversed: reversed)
-        var shape = canonical
-        var columns = [SIMD3<Double>](repeating: .zero, count: 3)
-        for axis in 0..<3 {
-            shape[source[axis]] = canonical[axis]
-            var direction = SIMD3<Double>.zero
-            direction[axis] = reversed[axis] ? -spacing[axis] : spacing[axis]
-            // Turned about the z axis.
-            columns[source[axis]] = SIMD3(
-                direction.x * cos(angle) - direction.y * sin(angle),
-                direction.x * sin(angle) + direction.y * cos(angle),
-                direction.z
-            )
-        }
+        let geometry = orientation.stored(canonical, spacing: spacing, angle: angle)
+        let shape = geometry.shape
         var image = try VoxelBuffer<Float>(count: shape.count)
         var labels = try VoxelBuffer<UInt16>(count: shape.count)
         var labelled: [VoxelBox] = []
@@ -55,10 +66,6 @@ struct PreviewTests {
                 }
             }
         }
-        let geometry = VolumeGeometry(
-            shape: shape,
-            affine: Affine(columnI: columns[0], columnJ: columns[1], columnK: columns[2], translation: SIMD3(3, -40, 7))
-        )
         return try Preview(
             volume: Volume(geometry: geometry, voxels: image.frozen()),
             labels: LabelVolume(geometry: geometry, voxels: labels.frozen()),

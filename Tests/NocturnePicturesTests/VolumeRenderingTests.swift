@@ -182,18 +182,8 @@ struct VolumeRenderingTests {
         let canonical = VolumeShape(x: 261, y: 13, z: 10)
         let spacing = SIMD3(0.7, 3, 4.5)
         let orientation = AxisOrientation(source: source, reversed: reversed)
-        var shape = canonical
-        var columns = [SIMD3<Double>](repeating: .zero, count: 3)
-        for axis in 0..<3 {
-            shape[source[axis]] = canonical[axis]
-            var direction = SIMD3<Double>.zero
-            direction[axis] = reversed[axis] ? -spacing[axis] : spacing[axis]
-            columns[source[axis]] = SIMD3(
-                direction.x * cos(0.2) - direction.y * sin(0.2),
-                direction.x * sin(0.2) + direction.y * cos(0.2),
-                direction.z
-            )
-        }
+        let geometry = orientation.stored(canonical, spacing: spacing, angle: 0.2)
+        let shape = geometry.shape
         var image = try VoxelBuffer<Float>(count: shape.count)
         var labels = try VoxelBuffer<UInt16>(count: shape.count)
         var generator = SplitMix64(seed: 3)
@@ -207,10 +197,6 @@ struct VolumeRenderingTests {
                 }
             }
         }
-        let geometry = VolumeGeometry(
-            shape: shape,
-            affine: Affine(columnI: columns[0], columnJ: columns[1], columnK: columns[2], translation: SIMD3(3, -40, 7))
-        )
         return (
             Volume(geometry: geometry, voxels: image.frozen()), LabelVolume(geometry: geometry, voxels: labels.frozen())
         )

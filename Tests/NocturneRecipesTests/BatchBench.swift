@@ -94,19 +94,6 @@ final class BatchBench: Sendable {
         try folder.write(bytes, to: "in/" + name)
     }
 
-    func description(_ options: SegmentationOptions = SegmentationOptions(), inputs: [String]? = nil) throws
-        -> BatchDescription
-    {
-        let package = try ModelPackage.load(folder: model)
-        return BatchDescription(
-            version: "0.0.0",
-            models: [.init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)],
-            options: options.recorded,
-            inputs: inputs ?? [input],
-            modelPaths: [model]
-        )
-    }
-
     func recipe(
         _ options: SegmentationOptions = SegmentationOptions(),
         engine: any InferenceEngine = BuiltinEngine()
@@ -115,9 +102,6 @@ final class BatchBench: Sendable {
         let loaded = try SegmentationModel(package: package, engine: engine, precision: .float32)
         return try VolumeSegmentation(models: [loaded], options: options)
     }
-
-    /// What this process is said to take besides the batch: the other tests' memory is not this batch's.
-    static let processBytes = 64 << 20
 
     /// Runs the batch in this process. `observe` sees every event.
     @discardableResult
@@ -136,34 +120,19 @@ final class BatchBench: Sendable {
         control: RunControl = RunControl(),
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> BatchOutcome {
-        let recipe = try recipe(options, engine: engine)
-        let output = output ?? self.output
-        try output.create()
-        let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
-        var rules = RunRules()
-        rules.retries = retryFailed ? .all : .none
-        rules.isChangeConfirmed = overwrite
-        var batch = BatchOptions(
-            output: output,
-            description: try description(options, inputs: inputs),
-            resources: ResourceLimits(
-                threads: threads,
-                memoryBytes: memoryBytes,
-                processBytes: BatchBench.processBytes
-            ),
-            rules: rules,
-            supervision: SupervisionState(supervisor: supervisor, previousCrash: previousDeath)
+        var batch = try BatchOptions(
+            options.recorded,
+            models: [model],
+            inputs: inputs ?? [input],
+            output: output ?? self.output,
+            threads: threads,
+            memoryBytes: memoryBytes
         )
+        batch.rules.retries = retryFailed ? .all : .none
+        batch.rules.isChangeConfirmed = overwrite
+        batch.supervision = SupervisionState(supervisor: supervisor, previousCrash: previousDeath)
         batch.work = work
-        return try await BatchEngine(recipes: [recipe], options: batch, control: control, progress: progress).run()
-    }
-
-    private struct Observer: ProgressView {
-        let control: RunControl
-        let observe: @Sendable (BatchEvent, RunControl) -> Void
-        func show(_ event: BatchEvent, _ status: ProgressStatus) { observe(event, control) }
-        func refresh(_ status: ProgressStatus) {}
-        func close() {}
+        return try await batch.run([try recipe(options, engine: engine)], control: control, observe: observe)
     }
 
     /// The label map of an item, in stored order.
@@ -175,13 +144,7 @@ final class BatchBench: Sendable {
 
     /// Every file that has to be the same in two runs, with its digest.
     func tree(_ output: OutputFolder? = nil) throws -> [String: String] {
-        let root = (output ?? self.output).path
-        var result: [String: String] = [:]
-        for file in FileSystem.files(below: root)
-        where !file.hasPrefix(".nocturne/") && !file.hasSuffix("run.json") && file != "events.jsonl" {
-            result[file] = try FileSystem.digest(root + "/" + file).digest.hex
-        }
-        return result
+        try (output ?? self.output).tree()
     }
 
     /// The reason the account gives for an item that did not complete.

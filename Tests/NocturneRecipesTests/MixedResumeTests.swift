@@ -43,8 +43,6 @@ private struct MixedBench {
         threads: Int = 2,
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> BatchOutcome {
-        let output = output ?? self.output
-        try output.create()
         let package = try ModelPackage.load(folder: shelves.model)
         let separator = try PhotoInstancesModel(
             ChosenModel(package: package, engine: BuiltinEngine(), precision: .float32)
@@ -53,36 +51,15 @@ private struct MixedBench {
             try volumes.recipe(), try photos.recipe(),
             PhotoInstances(models: [separator], options: PhotoInstances.Options()),
         ]
-        let models = [volumes.model, photos.models[0], shelves.model]
-        let packages = try models.map { try ModelPackage.load(folder: $0) }
-        let options = BatchOptions(
-            output: output,
-            description: BatchDescription(
-                version: "0.0.0",
-                models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
-                options: [:],
-                inputs: [volumes.input, photos.input, shelves.input],
-                modelPaths: models
-            ),
-            resources: ResourceLimits(
-                threads: threads,
-                memoryBytes: 2 << 30,
-                processBytes: BatchBench.processBytes
-            )
+        let batch = try BatchOptions(
+            [:],
+            models: [volumes.model, photos.models[0], shelves.model],
+            inputs: [volumes.input, photos.input, shelves.input],
+            output: output ?? self.output,
+            threads: threads,
+            memoryBytes: 2 << 30
         )
-        let control = RunControl()
-        let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
-        return try await BatchEngine(recipes: recipes, options: options, control: control, progress: progress).run()
-    }
-
-    func tree(_ output: OutputFolder) throws -> [String: String] { try volumes.tree(output) }
-
-    private struct Observer: ProgressView {
-        let control: RunControl
-        let observe: @Sendable (BatchEvent, RunControl) -> Void
-        func show(_ event: BatchEvent, _ status: ProgressStatus) { observe(event, control) }
-        func refresh(_ status: ProgressStatus) {}
-        func close() {}
+        return try await batch.run(recipes, observe: observe)
     }
 }
 
@@ -105,20 +82,20 @@ struct MixedResumeTests {
         #expect(second.counts.completed == MixedBench.count)
         // What was committed is not done again.
         #expect(started.withLock { $0 } == MixedBench.count - first.counts.completed)
-        #expect(try bench.tree(bench.output) == bench.tree(bench.whole))
+        #expect(try bench.output.tree() == bench.whole.tree())
     }
 
     @Test("Folders renamed into place but not journaled are recognised, whatever made them")
     func recognition() async throws {
         let bench = try MixedBench()
         try await bench.run()
-        let before = try bench.tree(bench.output)
+        let before = try bench.output.tree()
         for suffix in ["", "-wal", "-shm"] { FileSystem.remove(bench.output.journal + suffix) }
         let started = Mutex(0)
         let outcome = try await bench.run { event, _ in
             if event.event == .itemStarted { started.withLock { $0 += 1 } }
         }
         #expect(outcome.counts.completed == MixedBench.count && started.withLock { $0 } == 0)
-        #expect(try bench.tree(bench.output) == before)
+        #expect(try bench.output.tree() == before)
     }
 }

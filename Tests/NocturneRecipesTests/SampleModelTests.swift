@@ -38,24 +38,8 @@ struct SampleModelTests {
         let options = try SegmentationOptions(given: ["meshes": "none"])
         let source = Fixtures.url("Phantoms/seed-\(seed).nii.gz").path
         let output = OutputFolder(folder("out").path)
-        let description = BatchDescription(
-            version: "0.0.0",
-            models: [],
-            options: options.recorded,
-            inputs: [source],
-            modelPaths: []
-        )
-        let progress = ProgressReporter(path: nil, view: SilentView())
-        let outcome = try await BatchEngine(
-            recipes: [try VolumeSegmentation(models: [model], options: options)],
-            options: BatchOptions(
-                output: output,
-                description: description,
-                resources: ResourceLimits(threads: 2, memoryBytes: 2 << 30, processBytes: 64 << 20)
-            ),
-            control: RunControl(),
-            progress: progress
-        ).run()
+        let outcome = try await BatchOptions(options.recorded, inputs: [source], output: output, memoryBytes: 2 << 30)
+            .run([try VolumeSegmentation(models: [model], options: options)])
         #expect(outcome.counts.completed == 1)
         let found = try VolumeFileReader.readLabels(
             at: output.item("seed-\(seed)") + "/segmentation.nii.gz",

@@ -120,7 +120,7 @@ struct VolumeBatchTests {
         let ordinary = try recipe.plan(source: source, threads: 2, lean: false).placingFiles(inMemory: false).peak()
         let lean = try recipe.plan(source: source, threads: 2, lean: true).placingFiles(inMemory: false).peak()
         #expect(lean < ordinary)
-        let fixed = BatchBench.processBytes + (try recipe.sharedBytes(threads: 2))
+        let fixed = BatchOptions.processBytes + (try recipe.sharedBytes(threads: 2))
         var trees: [[String: String]] = []
         for (name, bytes) in [("roomy", ordinary), ("tight", ordinary - 1)] {
             let output = OutputFolder(bench.folder("out-\(name)").path)

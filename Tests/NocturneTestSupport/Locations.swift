@@ -12,6 +12,25 @@ public enum Fixtures {
     public static func bytes(_ relativePath: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: url(relativePath)))
     }
+
+    /// Copies a package of one network to a folder, with a text of its description replaced.
+    public static func copyModel(
+        _ relativePath: String,
+        to folder: URL,
+        replacing old: String,
+        with new: String
+    ) throws {
+        let source = url(relativePath)
+        let text = try String(contentsOf: source.appendingPathComponent("model.json"), encoding: .utf8)
+        guard text.contains(old) else { throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: old]) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let changed = Data(text.replacingOccurrences(of: old, with: new).utf8)
+        try changed.write(to: folder.appendingPathComponent("model.json"))
+        try FileManager.default.copyItem(
+            at: source.appendingPathComponent("network.onnx"),
+            to: folder.appendingPathComponent("network.onnx")
+        )
+    }
 }
 
 /// The larger files beside the checkout, which need not be there.

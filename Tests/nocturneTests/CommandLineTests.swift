@@ -8,16 +8,9 @@ import Testing
 
 @Suite("The command line")
 struct CommandLineTests {
-    @Test("Wrong usage is told on standard error, with code 2")
-    func usage() throws {
-        let bench = try ToolBench()
-        try bench.addVolume("a.nii")
-        let trained = bench.folder("Dataset042").path
-        for name in ["plans.json", "dataset.json"] {
-            try bench.folder.write("{}", to: "Dataset042/nnUNetTrainer__x__3d_fullres/\(name)")
-        }
-        let table = try bench.folder.write("Bildname;Alter\n", to: "table.csv").path
-        for (arguments, words) in [
+    /// Command lines that are refused, with what the message has.
+    private func wrongUsages(_ bench: ToolBench, trained: String, table: String) -> [([String], String)] {
+        [
             (["run", "--output", bench.output, "--no-such-option"], "--no-such-option"),
             (["run", bench.input, "--output", bench.output], "--model"),
             (["run", bench.input, "--model", "nowhere", "--output", bench.output], "nowhere"),
@@ -66,7 +59,19 @@ struct CommandLineTests {
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],
                 "is an address: download it first"
             ),
-        ] {
+        ]
+    }
+
+    @Test("Wrong usage is told on standard error, with code 2")
+    func usage() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        let trained = bench.folder("Dataset042").path
+        for name in ["plans.json", "dataset.json"] {
+            try bench.folder.write("{}", to: "Dataset042/nnUNetTrainer__x__3d_fullres/\(name)")
+        }
+        let table = try bench.folder.write("Bildname;Alter\n", to: "table.csv").path
+        for (arguments, words) in wrongUsages(bench, trained: trained, table: table) {
             let tool = try Tool(arguments)
             #expect(tool.status == 2, "\(arguments)")
             #expect(tool.output.isEmpty)

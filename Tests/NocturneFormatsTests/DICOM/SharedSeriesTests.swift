@@ -140,18 +140,6 @@ struct SharedSeriesTests {
         #expect(results.allSatisfy { $0 == results[0] })
     }
 
-    private func corners(_ geometry: VolumeGeometry) -> [SIMD3<Double>] {
-        (0..<8).map { corner in
-            geometry.affine(
-                SIMD3(
-                    corner & 1 == 0 ? 0 : Double(geometry.shape.x - 1),
-                    corner & 2 == 0 ? 0 : Double(geometry.shape.y - 1),
-                    corner & 4 == 0 ? 0 : Double(geometry.shape.z - 1)
-                )
-            )
-        }
-    }
-
     static let refusals: [(folder: String, codes: Set<DICOMReadError.Code>)] = [
         ("compressed-mr/rgb_j2k", [.notAnImageClass]),
         ("ct-irregular/gantry-tilt-real", [.sheared]),

@@ -76,16 +76,4 @@ struct SharedTriageTests {
         return corners(geometry).map { corner in others.map { length($0 - corner) }.min() ?? .infinity }.max()
             ?? .infinity
     }
-
-    private func corners(_ geometry: VolumeGeometry) -> [SIMD3<Double>] {
-        (0..<8).map { corner in
-            geometry.affine(
-                SIMD3(
-                    corner & 1 == 0 ? 0 : Double(geometry.shape.x - 1),
-                    corner & 2 == 0 ? 0 : Double(geometry.shape.y - 1),
-                    corner & 4 == 0 ? 0 : Double(geometry.shape.z - 1)
-                )
-            )
-        }
-    }
 }

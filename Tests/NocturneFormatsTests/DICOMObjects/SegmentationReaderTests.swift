@@ -91,18 +91,6 @@ struct TestSegmentation {
     }
 
     var file: [UInt8] { DICOMDataSet.preamble("1.2.840.10008.1.2.1") + set.encoded(.explicit) }
-
-    func file(syntax: String, fragments: [[UInt8]]) -> [UInt8] {
-        var set = set
-        set.remove(0x7FE0_0010)
-        var out = DICOMDataSet.preamble(syntax) + set.encoded(.explicit)
-        out += [0xE0, 0x7F, 0x10, 0x00] + Array("OB".utf8) + [0, 0, 0xFF, 0xFF, 0xFF, 0xFF]
-        for fragment in [[]] + fragments {
-            let even = fragment.count % 2 == 0 ? fragment : fragment + [0]
-            out += [0xFE, 0xFF, 0x00, 0xE0] + littleEndian(UInt32(even.count)) + even
-        }
-        return out + [0xFE, 0xFF, 0xDD, 0xE0, 0, 0, 0, 0]
-    }
 }
 
 @Suite("Segmentations of every kind are read")
@@ -183,7 +171,7 @@ struct SegmentationReaderTests {
             littleEndian(UInt32(1)) + littleEndian(UInt32(64)) + [UInt8](repeating: 0, count: 56) + [14]
                 + frame.map { UInt8($0 * 255) }
         }
-        let read = try read(object.file(syntax: "1.2.840.10008.1.2.5", fragments: fragments))
+        let read = try read(object.set.file(syntax: "1.2.840.10008.1.2.5", fragments: fragments))
         #expect(values(read.masks[0]) == (a + b).map { UInt16($0) })
     }
 

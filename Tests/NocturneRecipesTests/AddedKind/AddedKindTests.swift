@@ -52,17 +52,12 @@ struct AddedKindTests {
                     .description(version: "0.0.1")
             )
             let description = try JSONDecoder().decode(BatchDescription.self, from: Data(written))
-            try output.create()
-            return try await BatchEngine(
-                recipes: try LoadedModels.recipes(description),
-                options: BatchOptions(
-                    output: output,
-                    description: description,
-                    resources: ResourceLimits(threads: 1, memoryBytes: 1 << 30, processBytes: 0)
-                ),
-                control: RunControl(),
-                progress: ProgressReporter(path: output.events, view: SilentView())
-            ).run()
+            let batch = BatchOptions(
+                output: output,
+                description: description,
+                resources: ResourceLimits(threads: 1, memoryBytes: 1 << 30, processBytes: 0)
+            )
+            return try await batch.run(try LoadedModels.recipes(description))
         }
     }
 

@@ -99,34 +99,12 @@ struct LabelBench {
     func run(_ options: ExistingLabelsOptions = ExistingLabelsOptions(), inputs: [String]? = nil) async throws
         -> BatchOutcome
     {
-        try batch.output.create()
-        let description = BatchDescription(
-            version: "0.0.0",
-            models: [],
-            options: options.recorded,
+        let settings = try BatchOptions(
+            options.recorded,
             inputs: inputs ?? [batch.input],
-            modelPaths: []
+            output: batch.output
         )
-        return try await BatchEngine(
-            recipes: [try ExistingLabels(options: options)],
-            options: BatchOptions(
-                output: batch.output,
-                description: description,
-                resources: ResourceLimits(
-                    threads: 2,
-                    memoryBytes: 1 << 30,
-                    processBytes: BatchBench.processBytes
-                )
-            ),
-            control: RunControl(),
-            progress: ProgressReporter(path: batch.output.events, view: Silence())
-        ).run()
-    }
-
-    private struct Silence: ProgressView {
-        func show(_ event: BatchEvent, _ status: ProgressStatus) {}
-        func refresh(_ status: ProgressStatus) {}
-        func close() {}
+        return try await settings.run([try ExistingLabels(options: options)])
     }
 
     func result(_ item: String) throws -> [String: Any] {

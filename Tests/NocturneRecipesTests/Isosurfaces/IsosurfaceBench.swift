@@ -57,28 +57,13 @@ struct IsosurfaceBench {
         output: OutputFolder? = nil,
         threads: Int = 2
     ) async throws -> BatchOutcome {
-        let output = output ?? batch.output
-        try output.create()
-        return try await BatchEngine(
-            recipes: [Isosurfaces(options: options)],
-            options: BatchOptions(
-                output: output,
-                description: BatchDescription(
-                    version: "0.0.0",
-                    models: [],
-                    options: options.recorded,
-                    inputs: [batch.input],
-                    modelPaths: []
-                ),
-                resources: ResourceLimits(
-                    threads: threads,
-                    memoryBytes: 1 << 30,
-                    processBytes: BatchBench.processBytes
-                )
-            ),
-            control: RunControl(),
-            progress: ProgressReporter(path: output.events, view: SilentView())
-        ).run()
+        let settings = try BatchOptions(
+            options.recorded,
+            inputs: [batch.input],
+            output: output ?? batch.output,
+            threads: threads
+        )
+        return try await settings.run([Isosurfaces(options: options)])
     }
 
     func result(_ item: String) throws -> [String: Any] {

@@ -65,32 +65,15 @@ final class PhotoBench: Sendable {
         threads: Int = 2,
         stop: StopRules = StopRules()
     ) async throws -> BatchOutcome {
-        let recipe = try recipe(options)
-        let output = output ?? self.output
-        try output.create()
-        let packages = try models.map { try ModelPackage.load(folder: $0) }
-        var rules = RunRules()
-        rules.stop = stop
-        let batch = BatchOptions(
-            output: output,
-            description: BatchDescription(
-                version: "0.0.0",
-                models: packages.map { .init(id: $0.id, name: $0.name, version: $0.version, digest: $0.digest.hex) },
-                options: options.recorded,
-                inputs: [input],
-                modelPaths: models
-            ),
-            resources: ResourceLimits(threads: threads, memoryBytes: 1 << 30, processBytes: 64 << 20),
-            rules: rules
+        var batch = try BatchOptions(
+            options.recorded,
+            models: models,
+            inputs: [input],
+            output: output ?? self.output,
+            threads: threads
         )
-        let progress = ProgressReporter(path: output.events, view: Silence())
-        return try await BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress).run()
-    }
-
-    private struct Silence: ProgressView {
-        func show(_ event: BatchEvent, _ status: ProgressStatus) {}
-        func refresh(_ status: ProgressStatus) {}
-        func close() {}
+        batch.rules.stop = stop
+        return try await batch.run([try recipe(options)])
     }
 
     func result(_ item: String, output: OutputFolder? = nil) throws -> PhotoClassificationResult {
@@ -100,13 +83,7 @@ final class PhotoBench: Sendable {
 
     /// Every file that has to be the same in two runs, with its digest.
     func tree(_ output: OutputFolder? = nil) throws -> [String: String] {
-        let root = (output ?? self.output).path
-        var result: [String: String] = [:]
-        for file in FileSystem.files(below: root)
-        where !file.hasPrefix(".nocturne/") && !file.hasSuffix("run.json") && file != "events.jsonl" {
-            result[file] = try FileSystem.digest(root + "/" + file).digest.hex
-        }
-        return result
+        try (output ?? self.output).tree()
     }
 
     /// States and reasons by item.

@@ -13,14 +13,7 @@ import Testing
 struct InstancePackageTests {
     /// The fixture's package with a text of its description replaced.
     private func load(_ old: String, _ new: String, in folder: TemporaryFolder) throws -> ModelPackage {
-        let source = Fixtures.url("Models/coloured-maps")
-        let text = try String(contentsOf: source.appendingPathComponent("model.json"), encoding: .utf8)
-        #expect(text.contains(old))
-        try folder.write(text.replacingOccurrences(of: old, with: new), to: "model.json")
-        try FileManager.default.copyItem(
-            at: source.appendingPathComponent("network.onnx"),
-            to: folder("network.onnx")
-        )
+        try Fixtures.copyModel("Models/coloured-maps", to: folder(""), replacing: old, with: new)
         return try ModelPackage.checked(folder: folder("").path)
     }
 

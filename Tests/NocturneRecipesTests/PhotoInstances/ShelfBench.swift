@@ -97,29 +97,15 @@ struct ShelfBench {
         }
         let recipe = PhotoInstances(models: [loaded], textModel: reader, options: options)
         let output = OutputFolder(folder(out).path)
-        try output.create()
-        let batch = BatchOptions(
+        let batch = try BatchOptions(
+            options.recorded,
+            models: [model],
+            inputs: inputs ?? [input],
             output: output,
-            description: BatchDescription(
-                version: "0.0.0",
-                models: [
-                    .init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)
-                ],
-                options: options.recorded,
-                inputs: inputs ?? [input],
-                modelPaths: [model]
-            ),
-            resources: ResourceLimits(threads: threads, memoryBytes: 2 << 30, processBytes: 64 << 20)
+            threads: threads,
+            memoryBytes: 2 << 30
         )
-        let progress = ProgressReporter(path: output.events, view: Silence())
-        let engine = BatchEngine(recipes: [recipe], options: batch, control: RunControl(), progress: progress)
-        return (try await engine.run(), output)
-    }
-
-    private struct Silence: ProgressView {
-        func show(_ event: BatchEvent, _ status: ProgressStatus) {}
-        func refresh(_ status: ProgressStatus) {}
-        func close() {}
+        return (try await batch.run([recipe]), output)
     }
 
     static func json(_ path: String) throws -> [String: Any] {

@@ -15,14 +15,7 @@ import Testing
 struct PhotoSegmentationPackageTests {
     /// The fixture's package with a text of its description replaced.
     private func load(_ old: String, _ new: String, in folder: TemporaryFolder) throws -> ModelPackage {
-        let source = Fixtures.url("PhotoModels/brightest")
-        let text = try String(contentsOf: source.appendingPathComponent("model.json"), encoding: .utf8)
-        #expect(text.contains(old))
-        try folder.write(text.replacingOccurrences(of: old, with: new), to: "model.json")
-        try FileManager.default.copyItem(
-            at: source.appendingPathComponent("network.onnx"),
-            to: folder("network.onnx")
-        )
+        try Fixtures.copyModel("PhotoModels/brightest", to: folder(""), replacing: old, with: new)
         return try ModelPackage.checked(folder: folder("").path)
     }
 

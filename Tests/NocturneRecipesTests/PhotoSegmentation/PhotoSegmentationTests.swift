@@ -201,7 +201,7 @@ struct PhotoSegmentationTests {
         let recipe = try bench.recipe()
         let source = try #require(try bench.sources(of: recipe)["b"])
         let needed = try recipe.plan(source: source, threads: 2, within: .max, filesInMemory: false).peak()
-        let most = Bench.processBytes + needed + (try recipe.sharedBytes(threads: 2))
+        let most = BatchOptions.processBytes + needed + (try recipe.sharedBytes(threads: 2))
         let (enough, small) = try await bench.run(to: "enough", memoryBytes: most + (1 << 20))
         #expect(enough.counts.completed == 2)
         #expect(try ShelfBench.tree(small, items: ["a", "b"]) == expected)

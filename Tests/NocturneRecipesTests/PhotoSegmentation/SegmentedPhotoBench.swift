@@ -59,11 +59,7 @@ final class SegmentedPhotoBench: Sendable {
     /// With a text of the package's description replaced.
     init(_ model: String = "brightest", replacing old: String, with new: String) throws {
         folder = try TemporaryFolder("nocturne-segmented")
-        let source = Fixtures.url("PhotoModels/\(model)")
-        let text = try String(contentsOf: source.appendingPathComponent("model.json"), encoding: .utf8)
-        try folder.write(text.replacingOccurrences(of: old, with: new), to: "model/model.json")
-        let network = source.appendingPathComponent("network.onnx")
-        try FileManager.default.copyItem(at: network, to: folder("model/network.onnx"))
+        try Fixtures.copyModel("PhotoModels/\(model)", to: folder("model"), replacing: old, with: new)
         self.model = folder("model").path
         try FileManager.default.createDirectory(at: folder("in"), withIntermediateDirectories: true)
     }
@@ -90,8 +86,6 @@ final class SegmentedPhotoBench: Sendable {
         return Dictionary(uniqueKeysWithValues: found.items.map { ($0.name, $0.source) })
     }
 
-    static let processBytes = 64 << 20
-
     @discardableResult
     func run(
         _ options: PhotoSegmentation.Options = PhotoSegmentation.Options(),
@@ -101,39 +95,16 @@ final class SegmentedPhotoBench: Sendable {
         engine: any InferenceEngine = BuiltinEngine(),
         observe: @escaping @Sendable (BatchEvent, RunControl) -> Void = { _, _ in }
     ) async throws -> (outcome: BatchOutcome, output: OutputFolder) {
-        let package = try ModelPackage.load(folder: model)
         let output = OutputFolder(folder(out).path)
-        try output.create()
-        let batch = BatchOptions(
+        let batch = try BatchOptions(
+            options.recorded,
+            models: [model],
+            inputs: [folder("in").path],
             output: output,
-            description: BatchDescription(
-                version: "0.0.0",
-                models: [
-                    .init(id: package.id, name: package.name, version: package.version, digest: package.digest.hex)
-                ],
-                options: options.recorded,
-                inputs: [folder("in").path],
-                modelPaths: [model]
-            ),
-            resources: ResourceLimits(
-                threads: threads,
-                memoryBytes: memoryBytes,
-                processBytes: Self.processBytes
-            )
+            threads: threads,
+            memoryBytes: memoryBytes
         )
-        let control = RunControl()
-        let progress = ProgressReporter(path: output.events, view: Observer(control: control, observe: observe))
-        let recipes: [any Recipe] = [try recipe(options, engine: engine)]
-        let batchEngine = BatchEngine(recipes: recipes, options: batch, control: control, progress: progress)
-        return (try await batchEngine.run(), output)
-    }
-
-    private struct Observer: ProgressView {
-        let control: RunControl
-        let observe: @Sendable (BatchEvent, RunControl) -> Void
-        func show(_ event: BatchEvent, _ status: ProgressStatus) { observe(event, control) }
-        func refresh(_ status: ProgressStatus) {}
-        func close() {}
+        return (try await batch.run([try recipe(options, engine: engine)], observe: observe), output)
     }
 
     /// The labels of a map as any reader of 8-bit PNG sees them.

@@ -148,8 +148,8 @@ struct RegionBatchTests {
         #expect { try RegionInstruction(path: path + ".gone") } throws: { "\($0)".contains("cannot be read") }
     }
 
-    @Test("Labels are compared with the reference found for them; what is wrong with one is a note")
-    func references() async throws {
+    /// Volumes with a box each, and reference labels for them, of which some do not fit.
+    private func referenceBench() throws -> BatchBench {
         let bench = try BatchBench()
         // The model's own spacing, so that the box comes back as it was drawn.
         let affine = Affine(
@@ -194,7 +194,12 @@ struct RegionBatchTests {
         try reference("other-grid.nii.gz", from: 4, shape: VolumeShape(x: 20, y: 18, z: 23), affine: affine)
         try reference("elsewhere.nii.gz", from: 4, shape: shape, affine: shifted)
         try bench.folder.write("no labels", to: "in/truth/damaged.nii.gz")
+        return bench
+    }
 
+    @Test("Labels are compared with the reference found for them; what is wrong with one is a note")
+    func references() async throws {
+        let bench = try referenceBench()
         let options = try SegmentationOptions(given: ["meshes": "none", "compare": bench.input + "/truth"])
         let outcome = try await bench.run(options)
         #expect(outcome.counts.completed == 7 && outcome.counts.inputs == 7)

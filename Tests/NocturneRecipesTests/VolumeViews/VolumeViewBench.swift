@@ -29,28 +29,14 @@ struct VolumeViewBench {
     func run(_ given: [String: String] = [:], output: OutputFolder? = nil, threads: Int = 2) async throws
         -> BatchOutcome
     {
-        let (options, output) = (try Self.options(given), output ?? batch.output)
-        try output.create()
-        return try await BatchEngine(
-            recipes: [try VolumeViews(options: options)],
-            options: BatchOptions(
-                output: output,
-                description: BatchDescription(
-                    version: "0.0.0",
-                    models: [],
-                    options: options.recorded,
-                    inputs: [batch.input],
-                    modelPaths: []
-                ),
-                resources: ResourceLimits(
-                    threads: threads,
-                    memoryBytes: 1 << 30,
-                    processBytes: BatchBench.processBytes
-                )
-            ),
-            control: RunControl(),
-            progress: ProgressReporter(path: output.events, view: SilentView())
-        ).run()
+        let options = try Self.options(given)
+        let settings = try BatchOptions(
+            options.recorded,
+            inputs: [batch.input],
+            output: output ?? batch.output,
+            threads: threads
+        )
+        return try await settings.run([try VolumeViews(options: options)])
     }
 
     func result(_ item: String, _ output: OutputFolder? = nil) throws -> [String: Any] {

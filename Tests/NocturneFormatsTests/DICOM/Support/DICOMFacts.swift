@@ -94,3 +94,16 @@ func sharedFiles(_ folder: String, deep: Bool = false) -> [String]? {
         return manager.fileExists(atPath: path, isDirectory: &isFolder) && !isFolder.boolValue
     }
 }
+
+/// The eight outermost voxel centres of a grid.
+func corners(_ geometry: VolumeGeometry) -> [SIMD3<Double>] {
+    (0..<8).map { corner in
+        geometry.affine(
+            SIMD3(
+                corner & 1 == 0 ? 0 : Double(geometry.shape.x - 1),
+                corner & 2 == 0 ? 0 : Double(geometry.shape.y - 1),
+                corner & 4 == 0 ? 0 : Double(geometry.shape.z - 1)
+            )
+        )
+    }
+}

@@ -30,6 +30,19 @@ struct DICOMDataSet {
         )
     }
 
+    /// A file with its pixels replaced by compressed fragments.
+    func file(syntax: String, fragments: [[UInt8]]) -> [UInt8] {
+        var set = self
+        set.remove(0x7FE0_0010)
+        var out = DICOMDataSet.preamble(syntax) + set.encoded(.explicit)
+        out += [0xE0, 0x7F, 0x10, 0x00] + Array("OB".utf8) + [0, 0, 0xFF, 0xFF, 0xFF, 0xFF]
+        for fragment in [[]] + fragments {
+            let even = fragment.count % 2 == 0 ? fragment : fragment + [0]
+            out += [0xFE, 0xFF, 0x00, 0xE0] + littleEndian(UInt32(even.count)) + even
+        }
+        return out + [0xFE, 0xFF, 0xDD, 0xE0, 0, 0, 0, 0]
+    }
+
     func encoded(_ encoding: Encoding) -> [UInt8] {
         elements.sorted { $0.key < $1.key }.flatMap { tag, element in
             Self.element(tag, element.vr, element.value, encoding)
@@ -133,15 +146,7 @@ struct TestSlice {
 
     /// The file with its pixels replaced by compressed fragments.
     func file(syntax: String, fragments: [[UInt8]]) -> [UInt8] {
-        var set = dataSet
-        set.remove(0x7FE0_0010)
-        var out = DICOMDataSet.preamble(syntax) + set.encoded(.explicit)
-        out += [0xE0, 0x7F, 0x10, 0x00] + Array("OB".utf8) + [0, 0, 0xFF, 0xFF, 0xFF, 0xFF]
-        for fragment in [[]] + fragments {
-            let even = fragment.count % 2 == 0 ? fragment : fragment + [0]
-            out += [0xFE, 0xFF, 0x00, 0xE0] + littleEndian(UInt32(even.count)) + even
-        }
-        return out + [0xFE, 0xFF, 0xDD, 0xE0, 0, 0, 0, 0]
+        dataSet.file(syntax: syntax, fragments: fragments)
     }
 
     /// Decimal strings, of which the standard allows 16 bytes each.
