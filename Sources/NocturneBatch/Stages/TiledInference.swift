@@ -3,16 +3,14 @@ import NocturneSystem
 
 /// Runs the network over an item, tile by tile: between tiles it pauses under memory pressure, stops, and checkpoints.
 ///
-/// It owns what must not be shared: the sessions of the networks, which it keeps from item to item, and the running
-/// inference with its accumulators. Its jobs run on the compute pool, one at a time, so both need no lock and are used by
-/// nobody else.
+/// It owns what must not be shared: the sessions of the networks, which it keeps from item to item. Its jobs run on the compute
+/// pool, one at a time, so they and the running inference need no lock and are used by nobody else.
 actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActor {
     typealias Start = @Sendable (Sessions, consuming Prepared, RecipeItem, StageContext) throws -> Run
 
     nonisolated let link: StageLink<Prepared, Run.Inferred>
     var active = ActiveItems()
     private let sessions: Sessions
-    private var run: Run?
     private let start: Start
     private let executor: PoolSerialExecutor
     /// The number of tiles of an item that are timed, for the deadline.
@@ -48,8 +46,6 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
     private func infer(_ message: StageMessage<Prepared>, _ ticket: PressureGate.Ticket) async throws -> Run.Inferred {
         let item = message.item
         let run = try start(sessions, message.payload, item.item, item.context)
-        self.run = run
-        defer { self.run = nil }
         do {
             while run.stepsDone < run.stepCount { try await inferTile(of: item, run, ticket) }
             return try run.finish(item.context)
