@@ -1,9 +1,7 @@
 import Synchronization
 
-/// Thrown by `send` after ``BoundedChannel/finish()``.
+/// Thrown by `send` after ``BoundedChannel/finish()``; it carries no element, because the sender still owns it.
 public struct ChannelFinished: Error, Sendable, CustomStringConvertible {
-    /// The error of a finished channel; it carries no element, because the sender still owns it.
-    public init() {}
     public var description: String { "the channel was finished, nothing more can be sent" }
 }
 
@@ -70,8 +68,8 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     ///
     /// When this throws, the element was not sent: no receiver will get it.
     /// - Parameter cost: The size of the element in bytes, 0 or more.
-    /// - Throws: `CancellationError` when the task was cancelled before the element was accepted, ``ChannelFinished``
-    ///   after ``finish()``, and the error passed to ``fail(_:)``.
+    /// - Throws: `CancellationError` when the task was cancelled before the element was accepted, and
+    ///   ``ChannelFinished`` after ``finish()``.
     public nonisolated(nonsending) func send(_ element: Element, cost: Int = 0) async throws {
         let id = newID()
         try await withTaskCancellationHandler {
@@ -86,8 +84,7 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     /// Returns the oldest element, or nil once the channel is finished and empty.
     ///
     /// A cancelled receive removes no element.
-    /// - Throws: `CancellationError` when the task was cancelled before an element arrived, and the error passed to
-    ///   ``fail(_:)``.
+    /// - Throws: `CancellationError` when the task was cancelled before an element arrived.
     public nonisolated(nonsending) func receive() async throws -> Element? {
         let id = newID()
         return try await withTaskCancellationHandler {
@@ -104,25 +101,6 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
     public func finish() {
         let receivers = state.withLock { $0.takeReceivers($0.machine.finish()) }
         for receiver in receivers { receiver.resume(returning: nil) }
-    }
-
-    /// Ends the channel at once with a `CancellationError` for every waiting and later call; see ``fail(_:)``.
-    @discardableResult
-    public func cancel() -> [Element] { fail(CancellationError()) }
-
-    /// Ends the channel at once: every waiting or later send and receive throws `error`.
-    ///
-    /// - Returns: The elements that were sent but not received, oldest first, so that the caller can record them.
-    ///   Elements of waiting sends are not included: those sends throw. Empty when the channel had failed before.
-    @discardableResult
-    public func fail(_ error: any Error) -> [Element] {
-        let (leftovers, senders, receivers) = state.withLock { state in
-            let action = state.machine.fail(error)
-            return (action.leftovers, state.takeSenders(action.senders), state.takeReceivers(action.receivers))
-        }
-        for sender in senders { sender.resume(throwing: error) }
-        for receiver in receivers { receiver.resume(throwing: error) }
-        return leftovers
     }
 
     private func newID() -> ChannelWaiterID {
@@ -145,7 +123,7 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
             switch state.machine.send(element, cost: cost, id: id) {
             case .accept: return (.success(()), nil)
             case .deliver(let receiver): return (.success(()), state.receivers.removeValue(forKey: receiver))
-            case .reject(let error): return (.failure(error), nil)
+            case .reject: return (.failure(ChannelFinished()), nil)
             case .wait:
                 state.senders[id] = continuation
                 return (nil, nil)
@@ -162,7 +140,6 @@ public final class BoundedChannel<Element: Sendable>: Sendable {
             switch state.machine.receive(id: id) {
             case .deliver(let element, let admitted): return (.success(element), state.takeSenders(admitted))
             case .end: return (.success(nil), [])
-            case .reject(let error): return (.failure(error), [])
             case .wait:
                 state.receivers[id] = continuation
                 return (nil, [])

@@ -24,21 +24,12 @@ package struct BoundedChannelStateMachine<Element> {
         package let element: BufferedElement
     }
 
-    /// Whether the channel accepts and delivers elements. It only moves forward: open, finished, failed.
-    package enum Phase {
-        case open
-        /// No new sends are accepted; elements already sent are still delivered.
-        case finished
-        /// All elements were discarded.
-        case failed(any Error)
-    }
-
     /// The most elements in the buffer, at least 1.
     package let itemLimit: Int
     /// The most bytes in the buffer, at least 1; a single larger element is accepted when the buffer is empty.
     package let byteLimit: Int
-    /// The present phase.
-    package private(set) var phase = Phase.open
+    /// Whether no new sends are accepted; elements already sent are still delivered.
+    private var isFinished = false
     /// The total cost of the buffered elements in bytes. Waiting senders are not counted.
     package private(set) var bufferedBytes = 0
     private var buffer = Deque<BufferedElement>()
@@ -69,17 +60,14 @@ package struct BoundedChannelStateMachine<Element> {
         case deliver(to: ChannelWaiterID)
         /// The sender waits until another action returns its id.
         case wait
-        case reject(any Error)
+        /// The channel is finished.
+        case reject
     }
 
     /// Accepts an element, or registers the sender under `id`. O(1).
     package mutating func send(_ element: Element, cost: Int, id: ChannelWaiterID) -> SendAction {
         precondition(cost >= 0, "the cost of an element cannot be negative")
-        switch phase {
-        case .finished: return .reject(ChannelFinished())
-        case .failed(let error): return .reject(error)
-        case .open: break
-        }
+        if isFinished { return .reject }
         if let receiver = receivers.popFirst() { return .deliver(to: receiver) }
         let buffered = BufferedElement(element: element, cost: cost)
         // The order is strict: a small element behind a large one waits even if it would fit.
@@ -99,7 +87,6 @@ package struct BoundedChannelStateMachine<Element> {
         case wait
         /// Finished and drained.
         case end
-        case reject(any Error)
     }
 
     /// Takes the oldest element, or registers the receiver under `id`. O(1), plus the senders that are admitted.
@@ -108,13 +95,9 @@ package struct BoundedChannelStateMachine<Element> {
             bufferedBytes -= buffered.cost
             return .deliver(buffered.element, admitted: admitSenders())
         }
-        switch phase {
-        case .finished: return .end
-        case .failed(let error): return .reject(error)
-        case .open:
-            receivers.append(id)
-            return .wait
-        }
+        if isFinished { return .end }
+        receivers.append(id)
+        return .wait
     }
 
     /// What the caller of a cancellation does.
@@ -141,37 +124,9 @@ package struct BoundedChannelStateMachine<Element> {
 
     /// - Returns: The receivers that now get nil. Waiting senders stay queued, and their elements are still delivered.
     package mutating func finish() -> [ChannelWaiterID] {
-        guard case .open = phase else { return [] }
-        phase = .finished
+        isFinished = true
         defer { receivers.removeAll() }
         return Array(receivers)
-    }
-
-    /// Whom the caller of ``fail(_:)`` resumes with the error, and what was in the buffer.
-    package struct FailAction {
-        /// Elements that were sent but not received, oldest first.
-        package var leftovers: [Element] = []
-        /// Both get the error. The elements of the senders were not sent.
-        package var senders: [ChannelWaiterID] = []
-        /// Receives that were waiting.
-        package var receivers: [ChannelWaiterID] = []
-    }
-
-    /// Discards the buffer and releases every waiter. A second call does nothing, so that the first error is the one
-    /// reported.
-    package mutating func fail(_ error: any Error) -> FailAction {
-        if case .failed = phase { return FailAction() }
-        let action = FailAction(
-            leftovers: buffer.map(\.element),
-            senders: senders.map(\.id),
-            receivers: Array(receivers)
-        )
-        phase = .failed(error)
-        buffer.removeAll()
-        bufferedBytes = 0
-        senders.removeAll()
-        receivers.removeAll()
-        return action
     }
 
     private func hasSpace(for cost: Int) -> Bool {

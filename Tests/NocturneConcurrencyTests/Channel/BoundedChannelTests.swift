@@ -3,8 +3,6 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-private struct Fault: Error, Equatable {}
-
 @Suite("BoundedChannel")
 struct BoundedChannelTests {
     @Test("elements come out in order, then nil for ever")
@@ -70,29 +68,6 @@ struct BoundedChannelTests {
         #expect(channel.occupancy.items == 1)
     }
 
-    @Test("fail wakes everybody with the error and returns what was left")
-    func failing() async throws {
-        let channel = BoundedChannel<Int>(items: 2)
-        try await channel.send(1)
-        try await channel.send(2)
-        let senders = (3..<6).map { value in Task { try await channel.send(value) } }
-        #expect(await until { channel.waiting.senders == 3 })
-        #expect(channel.fail(Fault()) == [1, 2])
-        for sender in senders { await #expect(throws: Fault.self) { try await sender.value } }
-        await #expect(throws: Fault.self) { try await channel.receive() }
-        #expect(channel.cancel() == [])
-        #expect(channel.occupancy == (0, 0))
-    }
-
-    @Test("cancel wakes receivers that wait")
-    func cancelWakesReceivers() async throws {
-        let channel = BoundedChannel<Int>(items: 2)
-        let receivers = (0..<4).map { _ in Task { try await channel.receive() } }
-        #expect(await until { channel.waiting.receivers == 4 })
-        #expect(channel.cancel() == [])
-        for receiver in receivers { await #expect(throws: CancellationError.self) { try await receiver.value } }
-    }
-
     @Test("many producers and consumers lose and double nothing", arguments: [1, 3], [1, 4])
     func storm(items: Int, consumers: Int) async throws {
         let channel = BoundedChannel<Int>(items: items, bytes: 50)
@@ -154,9 +129,11 @@ struct BoundedChannelTests {
                 task.cancel()
                 if generator.int(in: 0...3) == 0 { await Task.yield() }
             }
-            // Whoever waits after that gets the failure; nobody may be forgotten.
             for receiver in receivers.shuffled(using: &generator).prefix(5) { receiver.cancel() }
-            let left = channel.cancel()
+            // Whoever waits to send after that is still served; nobody may be forgotten.
+            channel.finish()
+            var left: [Int] = []
+            while let value = try await channel.receive() { left.append(value) }
             for task in senders + receivers { _ = await task.result }
             let all = received.withLock { $0 } + left
             #expect(Set(all).count == all.count)

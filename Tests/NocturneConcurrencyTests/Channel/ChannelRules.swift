@@ -15,7 +15,6 @@ protocol ChannelRules {
     mutating func cancelSend(id: ChannelWaiterID) -> Real.CancelWaiterAction
     mutating func cancelReceive(id: ChannelWaiterID) -> Real.CancelWaiterAction
     mutating func finish() -> [ChannelWaiterID]
-    mutating func end(_ error: any Error) -> ChannelEnd
 }
 
 struct ChannelElement: Hashable {
@@ -28,12 +27,6 @@ struct ChannelWaiter: Hashable {
     let element: ChannelElement
 }
 
-struct ChannelEnd {
-    var leftovers: [Int] = []
-    var senders: [ChannelWaiterID] = []
-    var receivers: [ChannelWaiterID] = []
-}
-
 extension BoundedChannelStateMachine: ChannelRules where Element == Int {
     var buffered: [ChannelElement] { bufferedElements.map { ChannelElement(element: $0.element, cost: $0.cost) } }
 
@@ -44,11 +37,6 @@ extension BoundedChannelStateMachine: ChannelRules where Element == Int {
     }
 
     var receiversInLine: [ChannelWaiterID] { waitingReceivers }
-
-    mutating func end(_ error: any Error) -> ChannelEnd {
-        let action = fail(error)
-        return ChannelEnd(leftovers: action.leftovers, senders: action.senders, receivers: action.receivers)
-    }
 }
 
 /// Mistakes a channel could be written with.
@@ -56,7 +44,7 @@ enum ChannelFlaw: CaseIterable {
     case oneItemTooMany, bytesNotBounded, oversizeNeverFits, bytesNeverComeBack
     case smallOvertakesLarge, wakesNobodyAfterReceive, wakesOneAfterReceive, wakesNobodyAfterCancel
     case cancelledSendIsDelivered, cancelledReceiverStays, receiverWaitsBesideSender
-    case finishForgetsReceivers, finishDropsSenders, sendsAfterFinish, failKeepsTheBuffer, failForgetsSenders
+    case finishForgetsReceivers, finishDropsSenders, sendsAfterFinish
 }
 
 /// The rules of a channel written down once more, plainly, with room for one flaw.
@@ -69,7 +57,6 @@ struct PlainChannel: ChannelRules {
     var receiversInLine: [ChannelWaiterID] = []
     var bufferedBytes = 0
     var finished = false
-    var failure: (any Error)?
 
     init(itemLimit: Int, byteLimit: Int) { (self.itemLimit, self.byteLimit) = (itemLimit, byteLimit) }
 
@@ -91,8 +78,7 @@ struct PlainChannel: ChannelRules {
     }
 
     mutating func send(_ element: Int, cost: Int, id: ChannelWaiterID) -> Real.SendAction {
-        if let failure { return .reject(failure) }
-        if finished && flaw != .sendsAfterFinish { return .reject(ChannelFinished()) }
+        if finished && flaw != .sendsAfterFinish { return .reject }
         if !receiversInLine.isEmpty && flaw != .receiverWaitsBesideSender {
             return .deliver(to: receiversInLine.removeFirst())
         }
@@ -108,7 +94,6 @@ struct PlainChannel: ChannelRules {
 
     mutating func receive(id: ChannelWaiterID) -> Real.ReceiveAction {
         guard let first = buffered.first else {
-            if let failure { return .reject(failure) }
             if finished { return .end }
             receiversInLine.append(id)
             return .wait
@@ -133,25 +118,11 @@ struct PlainChannel: ChannelRules {
     }
 
     mutating func finish() -> [ChannelWaiterID] {
-        if finished || failure != nil { return [] }
+        if finished { return [] }
         finished = true
         if flaw == .finishDropsSenders { sendersInLine = [] }
         if flaw == .finishForgetsReceivers { return [] }
         defer { receiversInLine = [] }
         return receiversInLine
-    }
-
-    mutating func end(_ error: any Error) -> ChannelEnd {
-        if failure != nil { return ChannelEnd() }
-        let end = ChannelEnd(
-            leftovers: buffered.map(\.element),
-            senders: flaw == .failForgetsSenders ? [] : sendersInLine.map(\.id),
-            receivers: receiversInLine
-        )
-        failure = error
-        sendersInLine = []
-        receiversInLine = []
-        if flaw != .failKeepsTheBuffer { (buffered, bufferedBytes) = ([], 0) }
-        return end
     }
 }

@@ -2,7 +2,7 @@ import NocturneConcurrency
 import NocturneSystem
 import NocturneTestSupport
 
-/// A channel with a few tasks that send and receive, each cancelled at any moment, and one that finishes or fails it.
+/// A channel with a few tasks that send and receive, each cancelled at any moment, and one that finishes it.
 struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     enum Place: UInt8 {
         /// Not inside the channel. With a handler due: the operation has ended, the news of its cancellation is late.
@@ -21,7 +21,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     }
 
     enum Move {
-        case call(Int, cost: Int), enter(Int), cancel(Int), handle(Int), finish, fail
+        case call(Int, cost: Int), enter(Int), cancel(Int), handle(Int), finish
     }
 
     var rules: Rules
@@ -34,7 +34,6 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     /// Sent, not cancelled and not received, in the order of the sends. An element is its send's id.
     private var line: [Int] = []
     private var finished = false
-    private var failed = false
     private var nextID: ChannelWaiterID = 0
 
     init(_ rules: Rules, limits: (items: Int, bytes: Int), senders: Int, receivers: Int, costs: [Int], inSteps: Bool) {
@@ -43,7 +42,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
     }
 
     var key: [UInt8] {
-        var key: [UInt8] = [finished ? 1 : 0, failed ? 1 : 0]
+        var key: [UInt8] = [finished ? 1 : 0]
         for caller in callers {
             key.append(caller.place.rawValue | (caller.isCancelled ? 4 : 0) | (caller.handlerIsDue ? 8 : 0))
             key.append(UInt8(caller.cost))
@@ -74,7 +73,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
             if caller.place != .idle && !caller.isCancelled { moves.append(.cancel(index)) }
             if caller.handlerIsDue { moves.append(.handle(index)) }
         }
-        return moves + [.finish, .fail]
+        return moves + [.finish]
     }
 
     mutating func make(_ move: Move) -> String? {
@@ -90,7 +89,6 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
             return inSteps ? nil : handle(index)
         case .handle(let index): return handle(index)
         case .finish: return finish()
-        case .fail: return fail()
         }
     }
 
@@ -123,24 +121,22 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
 
     private mutating func send(_ index: Int) -> String? {
         let (id, cost) = (callers[index].id, callers[index].cost)
-        let open = !finished && !failed
         switch rules.send(Int(id), cost: cost, id: id) {
         case .accept:
             line.append(Int(id))
             leave(index)
-            return open ? nil : "sent into an ended channel"
+            return finished ? "sent into an ended channel" : nil
         case .deliver(let receiver):
             leave(index)
-            let good = open && line.isEmpty && wake([receiver], among: senders..<callers.count)
+            let good = !finished && line.isEmpty && wake([receiver], among: senders..<callers.count)
             return good ? nil : "delivered wrongly"
         case .wait:
             line.append(Int(id))
             callers[index].place = .waiting
-            return open ? nil : "waits at an ended channel"
-        case .reject(let error):
+            return finished ? "waits at an ended channel" : nil
+        case .reject:
             leave(index)
-            let good = failed ? error is CancellationError : finished && error is ChannelFinished
-            return good ? nil : "rejected wrongly"
+            return finished ? nil : "rejected wrongly"
         }
     }
 
@@ -148,19 +144,15 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
         switch rules.receive(id: callers[index].id) {
         case .deliver(let element, let admitted):
             leave(index)
-            guard !failed else { return "delivered after the failure" }
             guard line.first == element else { return "lost, doubled or out of order" }
             line.removeFirst()
             return wake(admitted, among: 0..<senders) ? nil : "woke somebody who did not wait"
         case .wait:
             callers[index].place = .waiting
-            return line.isEmpty && !finished && !failed ? nil : "waits without a reason"
+            return line.isEmpty && !finished ? nil : "waits without a reason"
         case .end:
             leave(index)
-            return line.isEmpty && finished && !failed ? nil : "ended too early"
-        case .reject(let error):
-            leave(index)
-            return failed && error is CancellationError ? nil : "rejected wrongly"
+            return line.isEmpty && finished ? nil : "ended too early"
         }
     }
 
@@ -177,23 +169,9 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
 
     private mutating func finish() -> String? {
         let ended = rules.finish()
-        if finished || failed { return ended.isEmpty ? nil : "ended twice" }
+        if finished { return ended.isEmpty ? nil : "ended twice" }
         finished = true
         return wake(ended, among: senders..<callers.count) ? nil : "ended somebody who did not wait"
-    }
-
-    private mutating func fail() -> String? {
-        let waiting = callers.indices.filter { callers[$0].place == .waiting }.map { callers[$0].id }
-        let sent = line.filter { !waiting.contains(ChannelWaiterID($0)) }
-        let end = rules.end(CancellationError())
-        if failed {
-            return end.leftovers.isEmpty && end.senders.isEmpty && end.receivers.isEmpty ? nil : "failed twice"
-        }
-        failed = true
-        line = []
-        guard end.leftovers == sent else { return "left over is not what was sent" }
-        let woken = wake(end.senders, among: 0..<senders) && wake(end.receivers, among: senders..<callers.count)
-        return woken ? nil : "failed somebody who did not wait"
     }
 
     var fault: String? {
@@ -215,7 +193,7 @@ struct ChannelWorld<Rules: ChannelRules>: SmallWorld {
             if buffered.isEmpty || fits { return "a sender waits although there is room" }
         }
         if rules.receiversInLine.isEmpty { return nil }
-        return line.isEmpty && !finished && !failed ? nil : "a receiver waits without a reason"
+        return line.isEmpty && !finished ? nil : "a receiver waits without a reason"
     }
 
     mutating func settle() -> String? {
