@@ -30,7 +30,6 @@ struct ThreadScalingTests {
         #expect(many.threadsOfProcess(cores: 64) == 64)
         // 64, 32 and 21 threads would wait; four processes of 16 do not.
         #expect(scaling((16, 16)).threadsOfProcess(cores: 64) == 16)
-        #expect(scaling((16, 16)).threadsOfProcess(cores: 64, efficiency: 0.7) == 21)
         #expect(scaling((1, 1)).threadsOfProcess(cores: 64) == 1)
         #expect(scaling((1, 1)).threadsOfProcess(cores: 1) == 1)
     }

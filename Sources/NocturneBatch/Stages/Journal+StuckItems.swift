@@ -27,13 +27,13 @@ extension Journal {
     }
 }
 
-/// Records stuck items and waits for it, but not for ever: the disk may be what hangs. For the detector's own thread, which
+/// Records stuck items and waits for it, but only five seconds: the disk may be what hangs. For the detector's own thread, which
 /// then ends the process.
-func recordStuckItems(_ stuck: [StallDetector.Stuck], in journal: Journal, at time: String, within seconds: Int = 5) {
+func recordStuckItems(_ stuck: [StallDetector.Stuck], in journal: Journal, at time: String) {
     let isRecorded = DispatchSemaphore(value: 0)
     Task {
         await journal.recordStuckItems(stuck, at: time)
         isRecorded.signal()
     }
-    _ = isRecorded.wait(timeout: .now() + .seconds(seconds))
+    _ = isRecorded.wait(timeout: .now() + .seconds(5))
 }

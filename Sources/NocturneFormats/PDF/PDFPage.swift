@@ -184,10 +184,10 @@ public final class PDFPage {
         cairo_stroke(context)
     }
 
-    /// Draws a straight line.
-    public func line(from start: SIMD2<Double>, to end: SIMD2<Double>, _ color: Color, lineWidth: Double = 0.7) {
+    /// Draws a thin straight line.
+    public func line(from start: SIMD2<Double>, to end: SIMD2<Double>, _ color: Color) {
         set(color)
-        cairo_set_line_width(context, lineWidth)
+        cairo_set_line_width(context, 0.7)
         cairo_move_to(context, start.x, start.y)
         cairo_line_to(context, end.x, end.y)
         cairo_stroke(context)

@@ -119,9 +119,9 @@ enum Extents {
     }
 
     /// For every element of `shape` in C order, the sum of index times stride.
-    static func places(_ shape: [Int], strides: [Int], start: Int = 0) -> [Int] {
+    static func places(_ shape: [Int], strides: [Int]) -> [Int] {
         if shape.contains(0) { return [] }
-        var places: [Int] = [start]
+        var places = [0]
         for axis in shape.indices {
             var next: [Int] = []
             next.reserveCapacity(places.count * shape[axis])

@@ -1,5 +1,5 @@
 internal import Foundation
-public import NocturneSystem
+import NocturneSystem
 
 /// Why a model was not found.
 public enum ModelCatalogError: Error, Sendable, CustomStringConvertible {
@@ -85,31 +85,22 @@ public struct ModelCatalog: Sendable {
 
     /// All packages, including invalid ones, in the order of the search path and of names within a folder.
     ///
-    /// A folder of the search path that is itself a package counts as one. Missing folders are skipped. Digests are
-    /// verified only on request. Blocks.
-    public func entries(
-        verifyDigests: Bool = false,
-        flag: CancellationFlag = CancellationFlag()
-    ) -> [Entry] {
-        searchPath.flatMap(candidates).map { entry($0, verifyDigests, flag) }
-    }
+    /// A folder of the search path that is itself a package counts as one. Missing folders are skipped. Digests are not
+    /// verified. Blocks.
+    public func entries() -> [Entry] { searchPath.flatMap(candidates).map(entry) }
 
     /// The package that a user specified: a folder's path, or the id, the id and version with an @ between them, or the folder
     /// name of a package on the search path.
     ///
     /// A text with a slash is a path, and so is the name of a folder that contains a `model.json`. Otherwise the first
     /// folder of the search path that has the name is used. Blocks.
-    public func resolve(
-        nameOrPath: String,
-        verifyDigests: Bool = true,
-        flag: CancellationFlag = CancellationFlag()
-    ) throws(ModelCatalogError) -> ModelPackage {
+    public func resolve(nameOrPath: String) throws(ModelCatalogError) -> ModelPackage {
         if nameOrPath.contains("/") || Self.isPackage(nameOrPath) || FileSystem.kind(nameOrPath) == .file {
-            return try load(nameOrPath, verifyDigests, flag)
+            return try load(nameOrPath)
         }
         var available: [String] = []
         for folder in searchPath {
-            let entries = candidates(in: folder).map { entry($0, false, flag) }
+            let entries = candidates(in: folder).map(entry)
             let matches = entries.filter { entry in
                 if case .success(let package) = entry.package,
                     [package.id, "\(package.id)@\(package.version)"].contains(nameOrPath)
@@ -119,7 +110,7 @@ public struct ModelCatalog: Sendable {
                 return entry.folderName == nameOrPath
             }
             if matches.count > 1 { throw .ambiguous(name: nameOrPath, folders: matches.map(\.folder)) }
-            if let match = matches.first { return try load(match.folder, verifyDigests, flag) }
+            if let match = matches.first { return try load(match.folder) }
             available += entries.map { entry in
                 if case .success(let package) = entry.package { return package.id }
                 return "\(entry.folderName) (broken)"
@@ -131,24 +122,20 @@ public struct ModelCatalog: Sendable {
         throw .notFound(name: nameOrPath, available: available, searched: searchPath)
     }
 
-    private func load(
-        _ folder: String,
-        _ verifyDigests: Bool,
-        _ flag: CancellationFlag
-    ) throws(ModelCatalogError) -> ModelPackage {
+    private func load(_ folder: String) throws(ModelCatalogError) -> ModelPackage {
         if let advice = Self.adviceAbout(folder) { throw .otherKind(path: folder, advice: advice) }
         do {
-            return try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag, validate: validate)
+            return try ModelPackage.load(folder: folder, validate: validate)
         } catch {
             throw .broken(error)
         }
     }
 
-    private func entry(_ folder: String, _ verifyDigests: Bool, _ flag: CancellationFlag) -> Entry {
+    private func entry(_ folder: String) -> Entry {
         Entry(
             folder: folder,
             package: Result { () throws(ModelPackageError) -> ModelPackage in
-                try ModelPackage.load(folder: folder, verifyDigests: verifyDigests, flag: flag, validate: validate)
+                try ModelPackage.load(folder: folder, verifyDigests: false, validate: validate)
             }
         )
     }

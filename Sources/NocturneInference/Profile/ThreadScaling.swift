@@ -38,11 +38,11 @@ public struct ThreadScaling: Sendable, Equatable {
     }
 
     /// The number of threads for each of several equal processes that together use all cores: as few processes as have an
-    /// efficiency of `least`, since each of them has its own networks in memory.
+    /// efficiency of 0.9, since each of them has its own networks in memory.
     ///
     /// - Returns: a whole fraction of `cores`, rounded down; `cores` itself where no fraction is efficient enough.
-    public func threadsOfProcess(cores: Int, efficiency least: Double = 0.9) -> Int {
-        for processes in 1...max(cores, 1) where efficiency(threads: cores / processes) >= least {
+    public func threadsOfProcess(cores: Int) -> Int {
+        for processes in 1...max(cores, 1) where efficiency(threads: cores / processes) >= 0.9 {
             return max(cores / processes, 1)
         }
         return max(cores, 1)

@@ -6,20 +6,18 @@ extension VolumeGeometry {
     /// the planes of the contours, with square pixels and a margin of one pixel.
     ///
     /// Missing planes become slices without contours. Planes at uneven distances get the smallest distance, unless rounding
-    /// explains them: see ``steps(between:)``.
+    /// explains them: see ``steps(between:)``. A single plane is 1 mm thick.
     /// - Parameters:
     ///   - contours: closed polygons in RAS+ mm.
     ///   - pixel: in mm; increased where the grid would have more than `limit` voxels.
-    ///   - thickness: in mm, for contours that all lie in one plane.
     ///
     /// The affine is to RAS+ mm. Nil when no contour has an area, or the grid would be too large at any pixel.
     public init?(
         around contours: [[SIMD3<Double>]],
         pixel: Double = 1,
-        thickness: Double = 1,
         limit: Int = 1 << 28
     ) {
-        guard pixel > 0, thickness > 0, let planes = ContourPlanes(of: contours), let first = planes.planes.first,
+        guard pixel > 0, let planes = ContourPlanes(of: contours), let first = planes.planes.first,
             let last = planes.planes.last
         else { return nil }
         var lower = SIMD2<Double>(repeating: .infinity)
@@ -33,7 +31,7 @@ extension VolumeGeometry {
         }
         let steps = Self.steps(between: planes.planes.map(\.height))
         // The last plane is hit exactly: the smallest gap, repeated, would miss it by rounding.
-        let step = steps > 0 ? (last.height - first.height) / steps : thickness
+        let step = steps > 0 ? (last.height - first.height) / steps : 1
         let size = upper - lower
         guard steps.isFinite, steps < 1e6, size.x.isFinite, size.y.isFinite else { return nil }
         // A grid above the limit gets coarser pixels: 64 steps of 1.5 make them 10¹¹ times as large.
