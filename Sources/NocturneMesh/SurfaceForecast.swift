@@ -75,11 +75,6 @@ public struct SurfaceForecast: Sendable {
         }
         return batches
     }
-
-    /// The peak memory in bytes for the labels when they are processed in batches of at most `bytes`.
-    public func peakBytes(of values: [UInt16], within bytes: Int) -> Int {
-        batches(of: values, within: bytes).map { $0.reduce(0) { $0 + workingBytes(of: $1) } }.max() ?? 0
-    }
 }
 
 extension SurfaceForecast {
@@ -91,7 +86,7 @@ extension SurfaceForecast {
     /// - Parameters:
     ///   - values: absent labels are skipped.
     ///   - labels: those of the forecast.
-    ///   - bytes: the memory limit. A label that needs more is processed alone: see ``peakBytes(of:within:)``.
+    ///   - bytes: the memory limit. A label that needs more is processed alone.
     /// - Throws: ``CancelledError``, and what `body` throws.
     public func forEachSurface(
         of values: [UInt16],

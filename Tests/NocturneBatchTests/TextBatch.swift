@@ -6,6 +6,11 @@ import NocturneSystem
 import NocturneTestSupport
 import Synchronization
 
+/// Shows nothing.
+struct SilentView: ProgressView {
+    func show(_ event: BatchEvent, _ status: ProgressStatus) {}
+}
+
 /// A folder of texts and a batch over it.
 struct TextBatch {
     let folder: TemporaryFolder

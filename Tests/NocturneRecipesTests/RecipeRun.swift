@@ -46,6 +46,13 @@ extension BatchOptions {
     }
 }
 
+extension Recipe {
+    /// The plan for a source as the journal has it.
+    func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
+        try plan(Self.source(from: source), threads: threads, lean: lean)
+    }
+}
+
 private struct Observer: ProgressView {
     let control: RunControl
     let observe: @Sendable (BatchEvent, RunControl) -> Void

@@ -308,9 +308,6 @@ void nk_blend_add_half(float *sums, const float *values, const float *weights, p
 void nk_blend_accumulate_half(float *sums, const float *values, ptrdiff_t count);
 ptrdiff_t nk_blend_divide_half(float *out, const float *sums, const float *weights, ptrdiff_t count);
 
-/// values[i] /= divisor.
-void nk_blend_scale(float *values, float divisor, ptrdiff_t count);
-
 #if defined(__clang__)
 #pragma clang assume_nonnull end
 #endif

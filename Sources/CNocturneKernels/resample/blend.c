@@ -94,10 +94,3 @@ NK_INLINE ptrdiff_t nk_blend_divide_half_body(
 NK_VARIANTS_HALF(
     ptrdiff_t, nk_blend_divide_half, (float *out, const float *sums, const float *weights, ptrdiff_t count),
     (out, sums, weights, count))
-
-NK_INLINE void nk_blend_scale_body(float *values, float divisor, ptrdiff_t count)
-{
-    for (ptrdiff_t i = 0; i < count; i++) values[i] /= divisor;
-}
-
-NK_VARIANTS(void, nk_blend_scale, (float *values, float divisor, ptrdiff_t count), (values, divisor, count))

@@ -29,9 +29,6 @@ public struct DiscoveryRequest: Sendable {
         (identifiers, namePattern) = (description.identifiers, description.namePattern)
     }
 
-    /// How results show names where no patient is known.
-    public var shownNames: ShownNames { ShownNames(identifiers) }
-
     /// Whether the include and exclude patterns admit the file.
     package func admits(_ file: FoundFile) -> Bool {
         func matches(_ glob: String) -> Bool {

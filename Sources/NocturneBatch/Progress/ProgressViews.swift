@@ -6,12 +6,6 @@ import Synchronization
 /// How long the end of a run waits for whoever reads its output, when nothing is read.
 private let readerPatience = Duration.seconds(5)
 
-/// Shows nothing.
-public struct SilentView: ProgressView {
-    public init() {}
-    public func show(_ event: BatchEvent, _ status: ProgressStatus) {}
-}
-
 /// Shows items that failed, and nothing else, as plain lines on standard error: `--quiet`.
 public struct FailuresView: ProgressView {
     private let lines = PlainLinesView()

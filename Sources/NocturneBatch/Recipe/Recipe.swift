@@ -93,11 +93,6 @@ extension Recipe {
         try JSONDecoder().decode(Source.self, from: Data(text.utf8))
     }
 
-    /// ``plan(_:threads:lean:)`` for a source as the journal has it.
-    public func plan(source: String, threads: Int, lean: Bool) throws -> ItemPlan {
-        try plan(Self.source(from: source), threads: threads, lean: lean)
-    }
-
     /// ``keepsInference(_:of:)`` for a source as the journal has it.
     func keepsInference(source: String, of folder: String) -> Bool {
         (try? keepsInference(Self.source(from: source), of: folder)) ?? false

@@ -3,8 +3,8 @@ internal import CNocturneKernels
 /// Test-time augmentation by mirroring: the flips with which a tile is run, and the mean of the results.
 ///
 /// For each of ``flips`` in order: ``flip(_:channels:patch:along:into:)``, run the network, and
-/// ``accumulate(_:channels:patch:flippedAlong:into:)``; then ``finish(_:)``. float32 throughout and always in this
-/// order, as in nnU-Net on a CPU.
+/// ``accumulate(_:channels:patch:flippedAlong:into:)``; then divide the sum by ``count``. float32 throughout and always in
+/// this order, as in nnU-Net on a CPU.
 public struct MirrorPasses: Hashable, Sendable {
     /// The axes of every pass (0 = z, 1 = y, 2 = x): first no axis, then one, two, three of them, in lexicographic
     /// order.
@@ -32,12 +32,6 @@ public struct MirrorPasses: Hashable, Sendable {
     ) {
         result.update(repeating: 0)
         accumulate(tile, channels: channels, patch: patch, flippedAlong: axes, into: result)
-    }
-
-    /// Divides the sum by the number of passes.
-    public func finish(_ sum: UnsafeMutableBufferPointer<Float>) {
-        guard count > 1, let base = sum.baseAddress else { return }
-        nk_blend_scale(base, Float(count), sum.count)
     }
 
     /// Adds an output computed from a flipped tile to the sum, flipped back. `sum` must initially be zero.

@@ -60,7 +60,7 @@ struct WordCount: Recipe {
             let source = Source(model: model.package.id, path: file.path, identifiers: request.identifiers)
             var item = DiscoveredItem(
                 key: "text:" + file.path,
-                name: request.shownNames.itemName(file.fileName, key: file.path),
+                name: ShownNames(request.identifiers).itemName(file.fileName, key: file.path),
                 model: model.package.id,
                 path: file.path,
                 fingerprint: ContentDigest.of(facts.joined(separator: "\n")),
@@ -121,10 +121,6 @@ struct WordCount: Recipe {
             words: text.words.count,
             files: [try ItemFile("words.txt", in: folder)]
         ).write(into: folder, [])
-    }
-
-    func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try WordCountResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 
