@@ -13,9 +13,6 @@ extension SurfaceExtractor {
         var doubledVolumes: [Int32] = []
         /// The voxel that is the origin of the points.
         var origin = SIMD3<Int>(0, 0, 0)
-
-        /// Of nothing.
-        init() {}
     }
 }
 

@@ -41,8 +41,6 @@ struct ChangedInput: CodedError, SentenceConvertible, CustomStringConvertible {
     let path: String
     var faultCode: FaultCode { .changed }
 
-    init(path: String) { self.path = path }
-
     var sentence: Sentence {
         InputStamp(path).size == nil
             ? "\(file: path) is gone since the batch began" : "\(file: path) was changed while the batch ran"

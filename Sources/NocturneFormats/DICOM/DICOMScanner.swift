@@ -19,10 +19,6 @@ public enum DICOMScanner {
         public var rejectedFiles: [RejectedFile]
         /// Files that do not start like a DICOM file, for other formats to try; in the order of their paths.
         public var notDICOM: [String]
-
-        public init(series: [DICOMSeries], rejectedFiles: [RejectedFile], notDICOM: [String]) {
-            (self.series, self.rejectedFiles, self.notDICOM) = (series, rejectedFiles, notDICOM)
-        }
     }
 
     /// Whether the file starts like a DICOM object: "DICM" after the preamble, or a plausible first element without

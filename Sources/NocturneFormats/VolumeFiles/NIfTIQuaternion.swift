@@ -38,16 +38,9 @@ struct NIfTIQuaternion {
             translation: offset
         )
     }
+}
 
-    init(b: Double, c: Double, d: Double, spacing: SIMD3<Double>, handedness: Double, offset: SIMD3<Double>) {
-        self.b = b
-        self.c = c
-        self.d = d
-        self.spacing = spacing
-        self.handedness = handedness
-        self.offset = offset
-    }
-
+extension NIfTIQuaternion {
     /// The q-form of a map that consists of a rotation, spacings and possibly a reflection. Shear is lost: compare
     /// ``affine``.
     init(of affine: Affine) {

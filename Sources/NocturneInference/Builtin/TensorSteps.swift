@@ -74,8 +74,6 @@ struct StridedLoop {
     /// The axes that ``collapse(keep:)`` was asked to keep.
     private(set) var kept: [Bool] = []
 
-    init(dims: [Int]) { self.dims = dims }
-
     /// Axes ordered from the slowest to the fastest.
     static func order(_ shape: [Int], _ strides: [Int]) -> [Int] {
         shape.indices.sorted { (strides[$0], shape[$0], $1) > (strides[$1], shape[$1], $0) }

@@ -28,8 +28,6 @@ public struct ImportanceMap: Sendable {
 
     /// The shape of a tile.
     public let patch: GridZYX
-    /// How weights fall to the border.
-    public let profile: Profile
     /// How weights are rounded.
     public let precision: Precision
     /// `[z][y][x]`, x fastest.
@@ -39,7 +37,6 @@ public struct ImportanceMap: Sendable {
     /// - Complexity: 4 bytes per voxel of the patch.
     public init(patch: GridZYX, profile: Profile = .gaussian, precision: Precision = .single) throws {
         self.patch = patch
-        self.profile = profile
         self.precision = precision
         var buffer = try VoxelBuffer<Float>(count: patch.count)
         switch profile {

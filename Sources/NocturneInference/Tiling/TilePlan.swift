@@ -62,8 +62,6 @@ public struct TilePlan: Hashable, Sendable {
     public let imageShape: GridZYX
     /// The shape of a tile.
     public let patch: GridZYX
-    /// Distance between neighbouring tiles as a fraction of the patch.
-    public let step: Double
     /// As given.
     public let rule: TilingRule
     /// The image, widened to the patch along axes that are shorter; content in the centre, an odd voxel at the end.
@@ -77,7 +75,7 @@ public struct TilePlan: Hashable, Sendable {
     /// First columns of the tiles in the padded image, ascending.
     public let xStarts: [Int]
 
-    /// - Parameter step: above 0, at most 1.
+    /// - Parameter step: distance between neighbouring tiles as a fraction of the patch: above 0, at most 1.
     /// - Throws: ``TilePlanError``
     public init(
         imageShape: GridZYX,
@@ -115,7 +113,6 @@ public struct TilePlan: Hashable, Sendable {
         }
         self.imageShape = imageShape
         self.patch = patch
-        self.step = step
         self.rule = rule
         self.paddedShape = padded
         self.padding = padding

@@ -14,9 +14,6 @@ public struct ComponentCounter {
         public internal(set) var components = 0
         /// The voxels of the largest one.
         public internal(set) var largestVoxelCount = 0
-
-        /// A label without a voxel.
-        public init() {}
     }
 
     /// - Parameters:

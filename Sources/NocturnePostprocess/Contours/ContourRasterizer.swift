@@ -18,9 +18,6 @@ public enum ContourRasterizer {
         /// Contours omitted because a plane nearer to the slice has contours too.
         public var supersededByNearerPlane = 0
 
-        /// Nothing was filled or omitted.
-        public init() {}
-
         /// Each starts with the name of the region.
         public func notes(about name: String) -> [Note] {
             func note(_ count: Int, _ reason: String) -> Note? {

@@ -18,11 +18,6 @@ extension InstanceSplitter {
             package var merged = 0
             /// Slivers without a neighbour, which became background.
             package var dropped = 0
-
-            package init(labels: [UInt16], count: Int) {
-                self.labels = labels
-                self.count = count
-            }
         }
 
         private var areas: [Int]

@@ -138,9 +138,6 @@ public struct RadiomicsSettings: Hashable, Sendable, Codable {
         public var neighbourDistance = 1
         /// The largest difference of dependent grey levels in the NGLDM.
         public var coarseness = 0
-
-        /// Neighbours at distance 1, in space.
-        public init() {}
     }
 
     /// The weight exp(−d²) of a direction, with its distance d in mm by a norm, as in pyradiomics.

@@ -1,5 +1,5 @@
 package import NocturneJournal
-package import NocturneOutput
+import NocturneOutput
 package import NocturneSystem
 
 /// One item as the report shows it.
@@ -19,7 +19,6 @@ public struct ReportedItem: Sendable {
     package let marks: [ReviewMark]
     /// What other tools have read, by the number of the object.
     package let texts: [Int: ObjectText]
-    package let names: ShownNames
     /// In `batch.json`.
     package let entry: Entry
 
@@ -40,7 +39,6 @@ public struct ReportedItem: Sendable {
         self.model = model
         self.unusual = unusual
         (marks, texts) = additions
-        self.names = names
         entry = Entry(item, notes, unusual, marks, names)
     }
 

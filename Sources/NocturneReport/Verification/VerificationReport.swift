@@ -16,8 +16,6 @@ public struct VerificationReport: Codable, Sendable {
     /// Remarks that are not faults of the batch, such as a source that has changed since.
     public internal(set) var notes: [String] = []
 
-    package init() {}
-
     /// Adds a fault of a file or folder.
     package mutating func add(_ path: String, _ detail: String) {
         faults.append(Finding(path: path, detail: detail))

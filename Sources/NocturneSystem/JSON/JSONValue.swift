@@ -80,8 +80,6 @@ extension JSONValue {
         let bytes: [UInt8]
         private(set) var place = 0
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
         static let deepest = 128
 
         func fault(_ detail: String) -> SyntaxError { SyntaxError(offset: place, detail: detail) }

@@ -14,8 +14,6 @@ final class StagedProbabilities {
     private var slice: VoxelBuffer<UInt8>
     /// The slices of the box so far.
     private var count = 0
-    /// The slices that are flushed.
-    private var saved = 0
     /// Of the slices that are not yet saved.
     private var digester = ContentDigester()
 
@@ -45,11 +43,10 @@ final class StagedProbabilities {
                 count += 1
             }
             guard count == slices(below: part.end), takeDigest().hex == part.sha256 else {
-                (count, saved) = (0, 0)
+                count = 0
                 digester = ContentDigester()
                 return false
             }
-            saved = count
         }
         return true
     }
@@ -89,7 +86,6 @@ final class StagedProbabilities {
     func save(finishedSlices: Int) throws -> ContentDigest {
         precondition(slices(below: finishedSlices) == count, "labels and probabilities advance together")
         try file.flush()
-        saved = count
         return takeDigest()
     }
 }
