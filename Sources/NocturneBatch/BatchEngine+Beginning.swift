@@ -67,7 +67,7 @@ extension BatchEngine {
                     .optionsDiffer,
                     path: options.output.path,
                     detail:
-                        "\(changes.differences.joined(separator: "; ")). This may affect the batch's \(results == 1 ? "result" : "\(results) results"). "
+                        "\(changes.differences.joined(separator: "; ")). This may affect \(counted(results, "result")) of the batch. "
                         + "Give --yes to continue, --dry-run to see the effect, or another --output."
                 )
             }

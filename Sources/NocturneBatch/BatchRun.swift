@@ -266,7 +266,7 @@ extension BatchRun {
         let (output, control) = (context.output, context.control)
         let command = needsApproval ? "approve" : "resume"
         await context.progress.note(
-            "The pilot is done, \(counts.notReached) items are left. Look at \(output.page), then continue with: "
+            "The pilot is done, \(counted(counts.notReached, "item")) left. Look at \(output.page), then continue with: "
                 + "nocturne \(command) \(output.path)"
         )
         guard needsApproval else { return control.endPilot() }

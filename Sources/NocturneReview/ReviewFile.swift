@@ -88,11 +88,12 @@ extension ReviewFile {
             }
             let raters = Set(marks.map(\.rater)).sorted().joined(separator: ", ")
             var text =
-                "\(marks.count) marks" + (marks.isEmpty ? "." : " by \(raters): \(counts.joined(separator: ", ")).")
+                counted(marks.count, "mark")
+                + (marks.isEmpty ? "." : " by \(raters): \(counts.joined(separator: ", ")).")
             if staleCount > 0 { text += " \(staleCount) are of results that have changed since, and do not count." }
             if !unknownItems.isEmpty {
                 text +=
-                    " Left out: \(unknownItems.count) items that this batch does not have, such as \(unknownItems[0])."
+                    " Left out: \(counted(unknownItems.count, "item")) that this batch does not have, such as \(unknownItems[0])."
             }
             return text
         }

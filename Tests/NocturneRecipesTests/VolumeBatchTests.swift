@@ -492,7 +492,7 @@ struct VolumeBatchTests {
         let outcome = try await bench.run(options, output: output)
         #expect(outcome.counts.completed == 1)
         let result = try String(contentsOfFile: bench.folder("out2/series/result.json").path, encoding: .utf8)
-        #expect(result.contains("resampled: steps of") && result.contains("1 planes interpolated"))
+        #expect(result.contains("resampled: steps of") && result.contains("1 plane interpolated"))
         #expect(result.contains("fix-tilt"))
         // What was asked for and cannot be made is counted, also by a run that finds everything done.
         #expect(result.contains("not made: segmentation.dcm: the voxels do not lie on the source images"))

@@ -164,7 +164,7 @@ struct PhotoCommandTests {
             return document?["parts"] as? [[String: Any]] ?? []
         }
         #expect(try parts().map { $0["state"] as? String } == ["enriching"])
-        #expect(try Tool(["status", output]).output.contains("1 objects wait for title and author: nocturne enrich"))
+        #expect(try Tool(["status", output]).output.contains("1 object waits for title and author: nocturne enrich"))
         let table = try Tool(["enrich", output]).output
         #expect(table.hasPrefix("item,object,class,state,thumbnail,text,title,author\nshelf,1,"))
         let filled = table.replacing(",,\n", with: ",\"Ulysses, 1922\",James Joyce\n")
@@ -172,7 +172,7 @@ struct PhotoCommandTests {
         try FileSystem.write(folder("table.csv").path, Array(filled.utf8))
         let before = try FileSystem.read(output + "/shelf/result.json")
         let taken = try Tool(["enrich", output, "--import", folder("table.csv").path])
-        #expect(taken.status == 0 && taken.output.contains("1 objects have texts"), "\(taken.errors)")
+        #expect(taken.status == 0 && taken.output.contains("1 object has texts"), "\(taken.errors)")
         #expect(try Tool(["resume", output]).status == 0)
         let part = try #require(try parts().first)
         let texts = ["title": "Ulysses, 1922", "author": "James Joyce"]

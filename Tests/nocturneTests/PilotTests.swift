@@ -13,7 +13,7 @@ struct PilotTests {
         }
         let options = ["--meshes", "none", "--preview", "none"]
         let pilot = try bench.run("--meshes", "none", "--preview", "none", "--pilot", "3")
-        #expect(pilot.status == 75 && pilot.errors.contains("The pilot is done, 9 items are left"), "\(pilot.errors)")
+        #expect(pilot.status == 75 && pilot.errors.contains("The pilot is done, 9 items left"), "\(pilot.errors)")
         let done = FileSystem.entries(bench.output).filter { FileSystem.exists(bench.output + "/\($0)/result.json") }
         #expect(Set(done.compactMap(\.first)) == ["a", "b", "c"] && done.count == 3, "\(done)")
         let resumed = try Tool(["resume", bench.output, "--order", "largest"])

@@ -52,7 +52,7 @@ struct ReviewTests {
                 "2 marks by Ada: 0 pass, 2 fail, 0 questionable. 1 are of results that have changed"
             )
         )
-        #expect(imported.output.contains("Left out: 1 items that this batch does not have, such as x."))
+        #expect(imported.output.contains("Left out: 1 item that this batch does not have, such as x."))
         let items = try report(bench)
         #expect((items["a"]?["marks"] as? [[String: Any]])?.first?["verdict"] as? String == "fail")
         #expect((items["b"]?["marks"] as? [Any])?.isEmpty == true)

@@ -51,7 +51,7 @@ struct ShardTests {
         // Done twice on purpose.
         #expect(try Tool(["run", output, "--shard", "1/3"]).status == 0)
         let open = try Tool(["merge", output])
-        #expect(open.status == 75 && open.output.contains("Items wait in 1 shards: 3 (waiting)"), "\(open.output)")
+        #expect(open.status == 75 && open.output.contains("Items wait in 1 shard: 3 (waiting)"), "\(open.output)")
         let array = ["SLURM_ARRAY_TASK_ID": "12", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "3"]
         #expect(try Tool(["run", output, "--shard", "auto"], environment: array).status == 0)
         #expect(try Tool(["status", output]).output.contains("Use: nocturne merge"))
@@ -103,7 +103,7 @@ struct ShardTests {
         // The file as it was when the batch was divided.
         let retried = try Tool(["retry", bench.output, "--shards", "1"])
         #expect(
-            retried.status == 4 || retried.output.contains("1 items in 1 shards"),
+            retried.status == 4 || retried.output.contains("1 item in 1 shard"),
             "\(retried.output) \(retried.errors)"
         )
     }
@@ -122,7 +122,7 @@ struct ShardTests {
         #expect(try Tool(["merge", bench.output]).status == 3)
         let divided = try Tool(["retry", bench.output, "--shards", "4"])
         #expect(
-            divided.status == 0 && divided.output.contains("1 items in 1 shards"),
+            divided.status == 0 && divided.output.contains("1 item in 1 shard"),
             "\(divided.output) \(divided.errors)"
         )
         #expect(try Tool(["run", bench.output, "--shard", "1/1"]).status == 0)

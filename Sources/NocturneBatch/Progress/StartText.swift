@@ -12,10 +12,10 @@ package enum StartText {
             (counts.cancelled, "cancelled"), (counts.quarantined, "quarantined"),
         ]
         let rest = others.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-        let inputs = counts.inputs == 1 ? "1 input" : "\(counts.inputs) inputs"
         let verb = queued == 1 ? "is" : "are"
-        return "\(queued) of \(inputs) \(verb) to be processed\(rest.isEmpty ? "" : " (\(rest))"), "
-            + "with \(threads) \(threads == 1 ? "thread" : "threads") and \(ByteCount(memoryBytes)) of memory."
+        return
+            "\(queued) of \(counted(counts.inputs, "input")) \(verb) to be processed\(rest.isEmpty ? "" : " (\(rest))"), "
+            + "with \(counted(threads, "thread")) and \(ByteCount(memoryBytes)) of memory."
     }
 
     /// Skipped inputs that have one reason.

@@ -72,8 +72,10 @@ package struct Reconciliation: Sendable {
         if let withdrawn {
             let count = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp)
             if count > 0 {
-                let results = count == 1 ? "1 result leaves" : "\(count) results leave"
-                await progress.note("\(results) the batch: the input or the model is no longer given")
+                let leave = count == 1 ? "leaves" : "leave"
+                await progress.note(
+                    "\(counted(count, "result")) \(leave) the batch: the input or the model is no longer given"
+                )
             }
         }
         if descriptionChanged { try await journal.numberAsFound() }

@@ -63,7 +63,7 @@ extension AdmissionStateMachine.DrainReason {
         switch self {
         case .deadline(let count):
             let time = hours.finishBy.map { "\($0)" } ?? "the given time"
-            let text = "Not started: \(count) items that would probably not be finished by \(time)."
+            let text = "Not started: \(counted(count, "item")) that would probably not be finished by \(time)."
             return WaitNotice(message: .note(text))
         case .diskFull(let shortage): return .stopsForSpace(shortage)
         case .journal(let text): return WaitNotice(message: .note(text))

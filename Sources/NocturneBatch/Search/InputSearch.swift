@@ -56,7 +56,7 @@ package struct InputSearch: Sendable {
             try found.finish()
         }
         if let pattern = request.namePattern, unnamed > 0 {
-            let items = unnamed == 1 ? "1 item does" : "\(unnamed) items do"
+            let items = counted(unnamed, "item") + (unnamed == 1 ? " does" : " do")
             all.notes.append(
                 "--name \(pattern.text): \(items) not have every part of it, and keep the name of the file or folder"
             )

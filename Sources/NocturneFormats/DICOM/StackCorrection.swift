@@ -55,7 +55,7 @@ public struct StackCorrection: Sendable, Hashable {
         if interpolatedPlanes > 0 {
             parts.append(
                 "steps of \(own: figure(shortestStep)) to \(own: figure(longestStep)) mm resampled to "
-                    + "\(own: figure(geometry.spacing.z)) mm, \(interpolatedPlanes) planes interpolated"
+                    + "\(own: figure(geometry.spacing.z)) mm, \(own: counted(interpolatedPlanes, "plane")) interpolated"
             )
         }
         let (from, to) = (storedShape, geometry.shape)

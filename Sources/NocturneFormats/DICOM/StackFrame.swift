@@ -1,5 +1,6 @@
 internal import Glibc
 internal import NocturneCore
+import NocturneSystem
 
 /// Slices with a common orientation and matrix, in order along their normal, each at a different position.
 struct StackFrame {
@@ -166,7 +167,7 @@ struct StackFrame {
         }
         let positions = stack.count - pairs.count
         var detail =
-            "\(stack.count) slices share \(positions) position\(positions == 1 ? "" : "s"), e.g. "
+            "\(stack.count) slices share \(counted(positions, "position")), e.g. "
             + (one.slice.name == other.slice.name
                 ? "\(shortPath(one.slice.path)) and \(shortPath(other.slice.path))"
                 : "\(one.slice.name) and \(other.slice.name)")

@@ -72,7 +72,7 @@ extension DICOMStructureSet {
             counts.map {
                 Note(
                     "structureSet.contoursOmitted",
-                    "\(name): \($0.count) contour\(own: $0.count == 1 ? "" : "s") omitted, \(own: $0.reason)"
+                    "\(name): \(own: counted($0.count, "contour")) omitted, \(own: $0.reason)"
                 )
             }
         }

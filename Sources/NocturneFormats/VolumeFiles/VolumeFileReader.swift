@@ -51,7 +51,7 @@ public enum VolumeFileReader {
             throw VolumeFileError(
                 .invalidDimensions,
                 path: file.path,
-                "has \(count) volumes, and none of number \(timePoint)"
+                "has \(counted(count, "volume")), and none of number \(timePoint)"
             )
         }
         let convert = VoxelConversion.toFloats(header)

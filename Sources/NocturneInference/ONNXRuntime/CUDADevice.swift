@@ -1,4 +1,5 @@
 internal import CONNXRuntime
+import NocturneSystem
 
 /// An NVIDIA GPU, as its driver describes it.
 struct CUDADevice: Sendable, Equatable {
@@ -27,7 +28,7 @@ struct CUDADevice: Sendable, Equatable {
     init(_ number: Int, readsFree: Bool) throws(EngineError) {
         let count = try Self.count()
         guard number < count else {
-            throw .noDevice("the NVIDIA driver has \(count) \(count == 1 ? "device" : "devices"), from cuda:0 on")
+            throw .noDevice("the NVIDIA driver has \(counted(count, "device")), from cuda:0 on")
         }
         var message = MessageBuffer()
         var facts = conort_device()

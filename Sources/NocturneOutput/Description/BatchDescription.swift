@@ -1,4 +1,5 @@
 public import NocturneJournal
+import NocturneSystem
 
 extension JournalSetting<BatchDescription> {
     /// What the batch was started with.
@@ -126,7 +127,7 @@ extension BatchDescription {
         private mutating func compare(_ earlier: Set<String>, _ now: Set<String>) {
             // Without their names, which may be those of patients: additions are noted in the log.
             let count = now.subtracting(earlier).count
-            if count > 0 { additions.append(count == 1 ? "1 new input" : "\(count) new inputs") }
+            if count > 0 { additions.append(counted(count, "new input")) }
             let gone = earlier.subtracting(now)
             if let text = Self.text(gone) {
                 let verb = gone.count == 1 ? "is" : "are"

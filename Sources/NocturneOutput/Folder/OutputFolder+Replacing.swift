@@ -81,7 +81,9 @@ extension OutputFolder {
         let stayed = foreign.count - moved.count
         var notes: [String] = []
         if stayed > 0 {
-            notes.append("\(name): the result was replaced; \(stayed) files in its folder that are not Nocturne's stay")
+            notes.append(
+                "\(name): the result was replaced; kept: \(counted(stayed, "file")) in its folder that Nocturne did not write"
+            )
         }
         for place in moved {
             notes.append("\(name): the result was replaced; a file that Nocturne did not write so was kept as \(place)")

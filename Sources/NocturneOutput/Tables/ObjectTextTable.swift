@@ -1,4 +1,5 @@
 public import NocturneJournal
+import NocturneSystem
 
 /// A table of what is written on objects, as another tool or a person has filled it.
 public struct ObjectTextTable: Sendable {
@@ -120,10 +121,12 @@ extension ObjectTextTable {
 
         /// For a person, on one line.
         public var summary: String {
-            var text = "\(texts.count) objects have texts from the tables; \(waiting) still wait for them."
+            var text =
+                "\(counted(texts.count, "object")) \(texts.count == 1 ? "has" : "have") texts from the tables; \(waiting) still "
+                + "\(waiting == 1 ? "waits" : "wait") for them."
             if let first = unknown.first {
                 text +=
-                    " Left out: \(unknown.count) rows about objects that this batch does not have, such as \(first)."
+                    " Left out: \(counted(unknown.count, "row")) about objects that this batch does not have, such as \(first)."
             }
             return text
         }

@@ -144,7 +144,7 @@ package enum ReportText {
     }
 
     static func counts(_ total: Int) -> String {
-        total == 1 ? "1 picture" : "\(total) pictures, the highest risk scores first"
+        counted(total, "picture") + (total == 1 ? "" : ", the highest risk scores first")
     }
 
     static func page(_ number: Int, _ count: Int) -> String { "Page \(number) of \(count)" }

@@ -51,7 +51,7 @@ extension PhotoSegmentation: RecipeKind {
         parts.facts = "\(result.labels.count { $0.pixels > 0 }) of \(result.labels.count) labels"
         parts.objects = result.labels.filter { $0.pixels > 0 }.map { label in
             let percent = (label.share * 1e4).rounded() / 1e2
-            let components = label.components == 1 ? "1 component" : "\(label.components) components"
+            let components = counted(label.components, "component")
             return ReviewParts.Object(
                 name: label.name,
                 score: label.confidence?.meanProbability,

@@ -21,10 +21,9 @@ public enum ContourRasterizer {
         /// Each starts with the name of the region.
         public func notes(about name: String) -> [Note] {
             func note(_ count: Int, _ reason: String) -> Note? {
-                let contours = count == 1 ? "contour" : "contours"
-                return count == 0
+                count == 0
                     ? nil
-                    : Note("contours.omitted", "\(name): \(count) \(own: contours) omitted, \(own: reason)")
+                    : Note("contours.omitted", "\(name): \(own: counted(count, "contour")) omitted, \(own: reason)")
             }
             var notes = [
                 note(tilted, "not parallel to the slices"),

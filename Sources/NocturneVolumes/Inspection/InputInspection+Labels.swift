@@ -45,7 +45,7 @@ extension InputInspection {
             frameOfReference: header.frameOfReferenceUID
         )
         var entry = labelEntry(LabelObject(path: path, kind: .segmentation), series, header.geometry, labels)
-        entry.details = ["\(kind), \(labels.count) segment\(labels.count == 1 ? "" : "s")"] + labels.map(text)
+        entry.details = ["\(kind), \(counted(labels.count, "segment"))"] + labels.map(text)
         entry.notes =
             [reference(header.referencedSeriesUID, images)] + (images.substitution.map { [$0.description] } ?? [])
         return entry
@@ -78,7 +78,7 @@ extension InputInspection {
         }
         if let substitution = images.substitution { notes.append(substitution) }
         var entry = labelEntry(LabelObject(path: path, kind: .structureSet), series, nil, labels)
-        entry.details = ["\(labels.count) region\(labels.count == 1 ? "" : "s")"] + labels.map(text)
+        entry.details = [counted(labels.count, "region")] + labels.map(text)
         entry.notes = [reference(set.referencedSeriesUID, images)] + notes.texts
         return entry
     }
@@ -86,7 +86,7 @@ extension InputInspection {
     private func text(_ label: Label) -> String {
         let parts = [
             label.name.isEmpty ? "without a name" : label.name, label.color, label.code,
-            label.contours.map { "\($0) contour\($0 == 1 ? "" : "s")" },
+            label.contours.map { counted($0, "contour") },
         ]
         return "\(label.number): " + parts.compactMap { $0 }.joined(separator: ", ")
     }

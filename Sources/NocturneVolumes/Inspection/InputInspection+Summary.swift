@@ -70,15 +70,11 @@ extension InputInspection {
 
         /// A line for the counts, and one for each reason.
         public var lines: [String] {
-            func number(_ count: Int, _ one: String, _ many: String) -> String? {
-                count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
-            }
             let counts = [
-                number(volumes, "volume", "volumes"), number(photos, "photo", "photos"),
-                number(labelObjects, "label object", "label objects"),
-                number(notUsable, "not usable", "not usable"),
+                (volumes, counted(volumes, "volume")), (photos, counted(photos, "photo")),
+                (labelObjects, counted(labelObjects, "label object")), (notUsable, "\(notUsable) not usable"),
             ]
-            let total = counts.compactMap(\.self).joined(separator: ", ")
+            let total = counts.filter { $0.0 > 0 }.map(\.1).joined(separator: ", ")
             return [total.isEmpty ? "no inputs" : total] + reasons.map { "  \($0.count) × \($0.text)" }
         }
     }

@@ -189,8 +189,7 @@ public struct InputInspection: Sendable {
     private func entry(_ series: DICOMSeries) -> Entry {
         let first = series.slices.first
         var details: [String] = [
-            (series.slices.count == 1 ? "1 slice in " : "\(series.slices.count) slices in ")
-                + (series.files.count == 1 ? "1 file" : "\(series.files.count) files")
+            "\(counted(series.slices.count, "slice")) in \(counted(series.files.count, "file"))"
                 + (series.description.map { ", \($0)" } ?? "")
         ]
         let syntaxes = Set(series.slices.map(\.object.transferSyntaxName)).sorted()

@@ -2,6 +2,7 @@ import NocturneJournal
 import NocturneNumerics
 import NocturnePostprocess
 import NocturneReport
+import NocturneSystem
 
 /// A label of a map with its measurements, from a model or from an existing object.
 protocol MeasuredLabel {
@@ -126,7 +127,7 @@ enum LabelFacts {
         let volumes = largest.compactMap { label in
             label.volumeMl.map { "\(label.name) \(rounded($0)) ml" }
         }
-        let count = "\(present.count) of \(labels.count) label\(labels.count == 1 ? "" : "s")"
+        let count = "\(present.count) of \(counted(labels.count, "label"))"
         return volumes.isEmpty ? count : count + ": " + volumes.joined(separator: ", ")
     }
 

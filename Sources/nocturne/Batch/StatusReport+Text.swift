@@ -18,10 +18,10 @@ extension StatusReport {
         if listsParts { lines += partLines }
         if !unusual.isEmpty {
             let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
-            lines.append("\(unusual.count) items have values that are unusual in this batch: \(shown)")
+            lines.append("\(counted(unusual.count, "item")) with values that are unusual in this batch: \(shown)")
         }
         if reused > 0 {
-            lines.append("\(reused == 1 ? "1 result was" : "\(reused) results were") taken from other batches.")
+            lines.append("\(counted(reused, "result")) \(reused == 1 ? "was" : "were") taken from other batches.")
         }
         if let verified { lines.append(verified.text) }
         if !verdicts.isEmpty {
@@ -32,7 +32,9 @@ extension StatusReport {
         let waiting = parts.count { $0.state == ItemPart.State.enriching.rawValue }
         if waiting > 0 {
             let texts = RecipeRegistry.all.objectTexts.joined(separator: " and ")
-            lines.append("\(waiting) objects wait for \(texts): nocturne enrich")
+            lines.append(
+                "\(counted(waiting, "object")) \(waiting == 1 ? "waits" : "wait") for \(texts): nocturne enrich"
+            )
         }
         lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: isActive(state)))
         return lines.joined(separator: "\n")
@@ -51,7 +53,7 @@ extension StatusReport {
             let count = shards.filter { $0.state == state }.count
             return count == 0 ? nil : "\(count) \(text)"
         }
-        var lines = ["Divided into \(shards.count) shards: \(counts.joined(separator: ", "))."]
+        var lines = ["Divided into \(counted(shards.count, "shard")): \(counts.joined(separator: ", "))."]
         let shown = shards.filter { [.running, .stopped, .lost].contains($0.state) }
         lines += shown.prefix(20).map { shard in
             let place = shard.host.map { " on \($0)" } ?? ""
@@ -84,8 +86,7 @@ extension StatusReport {
     private var failureLines: [String] {
         let groups = Dictionary(grouping: failures) { $0.code ?? "" }
         return groups.sorted { ($1.value.count, $0.key) < ($0.value.count, $1.key) }.flatMap { code, items in
-            let count = items.count == 1 ? "1 item" : "\(items.count) items"
-            let head = "\(code) (\(count)): \(items[0].remedy ?? "")"
+            let head = "\(code) (\(counted(items.count, "item"))): \(items[0].remedy ?? "")"
             let shown = items.prefix(Self.mostListed).map { "  \($0.state.rawValue) \($0.item): \($0.reason ?? "")" }
             let rest = items.count - shown.count
             return [head] + shown + (rest > 0 ? ["  and \(rest) more, which --json and batch.json list"] : [])
@@ -112,7 +113,7 @@ extension StatusReport {
     private static func text(of parts: [Part]) -> String {
         // Why one has failed is listed with the failures.
         guard parts[0].id != nil else { return parts[0].state }
-        let objects = parts.count == 1 ? "1 object" : "\(parts.count) objects"
+        let objects = counted(parts.count, "object")
         let states = Dictionary(grouping: parts, by: \.state).sorted { $0.key < $1.key }
         guard states.count > 1 else { return "\(objects) \(states[0].key)" }
         return "\(objects): " + states.map { "\($0.value.count) \($0.key)" }.joined(separator: ", ")

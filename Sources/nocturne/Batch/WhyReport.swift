@@ -228,7 +228,7 @@ extension WhyReport.Item {
                 .map { "\($0.key) \($0.value)" }
             add(
                 "result",
-                "of version \(result.version), \(result.finishedAt), on \(result.host) with \(result.threads) threads"
+                "of version \(result.version), \(result.finishedAt), on \(result.host) with \(counted(result.threads, "thread"))"
             )
             add("seconds", stages.joined(separator: ", "))
             add("memory", "\(ByteCount(result.predictedItemPeakBytes)) predicted for the item")

@@ -99,8 +99,8 @@ struct Forget: AsyncParsableCommand {
         let shown = extent.items.prefix(Self.mostShown).joined(separator: ", ")
         let rest = extent.items.count - min(extent.items.count, Self.mostShown)
         Terminal.printMessage(
-            "\(dryRun ? "Would be deleted" : "To be deleted"): \(extent.files) files (\(ByteCount(extent.bytes))) of "
-                + "\(extent.items.count == 1 ? "1 item" : "\(extent.items.count) items"): \(shown)"
+            "\(dryRun ? "Would be deleted" : "To be deleted"): \(counted(extent.files, "file")) "
+                + "(\(ByteCount(extent.bytes))) of \(counted(extent.items.count, "item")): \(shown)"
                 + (rest > 0 ? " and \(rest) more" : "") + "."
         )
         if dryRun || yes { return !dryRun }

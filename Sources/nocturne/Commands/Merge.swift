@@ -5,6 +5,7 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneReport
+import NocturneSystem
 
 struct Merge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,7 +34,7 @@ struct Merge: AsyncParsableCommand {
         if let text = outcome.starts.text { lines.append("Tasks were \(text)") }
         if !outcome.open.isEmpty {
             let names = outcome.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
-            lines.append("Items wait in \(outcome.open.count) shards: \(names)")
+            lines.append("Items wait in \(counted(outcome.open.count, "shard")): \(names)")
             if outcome.open.contains(where: { $0.state == .lost }) {
                 lines.append("The journal of a lost shard is missing or damaged: end the division with --close.")
             }

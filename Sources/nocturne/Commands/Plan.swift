@@ -130,8 +130,8 @@ struct Plan: AsyncParsableCommand {
         let longest = plan.shards.map(\.seconds).max() ?? 0
         let bytes = plan.shards.map(\.bytes).max() ?? 0
         return """
-            \(folder.path): \(items) items in \(count) shards; the longest takes about \(EventText.duration(longest)) with \
-            \(plan.threads) threads, and at most \(ByteCount(bytes)) of memory\
+            \(folder.path): \(counted(items, "item")) in \(counted(count, "shard")); the longest takes about \(EventText.duration(longest)) with \
+            \(counted(plan.threads, "thread")), and at most \(ByteCount(bytes)) of memory\
             \(plan.instructionSet.map { "; all machines use \($0)" } ?? "").
             Process them with: nocturne run \(folder.path) --shard 1/\(count) and so on, or nocturne submit \(folder.path)
             Afterwards: nocturne merge \(folder.path)\

@@ -79,7 +79,7 @@ struct Retry: EngineCommand {
         if isFirst, !code.isEmpty { try await checkCodes() }
         if let reviewed, isFirst {
             let count = try await ReviewedItems(in: folder, marked: reviewed).processAgain(Program.time)
-            Terminal.printMessage("\(count) items with the verdict \(reviewed.rawValue) are processed again.")
+            Terminal.printMessage("Processed again: \(counted(count, "item")) with the verdict \(reviewed.rawValue).")
         }
         try await processBatch { $0.isChangeConfirmed = true }
     }

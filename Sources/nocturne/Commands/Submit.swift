@@ -92,8 +92,9 @@ struct Submit: AsyncParsableCommand {
     private func submit(_ job: Slurm.Job) async throws {
         let slurm = Slurm(time: Program.time)
         let array = try await slurm.submit(job.script, job.options + sbatch)
-        let shards = job.shards.count == 1 ? "1 shard" : "\(job.shards.count) shards"
-        Terminal.printResult("Job \(array) processes \(shards). Logs: \(job.output.taskLogs)")
+        Terminal.printResult(
+            "Job \(array) processes \(counted(job.shards.count, "shard")). Logs: \(job.output.taskLogs)"
+        )
         // Whatever becomes of the tasks: after a failure the other dependencies would never be met.
         let merge = try await slurm.submit(
             job.mergeScript,

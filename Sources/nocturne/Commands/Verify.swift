@@ -103,9 +103,9 @@ struct Verify: AsyncParsableCommand {
         let faults = report.faults.count
         let summary =
             (part.map { "Part \($0): " } ?? "")
-            + "\(report.itemsChecked == 1 ? "1 item" : "\(report.itemsChecked) items"), "
-            + "\(report.filesChecked == 1 ? "1 file" : "\(report.filesChecked) files"), \(ByteCount(report.bytesChecked)) read; "
-            + (faults == 0 ? "all as recorded." : faults == 1 ? "1 fault." : "\(faults) faults.")
+            + "\(counted(report.itemsChecked, "item")), \(counted(report.filesChecked, "file")), "
+            + "\(ByteCount(report.bytesChecked)) read; "
+            + (faults == 0 ? "all as recorded." : counted(faults, "fault") + ".")
         return (lines + [summary]).joined(separator: "\n")
     }
 }

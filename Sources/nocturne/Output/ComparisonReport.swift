@@ -4,6 +4,7 @@ import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
 import NocturneReport
+import NocturneSystem
 
 /// What `compare` prints.
 struct ComparisonReport: Encodable {
@@ -75,7 +76,7 @@ struct ComparisonReport: Encodable {
     }
 
     var text: String {
-        var lines = [items == 1 ? "1 item is in both batches." : "\(items) items are in both batches."]
+        var lines = ["\(counted(items, "item")) \(items == 1 ? "is" : "are") in both batches."]
         func list(_ names: [String]) -> String {
             names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
         }

@@ -44,7 +44,7 @@ struct HealthReport: Encodable {
         let text = try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)
         let facts = [
             text.flatMap(MachineHealth.processorName) ?? "of unknown name",
-            "\(count) \(count == 1 ? "core" : "cores") for this process",
+            "\(counted(count, "core")) for this process",
             "instruction set \(instructions)",
             "precisions \(precisions.joined(separator: ", "))",
         ]

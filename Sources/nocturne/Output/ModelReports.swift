@@ -57,7 +57,7 @@ extension CheckReport {
         var lines = ["\(model) \(version): files and digests are correct"]
         for network in networks {
             let shape = network.inputShape.map(String.init).joined(separator: "×")
-            lines += ["", "\(network.network), \(shape), \(threads) threads"]
+            lines += ["", "\(network.network), \(shape), \(counted(threads, "thread"))"]
             var rows = [
                 [
                     "engine", "precision", "instruction set", "largest diff", "RMS diff", "same class", "s/patch",
@@ -94,7 +94,7 @@ extension NetworkProfile {
     func text(of timings: NetworkBenchmark.Timings) -> String {
         let patch = timings.patch.map(String.init).joined(separator: "×")
         let best = String(format: "%.4f s", timings.bestSeconds)
-        let threads = peak.threads == 1 ? "1 thread" : "\(peak.threads) threads"
+        let threads = counted(peak.threads, "thread")
         return [
             "patch \(patch), \(timings.precision.rawValue) on \(timings.instructionSet), \(threads): \(best)",
             "peak: \(peakRates), \(threads)",

@@ -71,7 +71,7 @@ struct PlanText {
             "Engine and model take \(ByteCount(report.engineBytes)) of a budget of \(ByteCount(report.budgetBytes))"
         guard let batch = report.batch else {
             let (count, reused) = (report.items.count, report.items.reusedCount)
-            let taken = reused == 0 ? "" : "Of \(count) items: \(reused) to be taken from other batches.\n"
+            let taken = reused == 0 ? "" : "Of \(counted(count, "item")): \(reused) to be taken from other batches.\n"
             let time = EventText.duration(report.seconds)
             let rate = report.seconds > 0 ? Double(report.items.goodCount - reused) * 8 * 3600 / report.seconds : 0
             let shift = rate >= 1 ? ", so about \(Int(rate)) such items in 8 hours" : ""
@@ -83,14 +83,12 @@ struct PlanText {
             batch.count(state) > 0 ? "\(batch.count(state)) \(text)" : nil
         }
         if !counts.isEmpty {
-            let items = report.items.count == 1 ? "1 item" : "\(report.items.count) items"
-            lines.append("Of \(items): \(counts.joined(separator: ", ")).")
+            lines.append("Of \(counted(report.items.count, "item")): \(counts.joined(separator: ", ")).")
         }
         if batch.vanished > 0 {
             lines.append(
-                batch.vanished == 1
-                    ? "1 item of the batch without a result is no longer among the inputs."
-                    : "\(batch.vanished) items of the batch without a result are no longer among the inputs."
+                "\(counted(batch.vanished, "item")) of the batch without a result \(batch.vanished == 1 ? "is" : "are") no "
+                    + "longer among the inputs."
             )
         }
         let ended: [RemainingWork] = [.failed, .cancelled, .quarantined]
@@ -123,9 +121,8 @@ struct PlanText {
 
     /// That results leave the batch.
     static func withdrawn(_ count: Int) -> String {
-        let results = count == 1 ? "1 result leaves" : "\(count) results leave"
         return
-            "\(results) the tables, since the input or the model is no longer given. The files stay in their folders."
+            "\(counted(count, "result")) \(count == 1 ? "leaves" : "leave") the tables, since the input or the model is no longer given. The files stay in their folders."
     }
 
     private static let counts: [(RemainingWork, String)] = [

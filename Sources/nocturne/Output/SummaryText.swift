@@ -24,8 +24,7 @@ enum SummaryText {
             parts.append("\(count) \(word)")
         }
         let time = seconds.map { " in \(EventText.duration($0))" } ?? ""
-        let inputs = counts.inputs == 1 ? "1 input" : "\(counts.inputs) inputs"
-        let text = "\(inputs): \(parts.joined(separator: ", "))\(time)."
+        let text = "\(counted(counts.inputs, "input")): \(parts.joined(separator: ", "))\(time)."
         let lines = [text, remarks.flatMap(self.text)].compactMap(\.self)
         let notes = remarks?.notes.map(self.notes) ?? []
         let advice = remarks?.reasons.map(self.advice) ?? []
@@ -70,7 +69,7 @@ enum SummaryText {
         let rest =
             sorted.count > 5
             ? [
-                "  and \(sorted.count == 6 ? "1 more code" : "\(sorted.count - 5) more codes"): `nocturne status` shows all"
+                "  and \(counted(sorted.count - 5, "more code")): `nocturne status` shows all"
             ] : []
         return ["What to do:"] + lines + rest
     }

@@ -103,7 +103,7 @@ struct NIfTITimeSeriesTests {
         #expect(try fault { $0.dimensions[4] = Int.max }?.code == .invalidDimensions)
         #expect(try fault { $0.dimensions[4] = 16_385 }?.code == .invalidDimensions)
         #expect(try fault { $0.dimensions[4] = 16_384 }?.code == .truncated)
-        #expect(try fault { $0.dimensions[4] = 1 }?.detail == "has 1 volumes, and none of number 1")
+        #expect(try fault { $0.dimensions[4] = 1 }?.detail == "has 1 volume, and none of number 1")
         try TemporaryFolder.with { folder in
             let path = try folder.write(series().file(allValues), to: "a.nii").path
             let faults = [

@@ -90,7 +90,7 @@ struct ObjectTextTests {
         #expect(taken.texts == [ObjectText(item: "a", fingerprint: "f1", object: 1, fields: emma)])
         #expect(
             taken.summary
-                == "1 objects have texts from the tables; 1 still wait for them. "
+                == "1 object has texts from the tables; 1 still waits for them. "
                 + "Left out: 2 rows about objects that this batch does not have, such as a 7."
         )
         let ready = part(1).with(taken.texts[0])

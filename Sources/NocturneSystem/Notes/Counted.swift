@@ -1,0 +1,8 @@
+/// A number with its noun: "1 item", "3 items".
+/// - Parameters:
+///   - count: not negative.
+///   - noun: for one.
+///   - plural: for other numbers; nil where it is the noun with an s.
+package func counted(_ count: Int, _ noun: String, plural: String? = nil) -> String {
+    "\(count) " + (count == 1 ? noun : plural ?? noun + "s")
+}
