@@ -32,6 +32,12 @@ class ListTests(PageTest):
         self.browser.wait("document.querySelector('#shown').innerText.startsWith('Showing 50 of')")
         self.assertIn("unreadableFile", self.text("#only"))
 
+    def test_advice_shows_commands_as_code_and_keeps_options_whole(self):
+        self.open(folder.items(100))
+        self.assertIn("Use nocturne retry --code", self.text("#failures td:last-child"))
+        style = "[...document.querySelectorAll('#failures .option-name')].map(each => getComputedStyle(each).whiteSpace + each.textContent)"
+        self.assertIn("nowrap--exclude", self.browser.evaluate(style))
+
     def test_most_unusual_item_is_first_and_orders_change(self):
         self.open(folder.items(1000))
         self.assertEqual(self.names()[0], "case-00003")

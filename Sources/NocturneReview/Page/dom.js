@@ -37,6 +37,14 @@ window.Review = {};
       return fill(node, {}, children);
     },
 
+    /* A text of the program: commands in backquotes as code, and no line break within an option. */
+    advice(text) {
+      const options = (part) => part.split(/(--[a-z][a-z-]*)/).map((piece) =>
+        piece.startsWith("--") ? dom.el("span", { class: "option-name", text: piece }) : piece);
+      return text.split("`").flatMap((part, index) =>
+        index % 2 === 1 ? [dom.el("code", {}, options(part))] : options(part));
+    },
+
     button: (text, action, attributes) => dom.el("button",
       { type: "button", text, on: { click: action }, ...attributes }),
 

@@ -90,7 +90,7 @@
         dom.el("ul", {}, outliers.map((each) => dom.el("li", { text: `${format.label(each.label)}: ${each.text}` })))),
       dom.el("dl", { class: "facts" },
         row("Reason", entry.reason), row("Cause", entry.code && dom.el("code", { text: entry.code })),
-          row("What to do", remedy),
+          row("What to do", remedy && dom.advice(remedy)),
         row("Source", entry.source), row("Model", entry.model),
         row("Time", entry.seconds === null ? null : format.quantity(entry.seconds, "s")),
         row("Finished", entry.changed && format.date(entry.changed))),

@@ -47,7 +47,7 @@
         "aria-label": `Show ${format.plural(failure.count, "item", "items")} with ${failure.code}`,
       })),
       dom.el("td", {}, dom.el("code", { text: failure.code }), dom.el("div", { class: "example", text: failure.reason })),
-      dom.el("td", { text: failure.remedy })));
+      dom.el("td", {}, dom.advice(failure.remedy))));
     const total = batch.failures.reduce((sum, failure) => sum + failure.count, 0);
     return dom.el("details", { id: "failures", open: batch.failures.length <= 2 },
       dom.el("summary", { text: `Items without a result, by cause (${total.toLocaleString("en")})` }),
