@@ -231,7 +231,7 @@ extension Journal {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT w.place, i.name, i.state, i.reason, i.code, i.stage FROM work w JOIN item i ON i.id = w.item
+                    SELECT w.place, i.name, i.state, i.reason, i.code, i.stage, i.path FROM work w JOIN item i ON i.id = w.item
                     WHERE w.place > ? AND w.isNews ORDER BY w.place LIMIT ?
                     """,
                 arguments: [place, limit]
@@ -241,7 +241,8 @@ extension Journal {
                     place: row[0],
                     name: row[1],
                     state: ItemState(rawValue: row[2]) ?? .pending,
-                    reason: ItemReason(row[3], code: row[4], stage: row[5])
+                    reason: ItemReason(row[3], code: row[4], stage: row[5]),
+                    path: row[6]
                 )
             }
         }
@@ -254,6 +255,8 @@ package struct ItemNews: Sendable {
     package let name: String
     package let state: ItemState
     package let reason: ItemReason?
+    /// The input as the user knows it.
+    package let path: String
 }
 
 /// An item that is to be processed. The journal has the rest of it.

@@ -153,6 +153,12 @@ struct ItemNamesTests {
         #expect(try await self.given(items.reversed()).names == names.reversed())
     }
 
+    @Test("A name with a digest is recognised")
+    func digest() {
+        #expect(["b-02e1b7", "a_b-00ff00ff"].allSatisfy(ItemNames.hasDigest))
+        #expect(!["b", "b-2", "sub-0123", "b-02E1B7", "a-liver"].contains(where: ItemNames.hasDigest))
+    }
+
     @Test("Names in the journal stay, and the rest gets the names that it would have had in one run")
     func known() async throws {
         let items = [item("/in/a/i.nii"), item("/in/b/i.nii"), item("/in/b/j.png"), item("/in/b/j.jpg")]

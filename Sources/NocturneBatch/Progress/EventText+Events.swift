@@ -8,7 +8,7 @@ extension EventText {
     }
 
     private static func text(for event: BatchEvent, _ status: ProgressStatus) -> String? {
-        let item = event.item ?? ""
+        let item = (event.item ?? "") + (event.path.map { " (\($0))" } ?? "")
         let reason = event.reason.map { ": \($0)" } ?? ""
         let count = "[\(status.done)/\(status.total)]"
         switch event.event {

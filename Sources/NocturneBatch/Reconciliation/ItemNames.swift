@@ -104,6 +104,13 @@ package struct ItemNames {
 
     // MARK: Giving names
 
+    /// Whether a name looks like one of ``Alternatives`` with a digest, from which a person cannot guess the file.
+    package static func hasDigest(_ name: String) -> Bool {
+        guard let last = name.lastIndex(of: "-") else { return false }
+        let digits = name[name.index(after: last)...]
+        return digits.count >= 6 && digits.allSatisfy { $0.isHexDigit && !$0.isUppercase }
+    }
+
     /// Names of new items that cannot have their preferred ones. Those that the journal has never change.
     package struct Alternatives {
         private let names: ItemNames
@@ -147,7 +154,9 @@ package struct ItemNames {
                 digits += 2
             } while try isTaken(name) && digits <= 64
             _ = take(name)
-            return (name, "\(item.path): the name \(preferred) is taken in the output folder; this one becomes \(name)")
+            return (
+                name, "\(item.path): the name \(preferred) is taken in the output folder; this item is called \(name)"
+            )
         }
 
         private func isTaken(_ name: String) throws -> Bool {

@@ -148,7 +148,9 @@ package struct Reconciliation: Sendable {
             for item in news {
                 if item.state == .skipped { skips[item.reason?.text ?? "", default: StartText.Skips()].add(item.name) }
                 if let kind = kinds[item.state] {
-                    await progress.emit(BatchEvent(kind, item: item.name, because: item.reason))
+                    var event = BatchEvent(kind, item: item.name, because: item.reason)
+                    if ItemNames.hasDigest(item.name) { event.path = item.path }
+                    await progress.emit(event)
                 }
             }
             guard let last = news.last else { break }

@@ -181,7 +181,11 @@ extension Scheduler {
         await record(id, as: state, reason)
         if state == .failed, let item = items[id] { await look(at: item.name, item.model, .failed(reason.code)) }
         if state == .cancelled, let name = items[id]?.name { context.control.forgetRequest(name) }
-        await context.progress.ended(id, BatchEvent(event, item: items[id]?.name, because: reason))
+        var shown = BatchEvent(event, item: items[id]?.name, because: reason)
+        if state == .failed, let name = shown.item, ItemNames.hasDigest(name) {
+            shown.path = try? await context.journal.items(named: [name])[name]?.path
+        }
+        await context.progress.ended(id, shown)
         items[id] = nil
     }
 

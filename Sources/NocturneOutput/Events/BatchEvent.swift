@@ -48,6 +48,15 @@ public struct BatchEvent: Sendable, Codable {
     /// Of an item that has ended, by stage: when it was begun and ended, in seconds since the item was started.
     public var stages: [String: [Double]]?
 
+    /// Of the input, where the item's name does not show which one it is. For terminals only.
+    package var path: String?
+
+    /// All but ``path``.
+    private enum CodingKeys: String, CodingKey {
+        case time, event, item, reason, code, stage, remedy, seconds, done, total, failed, residentBytes, leasedBytes,
+            etaSeconds, until, stages
+    }
+
     package init(_ event: Kind, item: String? = nil, reason: String? = nil) {
         (self.event, self.item, self.reason) = (event, item, reason)
     }

@@ -63,11 +63,12 @@ package struct BatchReport: Sendable {
             if item.isReused { reused += 1 }
             guard !notes.isEmpty else { return }
             noted += 1
-            for note in notes {
+            // Items are counted: one may have several notes of one kind.
+            var codes: Set<Note.Code> = []
+            for note in notes where codes.insert(note.code).inserted {
                 self.notes[note.code.rawValue, default: ReportRemarks.Notes(item: item.name, text: note.description)]
                     .count += 1
             }
-            let codes = Set(notes.map(\.code))
             if codes.contains(.outputMissing) { incomplete += 1 }
             if codes.contains(.comparedByNumber) { byNumber += 1 }
             guard let note = notes.first(where: { $0.code == .notCompared })?.description else { return }

@@ -82,6 +82,7 @@ public struct ReportRemarks: Sendable, Codable, Equatable {
         /// The first item with one, and that note.
         public let item: String
         public let text: String
+        /// How many items have one.
         public internal(set) var count = 0
     }
 

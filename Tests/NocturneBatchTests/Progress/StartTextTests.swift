@@ -48,6 +48,9 @@ struct StartTextTests {
         let paused = BatchEvent(.itemInterrupted, item: "a", reason: "its memory released")
         #expect(EventText.line(paused, status) == "a stopped: its memory released")
         #expect(EventText.line(BatchEvent(.itemFailed, item: "b", reason: "bad"), status) == "[0/0] b FAILED: bad")
+        var clash = BatchEvent(.itemFailed, item: "b-02e1b7", reason: "bad")
+        clash.path = "in/b.nii"
+        #expect(EventText.line(clash, status) == "[0/0] b-02e1b7 (in/b.nii) FAILED: bad")
     }
 
     @Test("Local time of a moment")
