@@ -52,13 +52,14 @@ struct ItemProcessing {
         within total: Int
     ) throws -> Int {
         let bytes = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: threads)) }
-        guard bytes <= total - total / 32 else {
+        let usable = total - total / 32
+        guard bytes <= usable else {
             throw BatchError(
                 .modelUnusable,
                 path: "",
                 detail:
-                    "the engine alone needs \(ByteCount(bytes)), and the memory budget is \(ByteCount(total)). Raise it "
-                    + "with --memory, or use fewer threads with --threads"
+                    "the engine and the models need \(ByteCount(bytes)); \(ByteCount(usable)) of the memory budget of "
+                    + "\(ByteCount(total)) can be used. Raise it with --memory, or use fewer threads with --threads"
             )
         }
         return bytes

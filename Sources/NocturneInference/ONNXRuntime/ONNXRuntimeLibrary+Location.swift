@@ -20,11 +20,12 @@ extension ONNXRuntimeLibrary {
         for place in places {
             if let found = place.folders.lazy.compactMap({ library(fileName, in: $0) }).first { return found }
         }
+        let command =
+            "`Tools/install-onnxruntime\(InferenceDevice(environment: environment).isDemanded ? " --gpu" : "")`"
         let searched = (["\(variable) (not set)"] + places.map(\.title)).joined(separator: ", ")
         throw EngineError(
             .notFound,
-            "ONNX Runtime was not found. Install it with Tools/install-onnxruntime, or name its folder in \(variable). "
-                + "Searched: \(searched)"
+            "ONNX Runtime was not found (searched: \(searched)). Install it with \(command), or set \(variable) to its folder"
         )
     }
 

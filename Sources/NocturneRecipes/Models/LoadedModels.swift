@@ -56,10 +56,15 @@ package enum LoadedModels {
             )
             return ChosenModel(package: package, engine: engine.sharing(weights), precision: options.precision)
         } catch {
-            guard options.device.isDemanded else {
-                throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
+            if options.device.isDemanded {
+                throw BatchError(.modelUnusable, path: "", detail: "\(error), or leave out --device to use the CPU")
             }
-            throw BatchError(.modelUnusable, path: "", detail: "\(error). Leave --device out to use the CPU")
+            // What is missing on this machine has nothing to do with the package.
+            if let error = error as? EngineError, error.code != .failed {
+                let option = "--engine \(options.engine.rawValue)"
+                throw BatchError(.modelUnusable, path: "", detail: "\(option) cannot be used: \(error)")
+            }
+            throw BatchError(.modelUnusable, path: package.folder, detail: "\(error)")
         }
     }
 
