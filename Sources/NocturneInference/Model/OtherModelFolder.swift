@@ -11,12 +11,12 @@ enum OtherModelFolder {
     static func advice(about folder: String) -> String {
         let command = "`nocturne models import"
         if let title = title(of: folder) {
-            return "is \(title), not a model package. Convert it with \(command) \(folder)`"
+            return "is \(title). Convert it with \(command) \(folder)`"
         }
         let above = FileSystem.parent(of: folder)
         let parent = above.isEmpty ? "." : above
         if let title = title(of: parent) {
-            return "is a part of \(title), not a model package. Convert the whole with \(command) \(parent)`"
+            return "is a part of \(title). Convert the whole model with \(command) \(parent)`"
         }
         let found = models(below: folder)
         guard let first = found.first else {
@@ -24,18 +24,18 @@ enum OtherModelFolder {
                 "is not a model package: it has no \(ModelPackage.documentName). `nocturne models list` shows the installed ones"
         }
         if first.name.contains("TotalSegmentator") {
-            return "holds weights of TotalSegmentator (\(first.name)), not a model package. Convert them with "
+            return "contains weights of TotalSegmentator (\(first.name)). Convert them with "
                 + "\(command) \(folder) --task TASK`, such as total"
         }
         let count = found.count == 1 ? "" : " and \(found.count - 1) more"
-        return "holds \(first.title) (\(first.name)\(count)), not a model package. Convert one with "
+        return "contains \(first.title) (\(first.name)\(count)). Convert \(found.count == 1 ? "it" : "one") with "
             + "\(command) \(folder)/\(first.name)`"
     }
 
     /// What the folder holds, by the files that the tools write; nil for all others.
     private static func title(of folder: String) -> String? {
         func has(_ name: String) -> Bool { FileSystem.kind(folder + "/" + name) == .file }
-        if has("plans.json"), has("dataset.json") { return "a trained nnU-Net folder" }
+        if has("plans.json"), has("dataset.json") { return "a trained nnU-Net model" }
         let configurations = ["metadata.json", "inference.json", "inference.yaml"].map { "configs/" + $0 }
         return configurations.contains(where: has) ? "a MONAI bundle" : nil
     }

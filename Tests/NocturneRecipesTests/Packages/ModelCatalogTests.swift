@@ -126,12 +126,12 @@ struct ModelCatalogTests {
             for (folder, advice) in [
                 (
                     trained,
-                    "is a trained nnU-Net folder, not a model package. Convert it with `nocturne models import \(trained)`"
+                    "is a trained nnU-Net model. Convert it with `nocturne models import \(trained)`"
                 ),
-                (trained + "/fold_0", "is a part of a trained nnU-Net folder"),
+                (trained + "/fold_0", "is a part of a trained nnU-Net model. Convert the whole model with"),
                 (
                     place("results").path,
-                    "holds a trained nnU-Net folder (set/trained), not a model package. Convert one"
+                    "contains a trained nnU-Net model (set/trained). Convert it with"
                 ),
                 (place("bundle").path, "is a MONAI bundle"), (models, "is not a model package: it has no model.json"),
             ] { #expect(try text(folder).hasPrefix("\(folder) \(advice)")) }
