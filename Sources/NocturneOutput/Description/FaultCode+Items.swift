@@ -30,8 +30,12 @@ extension FaultCode {
     public static let labelMap = FaultCode("input", "labelMap")
     /// A 4-D file, where the model takes single volumes.
     public static let timeSeries = FaultCode("input", "timeSeries")
-    /// A photo below the size that a model needs; a single slice, where a model takes volumes.
+    /// A photo below the size that a model needs.
     public static let tooSmall = FaultCode("input", "tooSmall")
+    /// A single slice, where a model takes volumes.
+    public static let singleSlice = FaultCode("input", "singleSlice")
+    /// No labels, where existing labels are measured.
+    public static let noLabels = FaultCode("input", "noLabels")
     /// A file of the item was written while the item was processed.
     public static let changed = FaultCode("input", "changed")
     /// A file of the item was written after the batch was divided into shards.

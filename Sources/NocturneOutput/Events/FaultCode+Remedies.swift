@@ -10,8 +10,8 @@ extension FaultCode {
     package static var withRemedy: Set<String> { Set(exact.keys).union(domains.keys) }
 
     /// How the texts begin that ask for nothing.
-    package static let nothingToDo = "Nothing is to be done"
-    private static let notAnInput = "Nothing is to be done: it is not an input of the batch's models."
+    package static let nothingToDo = "Nothing to do"
+    private static let notAnInput = "Nothing to do: it is not an input of the batch's models."
     private static let exportAgain =
         "Export the whole series from the archive again, or leave it out with --exclude. `nocturne inspect` shows its slices."
     private static let tilted =
@@ -57,7 +57,7 @@ extension FaultCode {
         "dicom.badDimensions":
             "Leave the series out with --exclude, or export it again from where its image can be shown.",
         "dicom.colour": notAnInput,
-        "dicom.derived": "--include-derived processes derived images; otherwise nothing is to be done.",
+        "dicom.derived": "--include-derived processes derived images; otherwise there is nothing to do.",
         "dicom.duplicateSlices": "Remove the second copy of the slices, or export the series again.",
         "dicom.internalFault": report,
         "dicom.localizer": notAnInput,
@@ -85,29 +85,32 @@ extension FaultCode {
         "input.isPhoto": "Use a model for photos.",
         "input.isVolume": "Use a model for volumes.",
         "input.labelMap":
-            "Leave label maps out with --exclude, or measure them with --existing-labels in a separate batch.",
+            "Leave label maps out with --exclude, or measure them with --existing-labels --label-images FOLDER in a separate batch.",
         "input.metadataUnusable": exportAgain,
-        "input.noLongerFound": "Nothing is to be done, unless the file should be there: then put it back.",
+        "input.noLabels":
+            "Give labels to measure: DICOM segmentations, structure sets, or label maps and the folder of their images with "
+            + "--label-images. To make labels, give a model with --model.",
+        "input.noLongerFound": "Nothing to do, unless the file was removed by mistake: then put it back.",
         "input.notAFile": "Replace the link or pipe by the file itself, then use `nocturne resume`.",
         "input.notForModel":
             "Use a model for this kind of input, or leave the input out with --exclude.",
         "input.notSelected":
-            "Correct the pattern of --only: it is compared with the file's name and with its path below the input.",
+            "Correct the pattern of --only: it is compared with the file name and with the path inside the input folder.",
         "input.notResponding": "Check the disk or share that holds the file, then use `nocturne retry`.",
         "input.otherBatch": "To use files in it as inputs, name each file.",
         "input.timeSeries":
             "`nocturne resume --time-series` processes each of its volumes; --exclude leaves it out.",
-        "input.tooSmall":
-            "Give the whole volume, use a model for single slices, or give a larger photo.",
+        "input.singleSlice": "Give the whole volume, or use a model for single slices.",
+        "input.tooSmall": "Give a larger photo, or leave it out with --exclude.",
         "input.unknownFormat":
             "Convert or unpack the file, then use `nocturne resume`; or leave it out with --exclude.",
         "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
         "input.unusableName": "Rename the file, then use `nocturne resume`.",
-        "item.expired": "Nothing is to be done: the item is processed again when its source changes.",
-        "item.notReusable": "Nothing is to be done: the item is processed. `nocturne verify` checks the other batch.",
+        "item.expired": "Nothing to do: the item is processed again when its source changes.",
+        "item.notReusable": "Nothing to do: the item is processed. `nocturne verify` checks the other batch.",
         "item.reused":
-            "Nothing is to be done: the files were checked by the digests that the other batch has recorded.",
-        "item.thinned": "Nothing is to be done: the item is processed again when its source changes.",
+            "Nothing to do: the files were checked by the digests that the other batch has recorded.",
+        "item.thinned": "Nothing to do: the item is processed again when its source changes.",
         "item.timeLimit": "Raise --item-timeout, then use `nocturne retry`.",
         "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne retry`.",
         "nifti.missingOrientation":

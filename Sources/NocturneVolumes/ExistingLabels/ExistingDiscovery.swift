@@ -79,15 +79,15 @@ struct ExistingDiscovery: InputClaims {
     }
 
     private static let noLabels = ItemReason.discovered(
-        .unknownFormat,
-        "neither a DICOM segmentation nor a structure set"
+        .noLabels,
+        "without labels: neither a DICOM segmentation nor a structure set"
     )
     private static let usedImage = ItemReason.discovered(
         .partOfOther,
         "the image on which existing labels are measured"
     )
     private static let noLabelMap = ItemReason.discovered(
-        .unknownFormat,
+        .noLabels,
         "not a label map by its folder, its header or its name; --label-images names the folder of the images"
     )
 

@@ -12,7 +12,7 @@ import Synchronization
 extension FoundVolume {
     /// Why an image of one slice is left to models for slices.
     static func singleSlice(_ shape: VolumeShape) -> ItemReason {
-        .discovered(.tooSmall, "a single slice (\(own: shape)), not a volume")
+        .discovered(.singleSlice, "a single slice (\(own: shape)), not a volume")
     }
 
     /// The path relative to the input as given; for a series, that of its folder.

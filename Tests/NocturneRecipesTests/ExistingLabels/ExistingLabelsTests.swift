@@ -247,7 +247,7 @@ struct ExistingLabelsTests {
         let images = try #require(try search([own], request).items.first { $0.path.hasSuffix("/ct") })
         #expect(images.problem?.reason.code == .partOfOther)
         let alone = DiscoveryRequest(inputs: [bench.batch.folder("in/ct/0.dcm").path])
-        #expect(try search([own], alone).items.first?.problem?.reason.code == .unknownFormat)
+        #expect(try search([own], alone).items.first?.problem?.reason.code == .noLabels)
         #expect(
             try words([volumes]) == ["ct threshold", "notes.txt aside", "rt.dcm aside", "seg.dcm aside"]
         )
