@@ -108,7 +108,7 @@ public struct MONAIGrid: Hashable, Sendable {
             }
             let length = (rest * rest).sum().squareRoot()
             guard length.isFinite, length > 1e-6 else {
-                throw .value("the axes of the volume are not independent, so that it cannot be resampled")
+                throw .value("the axes of the volume are not independent, so it cannot be resampled")
             }
             upper[axis][axis] = length
             directions.append(rest / length)

@@ -144,7 +144,7 @@ struct BatchConditionTests {
             TextRecipe { stage, name in if stage == .load && name == "a" { try vanish() } }
         )
         #expect(outcome.counts.completed == 1 && outcome.counts.notReached == 1 && outcome.counts.failed == 0)
-        #expect(try batch.events("itemRetried").first?.contains("is gone since the batch began") == true)
+        #expect(try batch.events("itemRetried").first?.contains("was removed after the batch began") == true)
         try batch.write("a", "again")
         #expect(try await batch.again().run(TextRecipe()).counts.completed == 2)
     }

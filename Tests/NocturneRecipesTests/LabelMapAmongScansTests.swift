@@ -56,7 +56,7 @@ struct LabelMapAmongScansTests {
             #expect(outcome.counts.skipped == 1 && outcome.counts.inputs == 1)
             let reason = try await bench.reason("mask")
             #expect(
-                reason?.contains("a label map, not a scan (2 whole numbers from 0 to 1)") == true,
+                reason?.contains("a label map, not a scan (its only values are 0 and 1)") == true,
                 "\(reason ?? "")"
             )
         }

@@ -43,7 +43,7 @@ struct ChangedInput: CodedError, SentenceConvertible, CustomStringConvertible {
 
     var sentence: Sentence {
         InputStamp(path).size == nil
-            ? "\(file: path) is gone since the batch began" : "\(file: path) was changed while the batch ran"
+            ? "\(file: path) was removed after the batch began" : "\(file: path) was changed while the batch ran"
     }
 
     var description: String { sentence.description }

@@ -1,6 +1,7 @@
 internal import CDCMTK
 internal import CDICOMParser
 internal import Glibc
+import NocturneSystem
 
 /// The files that a DICOMDIR lists (DICOM PS3.10 8.6), limited to those that exist inside its own folder.
 ///
@@ -54,10 +55,10 @@ public struct MediaDirectory {
     /// The description of the directory, as the reason why it is not an image.
     /// - Parameter added: how many of ``files`` are found only through it.
     public func description(added: Int) -> String {
-        var text = "a DICOMDIR, which only lists other files: \(files.count) of them exist"
-        if added > 0 { text += ", \(added) found only through it" }
-        if missing > 0 { text += "; \(missing) do not" }
-        if outside > 0 { text += "; \(outside) references lead outside its folder and were ignored" }
+        var text = "a DICOMDIR, which only lists other files: \(files.count) of those were found"
+        if added > 0 { text += " (\(added) only through it)" }
+        if missing > 0 { text += ", \(missing) missing" }
+        if outside > 0 { text += "; ignored: \(counted(outside, "reference")) outside its folder" }
         return text
     }
 

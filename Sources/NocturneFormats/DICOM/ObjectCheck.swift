@@ -235,10 +235,8 @@ extension ObjectCheck {
         let most = sin(rightAngleTolerance)
         let pairs = [(0, 1), (0, 2), (1, 2)]
         guard pairs.allSatisfy({ abs(dot(planes[$0.0].normal, planes[$0.1].normal)) <= most }) else { return nil }
-        let counts = planes.map { "\($0.count)" }.joined(separator: ", ")
-        return slices[0].error(
-            .localizer,
-            "a localizer: one series with \(counts) slices in three perpendicular planes"
-        )
+        let counts = planes.map(\.count)
+        let text = Set(counts) == [1] ? "one slice each" : counts.map { "\($0)" }.joined(separator: ", ") + " slices"
+        return slices[0].error(.localizer, "a localizer: three perpendicular planes with \(text)")
     }
 }

@@ -44,7 +44,7 @@ enum SeriesValues {
                 notes.append(
                     Note(
                         "dicom.frameDiffers",
-                        "\(count) frames state another \(own: name) than the data set they are in: that of the frame counts"
+                        "\(count) frames state another \(own: name) than the data set they are in: the value of the frame is used"
                     )
                 )
             }

@@ -148,8 +148,7 @@ public struct StackCorrection: Sendable, Hashable {
             let neighbours = [index - 1, index + 1].filter(steps.indices.contains).map { steps[$0] }
             guard let longer = neighbours.max(), step > Limit.gap * longer else { continue }
             throw CorrectionError(
-                detail: "the step of \(figure(step)) mm between slices \(index + 1) and \(index + 2) is too wide to be "
-                    + "interpolated"
+                detail: "only single missing slices can be interpolated"
             )
         }
         // The steps are even except for noise: use their mean, not the shortest one.

@@ -27,7 +27,7 @@ final class DICOMPhotoSource: PhotoSource {
         do throws(DICOMReadError) {
             object = try DICOMObject.readHeader(path: path)
         } catch {
-            throw PhotoError(.corrupt, path: path, "the file is damaged (\(error.detail))")
+            throw PhotoError(.corrupt, path: path, PhotoError.damage(.dicom, error.detail))
         }
         let isPhoto = ["1.2.840.10008.5.1.4.1.1.7", "1.2.840.10008.5.1.4.1.1.77.1"].contains { family in
             object.sopClassUID == family || object.sopClassUID.hasPrefix(family + ".")
@@ -107,7 +107,7 @@ final class DICOMPhotoSource: PhotoSource {
         case CDICOM_NO_MEMORY: PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
         case CDICOM_UNSUPPORTED_PIXELS, CDICOM_NO_PIXEL_DATA, CDICOM_NO_DICTIONARY:
             PhotoError(.unsupported, path: path, "the file is not supported (\(message))")
-        default: PhotoError(.corrupt, path: path, "the file is damaged (\(message))")
+        default: PhotoError(.corrupt, path: path, PhotoError.damage(.dicom, message))
         }
     }
 }

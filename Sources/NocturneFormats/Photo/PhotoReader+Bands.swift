@@ -95,7 +95,13 @@ extension PhotoReader {
     /// - Throws: ``PhotoError``; `CancelledError` where the decoder stopped because of the flag.
     static func check(_ code: cphoto_code, _ source: any PhotoSource, _ path: String) throws {
         if code == CPHOTO_STOPPED { throw CancelledError() }
-        try PhotoError.check(code, path: path, message: source.message, systemCode: source.systemCode)
+        try PhotoError.check(
+            code,
+            source.format,
+            path: path,
+            message: source.message,
+            systemCode: source.systemCode
+        )
     }
 
     private static func whole(_ photo: Photo, _ part: Part, _ take: (borrowing Band) throws -> Void) throws {

@@ -169,7 +169,20 @@ extension PhotoFacts.ColourModel {
 }
 
 extension PhotoError {
-    static func check(_ code: cphoto_code, path: String, message: String, systemCode: Int32) throws(PhotoError) {
+    /// The text about a file that ends too early, or does not keep to its format.
+    /// - Parameter message: the decoder's own.
+    static func damage(_ format: PhotoFacts.Format, _ message: String) -> String {
+        let name = format == .webp ? "WebP" : format.rawValue.uppercased()
+        return "the file is damaged: it is not a complete \(name) picture (\(message))"
+    }
+
+    static func check(
+        _ code: cphoto_code,
+        _ format: PhotoFacts.Format,
+        path: String,
+        message: String,
+        systemCode: Int32
+    ) throws(PhotoError) {
         switch code {
         case CPHOTO_OK: return
         case CPHOTO_NOT_OPENED:
@@ -179,7 +192,7 @@ extension PhotoError {
         case CPHOTO_UNSUPPORTED: throw PhotoError(.unsupported, path: path, "the file is not supported (\(message))")
         case CPHOTO_TOO_LARGE: throw PhotoError(.tooLarge, path: path, "needs more memory than allowed: \(message)")
         case CPHOTO_NO_MEMORY: throw PhotoError(.outOfMemory, path: path, "no memory to decode the picture")
-        default: throw PhotoError(.corrupt, path: path, "the file is damaged (\(message))")
+        default: throw PhotoError(.corrupt, path: path, damage(format, message))
         }
     }
 }

@@ -66,7 +66,7 @@ final class LibrarySource: PhotoSource {
             case .dicom: preconditionFailure("DCMTK reads DICOM photos")
             }
         self.decoder = decoder
-        try PhotoError.check(code, path: path, message: message, systemCode: systemCode)
+        try PhotoError.check(code, format, path: path, message: message, systemCode: systemCode)
         let width = Int(header.width)
         switch format {
         case .tiff:

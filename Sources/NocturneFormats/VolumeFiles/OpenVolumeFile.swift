@@ -130,7 +130,7 @@ struct OpenVolumeFile {
         for candidate in [baseName + ".hdr", baseName + ".hdr.gz", baseName + ".HDR"] where exists(candidate) {
             return candidate
         }
-        throw VolumeFileError(.unreadable, path: path, "the header file \(baseName).hdr is missing")
+        throw missing("\(baseName).hdr", of: path, "its header")
     }
 
     private static func imagePath(of headerPath: String) throws(VolumeFileError) -> String {
@@ -138,10 +138,18 @@ struct OpenVolumeFile {
         for candidate in [baseName + ".img", baseName + ".img.gz", baseName + ".IMG"] where exists(candidate) {
             return candidate
         }
-        throw VolumeFileError(
+        throw missing("\(baseName).img", of: headerPath, "the file with its voxels")
+    }
+
+    /// For the other file of a pair.
+    private static func missing(_ other: String, of path: String, _ role: String) -> VolumeFileError {
+        func name(_ path: String) -> Substring {
+            path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]
+        }
+        return VolumeFileError(
             .unreadable,
-            path: headerPath,
-            "the image file \(baseName).img is missing"
+            path: path,
+            "\(role), \(name(other)), is missing. Put \(name(other)) next to \(name(path))"
         )
     }
 

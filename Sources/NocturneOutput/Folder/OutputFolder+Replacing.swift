@@ -86,7 +86,9 @@ extension OutputFolder {
             )
         }
         for place in moved {
-            notes.append("\(name): the result was replaced; a file that Nocturne did not write so was kept as \(place)")
+            notes.append(
+                "\(name): the result was replaced; a file that Nocturne did not write in this form was kept as \(place)"
+            )
         }
         return notes
     }

@@ -52,8 +52,10 @@ package struct RecipeResults: ResultInspection {
         } catch let error as LabelMapError {
             throw BatchError(
                 .inputMissing,
-                path: path,
-                detail: "cannot be adopted: \(error.detail). Give a label map on the grid of the item's image"
+                path: "",
+                detail:
+                    "\(path) cannot be adopted. \(error.detail.prefix(1).uppercased())\(error.detail.dropFirst()). Give a "
+                    + "label map on the grid of the item's image"
             )
         }
     }

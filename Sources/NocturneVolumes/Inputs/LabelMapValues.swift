@@ -27,10 +27,13 @@ package struct LabelMapValues: Equatable {
             first = first ?? values
         }
         guard let first else { return }
-        let range = "\(first.count) whole numbers from 0 to \(first.highest)"
+        let values =
+            first.count == 2
+            ? "its only values are 0 and \(first.highest)"
+            : "its \(first.count) values are whole numbers from 0 to \(first.highest)"
         throw NotAnInput(
             .labelMap,
-            "a label map, not a scan (\(own: range)); --existing-labels measures it"
+            "a label map, not a scan (\(own: values)). To measure it: --existing-labels --label-images FOLDER in a separate batch"
         )
     }
 

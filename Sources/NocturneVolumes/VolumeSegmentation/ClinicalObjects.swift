@@ -32,7 +32,16 @@ struct ClinicalObjects {
         var written = Written()
         guard options.writesSegmentationObject || options.writesStructureSet else { return written }
         guard source.format == .dicom else {
-            written.notes.append(Note("output.sourceNotDICOM", "no DICOM objects: these need a DICOM series"))
+            let objects = [
+                options.writesSegmentationObject ? "segmentation" : nil,
+                options.writesStructureSet ? "structure set" : nil,
+            ].compactMap(\.self).joined(separator: " or ")
+            written.notes.append(
+                Note(
+                    "output.sourceNotDICOM",
+                    "no DICOM \(own: objects) was written, because the input is not DICOM"
+                )
+            )
             return written
         }
         guard source.isCorrected != true, slices.count == volume.geometry.shape.z else {
@@ -71,7 +80,7 @@ struct ClinicalObjects {
             if try body() {
                 written.files.append(file)
             } else {
-                written.notes.append(Note("output.noLabel", "no \(own: file): no label was found"))
+                written.notes.append(Note("output.noLabel", "\(own: file) was not written, because no label was found"))
             }
         } catch let error as DICOMWriteError where Self.isNote(error.code) {
             written.notes.append(.missing(file, because: "\(error.detail)"))

@@ -98,10 +98,10 @@ extension LabelVolume {
     static func difference(_ other: VolumeGeometry, _ own: VolumeGeometry) -> String {
         let (counts, others) = ([own.shape.x, own.shape.y, own.shape.z], other.shape)
         guard counts.sorted() == [others.x, others.y, others.z].sorted() else {
-            return "it has \(text(others)) voxels, the volume has \(text(own.shape))"
+            return "it has \(text(others)) voxels, but the item's image has \(text(own.shape))"
         }
-        return "its voxels are not at the volume's positions, in any order of the axes: the first one is at "
-            + "\(text(other.affine(.zero))) mm (RAS), the volume's first one at \(text(own.affine(.zero))) mm"
+        return "its voxels are not at the positions of the item's image, in any order of the axes: the first one is at "
+            + "\(text(other.affine(.zero))) mm (RAS), that of the image at \(text(own.affine(.zero))) mm"
     }
 
     private static func text(_ place: SIMD3<Double>) -> String {

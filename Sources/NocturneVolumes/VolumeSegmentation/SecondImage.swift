@@ -126,7 +126,7 @@ struct SecondImageFinder {
         }
         if !volumes.isEmpty {
             let detail = emission.isEmpty ? "none of them a PET" : "\(emission.count) of them PET"
-            return .failure(Fault(detail: "it holds \(volumes.count) series, \(detail), so that none can be chosen"))
+            return .failure(Fault(detail: "it holds \(volumes.count) series, \(detail), so none can be chosen"))
         }
         guard let series = scan.series.first, let problem = series.problem else {
             let reason = scan.rejectedFiles.first.map { IdentifierPolicy.marking([$0.path], in: $0.reason.detail) }

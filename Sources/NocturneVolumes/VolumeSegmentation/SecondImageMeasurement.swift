@@ -82,7 +82,7 @@ struct SecondImageMeasurement {
                 about(
                     Note(
                         "secondImage.outside",
-                        "no voxel of it lies in the label map, so that nothing is measured"
+                        "no voxel of it lies in the label map, so nothing is measured"
                     )
                 )
             )
@@ -116,7 +116,7 @@ struct SecondImageMeasurement {
         }
         return Note(
             "secondImage.otherFrame",
-            "its frame of reference is not that of the item, so that positions may not agree; measured all the same"
+            "its frame of reference is not that of the item, so positions may not agree; it is measured nevertheless"
         )
     }
 

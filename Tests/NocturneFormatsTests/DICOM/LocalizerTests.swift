@@ -23,8 +23,8 @@ struct LocalizerTests {
         let series = try onlySeries(series(count))
         #expect(series.problem?.code == .localizer)
         #expect(
-            series.problem?.detail == "a localizer: one series with \(count), \(count), \(count) slices in three "
-                + "perpendicular planes"
+            series.problem?.detail == "a localizer: three perpendicular planes with "
+                + (count == 1 ? "one slice each" : "\(count), \(count), \(count) slices")
         )
     }
 

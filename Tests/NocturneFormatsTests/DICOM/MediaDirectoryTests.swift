@@ -41,7 +41,7 @@ struct MediaDirectoryTests {
             #expect(directory.files == ["CT1/0", "CT1/1", "ct2/2", "ct2/3"].map { folder($0).path })
             #expect(
                 directory.description(added: 4)
-                    == "a DICOMDIR, which only lists other files: 4 of them exist, 4 found only through it; 1 do not"
+                    == "a DICOMDIR, which only lists other files: 4 of those were found (4 only through it), 1 missing"
             )
             let scan = try DICOMScanner.scan(paths: [path] + directory.files, scope: .serial())
             #expect(scan.series.map(\.slices.count) == [4] && scan.series[0].problem == nil)

@@ -162,7 +162,7 @@ struct StackCorrectionTests {
     @Test(
         "what would be invented rather than moved stays refused, with figures",
         arguments: [
-            ([0, 1, 2, 6, 7, 8.0], [0, 0, 0, 0, 0, 0.0], "the step of 4.0 mm between slices 3 and 4 is too wide"),
+            ([0, 1, 2, 6, 7, 8.0], [0, 0, 0, 0, 0, 0.0], "only single missing slices can be interpolated"),
             ([0, 1, 2, 3.0], [0, 5, 10, 15.0], "is tilted by more than 45.0°"),
             ([0, 1, 2, 3, 4.0], [0, 0, 3, 0, 0.0], "slice 3 lies 3.0 mm away from the line of the others"),
             ([0, 0.05, 10, 20, 30, 40.0], [0, 0, 0, 0, 0, 0.0], "steps from 0.05 to 10.0 mm are too uneven"),

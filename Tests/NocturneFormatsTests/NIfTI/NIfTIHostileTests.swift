@@ -85,9 +85,9 @@ struct NIfTIHostileTests {
             let pair = HandmadeNIfTI(isPair: true)
             let header = try folder.write(pair.header(), to: "alone.hdr").path
             #expect(fault(header)?.code == .unreadable)
-            #expect(fault(header)?.detail.contains("alone.img is missing") == true)
+            #expect(fault(header)?.detail.contains("Put alone.img next to alone.hdr") == true)
             let image = try folder.write([0], to: "lonely.img").path
-            #expect(fault(image)?.detail.contains("lonely.hdr is missing") == true)
+            #expect(fault(image)?.detail.contains("Put lonely.hdr next to lonely.img") == true)
             try folder.write([0, 0], to: "alone.img")
             #expect(fault(header)?.code == .truncated)
             let pipe = folder("pipe.nii").path

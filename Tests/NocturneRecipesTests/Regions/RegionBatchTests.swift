@@ -224,7 +224,7 @@ struct RegionBatchTests {
         #expect(surfaceDice > 0 && surfaceDice < 1)
         #expect(try compared("same")?["surfaceDice"] as? Double == 1)
         for (item, words) in [
-            ("other-grid", "has 20 x 18 x 23 voxels"), ("elsewhere", "its voxels are not at the volume's positions"),
+            ("other-grid", "has 20 x 18 x 23 voxels"), ("elsewhere", "its voxels are not at the positions of the item's image"),
             ("damaged", "damaged.nii.gz"),
             ("without", "no reference labels"),
         ] {

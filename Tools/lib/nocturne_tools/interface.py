@@ -26,7 +26,7 @@ TAKEN_OVER = "a run on another machine has taken over the output folder"
 # Items.
 ITEM_FAILED = "FAILED"
 WILL_BE_RETRIED = "will be tried again"
-SOURCE_DISAPPEARED = "is gone"
+SOURCE_DISAPPEARED = "was removed after the batch began"
 TIMED_OUT = "took longer than"
 DID_NOT_ANSWER = "did not respond"
 NO_PROGRESS = "has made no progress"

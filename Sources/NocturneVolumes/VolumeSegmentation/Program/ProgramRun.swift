@@ -119,7 +119,7 @@ final class ProgramRun {
             notes.append(
                 Note(
                     "model.regionNotFound",
-                    "the region of the model was not found in this volume, so that nothing is segmented"
+                    "the region of the model was not found in this volume, so nothing is segmented"
                 )
             )
             isFinished = true
