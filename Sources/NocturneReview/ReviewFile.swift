@@ -28,9 +28,13 @@ package struct ReviewFile: Sendable, Codable {
                 from: Data(try FileSystem.read(path, limit: largestFile))
             )
         } catch let error as FileSystemError {
-            throw refusal("cannot be read: \(errnoText(error.code))")
+            throw BatchError(
+                .inputMissing,
+                path: "",
+                detail: error.unreadable("the file of marks \(path)", option: "--import")
+            )
         } catch {
-            throw refusal("not a file of the review page (\(reason(of: error))). Give the review.json that it saves")
+            throw refusal("not a file of the review page: \(reason(of: error)). Give the review.json that it saves")
         }
         guard file.schemaVersion == 1 else {
             throw refusal("its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1")
@@ -47,6 +51,7 @@ package struct ReviewFile: Sendable, Codable {
     private static func reason(of error: any Error) -> String {
         switch error {
         case DecodingError.keyNotFound(let key, _): "the key \(key.stringValue) is missing"
+        case DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty: "it is not valid JSON"
         case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context),
             DecodingError.valueNotFound(_, let context):
             context.debugDescription

@@ -58,7 +58,7 @@ struct DefaultOptionsTests {
         #expect(unknown.status == 2 && unknown.errors.contains("'--memory'"), "\(unknown.errors)")
         #expect(unknown.errors.contains("night.profile, line 2 has --memroy."), "\(unknown.errors)")
         let gone = try bench.run("--profile", profile + ".gone")
-        #expect(gone.status == 2 && gone.errors.contains("cannot be read: No such file"), "\(gone.errors)")
+        #expect(gone.status == 2 && gone.errors.contains("night.profile.gone does not exist"), "\(gone.errors)")
         let plan = ["plan", bench.input, "--model", bench.model()]
         #expect(try Tool(plan, environment: ["NOCTURNE_MEMORY": "much"]).status == 0)
     }

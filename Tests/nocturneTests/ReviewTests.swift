@@ -102,7 +102,7 @@ struct ReviewTests {
         let bench = try finished()
         let path = bench.folder("none.json").path
         let tool = try Tool(["review", bench.output, "--import", path])
-        #expect(tool.status == 2 && tool.errors.contains("\(path): cannot be read: No such file"), "\(tool.errors)")
+        #expect(tool.status == 2 && tool.errors.contains("\(path) does not exist"), "\(tool.errors)")
         let empty = try Tool(["review", bench.input])
         #expect(empty.status == 2 && empty.errors.contains("holds no batch"), "\(empty.errors)")
     }

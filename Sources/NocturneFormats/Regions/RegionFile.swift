@@ -44,7 +44,7 @@ public struct RegionFile: Hashable, Sendable {
         } catch {
             throw RegionFileError(
                 path: path,
-                "is not valid JSON\(Self.reason(error)). Samples/Schemas/regions.schema.json describes such files"
+                "is not valid JSON\(Self.reason(error)). Give a file in the format of Samples/Schemas/regions.schema.json"
             )
         }
         let root = try RegionFields(tree, path: path, place: "", region: nil)
@@ -66,7 +66,7 @@ public struct RegionFile: Hashable, Sendable {
                     path: path,
                     field: place + ".name",
                     region: entry.region.name,
-                    "another region of every item has this name"
+                    "is the name of another region of every item"
                 )
             }
             entries.append(entry)
@@ -162,6 +162,6 @@ public struct RegionFileError: CodedError, Hashable, Sendable, CustomStringConve
 
     public var description: String {
         let name = region.map { " (\"\($0)\")" } ?? ""
-        return field.isEmpty ? "\(path): \(detail)" : "\(path): \(field)\(name): \(detail)"
+        return field.isEmpty ? "\(path) \(detail)" : "\(path): \(field)\(name) \(detail)"
     }
 }

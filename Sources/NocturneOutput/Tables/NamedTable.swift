@@ -4,10 +4,12 @@ import NocturneSystem
 package struct NamedTable: Sendable {
     /// Why the text is not such a table.
     package struct Fault: Error, Hashable, Sendable {
-        /// The fact; the caller adds what was expected.
+        /// The row of the file, from 1; nil for the table as a whole.
+        package let row: Int?
+        /// The fact: about the whole table it completes "the table …". The caller adds what was expected.
         package let detail: String
 
-        package init(detail: String) { self.detail = detail }
+        package init(row: Int? = nil, detail: String) { (self.row, self.detail) = (row, detail) }
     }
 
     /// A row that is not empty.
@@ -49,23 +51,23 @@ package struct NamedTable: Sendable {
     /// - Throws: ``Fault`` for another encoding, an empty table, a missing column or a broken quote.
     package init(_ bytes: [UInt8], required: [String]) throws(Fault) {
         guard String(validating: bytes, as: UTF8.self) != nil else {
-            throw Fault(detail: "it is not in UTF-8. Save it as CSV in UTF-8")
+            throw Fault(detail: "is not in UTF-8. Save it as CSV in UTF-8")
         }
         let headers = Self.separators.map { ($0, Self.header(bytes, $0)) }
         guard let first = headers.max(by: { $0.1.count < $1.1.count }), first.1.contains(where: { !$0.isEmpty }) else {
-            throw Fault(detail: "it is empty")
+            throw Fault(detail: "is empty")
         }
         let understood = headers.filter { header in required.allSatisfy(header.1.contains) }
             .max { $0.1.count < $1.1.count }
         let (separator, columns) = understood ?? first
         if let name = required.first(where: { !columns.contains($0) }) {
-            throw Fault(detail: "it has no column \(name)")
+            throw Fault(detail: "has no column \(name)")
         }
         do throws(DelimitedText.Fault) {
             rows = try DelimitedText(bytes, separator: separator).rows.dropFirst().map { Row($0, columns) }
                 .filter { !$0.isEmpty }
         } catch {
-            throw Fault(detail: "\(error)")
+            throw Fault(row: error.row, detail: error.detail)
         }
         (self.columns, self.separator) = (columns, separator)
     }
@@ -105,7 +107,10 @@ package struct NamedTable: Sendable {
         do {
             return try parse(try FileSystem.read(path, limit: limit))
         } catch let fault as Fault {
-            throw BatchError(.inputMissing, path: path, detail: "\(what): \(fault.detail)\(expected)")
+            let row = fault.row.map { ", row \($0):" } ?? ""
+            throw BatchError(.inputMissing, path: "", detail: "\(what) \(path)\(row) \(fault.detail)\(expected)")
+        } catch let error as FileSystemError {
+            throw BatchError(.inputMissing, path: "", detail: error.unreadable("\(what) \(path)"))
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "\(what) cannot be read: \(error)")
         }

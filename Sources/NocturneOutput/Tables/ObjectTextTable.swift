@@ -38,7 +38,7 @@ public struct ObjectTextTable: Sendable {
     }
 
     private static func checked(_ row: NamedTable.Row, _ fields: [ObjectText.Field]) throws(NamedTable.Fault) -> Row {
-        func fault(_ detail: String) -> NamedTable.Fault { NamedTable.Fault(detail: "row \(row.number): \(detail)") }
+        func fault(_ detail: String) -> NamedTable.Fault { NamedTable.Fault(row: row.number, detail: detail) }
         for field in fields
         where field.value.utf8.count > longestText || field.value.unicodeScalars.contains(where: { $0.value < 32 }) {
             throw fault("the \(field.name) has more than \(longestText) bytes, or control characters")

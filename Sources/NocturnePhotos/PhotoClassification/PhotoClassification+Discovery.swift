@@ -93,9 +93,9 @@ extension PhotoClassification {
             ]
             let counts = names.compactMap { meaning, one, many in
                 let count = faults.count { $0.meaning == meaning }
-                return count == 0 ? nil : "\(count) \(count == 1 ? one : many)"
+                return count == 0 ? nil : counted(count, one, plural: many)
             }
-            let text = "\(counts.joined(separator: ", ")) cannot be read, such as \(first.value)"
+            let text = "\(counts.joined(separator: ", ")) could not be read, such as \(first.value)"
             let step = "Write ages in years, sexes as male or female, and sites as parts of the body"
             if let path = options.metadataPath, !readings.contains(where: \.isKnown) {
                 throw BatchError(

@@ -72,8 +72,7 @@ extension BatchArguments {
         do {
             return String(decoding: try FileSystem.read(list, limit: 1 << 30, accepts: .filesAndStreams), as: UTF8.self)
         } catch {
-            let detail = "the list cannot be read: \(error.reason)"
-            throw BatchError(.inputMissing, path: list, detail: detail)
+            throw BatchError(.inputMissing, path: "", detail: error.unreadable("the list \(list)", option: "--list"))
         }
     }
 
@@ -159,8 +158,8 @@ extension BatchArguments {
         let found = ModelPackage.distinct(LoadedModels.catalog.entries().compactMap { try? $0.package.get() })
         if found.count == 1 { return found[0] }
         let others =
-            "These options need none: --view for pictures of volumes, --existing-labels for label maps that exist, "
-            + "--isosurface for surfaces"
+            "Without a model: --view makes pictures of volumes, --existing-labels measures existing label maps, "
+            + "--isosurface makes surfaces"
         guard !found.isEmpty else { throw ValidationError("name a model with --model. \(others)") }
         let names = found.map(\.id).joined(separator: ", ")
         throw ValidationError("name a model with --model, such as --model \(found[0].id). Models: \(names). \(others)")
@@ -190,8 +189,10 @@ extension BatchArguments {
             // The id, or the name given to --model.
             let package = zip(models.model, packages).first { $0 == route.model || $1.id == route.model }?.1
             guard let id = package?.id ?? ids.first(where: { $0 == route.model }) else {
+                let meant = Spelling.nearest(to: route.model, among: ids).map { " Did you mean \($0)?" } ?? ""
                 throw ValidationError(
-                    "--only: there is no model \(route.model) in this batch. Its models are \(ids.joined(separator: ", "))"
+                    "--only names the model \(route.model), which is not in this batch.\(meant) Models: "
+                        + ids.joined(separator: ", ")
                 )
             }
             let text = "\(id)=\(route.pattern)"

@@ -26,7 +26,7 @@ package struct Profile: Sendable {
         do {
             bytes = try FileSystem.read(path, limit: 1 << 20, accepts: .filesAndStreams)
         } catch {
-            throw ValidationError("the profile \(name) cannot be read: \(error.reason)")
+            throw ValidationError(error.unreadable("the profile \(name)", option: "--profile"))
         }
         guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") else {
             throw ValidationError("the profile \(name) is not a text in UTF-8")

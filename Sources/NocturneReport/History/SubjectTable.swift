@@ -31,13 +31,13 @@ package struct SubjectTable: Sendable {
         func first(_ names: [String]) -> String? { names.first(where: table.columns.contains) }
         guard let item = first(Self.items) else {
             throw NamedTable.Fault(
-                detail: "no column names the items; understood are \(Self.items.joined(separator: ", "))"
+                detail: "has no column with the items. Call it one of \(Self.items.joined(separator: ", "))"
             )
         }
         let (subject, date) = (first(Self.subjects), first(Self.dates))
         guard subject != nil || date != nil else {
             let names = (Self.subjects + Self.dates).joined(separator: ", ")
-            throw NamedTable.Fault(detail: "no column names subjects or dates; understood are \(names)")
+            throw NamedTable.Fault(detail: "has no column with subjects or dates. Call it one of \(names)")
         }
         var entries: [String: Entry] = [:]
         for row in table.rows {
@@ -45,7 +45,8 @@ package struct SubjectTable: Sendable {
             let day = date.flatMap { row[$0] }
             guard day.map(Self.isDate) ?? true else {
                 throw NamedTable.Fault(
-                    detail: "row \(row.number): the date is \"\(day ?? "")\"; write dates like 2026-03-01 or 20260301"
+                    row: row.number,
+                    detail: "the date is \"\(day ?? "")\". Write dates like 2026-03-01 or 20260301"
                 )
             }
             entries[name] = Entry(subject: subject.flatMap { row[$0] }, date: day)

@@ -50,13 +50,11 @@ extension ReferenceRange {
         return try NamedTable.read(path, limit: limit, called: "the reference table", expected: expected, parse)
     }
 
-    /// - Throws: `NamedTable.Fault` that names the line. In files separated by semicolons or tabs, numbers may have decimal commas.
+    /// - Throws: `NamedTable.Fault` that names the row. In files separated by semicolons or tabs, numbers may have decimal commas.
     package static func parse(_ bytes: [UInt8]) throws(NamedTable.Fault) -> [ReferenceRange] {
         let table = try NamedTable(bytes, required: ["label", "measure", "low", "high"])
         return try table.rows.map { row throws(NamedTable.Fault) in
-            func fault(_ detail: String) -> NamedTable.Fault {
-                NamedTable.Fault(detail: "line \(row.number): \(detail)")
-            }
+            func fault(_ detail: String) -> NamedTable.Fault { NamedTable.Fault(row: row.number, detail: detail) }
             func number(_ name: String) throws(NamedTable.Fault) -> Double? {
                 guard let text = row[name] else { return nil }
                 let plain = table.separator == UInt8(ascii: ",") ? text : text.replacing(",", with: ".")

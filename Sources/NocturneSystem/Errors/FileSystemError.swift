@@ -34,7 +34,10 @@ public struct FileSystemError: SystemCallError, SentenceConvertible, Sendable, C
     }
 
     public var systemCode: Int32? { code }
-    public var sentence: Sentence { "\(file: path): cannot \(operation): \(own: reason)" }
+    public var sentence: Sentence {
+        let reason = isNotRegularFile ? "not a regular file" : errnoText(code)
+        return "\(file: path): cannot \(operation): \(own: reason)"
+    }
     public var description: String { sentence.description }
 }
 
@@ -49,9 +52,18 @@ extension FileSystemError {
         self.init(operation: operation.rawValue, path: path, code: code)
     }
 
-    /// The system's message, or what to do where there is not a regular file.
-    public var reason: String {
-        isNotRegularFile ? "it is a folder, device or named pipe: give a regular file" : errnoText(code)
+    /// For a file that an option names: the fact, and the next step.
+    /// - Parameters:
+    ///   - file: what it is, with its path, such as "the list /in/list.txt".
+    ///   - option: the one that names it; nil where it is an argument.
+    public func unreadable(_ file: String, option: String? = nil) -> String {
+        if isNotRegularFile {
+            let kind = access(path + "/", F_OK) == 0 ? "a folder" : "a device or pipe"
+            return "\(file) is \(kind). Give a file\(option.map { " to \($0)" } ?? "")"
+        }
+        if code == ENOENT { return "\(file) does not exist. Check the path" }
+        let step = code == EACCES ? "Allow this user to read it" : "Check the file and its disk"
+        return "\(file) cannot be read: \(errnoText(code)). \(step)"
     }
 
     /// The error without the path: "cannot be opened: No such file or directory".

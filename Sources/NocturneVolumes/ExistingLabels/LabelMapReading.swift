@@ -84,7 +84,11 @@ struct LabelNameFile {
         do {
             names = Self.names(try FileSystem.read(path, limit: Self.limit))
         } catch {
-            throw BatchError(.inputMissing, path: path, detail: "the names of labels cannot be read: \(error)")
+            throw BatchError(
+                .inputMissing,
+                path: "",
+                detail: error.unreadable("the file of label names \(path)", option: "--label-names")
+            )
         }
         guard let names, !names.isEmpty else {
             throw BatchError(

@@ -37,7 +37,7 @@ package struct RadiomicsPair: Sendable {
                 throw BatchError(
                     .inputMissing,
                     path: labelsPath,
-                    detail: "a folder of labels with \(files.count) files"
+                    detail: "the folder of labels has \(counted(files.count, "file")). Give the file with the labels"
                 )
             }
             labels = try RadiomicsLabels.read(files[0], on: image.geometry, scope: scope) { notes.append("\($0)") }
@@ -68,7 +68,9 @@ package struct RadiomicsPair: Sendable {
         guard volumes.count == 1, let series = volumes.first else {
             let problem = scan.series.first?.problem.map { ": \($0.detail)" } ?? ""
             let detail =
-                volumes.isEmpty ? "no DICOM series that is a volume\(problem)" : "\(volumes.count) DICOM series"
+                volumes.isEmpty
+                ? "the folder has no DICOM series that is a volume\(problem). Give a folder with one, or a volume file"
+                : "the folder has \(volumes.count) DICOM series. Give a folder with one"
             throw BatchError(.inputMissing, path: folder, detail: detail)
         }
         return (try DICOMReader.readVolume(series, scope: scope, note: note), series.modality)
@@ -185,6 +187,8 @@ extension RadiomicsSettings {
         }
         do {
             try self.init(parsing: try FileSystem.read(path, limit: 1 << 20))
+        } catch let error as FileSystemError {
+            throw BatchError(.inputMissing, path: "", detail: error.unreadable("the file of settings \(path)"))
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the settings cannot be used: \(error)")
         }

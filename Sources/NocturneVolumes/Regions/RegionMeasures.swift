@@ -49,7 +49,11 @@ struct RegionMeasures: Sendable {
         do {
             bytes = try FileSystem.read(path, limit: RegionFile.maximumBytes)
         } catch {
-            throw BatchError(.inputMissing, path: path, detail: "the regions cannot be read: \(error)")
+            throw BatchError(
+                .inputMissing,
+                path: "",
+                detail: error.unreadable("the file of regions \(path)", option: "--rois")
+            )
         }
         do throws(RegionFileError) {
             return (try RegionFile(bytes, path: path), ContentDigest.of(bytes).hex)

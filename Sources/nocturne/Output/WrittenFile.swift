@@ -38,7 +38,11 @@ enum WrittenFile {
         do {
             try folder.writeTrace(to: path)
         } catch let error as FileSystemError {
-            throw BatchError(.outputUnwritable, path: path, detail: "the trace was not written: \(error)")
+            throw BatchError(
+                .outputUnwritable,
+                path: path,
+                detail: "the trace was not written: \(errnoText(error.code)). Give another path, or make its folder"
+            )
         }
     }
 }

@@ -69,71 +69,71 @@ struct RegionFileTests {
     static let faults: [(String, String)] = [
         (#"{"kind": "sphere"}"#, "regions[0].name: is missing"),
         (#"{"name": "", "kind": "sphere"}"#, "regions[0].name: is empty"),
-        (#"{"name": "n", "kind": "cone"}"#, "regions[0].kind (\"n\"): is \"cone\", not one of"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2]}"#, "regions[0].center (\"n\"): is not 3 numbers"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, "3"]}"#, "regions[0].center (\"n\"): has an entry"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, true]}"#, "regions[0].center (\"n\"): has an entry"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 1e300]}"#, "regions[0].center (\"n\"): has an entry"),
-        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 3]}"#, "regions[0].radiusMm (\"n\"): is missing"),
+        (#"{"name": "n", "kind": "cone"}"#, "regions[0].kind (\"n\") is \"cone\", not one of"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2]}"#, "regions[0].center (\"n\") is not 3 numbers"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2, "3"]}"#, "regions[0].center (\"n\") has an entry"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2, true]}"#, "regions[0].center (\"n\") has an entry"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 1e300]}"#, "regions[0].center (\"n\") has an entry"),
+        (#"{"name": "n", "kind": "sphere", "center": [1, 2, 3]}"#, "regions[0].radiusMm (\"n\") is missing"),
         (
             #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radiusMm": 0}"#,
-            "regions[0].radiusMm (\"n\"): is 0.0"
+            "regions[0].radiusMm (\"n\") is 0.0"
         ),
         (
             #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radiusMm": -2}"#,
-            "radiusMm (\"n\"): is -2.0, not from"
+            "radiusMm (\"n\") is -2.0, not from"
         ),
         (
             #"{"name": "n", "kind": "sphere", "center": [1, 2, 3], "radius": 2}"#,
-            "regions[0].radius (\"n\"): is unknown"
+            "regions[0].radius (\"n\") is unknown"
         ),
-        (#"{"name": "n", "kind": "length", "points": [[1, 2, 3]]}"#, "regions[0].points (\"n\"): has 1 points"),
+        (#"{"name": "n", "kind": "length", "points": [[1, 2, 3]]}"#, "regions[0].points (\"n\") has 1 points"),
         (
             #"{"name": "n", "kind": "length", "points": [[1, 2, 3], 4]}"#,
-            "regions[0].points[1] (\"n\"): is not 3 numbers"
+            "regions[0].points[1] (\"n\") is not 3 numbers"
         ),
         (#"{"name": "n", "kind": "angle", "points": [[0, 0, 0], [0, 0, 0], [1, 1, 1]]}"#, "arm of zero length"),
         (
             #"{"name": "n", "kind": "length", "points": [[1, 2, 3], [0, 0, 0]], "histogram": {}}"#,
-            "histogram (\"n\"): is unknown"
+            "histogram (\"n\") is unknown"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1}"#,
-            "regions[0].plane (\"n\"): is missing"
+            "regions[0].plane (\"n\") is missing"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"axis": "q"}}"#,
-            "regions[0].plane.axis (\"n\"): is \"q\", not one of i, j, k"
+            "regions[0].plane.axis (\"n\") is \"q\", not one of i, j, k"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"axis": "k", "index": 1.5}}"#,
-            "regions[0].plane.index (\"n\"): is 1.5, not an integer"
+            "regions[0].plane.index (\"n\") is 1.5, not an integer"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"normal": [0, 0, 0]}}"#,
-            "regions[0].plane.normal (\"n\"): has no direction"
+            "regions[0].plane.normal (\"n\") has no direction"
         ),
         (
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"normal": [0, 0, 1], "axis": "k"}}"#,
-            "regions[0].plane.axis (\"n\"): is unknown"
+            "regions[0].plane.axis (\"n\") is unknown"
         ),
         (
             #"{"name": "n", "kind": "box", "lower": [0, 0, 0], "upper": [1, 0, 1]}"#,
-            "regions[0].upper (\"n\"): is not above lower"
+            "regions[0].upper (\"n\") is not above lower"
         ),
         (
             #"{"name": "n", "kind": "box", "lower": [0, 0, 0], "upper": [1, 1, 1], "items": []}"#,
-            "regions[0].items (\"n\"): has 0 patterns"
+            "regions[0].items (\"n\") has 0 patterns"
         ),
         (
             #"{"name": "n", "kind": "box", "lower": [0, 0, 0], "upper": [1, 1, 1], "histogram": {"bins": 0}}"#,
-            "regions[0].histogram.bins (\"n\"): is 0"
+            "regions[0].histogram.bins (\"n\") is 0"
         ),
         (
             #"{"name": "n", "kind": "box", "lower": [0, 0, 0], "upper": [1, 1, 1], "histogram": {"range": [3, 3]}}"#,
-            "regions[0].histogram.range (\"n\"): is not ascending"
+            "regions[0].histogram.range (\"n\") is not ascending"
         ),
-        ("7", "regions[0]: is not an object"),
+        ("7", "regions[0] is not an object"),
     ]
 
     @Test("A fault is told with file, region and field", arguments: faults)
@@ -150,13 +150,13 @@ struct RegionFileTests {
             #"{"name": "n", "kind": "circle", "center": [1, 2, 3], "radiusMm": 1, "plane": {"normal": [0, 0, 1]}}"#
         let texts = [
             ("", "is not valid JSON"), ("{", "is not valid JSON"), ("[]", "is not an object"),
-            ("{}", "schemaVersion: is missing"),
-            (#"{"schemaVersion": 2}"#, "schemaVersion: is not 1"),
-            (#"{"schemaVersion": 1, "space": "mm", "regions": []}"#, "space: is \"mm\", not one of patientLps"),
-            (#"{"schemaVersion": 1, "space": "voxel", "regions": {}}"#, "regions: is not a list"),
-            (#"{"schemaVersion": 1, "space": "voxel", "regions": [], "extra": 1}"#, "extra: is unknown"),
-            (file(box + "," + box), "regions[1].name (\"n\"): another region"),
-            (file(oblique, space: "voxel"), "plane.normal (\"n\"): needs points in a patient space"),
+            ("{}", "schemaVersion is missing"),
+            (#"{"schemaVersion": 2}"#, "schemaVersion is not 1"),
+            (#"{"schemaVersion": 1, "space": "mm", "regions": []}"#, "space is \"mm\", not one of patientLps"),
+            (#"{"schemaVersion": 1, "space": "voxel", "regions": {}}"#, "regions is not a list"),
+            (#"{"schemaVersion": 1, "space": "voxel", "regions": [], "extra": 1}"#, "extra is unknown"),
+            (file(box + "," + box), "regions[1].name (\"n\") is the name of another region"),
+            (file(oblique, space: "voxel"), "plane.normal (\"n\") needs points in a patient space"),
             (String(repeating: "[", count: 100_000), "nested deeper than 8"),
             (String(repeating: " ", count: RegionFile.maximumBytes + 1), "more than"),
             (

@@ -59,8 +59,8 @@ struct ClinicalMetadataTests {
         #expect(try reason(head + "a,1e999,,")[0].contains("is not a number"))
         #expect(try reason(head + "a,,,left toe")[0].contains("row 2: anatom_site_general \"left toe\" is not one of"))
         #expect(try reason(head + "a,,robot,")[0].contains("row 2: sex \"robot\""))
-        #expect(try reason(head + "a,1,male")[0] == "people.csv row 2: 3 fields for 4 columns")
-        #expect(try reason(head + "a,1,male,,x")[0] == "people.csv row 2: 5 fields for 4 columns")
+        #expect(try reason(head + "a,1,male")[0] == "people.csv row 2 has 3 fields, but the table has 4 columns")
+        #expect(try reason(head + "a,1,male,,x")[0] == "people.csv row 2 has 5 fields, but the table has 4 columns")
         #expect(try reason(head + "a,1,male,, ,") == ["fine"])
         #expect(try reason(head + "\"two\nlines\",1,,\na,x,,")[0].contains("row 4:"))
         // The rows of other pictures do no harm.

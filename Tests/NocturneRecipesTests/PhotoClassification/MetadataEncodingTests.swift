@@ -39,7 +39,9 @@ struct MetadataEncodingTests {
         let table = try MetadataTable(bytes: Array(text.utf8), path: "t.csv")
         #expect(table.unmatchedRows(["a.jpg", "x/b.png", "c/d.jpg"]) == nil)
         let note = try #require(table.unmatchedRows(["a.jpg"]))
-        #expect(note.hasPrefix("t.csv: 2 of 3 pictures that it names are not among the inputs, such as \"b\" (row 3)"))
+        #expect(
+            note.hasPrefix("t.csv: 2 of the 3 photos that it names are not among the inputs, such as \"b\" (row 3)")
+        )
     }
 
     @Test("UTF-8 and UTF-16 with and without what marks them", arguments: [",", ";", "\t"])

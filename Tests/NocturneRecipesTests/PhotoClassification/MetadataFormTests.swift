@@ -129,7 +129,7 @@ struct MetadataFormTests {
     func noPictures() {
         let found = refusal(Array("patient;Age;sex\n1;2;male".utf8))
         #expect(found.contains("(columns: \"patient\", \"Age\", \"sex\")"))
-        #expect(found.contains("Call that column one of image, image_id, image_name, isic_id"))
+        #expect(found.contains("Add a column image, image_id, image_name or isic_id"))
         #expect(refusal([]).contains("the table is empty"))
         #expect(refusal(Array("Age,age,image_id,image_id".utf8)).contains("\"image_id\" twice"))
         #expect(refusal(Array("age,Age,image".utf8)).contains("\"age\" twice"))
@@ -151,7 +151,11 @@ struct MetadataFormTests {
             try table.checkMatches(["x.jpg"], path: "t.csv")
             Issue.record("accepted")
         } catch {
-            #expect("\(error)".contains("row 2 is for \"a\", the first input is \"x.jpg\""))
+            #expect(
+                "\(error)".contains(
+                    "no photo in the table is among the inputs. Row 2 names \"a\", the first input is \"x.jpg\""
+                )
+            )
         }
         let empty = try MetadataTable(bytes: Array("image,age\n".utf8), path: "t.csv")
         #expect { try empty.checkMatches(["x.jpg"], path: "t.csv") } throws: { "\($0)".contains("no row for a photo") }
@@ -162,10 +166,10 @@ struct MetadataFormTests {
         let table = try MetadataTable(bytes: Array("image,age,gendr,spot\na,1,male,face".utf8), path: "/data/t.csv")
         #expect(table.notes.count == 2)
         #expect(
-            table.notes[0] == "t.csv: no column has the sex: understood are sex, gender, patient_sex, geschlecht; "
-                + "not used are \"gendr\", \"spot\""
+            table.notes[0] == "t.csv: no column has the sex. Its name can be sex, gender, patient_sex, geschlecht; "
+                + "columns that are not used: \"gendr\", \"spot\""
         )
-        #expect(table.notes[1].contains("no column has the site on the body: understood are anatom_site_general"))
+        #expect(table.notes[1].contains("no column has the site on the body. Its name can be anatom_site_general"))
         #expect(try MetadataTable(bytes: Array("image,age\na,1".utf8), path: "t.csv").notes.isEmpty)
     }
 }

@@ -143,9 +143,9 @@ struct RegionBatchTests {
             to: "rois.json"
         ).path
         #expect { try RegionInstruction(path: path) } throws: {
-            "\($0)".contains("rois.json: regions[3].radiusMm (\"disc\")")
+            "\($0)".contains("rois.json: regions[3].radiusMm (\"disc\") is")
         }
-        #expect { try RegionInstruction(path: path + ".gone") } throws: { "\($0)".contains("cannot be read") }
+        #expect { try RegionInstruction(path: path + ".gone") } throws: { "\($0)".contains("does not exist") }
     }
 
     /// Volumes with a box each, and reference labels for them, of which some do not fit.
@@ -224,7 +224,8 @@ struct RegionBatchTests {
         #expect(surfaceDice > 0 && surfaceDice < 1)
         #expect(try compared("same")?["surfaceDice"] as? Double == 1)
         for (item, words) in [
-            ("other-grid", "has 20 x 18 x 23 voxels"), ("elsewhere", "its voxels are not at the positions of the item's image"),
+            ("other-grid", "has 20 x 18 x 23 voxels"),
+            ("elsewhere", "its voxels are not at the positions of the item's image"),
             ("damaged", "damaged.nii.gz"),
             ("without", "no reference labels"),
         ] {

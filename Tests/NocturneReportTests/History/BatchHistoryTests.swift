@@ -86,9 +86,9 @@ struct BatchHistoryTests {
     @Test(
         "A table of subjects that is not understood is refused with what would be",
         arguments: [
-            ("", "it is empty"), ("a,b\n1,2\n", "no column names the items; understood are item"),
-            ("item,b\n1,2\n", "no column names subjects or dates; understood are subject"),
-            ("item,date\nx,1.3.2026\n", "row 2: the date is \"1.3.2026\"; write dates like 2026-03-01 or 20260301"),
+            ("", "is empty"), ("a,b\n1,2\n", "has no column with the items. Call it one of item"),
+            ("item,b\n1,2\n", "has no column with subjects or dates. Call it one of subject"),
+            ("item,date\nx,1.3.2026\n", "the date is \"1.3.2026\". Write dates like 2026-03-01 or 20260301"),
         ]
     )
     func refusals(_ text: String, _ reason: String) {

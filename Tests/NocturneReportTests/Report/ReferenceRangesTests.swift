@@ -36,12 +36,12 @@ struct ReferenceRangesTests {
     @Test(
         "What is no table is refused with the line and what is expected",
         arguments: [
-            ("", "the reference table: it is empty"), ("label,measure,low\na,b,1\n", "no column high"),
-            ("label,measure,low,high\na,b,x,2\n", "line 2: low is \"x\", not a number"),
-            ("label,measure,low,high\n\na,b,3,2\n", "line 3: low and high are empty, or low is above high"),
-            ("label,measure,low,high\na,b,,\n", "line 2: low and high are empty, or low is above high"),
-            ("label,measure,low,high\n,b,1,2\n", "line 2: label or measure is missing"),
-            ("label,measure,low,high\na,b,nan,2\n", "line 2: low is \"nan\""),
+            ("", "norms.csv is empty"), ("label,measure,low\na,b,1\n", "no column high"),
+            ("label,measure,low,high\na,b,x,2\n", "row 2: low is \"x\", not a number"),
+            ("label,measure,low,high\n\na,b,3,2\n", "row 3: low and high are empty, or low is above high"),
+            ("label,measure,low,high\na,b,,\n", "row 2: low and high are empty, or low is above high"),
+            ("label,measure,low,high\n,b,1,2\n", "row 2: label or measure is missing"),
+            ("label,measure,low,high\na,b,nan,2\n", "row 2: low is \"nan\""),
         ]
     )
     func refused(_ text: String, _ reason: String) {

@@ -84,8 +84,8 @@ extension MetadataTable {
             let others = names.indices.filter { !used.contains($0) && !names[$0].isEmpty }.map { names[$0] }
             guard !others.isEmpty else { return [] }
             return Meaning.allCases.filter { indices[$0] == nil }.map { meaning in
-                "no column has \(meaning.title): understood are \(meaning.names.joined(separator: ", ")); "
-                    + "not used are \(Self.list(others))"
+                "no column has \(meaning.title). Its name can be \(meaning.names.joined(separator: ", ")); columns that are "
+                    + "not used: \(Self.list(others))"
             }
         }
 
@@ -153,7 +153,8 @@ extension MetadataTable.Columns {
     private static func noPicture(_ found: [String], hasNUL: Bool) -> String {
         if found.isEmpty { return "the table is empty. Check the file" }
         if hasNUL { return "the metadata is not a text file. Save the table as CSV in UTF-8" }
-        let names = Meaning.image.names.prefix(4).joined(separator: ", ")
-        return "no column has the names of the photos (columns: \(list(found))). Call that column one of \(names)"
+        let first = Meaning.image.names.prefix(4)
+        let names = first.dropLast().joined(separator: ", ") + " or " + (first.last ?? "")
+        return "no column names the photos (columns: \(list(found))). Add a column \(names)"
     }
 }

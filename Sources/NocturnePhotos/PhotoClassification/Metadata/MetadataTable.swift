@@ -39,8 +39,8 @@ package struct MetadataTable: Sendable {
         } catch {
             throw BatchError(
                 .inputMissing,
-                path: path,
-                detail: "the metadata cannot be read: \(error.reason). Check the path"
+                path: "",
+                detail: error.unreadable("the metadata \(path)", option: "--metadata")
             )
         }
         try self.init(bytes: bytes, path: path)
@@ -56,7 +56,8 @@ package struct MetadataTable: Sendable {
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
         guard let text = Self.utf8(bytes) else {
-            let detail = "the metadata is UTF-16 that ends within a character: the file is incomplete"
+            let detail =
+                "the metadata is text in UTF-16 that ends in the middle of a character. Save the table again, as CSV in UTF-8"
             throw BatchError(.inputMissing, path: path, detail: detail)
         }
         (columns, separator) = try Columns.read(text, path: path)
@@ -94,8 +95,8 @@ package struct MetadataTable: Sendable {
         let unmatched = rows.filter { !used.contains($0.key) }
         guard let first = unmatched.min(by: { $0.value[0].number < $1.value[0].number }) else { return nil }
         return
-            "\(fileName): \(unmatched.count) of \(rows.count) pictures that it names are not among the inputs, such as "
-            + "\"\(first.key)\" (row \(first.value[0].number)); names are compared with file names and with paths below the input"
+            "\(fileName): \(unmatched.count) of the \(counted(rows.count, "photo")) that it names are not among the inputs, such as "
+            + "\"\(first.key)\" (row \(first.value[0].number)); names are compared with file names and with paths inside the input folder"
     }
 
     /// - Parameter names: paths relative to the inputs.
@@ -109,9 +110,9 @@ package struct MetadataTable: Sendable {
         guard !matches, let name = names.first, let row = rows.min(by: { $0.value[0].number < $1.value[0].number })
         else { return }
         let detail =
-            "none of the \(rows.count == 1 ? "1 photo" : "\(rows.count) photos") in the table is an input: row "
-            + "\(row.value[0].number) is for \(Columns.list([row.key])), the first input is \(Columns.list([name])). Check that the "
-            + "table belongs to these photos. It may name them with or without extension, and with their path below the input"
+            "no photo in the table is among the inputs. Row \(row.value[0].number) names \(Columns.list([row.key])), the first "
+            + "input is \(Columns.list([name])). Check that the table belongs to these photos. It may name them with or without "
+            + "extension, and with their path inside the input folder"
         throw BatchError(.inputMissing, path: path, detail: detail)
     }
 
@@ -164,7 +165,8 @@ package struct MetadataTable: Sendable {
     ) throws(ClinicalMetadata.ReadingError) -> ClinicalMetadata.Reading {
         let place = "\(fileName) row \(entry.number)"
         guard let texts = entry.texts else {
-            let detail = "\(place): \(entry.count) fields for \(columns.names.count) columns"
+            let fields = counted(entry.count, "field")
+            let detail = "\(place) has \(fields), but the table has \(counted(columns.names.count, "column"))"
             throw ClinicalMetadata.ReadingError(detail: detail)
         }
         let fields = ClinicalMetadata.Fields(
