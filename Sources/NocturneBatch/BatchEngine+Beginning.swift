@@ -77,7 +77,7 @@ extension BatchEngine {
         let isAround = options.description.inputs.contains { $0 != output && FileSystem.isWithin($0, output) }
         if earlier == nil, isAround {
             await progress.note(
-                "The output folder contains an input of the batch; results are written next to it. Another --output keeps them apart."
+                "The output folder contains an input of the batch; results are written next to it. To keep them apart, choose another folder with --output."
             )
         }
         // The report names the version, the models and the options.

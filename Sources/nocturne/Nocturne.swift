@@ -92,7 +92,12 @@ struct Nocturne: AsyncParsableCommand {
     private static var suggestion: Suggestion {
         // Commands state their names, since the name of each type takes 0.3 ms of every start.
         let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
-        return Suggestion(Array(CommandLine.arguments.dropFirst()), commands: commands)
+        let models = Models.configuration.subcommands.compactMap { $0.configuration.commandName }
+        return Suggestion(
+            Array(CommandLine.arguments.dropFirst()),
+            commands: commands,
+            subcommands: ["models": models]
+        )
     }
 
     /// What is printed about an error in the command line.

@@ -1,3 +1,4 @@
+import NocturneInference
 import NocturneSystem
 
 /// What may have been meant by a command line that is not understood: by its words, as other tools use them.
@@ -5,9 +6,14 @@ struct Suggestion {
     /// Without the program's name.
     private let arguments: [String]
     private let commands: [String]
+    private let subcommands: [String: [String]]
 
-    /// - Parameter commands: the names of all commands.
-    init(_ arguments: [String], commands: [String]) { (self.arguments, self.commands) = (arguments, commands) }
+    /// - Parameters:
+    ///   - commands: the names of all commands.
+    ///   - subcommands: those of commands that have some.
+    init(_ arguments: [String], commands: [String], subcommands: [String: [String]] = [:]) {
+        (self.arguments, self.commands, self.subcommands) = (arguments, commands, subcommands)
+    }
 
     private static let inputs = "Give the path alone: nocturne run FOLDER --model NAME --output RESULTS"
 
@@ -20,7 +26,7 @@ struct Suggestion {
         "--fast": "--step-size 0.75, --precision bfloat16, or a model for coarser voxels",
         "--resume": "nocturne resume OUT", "--status": "nocturne status OUT", "-i": Self.inputs,
         "--input": Self.inputs, "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
-        "--csv": "--import",
+        "--csv": "--import", "--reference": "--compare", "--ground-truth": "--compare", "--gt": "--compare",
     ]
 
     /// First words of other tools, and the commands that do the same.
@@ -33,13 +39,21 @@ struct Suggestion {
 
     /// The error where the first word, or the one after `help`, is not a command; nil where it is one.
     var unknownCommand: String? {
-        let isHelp = arguments.first == "help"
-        guard let word = isHelp ? arguments.dropFirst().first : arguments.first, !word.hasPrefix("-"), word != "help",
-            !commands.contains(word)
+        let words = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
+        guard let word = words.first, !word.hasPrefix("-"), word != "help" else { return nil }
+        guard commands.contains(word) else {
+            return Self.unknown(word, Self.words[word] ?? Spelling.nearest(to: word, among: commands))
+        }
+        guard let names = subcommands[word], let name = words.dropFirst().first, !name.hasPrefix("-"), name != "help",
+            !names.contains(name)
         else { return nil }
-        let meant = Self.words[word] ?? Spelling.nearest(to: word, among: commands)
+        let meant = Spelling.nearest(to: name, among: names) ?? (name == "ls" ? names.first { $0 == "list" } : nil)
+        return Self.unknown("\(word) \(name)", meant.map { "\(word) \($0)" }, help: "\(word) --help")
+    }
+
+    private static func unknown(_ command: String, _ meant: String?, help: String = "--help") -> String {
         let question = meant.map { " Did you mean 'nocturne \($0)'?" } ?? ""
-        return "Error: there is no command '\(word)'.\(question)\n  See 'nocturne --help' for all commands."
+        return "Error: there is no command '\(command)'.\(question)\n  See 'nocturne \(help)' for all commands."
     }
 
     /// A message of the parser, with what is called otherwise here, and without the usage of no command in particular.
@@ -91,6 +105,12 @@ struct Suggestion {
         if message.contains("Unknown option '--model'") || message.contains("Unknown option '-m'") {
             return
                 "Error: this command uses the models of the batch. `nocturne run` with all inputs and models adds one"
+        }
+        if message.contains("is invalid for '--device") {
+            return Self.adding("Give \(InferenceDevice.list); cuda is an NVIDIA GPU", to: message)
+        }
+        if names.contains(where: { $0.count == 2 && message.contains("Unknown option '\($0)'") }) {
+            return Self.adding("Write out the option's name, as in --output", to: message)
         }
         if message.contains("Unexpected argument") { return Self.adding("Leave it out", to: message) }
         if message.contains(" unexpected arguments") { return Self.adding("Leave them out", to: message) }

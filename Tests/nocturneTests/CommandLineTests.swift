@@ -26,6 +26,18 @@ struct CommandLineTests {
             (["rnu", bench.input, "-m", "x"], "there is no command 'rnu'. Did you mean 'nocturne run'?"),
             (["predict", bench.input], "there is no command 'predict'. Did you mean 'nocturne run'?"),
             (["help", "nosuch"], "there is no command 'nosuch'"),
+            (["models", "lst"], "there is no command 'models lst'. Did you mean 'nocturne models list'?"),
+            (["run", bench.input, "-f", "-o", bench.output], "Write out the option's name"),
+            (["run", bench.input, "--device", "gpu", "-o", bench.output], "cuda is an NVIDIA GPU"),
+            (["run", bench.input, "--reference", "x", "-o", bench.output], "Use --compare instead"),
+            (
+                ["run", "--list", bench.input, "--model", bench.model(), "-o", bench.output],
+                "is a folder. Give a file to --list"
+            ),
+            (
+                ["run", bench.input, "--profile", bench.input, "-o", bench.output],
+                "is a folder. Give a file to --profile"
+            ),
             (["run", bench.input, "-output", bench.output], "Long options have two hyphens: --output"),
             (
                 ["run", bench.input, "--fast", "-o", bench.output],
@@ -39,7 +51,15 @@ struct CommandLineTests {
             (["run", bench.input, "--isosurface", "abc", "-o", bench.output], "expected a number such as 300"),
             (["run", bench.output, "--shard", "3/2"], "expected K/N with K from 1 to N"),
             (["run", bench.input, "--profile", table, "-o", bench.output], "line 1: expected an option and its value"),
-            (["run", bench.input + "/*.nii", "--model", bench.model(), "-o", bench.output], "Leave out the quotes"),
+            (["run", bench.input + "/*.nii", "--model", bench.model(), "-o", bench.output], "with --include '*.nii'"),
+            (
+                ["run", bench.input + "/*.mha", "--model", bench.model(), "-o", bench.output],
+                "no file or folder matches"
+            ),
+            (
+                ["run", bench.input, "--model", bench.model(), "-o", bench.output, "--memory", "32M"],
+                "31 MiB of the memory budget of 32 MiB can be used. Raise it with --memory"
+            ),
             (["status", bench.output, "extra"], "Leave it out"),
             (["status", bench.output, "extra", "more"], "Leave them out"),
             (

@@ -62,14 +62,25 @@ struct FileWalk {
         if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: input) {
             return "\(input) is a link to \(target), which does not exist"
         }
-        let isPattern = input.contains { "*?[".contains($0) }
-        if isPattern {
-            return "no file matches \(input). Leave out the quotes, so that the shell expands the pattern"
+        if isPattern(input) {
+            guard hasMatch(input) else { return "no file or folder matches \(input). Check the path" }
+            let (folder, name) = (FileSystem.parent(of: input), (input as NSString).lastPathComponent)
+            let other = isPattern(folder) ? "" : ", or give \(folder) with --include '\(name)'"
+            return "Nocturne does not expand the pattern \(input). Leave out the quotes\(other)"
         }
         // What follows an option without a comma is an input.
         let isWord = !(input as NSString).lastPathComponent.contains(".")
-        let step = isWord ? ". Values of one option, such as --labels, are separated by commas" : ""
+        let step = isWord ? ". If it is a second value of an option, join the values with commas" : ""
         return "there is no file or folder \(input). Check the path\(step)"
+    }
+
+    private static func isPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
+
+    /// Whether a shell would expand the pattern.
+    private static func hasMatch(_ pattern: String) -> Bool {
+        var found = glob_t()
+        defer { globfree(&found) }
+        return glob(pattern, GLOB_NOSORT, nil, &found) == 0
     }
 
     private static func kind(_ status: stat) -> Sentence {

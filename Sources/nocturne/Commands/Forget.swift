@@ -31,7 +31,7 @@ struct Forget: AsyncParsableCommand {
 
     @Option(
         parsing: .singleValue,
-        help: ArgumentHelp("All items of this subject, by the table of --subjects. Repeatable.", valueName: "name")
+        help: ArgumentHelp("All items of this subject in the table of --subjects. Repeatable.", valueName: "name")
     )
     var subject: [String] = []
 
@@ -72,7 +72,7 @@ struct Forget: AsyncParsableCommand {
             throw BatchError(
                 .unknownItem,
                 path: folder.path,
-                detail: "no item is of the subject \(subject), by the table of --subjects; nothing was removed"
+                detail: "the table of --subjects has no item of the subject \(subject). Nothing was removed"
             )
         }
         let (names, sources, subjects) = (Set(items), source.map(absolutePath), Set(subject))
@@ -85,7 +85,7 @@ struct Forget: AsyncParsableCommand {
         Terminal.printResult("Removed from the batch: \(outcome.items.joined(separator: ", "))")
         guard !outcome.remaining.isEmpty else { return }
         Terminal.printMessage(
-            "These files in the output folder still name them; they are not of this batch's making:\n"
+            "These files in the output folder still name them; this batch did not write them:\n"
                 + outcome.remaining.map { "  " + $0 }.joined(separator: "\n")
         )
         throw NocturneExit.someFailed

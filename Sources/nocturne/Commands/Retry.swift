@@ -153,8 +153,9 @@ struct Retry: EngineCommand {
             throw BatchError(
                 .unknownItem,
                 path: folder.path,
-                detail: "no item that can be tried again has the code \(code); "
-                    + (known.isEmpty ? "there is none at all" : "there are \(known.joined(separator: ", "))")
+                detail: known.isEmpty
+                    ? "no item failed, was cancelled or quarantined, so there is nothing to try again"
+                    : "no item that can be tried again has the code \(code). Codes: \(known.joined(separator: ", "))"
             )
         }
     }
