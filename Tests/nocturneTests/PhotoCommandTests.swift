@@ -120,6 +120,8 @@ struct PhotoCommandTests {
         }
         let ready = try parts().filter { $0["state"] as? String == "ready" }
         #expect(ready.map { $0["item"] as? String } == ["p0", "p1", "p2", "p3"])
+        let events = String(decoding: try FileSystem.read(output + "/events.jsonl"), as: UTF8.self)
+        #expect(events.components(separatedBy: #""objects":{"book":1}"#).count - 1 == 4)
         for part in ready {
             let thumbnail = try #require(part["thumbnail"] as? String)
             #expect(FileSystem.exists(output + "/" + thumbnail))

@@ -12,7 +12,9 @@ extension EventText {
         let reason = event.reason.map { ": \($0)" } ?? ""
         let count = "[\(status.done)/\(status.total)]"
         switch event.event {
-        case .itemCompleted: return "\(count) \(item) completed in \(duration(event.seconds ?? 0))\(reason)"
+        case .itemCompleted:
+            let objects = event.objects.map { ": \(self.objects($0))" } ?? ""
+            return "\(count) \(item) completed in \(duration(event.seconds ?? 0))\(objects)\(reason)"
         case .itemFailed: return "\(count) \(item) FAILED\(reason)"
         case .itemQuarantined: return "\(item) quarantined\(reason)"
         // At the end of a run, the summary counts what was stopped.

@@ -82,7 +82,7 @@ extension AdmissionStateMachine {
                 pace.learn(model: item.item.model, seconds: seconds, steps: item.needs.steps)
                 pace.learn(model: item.item.model, diskBytes: product.bytes, predicted: item.needs.diskBytes)
             }
-            return [.complete(end.id, seconds: seconds, origin: product.origin)]
+            return [.complete(end.id, seconds: seconds, product)]
         case .interrupted:
             return [.settle(end.id, cancelled.contains(item.item.name) ? .cancelled : .interrupted)]
         case .postponed(let postponement):

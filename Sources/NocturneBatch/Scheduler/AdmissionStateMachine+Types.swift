@@ -146,8 +146,7 @@ extension AdmissionStateMachine {
         case start(Int64, after: MemoryWait?)
         /// Nothing can be started before something changes, or this time.
         case wait(WaitReason, until: Duration?)
-        /// - Parameter origin: from where its result was taken; nil for one that was made.
-        case complete(Int64, seconds: Double, origin: ItemReason?)
+        case complete(Int64, seconds: Double, ItemProduct)
         /// It is to be processed again, in this run or a later one, for this reason.
         case putBack(Int64, ItemReason)
         case settle(Int64, Settlement)

@@ -141,7 +141,7 @@ extension Scheduler {
     private func perform(_ action: AdmissionStateMachine.Action) async {
         let (control, progress) = (context.control, context.progress)
         switch action {
-        case .complete(let id, let seconds, let origin): await complete(id, seconds, origin)
+        case .complete(let id, let seconds, let product): await complete(id, seconds, product)
         case .putBack(let id, let reason):
             await record(id, as: .pending, reason)
             let event: BatchEvent.Kind = reason.code == .interrupted ? .itemInterrupted : .itemRetried
@@ -161,11 +161,12 @@ extension Scheduler {
         }
     }
 
-    private func complete(_ id: Int64, _ seconds: Double, _ origin: ItemReason?) async {
+    private func complete(_ id: Int64, _ seconds: Double, _ product: ItemProduct) async {
         // Without a deadline once at the end is enough.
         if deadline != nil { try? await context.journal.keep(machine.pace) }
-        var event = BatchEvent(.itemCompleted, item: items[id]?.name, because: origin)
+        var event = BatchEvent(.itemCompleted, item: items[id]?.name, because: product.origin)
         event.seconds = (seconds * 1000).rounded() / 1000
+        event.objects = product.objects
         await context.progress.ended(id, event)
         items[id] = nil
     }

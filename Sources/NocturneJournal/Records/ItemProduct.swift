@@ -71,6 +71,8 @@ public struct ItemProduct: Sendable, Hashable {
     public var notes: [Note]
     /// Separate entries in a review queue.
     public var parts: [ItemPart]
+    /// How many objects of each class were found in a photo; nil for none, for other results, and from the journal.
+    public var objects: [String: Int]?
     /// From where the result was taken; nil for one that was made for this batch.
     public var origin: ItemReason?
 

@@ -31,6 +31,8 @@ public struct BatchEvent: Sendable, Codable {
     public var remedy: String?
     /// How long the item was active.
     public var seconds: Double?
+    /// How many objects of each class were found in a photo; nil for other results and for none.
+    public var objects: [String: Int]?
     /// Items of the batch that have ended, in any state.
     public var done: Int?
     /// Items of the batch.
@@ -81,6 +83,11 @@ public enum EventText {
             }
         )
         return String(shown)
+    }
+
+    /// `5 × book, 1 × box`: how many there are of each class, in alphabetical order.
+    public static func objects(_ counts: [String: Int]) -> String {
+        counts.sorted { $0.key < $1.key }.map { "\($1) × \($0)" }.joined(separator: ", ")
     }
 
     /// Seconds as text: tenths below ten, then seconds, minutes, hours.

@@ -63,8 +63,7 @@ extension PhotoInstances: RecipeKind {
         let titles: KeyValuePairs = ["overlay.jpg": title, "overlay.png": title]
         var parts = ReviewParts(.instances, files: result.files, titles: titles)
         parts.size = [result.source.width, result.source.height]
-        let counts = Dictionary(grouping: result.instances, by: \.class).sorted { $0.key < $1.key }
-        parts.facts = counts.isEmpty ? "no object" : counts.map { "\($1.count) × \($0)" }.joined(separator: ", ")
+        parts.facts = result.objects.isEmpty ? "no object" : EventText.objects(result.objects)
         parts.objects = result.instances.map { instance in
             var object = ReviewParts.Object(
                 name: "\(instance.id)",

@@ -69,7 +69,9 @@ extension PhotoInstances {
                 notes: notes.texts,
                 noteCodes: notes.codes
             )
-            return try result.write(into: folder, notes)
+            var product = try result.write(into: folder, notes)
+            product.objects = result.objects.isEmpty ? nil : result.objects
+            return product
         }
 
         // MARK: Crops

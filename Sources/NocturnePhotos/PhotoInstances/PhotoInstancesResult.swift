@@ -142,6 +142,9 @@ struct PhotoInstancesResult: ItemResult {
             }
     }
 
+    /// How many there are of each class.
+    var objects: [String: Int] { Dictionary(grouping: instances, by: \.class).mapValues(\.count) }
+
     /// The entries of a review queue.
     var parts: [ItemPart] {
         instances.map { instance in

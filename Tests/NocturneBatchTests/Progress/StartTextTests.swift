@@ -38,9 +38,14 @@ struct StartTextTests {
         #expect(StartText.skips([:]).isEmpty)
     }
 
-    @Test("Failures have a line each, and inputs skipped while they are read; what a run was stopped at has none")
+    @Test("Items that end have a line each, and inputs skipped while they are read; what a run was stopped at has none")
     func lines() {
         let status = ProgressStatus()
+        var completed = BatchEvent(.itemCompleted, item: "few")
+        completed.seconds = 0.5
+        #expect(EventText.line(completed, status) == "[0/0] few completed in 0.5 s")
+        completed.objects = ["box": 1, "book": 5]
+        #expect(EventText.line(completed, status) == "[0/0] few completed in 0.5 s: 5 × book, 1 × box")
         let skipped = BatchEvent(.itemSkipped, item: "a", reason: "no image")
         #expect(EventText.line(skipped, status) == "[0/0] a skipped: no image")
         let stopped = BatchEvent(.itemInterrupted, item: "a", reason: "interrupted")

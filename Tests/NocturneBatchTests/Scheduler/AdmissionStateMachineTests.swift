@@ -320,7 +320,7 @@ struct AdmissionStateMachineTests {
     func ends() {
         var desk = Desk(Array(repeating: Needs(memoryBytes: 1), count: 7))
         #expect(desk.startAll().count == 7)
-        #expect(desk.complete(0, seconds: 2) == [.complete(0, seconds: 2, origin: nil)])
+        #expect(desk.complete(0, seconds: 2) == [.complete(0, seconds: 2, ItemProduct())])
         #expect(desk.end(1, failure(nil)) == [.discardStaging(1), .settle(1, .failed(reason("reason")))])
         #expect(desk.end(2, failure(.rediscover)) == [.discardStaging(2), .putBack(2, reason("reason"))])
         #expect(desk.machine.needsDiscovery)
