@@ -49,6 +49,10 @@ struct WhyTests {
         }
         let items = try #require(document?["items"] as? [[String: Any]])
         #expect(items.count == 1 && items[0]["state"] as? String == "failed" && items[0]["result"] is NSNull)
+        #expect(items[0]["model"] as? String == "threshold" && items[0]["changed"] is String)
+        let status = try Tool(["status", bench.output, "--json"]).json()
+        let failure = try #require(status["failures"] as? [[String: Any]]).first
+        #expect(failure?["model"] as? String == "threshold" && failure?["changed"] is String)
     }
 
     @Test("tells why an input became no item")

@@ -6,6 +6,10 @@ import NocturneSystem
 struct ItemOutcome: Encodable {
     let item: String
     let state: ItemState
+    /// Null for an input that no model processes.
+    @Nullable var model: String?
+    /// When the state last changed, UTC; null where no time is recorded.
+    @Nullable var changed: String?
     /// Why it did not complete, or from where its result was taken; null for others, as are the next three.
     @Nullable var reason: String?
     @Nullable var code: String?
@@ -14,6 +18,8 @@ struct ItemOutcome: Encodable {
 
     init(_ item: JournalItem) {
         (self.item, state) = (item.name, item.state)
+        _model = Nullable(wrappedValue: item.model.isEmpty ? nil : item.model)
+        _changed = Nullable(wrappedValue: item.changed)
         _reason = Nullable(wrappedValue: item.reason?.text)
         _code = Nullable(wrappedValue: item.reason?.code.rawValue)
         _stage = Nullable(wrappedValue: item.reason?.stage)

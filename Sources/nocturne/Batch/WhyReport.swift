@@ -28,8 +28,6 @@ struct WhyReport: Encodable {
 
     struct Explanation: Encodable {
         let source: String
-        /// Null for an input that no model processes.
-        @Nullable var model: String?
         /// What a run does with it now, or waits for; null where no run is active or it has ended.
         @Nullable var now: String?
         /// Source files that are not as they were when the item was found, or gone.
@@ -92,7 +90,6 @@ struct WhyReport: Encodable {
                 let changed = divided == nil ? sources[item.id]?.inputs.filter { !$0.holds }.map(\.path) ?? [] : []
                 let explanation = Explanation(
                     source: item.path,
-                    model: item.model.isEmpty ? nil : item.model,
                     now: now(item, lock.isHeld, waitingFor: lock.holder?.waitingFor, progress),
                     changedSources: changed,
                     events: events[item.name] ?? [],
@@ -209,7 +206,7 @@ extension WhyReport.Item {
         var lines = ["\(outcome.item): \(outcome.state.rawValue)"]
         func add(_ title: String, _ text: String?) { if let text { lines.append("  \(title): \(text)") } }
         add("source", explanation.source)
-        add("model", explanation.model)
+        add("model", outcome.model)
         add(
             "reason",
             outcome.reason.map { text in
