@@ -78,6 +78,9 @@ extension PhotoClassification {
             vector = (source.metadata ?? .unknown).vector(metadata)
             if source.metadata == nil, source.expectsMetadata { notes.append(ReportText.noMetadata) }
             notes += source.metadataNotes ?? []
+            // What is not understood has a note already.
+            let unknown = source.metadataNotes == nil ? source.metadata?.unknownFields ?? [] : []
+            if !unknown.isEmpty { notes.append(ReportText.unknown(unknown)) }
             if let age = source.metadata?.age, !(0...100).contains(age) {
                 notes.append(ReportText.clampedAge(ClinicalMetadata.text(age)))
             }

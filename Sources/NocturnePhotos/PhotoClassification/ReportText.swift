@@ -75,6 +75,11 @@ package enum ReportText {
         "no metadata was given for this picture; age, sex and site are treated as unknown"
     )
 
+    /// - Parameter fields: at least one of age, sex and site.
+    static func unknown(_ fields: [String]) -> Note {
+        Note("classification.unknownMetadata", "not known of this picture: \(own: fields.joined(separator: ", "))")
+    }
+
     static let transparent = Note(
         "classification.transparent",
         "the file has an alpha channel: transparent pixels were placed on white, which may change the scores"

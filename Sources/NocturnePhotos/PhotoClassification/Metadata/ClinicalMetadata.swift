@@ -16,6 +16,14 @@ package struct ClinicalMetadata: Hashable, Sendable, Codable {
     /// Of a person of whom nothing is known.
     package static let unknown = ClinicalMetadata(age: nil, sex: .unknown, site: BodySites.unknown)
 
+    /// What is not known of the person, in words.
+    var unknownFields: [String] {
+        let fields = [
+            ("age", age != nil), ("sex", sex != .unknown), ("site", site.lowercased() != BodySites.unknown),
+        ]
+        return fields.filter { !$0.1 }.map(\.0)
+    }
+
     /// The classifier's input: age / 100 clamped to 0…1, or 0 if missing; 1 if the age is missing, else 0; 0 male, 1
     /// female, 2 unknown; the index of the site.
     package func vector(_ sites: BodySites) -> [Float] {
@@ -82,9 +90,7 @@ extension ClinicalMetadata {
         }
 
         /// Whether any value was stated and understood.
-        var isKnown: Bool {
-            metadata.age != nil || metadata.sex != .unknown || metadata.site.lowercased() != BodySites.unknown
-        }
+        var isKnown: Bool { metadata.unknownFields.count < 3 }
 
         /// For the results of the picture.
         package var notes: [Note] {
