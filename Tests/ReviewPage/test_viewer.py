@@ -90,6 +90,25 @@ class ViewerTests(PageTest):
             self.assertTrue(self.browser.evaluate(f"document.querySelector('{selector}').hidden"), selector)
         self.assertTrue(self.browser.evaluate("document.querySelector('#viewer-opacity') === null"))
 
+    def test_planes_have_the_chosen_colours(self):
+        self.show()
+        self.layout("axial")
+        # Without the labels, next to the crosshair in the tissue.
+        self.browser.evaluate("document.activeElement.blur()")
+        self.browser.press("o")
+        x, y = self.place(phantom.KIDNEYS[0]["centre"])
+
+        def color(name):
+            self.browser.evaluate(f"""(() => {{ const s = document.querySelector('#viewer-colors'); s.value = '{name}';
+                s.dispatchEvent(new Event('change')); return new Promise(done => setTimeout(done, 300)); }})()""")
+            return self.canvas()[2](x + 6, y + 6)
+
+        grey, inverted, hot = (color(name) for name in ("gray", "inverted", "hot"))
+        self.assertEqual(grey[0], grey[2])
+        for channel in range(3):
+            self.assertAlmostEqual(inverted[channel], 255 - grey[channel], delta=4)
+        self.assertGreater(hot[0], hot[2] + 60)
+
     def test_meshes_in_lps_are_on_the_patients_side(self):
         self.show()
         self.layout("surfaces")
@@ -164,10 +183,10 @@ class ViewerTests(PageTest):
 
     def test_what_has_no_effect_in_a_view_cannot_be_set_there(self):
         self.show()
-        disabled = {"planes": [], "surfaces": ["window", "side", "opacity"], "rendering": ["window", "side"]}
+        disabled = {"planes": [], "surfaces": ["window", "colors", "side", "opacity"], "rendering": ["window", "colors", "side"]}
         for layout, names in disabled.items():
             self.layout(layout)
-            for name in ("window", "side", "opacity"):
+            for name in ("window", "colors", "side", "opacity"):
                 is_disabled = self.browser.evaluate(f"document.querySelector('#viewer-{name}').disabled")
                 self.assertEqual(is_disabled, name in names, (layout, name))
         self.assertIn("in steps of 1.57 HU, from -160 to 240 HU", self.text("#precision").replace("−", "-"))

@@ -7,6 +7,8 @@
       ["sagittal", "Sagittal"],
     ["surfaces", "Surfaces"], ["rendering", "Volume rendering"],
   ];
+  /* The colour maps of NiiVue that the planes can have, and one of viewer.js. */
+  const COLORS = [["gray", "Grey"], ["inverted", "Inverted grey"], ["hot", "Hot"], ["bone", "Bone"]];
   /* Transfer functions: transparent below the first value, most opaque above the second; colours from dark to bright. */
   const TRANSFERS = [
     { name: "CT bone", lower: 120, upper: 700, colors: [[140, 60, 30], [230, 200, 150], [255, 255, 240]],
@@ -44,12 +46,14 @@
       const { settings } = viewer;
       parts.layout.value = settings.layout;
       parts.window.value = String(parts.windows.findIndex((each) => each.name === settings.window.name));
+      parts.colors.value = settings.colors;
       parts.overlay.setAttribute("aria-pressed", String(settings.isOverlayShown));
       parts.opacity.value = settings.opacity;
       parts.transfer.hidden = settings.layout !== "rendering";
       // What has no effect in a view cannot be set there.
       const showsPlanes = !viewer.isRotatable();
       parts.window.disabled = !showsPlanes;
+      parts.colors.disabled = !showsPlanes;
       parts.side.disabled = !showsPlanes;
       parts.opacity.disabled = viewer.showsSurfaces();
       for (const { label, box } of parts.labels) box.checked = !settings.hidden.has(label.name);
@@ -92,6 +96,10 @@
       value: index,
         text: `${each.name} (${format.number(each.lower)} to ${format.number(each.upper)}${data.window.unit ? " " + data.window.unit : ""})`,
     })));
+    parts.colors = dom.el("select", { id: "viewer-colors", on: { change: () => {
+      settings.colors = parts.colors.value;
+      viewer.applyWindow();
+    } } }, COLORS.map(([value, text]) => dom.el("option", { value, text })));
     parts.overlay = dom.button("Labels", viewer.toggleOverlay,
       { id: "viewer-overlay", "aria-keyshortcuts": "o Space", hidden: !hasLabels });
     parts.opacity = dom.el("input", { type: "range", id: "viewer-opacity", min: "0", max: "1", step: "0.05",
@@ -106,7 +114,7 @@
     return dom.el("div", { class: "row", role: "group", "aria-label": "Viewer" },
       dom.el("label", { for: "viewer-layout", text: "View" }), parts.layout,
       dom.el("label", { for: "viewer-window", text: "Window" }), parts.window,
-      parts.overlay, hasLabels && [dom.el("label", { for: "viewer-opacity", text: "Opacity" }), parts.opacity],
+      dom.el("label", { for: "viewer-colors", text: "Colours" }), parts.colors, parts.overlay, hasLabels && [dom.el("label", { for: "viewer-opacity", text: "Opacity" }), parts.opacity],
       dom.el("label", { class: "check" }, parts.side, "Patient's right on the left"));
   }
 

@@ -10,7 +10,7 @@
   const viewer = (Review.viewer = {
     state,
     settings: { layout: "planes", isOverlayShown: true, opacity: 0.5, hidden: new Set(), weights: new Map(),
-      window: null, transfer: null },
+      window: null, colors: "gray", transfer: null },
 
     /* A button that opens the viewer, or the reason why there is none. Once opened, it opens for the next items too. */
     offer(entry, host) {
@@ -99,10 +99,10 @@
 
     showsSurfaces: () => viewer.settings.layout === "surfaces",
 
-    /* Grey values in the planes; the transfer function in the volume rendering. */
+    /* The window's colours in the planes; the transfer function in the volume rendering. */
     applyWindow() {
       const { nv } = state;
-      const { layout, window, transfer } = viewer.settings;
+      const { layout, window, colors, transfer } = viewer.settings;
       const image = nv.volumes[0];
       const isRendering = layout === "rendering";
       const range = isRendering ? transfer : window;
@@ -110,7 +110,8 @@
         nv.addColormap("nocturne-transfer", Review.viewerControls.transferMap());
         image.colormap = "nocturne-transfer";
       } else {
-        image.colormap = "gray";
+        nv.addColormap("inverted", { R: [255, 0], G: [255, 0], B: [255, 0], A: [255, 255], I: [0, 255] });
+        image.colormap = colors;
       }
       image.cal_min = range.lower;
       image.cal_max = range.upper;
