@@ -85,6 +85,8 @@ extension ReviewPage {
         @Nullable var facts: String?
         @Nullable var risk: String?
         let documents: [String]
+        /// Null where it is the page's.
+        @Nullable var disclaimer: String?
         @Nullable var volume: String?
         @Nullable var size: [Int]?
     }
@@ -96,7 +98,7 @@ extension ReviewPage {
         _ head: ReportText.Head
     ) -> String {
         var digester = ContentDigester()
-        digester.update(Array("1 \(head.version)\n".utf8))
+        digester.update(Array("1 \(head.version) \(head.disclaimer)\n".utf8))
         for (item, entry) in zip(items, entries) {
             let texts = [
                 "\(item.place)", item.item.fingerprint, item.model, entry.item, entry.source, entry.state,
@@ -173,11 +175,13 @@ extension ReviewPage.Summary {
 extension ReviewPage.Entry {
     private static let shownMeasures = Set(BatchMeasure.all.map(\.name)).union(ComparisonSummary.measureNames)
 
+    /// - Parameter disclaimer: of the page.
     /// - Throws: `FileSystemError` for a result that is there and cannot be read now.
     init(
         _ item: ReportedItem,
         _ entry: ReportedItem.Entry,
         in output: OutputFolder,
+        under disclaimer: String,
         _ reader: ReviewPage.Reader
     ) throws {
         let isCompleted = item.item.state == .completed
@@ -206,6 +210,7 @@ extension ReviewPage.Entry {
             facts: parts?.facts,
             risk: parts?.risk,
             documents: parts?.documents ?? [],
+            disclaimer: parts?.disclaimer == disclaimer ? nil : parts?.disclaimer,
             volume: parts?.volume,
             size: parts?.size
         )

@@ -33,7 +33,9 @@ extension ReviewPage {
             }
             let signature = ReviewPage.signature(of: items, entries, head)
             try write(ReviewPage.fileName(fileCount), signature) {
-                let data = try zip(items, entries).map { try ReviewPage.Entry($0, $1, in: batch.output, reader) }
+                let data = try zip(items, entries).map {
+                    try ReviewPage.Entry($0, $1, in: batch.output, under: head.disclaimer, reader)
+                }
                 return try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
             }
             let features = ReviewPage.fileName(fileCount, of: "features")

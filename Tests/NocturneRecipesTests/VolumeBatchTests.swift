@@ -307,6 +307,7 @@ struct VolumeBatchTests {
         let document = try FileSystem.read(bench.output.item("one") + "/result.json")
         let parts = try #require(RecipeResults().reviewParts(of: document))
         #expect(parts.pictures.isEmpty && parts.thumbnail == nil && parts.volume == nil && parts.labels.count == 1)
+        #expect(parts.disclaimer == Disclaimer.text)
         #expect(FileSystem.exists(bench.output.item("one") + "/preview.png"))
     }
 

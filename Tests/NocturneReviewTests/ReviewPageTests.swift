@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneCore
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
@@ -45,7 +46,8 @@ struct ReviewPageTests {
         _ folder: TemporaryFolder,
         flag: CancellationFlag = CancellationFlag(),
         notes: [Int64: [Note]] = [:],
-        rows: ((JournalItem) -> [Statistic])? = nil
+        rows: ((JournalItem) -> [Statistic])? = nil,
+        _ reader: @escaping ReviewPage.Reader = { _ in nil }
     ) throws {
         let statistics = rows ?? self.statistics
         let description = BatchDescription(
@@ -59,7 +61,7 @@ struct ReviewPageTests {
         let records = items.map { record($0, statistics, notes) }
         for record in records { try collector.add(record) }
         let report = try collector.report()
-        let page = ReviewPage { _ in nil }
+        let page = ReviewPage(reader)
         var parts = try page.begin(ReportedBatch(output: OutputFolder(folder.path), report: report), flag: flag)
         let reported = report.items(records, from: 0)
         for start in stride(from: 0, to: items.count, by: BatchReport.itemsPerPart) {
@@ -177,6 +179,21 @@ struct ReviewPageTests {
         #expect((found.last?["values"] as? [Any])?.map { $0 as? Double } == [nil, 0.125])
         try write([item(0)], folder, rows: rows)
         #expect(!FileSystem.exists(folder("review/data/features-0000.js").path))
+    }
+
+    @Test("A result has its own disclaimer where that is not the page's")
+    func disclaimers() throws {
+        let folder = try TemporaryFolder()
+        for (index, text) in [Disclaimer.skin, Disclaimer.text].enumerated() {
+            try folder.write(text, to: "item-\(index)/result.json")
+        }
+        try write([item(0), item(1)], folder) { result in
+            var parts = ReviewParts(.classification, files: [], titles: [:])
+            parts.disclaimer = String(decoding: result, as: UTF8.self)
+            return parts
+        }
+        let entries = try #require(data("items-0000.js", folder) as? [[String: Any]])
+        #expect(entries.map { $0["disclaimer"] as? String } == [Disclaimer.skin, nil])
     }
 
     @Test("A raised flag ends the writing, and the next call writes the rest")

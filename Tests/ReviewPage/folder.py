@@ -46,7 +46,7 @@ def volume_item(index, name, volumes):
         "labels": [{"value": each["value"], "name": each["name"], "color": each["color"],
             "mesh": f"meshes/{each['name']}.stl"}
                    for each in phantom.KIDNEYS],
-        "objects": [], "facts": None, "risk": None, "documents": [], "volume": None,
+        "objects": [], "facts": None, "risk": None, "documents": [], "disclaimer": None, "volume": None,
     }
 
 
@@ -55,7 +55,7 @@ def without_result(index, name, state, code, reason):
     return {
         "index": index, "item": name, "state": state, "model": "urinary-tract-ct", "kind": "volume",
         "source": f"scans/{name}.nii.gz", "code": code, "reason": reason, "notes": [], "fingerprint": None,
-        "edited": False, "thumbnail": None, "pictures": [], "measures": [], "labels": [], "objects": [], "facts": None, "risk": None, "documents": [], "volume": None,
+        "edited": False, "thumbnail": None, "pictures": [], "measures": [], "labels": [], "objects": [], "facts": None, "risk": None, "documents": [], "disclaimer": None, "volume": None,
     }
 
 
@@ -72,7 +72,7 @@ def photo_item(index, name):
         "pictures": [{"path": "overlay.png", "alt": f"The photo {name} with two marked books"}],
         "measures": [{"label": "", "measure": "instances", "value": 2, "unit": "1"},
             {"label": "book", "measure": "confidenceMean", "value": 0.79, "unit": "1"}],
-        "labels": [], "objects": objects, "facts": "2 × book", "risk": None, "documents": [], "volume": None,
+        "labels": [], "objects": objects, "facts": "2 × book", "risk": None, "documents": [], "disclaimer": None, "volume": None,
     }
 
 

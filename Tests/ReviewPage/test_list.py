@@ -65,6 +65,7 @@ class ListTests(PageTest):
             entries[index].update(kind="classification", risk=risk, facts=f"{name} {score}", documents=["report.pdf"],
                                   objects=[{"name": name, "score": score, "box": None, "picture": None,
                                             "text": "malignant" if risk == "high" else "", "color": "#d55e00"}])
+        entries[2]["disclaimer"] = "Consult a dermatologist."
         self.open(entries)
         self.assertIn("5 of 5 labels: kidney left 133 ml", self.text(".card[data-item=case-00000]"))
         self.assertIn("▲ high risk score", self.text(".card[data-item=case-00002]"))
@@ -75,6 +76,7 @@ class ListTests(PageTest):
         self.assertEqual(self.text("#shown"), "Showing 1 of 4 items.")
         self.go("#item=case-00002")
         self.assertIn("melanoma 0.955", self.text("main"))
+        self.assertEqual(self.text("#item-disclaimer"), "Consult a dermatologist.")
         self.assertIn("melanoma (malignant)", self.text("#objects"))
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('#objects .swatch').length"), 1)
         self.assertTrue(self.browser.evaluate("[...document.querySelectorAll('a')].some(a => a.href.endsWith('/report.pdf'))"))

@@ -88,6 +88,8 @@ package struct ReviewParts: Sendable {
     package var risk: String?
     /// Files to read besides the pictures, such as a report.
     package var documents: [String] = []
+    /// As the result states it.
+    package var disclaimer: String?
     /// Whether a person has edited the result.
     package var isEdited = false
 

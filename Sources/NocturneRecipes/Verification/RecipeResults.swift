@@ -37,7 +37,9 @@ package struct RecipeResults: ResultInspection {
     /// What a page for reviewers shows of a result; nil for one of an unknown kind, or that cannot be read.
     package func reviewParts(of result: [UInt8]) -> ReviewParts? {
         guard let head = try? JSONDecoder().decode(Head.self, from: Data(result)) else { return nil }
-        return try? registry.kinds.first { $0.resultTask == head.task }?.reviewParts(of: result)
+        var parts = try? registry.kinds.first { $0.resultTask == head.task }?.reviewParts(of: result)
+        parts?.disclaimer = head.disclaimer
+        return parts
     }
 
     /// Checks that a label map which a person has edited can take the place of the one in an item's folder.
@@ -100,5 +102,6 @@ extension RecipeResults {
     /// The key of a result that names its kind.
     private struct Head: Decodable {
         let task: String?
+        let disclaimer: String?
     }
 }

@@ -22,6 +22,7 @@
           entry.edited && dom.el("span", { class: "badge", text: "edited" }),
           entry.risk && dom.el("span", { class: `risk ${entry.risk}`, text: format.risk(entry.risk) }),
           entry.facts && dom.el("span", { class: "result", text: format.label(entry.facts) })),
+        entry.disclaimer && dom.el("p", { class: "quiet", id: "item-disclaimer", text: entry.disclaimer }),
         dom.el("div", { class: "columns" },
           dom.el("div", {}, parts.viewer, Review.objects.pictures(entry)),
           dom.el("div", {}, parts.verdicts, parts.facts, Review.objects.table(entry))),
