@@ -79,6 +79,10 @@ class ListTests(PageTest):
         self.assertEqual(self.text("#item-disclaimer"), "Consult a dermatologist.")
         self.assertIn("melanoma (malignant)", self.text("#objects"))
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('#objects .swatch').length"), 1)
+        bar = "(() => { const b = document.querySelector('#objects .bar'); return [getComputedStyle(b).backgroundColor, b.offsetWidth / b.parentElement.offsetWidth]; })()"
+        color, share = self.browser.evaluate(bar)
+        self.assertEqual(color, "rgb(213, 94, 0)")
+        self.assertAlmostEqual(share, 0.955, delta=0.02)
         self.assertTrue(self.browser.evaluate("[...document.querySelectorAll('a')].some(a => a.href.endsWith('/report.pdf'))"))
 
     def test_counts_of_zero_are_not_shown(self):

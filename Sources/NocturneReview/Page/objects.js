@@ -104,9 +104,12 @@
 
   function score(object) {
     if (typeof object.score !== "number") return dom.el("td", { text: "–" });
+    // A class has its colour in the bar, as in report.pdf.
+    const bar = Review.measures.swatch(object.color);
+    bar.className = "bar";
+    bar.style.width = `${4 * object.score}rem`;
     return dom.el("td", { class: "number" },
-      dom.el("meter", { min: "0", max: "1", value: object.score, "aria-hidden": "true" }),
-        ` ${object.score.toFixed(3)}`);
+      dom.el("span", { class: "bars", "aria-hidden": "true" }, bar), ` ${object.score.toFixed(3)}`);
   }
 
   function classRow(object) {
