@@ -11,6 +11,19 @@ public enum JPEGWriter {
     /// - Parameter quality: 1 to 100, as libjpeg counts it. Colours are stored at half the resolution in both directions.
     /// - Throws: ``PictureError``; the part of the file already written stays.
     public static func write(_ image: RGBImage, quality: Int, to path: String) throws(PictureError) {
+        let bytes = try encode(image, quality: quality, for: path)
+        do {
+            var output = try FileDescriptor(creating: path)
+            try output.write(bytes)
+            try output.close()
+        } catch {
+            throw PictureError(.cannotWrite, writing: error)
+        }
+    }
+
+    /// The bytes of such a file.
+    /// - Parameter path: of the file that will contain them, for messages.
+    static func encode(_ image: RGBImage, quality: Int, for path: String) throws(PictureError) -> [UInt8] {
         guard image.width > 0, image.height > 0, image.samples.count == image.width * image.height * 3 else {
             throw PictureError(
                 .invalidImage,
@@ -29,12 +42,6 @@ public enum JPEGWriter {
             }
             throw PictureError(.invalidImage, path: path, "cannot be written as JPEG: \(message)")
         }
-        do {
-            var output = try FileDescriptor(creating: path)
-            try output.write(UnsafeRawBufferPointer(start: encoded.bytes, count: encoded.count))
-            try output.close()
-        } catch {
-            throw PictureError(.cannotWrite, writing: error)
-        }
+        return Array(UnsafeBufferPointer(start: encoded.bytes, count: encoded.count))
     }
 }

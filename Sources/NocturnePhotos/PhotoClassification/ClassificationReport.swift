@@ -1,8 +1,6 @@
 package import NocturneCore
 package import NocturneFormats
-import NocturneNumerics
 import NocturneRecipeSupport
-package import NocturneSystem
 
 /// `report.pdf`: one page with the disclaimer on top, the picture, the attention map, risk, scores, and the metadata
 /// given to the model.
@@ -21,18 +19,17 @@ package struct ClassificationReport {
     }
 
     private let margin = PDFPage.margin
-    /// Side of a picture in pixels: enough to view, at a third of the bytes.
-    private let imageSide = 240
 
     /// Draws the page without writing it. About 10 ms.
-    package func page(flag: CancellationFlag = CancellationFlag()) throws -> PDFPage {
+    /// - Throws: ``PictureError`` for pictures that cannot be encoded.
+    package func page() throws -> PDFPage {
         let page = PDFPage(title: "\(ReportText.reportTitle): \(result.item)")
         var y = page.disclaimer(result.disclaimer, y: margin) + 26
         page.element(.heading(level: 1)) {
             page.text(ReportText.reportTitle, x: margin, y: y, size: 16, isBold: true)
         }
         y = source(on: page, y: y + 16)
-        y = try pictures(on: page, y: y + 4, flag: flag)
+        y = try pictures(on: page, y: y + 4)
         y = risk(on: page, y: y + 12)
         y = scores(on: page, y: y + 18)
         y = facts(on: page, y: y + 12)
@@ -65,15 +62,12 @@ package struct ClassificationReport {
         return y
     }
 
-    private func pictures(on page: PDFPage, y: Double, flag: CancellationFlag) throws -> Double {
+    private func pictures(on page: PDFPage, y: Double) throws -> Double {
         let side = 190.0
         let second = page.width / 2 + 6
         func place(_ image: RGBImage, x: Double, _ alternative: String) throws {
-            let small =
-                image.width > imageSide
-                ? try PillowResize.bilinear(image, width: imageSide, height: imageSide, flag: flag) : image
-            page.element(.figure(alternative: alternative)) {
-                page.image(small, in: PDFPage.Rectangle(x: x, y: y, width: side, height: side))
+            try page.element(.figure(alternative: alternative)) {
+                try page.image(image, in: PDFPage.Rectangle(x: x, y: y, width: side, height: side))
             }
         }
         var bottom = y + side + 14

@@ -170,7 +170,7 @@ package enum ContactSheet {
         let place = PDFPage.Rectangle(x: x, y: y, width: side, height: side)
         try page.element(.figure(alternative: ReportText.pictureAlternative(entry.item))) {
             do {
-                page.image(try PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
+                try page.image(PhotoReader.read(at: entry.folder + "/thumbnail.png").image, in: place)
             } catch let error as PhotoError where !error.isTransient {
                 page.outline(place, .quiet)
             }

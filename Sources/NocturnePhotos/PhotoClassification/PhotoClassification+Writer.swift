@@ -48,7 +48,7 @@ extension PhotoClassification {
                 result: result(files: []),
                 picture: photo.square.picture,
                 overlay: illustrated.overlay
-            ).page(flag: scope.flag)
+            ).page()
             try page.write(to: folder + "/report.pdf")
             written.append("report.pdf")
             let files = try written.sorted().map { try ItemFile($0, in: folder) }

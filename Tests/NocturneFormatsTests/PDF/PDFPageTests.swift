@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Pages of PDF")
 struct PDFPageTests {
-    private func draw() -> PDFPage {
+    private func draw() throws -> PDFPage {
         let page = PDFPage(title: "A title")
         page.text("Grüße – “quoted” ≥ 5 µm", x: 20, y: 40, size: 12)
         page.text("bold", x: 20, y: 60, size: 12, isBold: true)
@@ -17,7 +17,7 @@ struct PDFPageTests {
         page.fillCircle(center: SIMD2(100, 100), radius: 5, PDFPage.Color(gray: 0.2))
         var image = RGBImage(width: 3, height: 2)
         image[1, 1] = SIMD3(255, 128, 1)
-        page.image(image, in: PDFPage.Rectangle(x: 200, y: 200, width: 90, height: 60))
+        try page.image(image, in: PDFPage.Rectangle(x: 200, y: 200, width: 90, height: 60))
         return page
     }
 
@@ -29,7 +29,8 @@ struct PDFPageTests {
             for number in 1...3 {
                 if number > 1 { try page.nextPage() }
                 page.text("page \(number)", x: 20, y: 40, size: 12)
-                page.image(RGBImage(width: 50, height: 50), in: PDFPage.Rectangle(x: 20, y: 60, width: 90, height: 90))
+                let place = PDFPage.Rectangle(x: 20, y: 60, width: 90, height: 90)
+                try page.image(RGBImage(width: 50, height: 50), in: place)
                 if number == 3 { #expect((FileSystem.size(path) ?? 0) > 500) }
             }
             try page.finish()
@@ -47,9 +48,9 @@ struct PDFPageTests {
             for number in 1...2 {
                 if number > 1 { try page.nextPage() }
                 page.element(.heading(level: 2)) { page.text("Heading \(number)", x: 20, y: 40, size: 12) }
-                page.element(.section) {
-                    page.element(.figure(alternative: "Größe \(number)")) {
-                        page.image(
+                try page.element(.section) {
+                    try page.element(.figure(alternative: "Größe \(number)")) {
+                        try page.image(
                             RGBImage(width: 5, height: 5),
                             in: PDFPage.Rectangle(x: 20, y: 60, width: 9, height: 9)
                         )
@@ -100,6 +101,8 @@ struct PDFPageTests {
             #expect(text.contains("20000101000000Z") && text.contains("A title"))
             #expect(text.contains("NocturneSans-Regular") || text.contains("NocturneSans"))
             #expect(text.contains("/FontFile"))
+            // Images are stored as JPEG.
+            #expect(text.contains("/DCTDecode"))
         }
     }
 
