@@ -125,7 +125,7 @@ package struct ClassificationReport {
             return y + 13 * Double(lines.count)
         }
         let riskLines = page.lines(of: risk.words, width: width - 70, size: 9)
-        let summary = page.lines(of: result.summary, width: width - 70, size: 9)
+        let summary = page.lines(of: result.summary, width: width - 70, size: 10, isBold: true)
         let reasons = risk.reasons.prefix(4).map { reason in
             ReportText.reason(
                 title: result.classes.first { $0.name == reason.name }?.title ?? reason.name,
@@ -133,7 +133,8 @@ package struct ClassificationReport {
                 threshold: ClassScores.text(reason.threshold)
             )
         }
-        let height = 30 + 12 * Double(riskLines.count + summary.count) + 11 * Double(reasons.count)
+        let lineHeights = [12 * riskLines.count, 13 * summary.count, 11 * reasons.count]
+        let height = 30 + Double(lineHeights.reduce(0, +))
         let color = risk.level.color
         page.outline(PDFPage.Rectangle(x: margin, y: y, width: width, height: height), color, lineWidth: 1.5)
         page.sign(risk.level, x: margin + 30, y: y + height / 2, size: 30)
@@ -143,9 +144,14 @@ package struct ClassificationReport {
         }
         line += 15
         page.element(.paragraph) {
-            for text in riskLines + summary {
+            for text in riskLines {
                 page.text(text, x: margin + 60, y: line, size: 9)
                 line += 12
+            }
+            // The class and its score, as large as in results without a level.
+            for text in summary {
+                page.text(text, x: margin + 60, y: line + 1, size: 10, isBold: true)
+                line += 13
             }
         }
         for text in reasons {
