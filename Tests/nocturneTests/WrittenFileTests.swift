@@ -1,4 +1,5 @@
 import Foundation
+import NocturneCore
 import NocturneSystem
 import NocturneTestSupport
 import Testing
@@ -30,6 +31,9 @@ struct WrittenFileTests {
             }
         }
         #expect(try FileSystem.read(source) == before)
+        let compared = try String(contentsOf: bench.folder("compared.csv"), encoding: .utf8).split(separator: "\n")
+        #expect(compared.first == "item,label,measure,unit,first,second,value,disclaimer")
+        #expect(compared.count > 1 && compared.dropFirst().allSatisfy { $0.hasSuffix(",\(Disclaimer.short)") })
         #expect(try Tool(["history", bench.output, "--table", trace]).status == 2)
     }
 }

@@ -66,11 +66,11 @@ struct ComparisonReport: Encodable {
 
     /// Every value: one row for each item, label and measure.
     var table: String {
-        var text = "item,label,measure,unit,first,second,value\n"
+        var text = "item,label,measure,unit,first,second,value,disclaimer\n"
         for row in rows {
             let names = [row.item, row.key.label, row.key.measure, row.key.unit].map(CSVField.text)
             let numbers = [row.first, row.second, row.value].map { $0.map(CSVField.number) ?? "" }
-            text += (names + numbers).joined(separator: ",") + "\n"
+            text += (names + numbers + [CSVField.text(Disclaimer.short)]).joined(separator: ",") + "\n"
         }
         return text
     }
