@@ -19,8 +19,8 @@ struct PictureContent {
     var labelled: VoxelBox?
     /// Of the labels' areas in slices, from 0 to 1.
     var labelOpacity = 0.0
-    /// For which the model was made; empty without one.
-    var modelModalities: [String] = []
+    /// For which the model, or else the preset of the rendering, was made; empty without either.
+    var modalities: [String] = []
     /// Where neither the options nor the image's header state a window: that of the model's package; nil without one.
     var fallback: PictureWindow?
     var regions = MeasuredRegions()
@@ -42,9 +42,9 @@ struct PictureContent {
         return preview
     }
 
-    /// Whether intensities are Hounsfield units, as the file states; NIfTI files state nothing, but a model for CT alone takes
-    /// the values of any file for such units.
-    var isCT: Bool { image?.source.isHounsfield ?? (image != nil && modelModalities == ["CT"]) }
+    /// Whether intensities are Hounsfield units, as the file states; NIfTI files state nothing, but a model or a
+    /// rendering for CT alone takes the values of any file for such units.
+    var isCT: Bool { image?.source.isHounsfield ?? (image != nil && modalities == ["CT"]) }
 
     /// Scale and position of the slices, the window where an image is shown, and the labels.
     func legend(of drawing: Preview.Drawing, _ range: (lower: Double, upper: Double)) -> PictureLegend {
@@ -116,6 +116,8 @@ extension PictureOptions {
     ///   second.
     func draw(_ content: PictureContent, into context: StageContext) throws -> StagedPictures {
         try FileSystem.makeFolder(context.staging)
+        var content = content
+        if content.modalities.isEmpty, rendering.preset?.needsHounsfieldUnits == true { content.modalities = ["CT"] }
         let pictures = try content.preview(self)
         let range = pictures.shownRange
         var files: [String] = []

@@ -32,7 +32,8 @@ package struct PictureOptions: OptionSection {
             \.window,
             ArgumentHelp(
                 "Window of the pictures: soft-tissue, lung, bone, brain, or centre and width, such as 40,400 "
-                    + "(write --window=-600,1500 for a negative centre). Default: as in the image's header.",
+                    + "(write --window=-600,1500 for a negative centre). Default: as in the image's header, else "
+                    + "soft-tissue for a CT, also for a NIfTI file with --rendering ct-bone or ct-soft-tissue.",
                 valueName: "name or C,W"
             )
         ),

@@ -51,7 +51,7 @@ extension VolumeSegmentation {
         }
         content.labelled = VoxelBox(around: found.labels.compactMap(\.boundingBox))
         content.labelOpacity = options.surfaces.labelOpacity
-        content.modelModalities = model.package.modalities
+        content.modalities = model.package.modalities
         content.fallback = model.pictureWindow
         (content.regions, content.unit) = (found.regions, found.unit.shown)
         let pictures = try options.pictures.draw(content, into: context)

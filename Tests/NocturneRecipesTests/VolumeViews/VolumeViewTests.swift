@@ -39,6 +39,15 @@ struct VolumeViewTests {
         #expect(try bench.faults(item) == [] && bench.files(item).contains("preview.png"))
     }
 
+    @Test("have the window of soft tissue where a rendering takes them for CT", arguments: ["ct-bone", "mr"])
+    func windowOfRendering(_ preset: String) async throws {
+        let bench = try VolumeViewBench()
+        try bench.volumes.add("ball.nii") { point in Float(500 - 10 * length(point)) }
+        #expect(try await bench.run(["rendering": preset]).counts.completed == 1)
+        let window = try bench.result("ball")["window"] as? [String: Double]
+        #expect((window == ["lower": -160, "upper": 240]) == (preset == "ct-bone"), "\(window ?? [:])")
+    }
+
     @Test("have the statistics of all finite voxels, every picture asked for, and no word about labels")
     func statistics() async throws {
         let bench = try VolumeViewBench()
