@@ -1,0 +1,35 @@
+import Foundation
+import NocturneConcurrency
+import NocturneInference
+import NocturneTestSupport
+import Testing
+
+@Suite("Weights with 16 bits")
+struct StoredWeightTests {
+    typealias B = ONNXBytes
+
+    /// Two numbers, the largest one of float16 and its smallest, which has no leading bit; the element types are those of ONNX.
+    private static let forms: [(type: Int64, words: [UInt16], values: [Float])] = [
+        (10, [0x3C00, 0xC000, 0x7BFF, 0x0001], [1, -2, 65504, 0x1p-24]),
+        (16, [0x3F80, 0xC000, 0x4049, 0x0080], [1, -2, 3.140625, 0x1p-126]),
+    ]
+
+    @Test("are the same numbers in float32, as float16 and as bfloat16", arguments: forms)
+    func values(_ form: (type: Int64, words: [UInt16], values: [Float])) throws {
+        let raw = form.words.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
+        let data = B.model(
+            nodes: [B.node("Add", ["x", "w"], ["y"])],
+            tensors: [B.tensor("w", dims: [1, 1, 2, 2], type: form.type, raw: raw)],
+            inputs: [B.value("x", dims: [1, 1, 2, 2])],
+            outputs: [B.value("y", dims: [1, 1, 2, 2])]
+        )
+        let found = try TemporaryFolder.with { folder in
+            let file = try folder.write([UInt8](data), to: "weights.onnx")
+            let session = try BuiltinEngine().load(onnx: file.path, precision: .float32)
+                .makeSession(inputShapes: [:], width: 1)
+            let zeros = Tensor(shape: [1, 1, 2, 2], values: [0, 0, 0, 0])
+            return try session.run(["x": zeros], scope: .serial())["y"]?.values
+        }
+        #expect(found == form.values)
+    }
+}
