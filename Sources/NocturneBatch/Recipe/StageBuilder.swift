@@ -55,7 +55,7 @@ public struct StageSequence<Source: Codable & Sendable, Payload: Sendable>: Send
     public func render<Rendered: Sendable>(_ render: @escaping StageFunction<Payload, Rendered>)
         -> StageSequence<Source, Rendered>
     {
-        followed(by: .render) { Renderer($0, render) }
+        followed(by: .render) { Mesher($0, render) }
     }
 
     /// Writes everything but `run.json` into the folder, which exists and is empty. The committer flushes the files.

@@ -29,4 +29,4 @@ typealias Preprocessor = ComputeStage
 /// Makes results of what the network computed.
 typealias Postprocessor = ComputeStage
 /// Makes surfaces and pictures of results.
-typealias Renderer = ComputeStage
+typealias Mesher = ComputeStage
