@@ -47,7 +47,7 @@ struct ReviewPageTests {
         flag: CancellationFlag = CancellationFlag(),
         notes: [Int64: [Note]] = [:],
         rows: ((JournalItem) -> [Statistic])? = nil,
-        _ reader: @escaping ReviewPage.Reader = { _ in nil }
+        reader: @escaping ReviewPage.Reader = { _ in nil }
     ) throws {
         let statistics = rows ?? self.statistics
         let description = BatchDescription(
@@ -187,11 +187,12 @@ struct ReviewPageTests {
         for (index, text) in [Disclaimer.skin, Disclaimer.text].enumerated() {
             try folder.write(text, to: "item-\(index)/result.json")
         }
-        try write([item(0), item(1)], folder) { result in
+        let reader: ReviewPage.Reader = { result in
             var parts = ReviewParts(.classification, files: [], titles: [:])
             parts.disclaimer = String(decoding: result, as: UTF8.self)
             return parts
         }
+        try write([item(0), item(1)], folder, reader: reader)
         let entries = try #require(data("items-0000.js", folder) as? [[String: Any]])
         #expect(entries.map { $0["disclaimer"] as? String } == [Disclaimer.skin, nil])
     }
