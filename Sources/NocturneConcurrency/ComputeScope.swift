@@ -60,3 +60,16 @@ public struct ComputeScope: Sendable {
         }
     }
 }
+
+extension ComputeScope {
+    /// Runs a computation with a new pool of threads, which is shut down afterwards.
+    /// - Throws: ``ThreadStartError``, and what `body` throws.
+    package static func withPool<Result: Sendable>(
+        of threads: Int,
+        _ body: @escaping @Sendable (ComputeScope) throws -> Result
+    ) async throws -> Result {
+        let pool = try ComputePool(width: threads)
+        defer { pool.shutdown() }
+        return try await pool.run { try body(ComputeScope(pool: pool, flag: CancellationFlag())) }
+    }
+}

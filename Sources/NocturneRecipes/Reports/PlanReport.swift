@@ -139,7 +139,7 @@ package struct PlanReport: Encodable, Sendable {
         let (states, needsInference, notes) = try await planning.run(description)
         await reusable?.close()
         found.notes += notes
-        let perStep = try await Self.withPool(of: threads) { scope in
+        let perStep = try await ComputeScope.withPool(of: threads) { scope in
             try recipes.enumerated().map { needsInference.contains($0) ? try $1.secondsPerStep(scope: scope) : 0 }
         }
         items = try Items(journal, secondsPerStep: perStep, available: budget - shared)
@@ -159,15 +159,6 @@ package struct PlanReport: Encodable, Sendable {
         (batch, self.notes) = (held, found.notes)
     }
 
-    private static func withPool<Result: Sendable>(
-        of threads: Int,
-        _ body: @escaping @Sendable (ComputeScope) throws -> Result
-    ) async throws -> Result {
-        let pool = try ComputePool(width: threads)
-        defer { pool.shutdown() }
-        return try await pool.run { try body(ComputeScope(pool: pool, flag: CancellationFlag())) }
-    }
-
     private static func searchingInputs(
         of description: BatchDescription,
         _ existing: PlannedBatch?,
@@ -178,7 +169,7 @@ package struct PlanReport: Encodable, Sendable {
             var request = DiscoveryRequest(description)
             request.pruned = existing.map { [$0.output.path] } ?? []
             request.toleratesMissing = !isNew
-            return try await withPool(of: cores) { [request] scope in
+            return try await ComputeScope.withPool(of: cores) { [request] scope in
                 try InputSearch(recipes, description.routes, models: description.models.map(\.id))
                     .run(request, scope: scope, into: table)
             }

@@ -39,10 +39,8 @@ struct Compare: AsyncParsableCommand {
             BatchContents.read(OutputFolder(absolutePath(first))),
             BatchContents.read(OutputFolder(absolutePath(second)))
         )
-        let pool = try ComputePool(width: compute.width)
-        defer { pool.shutdown() }
-        let report = try await pool.run { [pool] in
-            try ComparisonReport(contents.0, contents.1, scope: ComputeScope(pool: pool, flag: CancellationFlag()))
+        let report = try await ComputeScope.withPool(of: compute.width) { scope in
+            try ComparisonReport(contents.0, contents.1, scope: scope)
         }
         if let table { try WrittenFile.write(table: report.table, to: absolutePath(table)) }
         if json { try Terminal.printJSON(report) } else { Terminal.printResult(report.text) }

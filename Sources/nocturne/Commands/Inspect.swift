@@ -24,13 +24,11 @@ struct Inspect: AsyncParsableCommand {
     @OptionGroup(title: VolumeInputOptions.title) var reading: SectionArguments<VolumeInputOptions>
 
     func run() async throws {
-        let pool = try ComputePool(width: CoreAllowance.count())
-        defer { pool.shutdown() }
         let request = DiscoveryRequest(inputs: inputs.map(absolutePath))
         let count = Terminal.isInteractive ? TerminalCounter("files", time: Program.time) : nil
-        let report = try await pool.run {
+        let report = try await ComputeScope.withPool(of: CoreAllowance.count()) { scope in
             try InputInspection(
-                scope: ComputeScope(pool: pool, flag: CancellationFlag()),
+                scope: scope,
                 options: try VolumeInputOptions(given: reading.given),
                 progress: { done, all in count?.show(done, of: all) }
             ).run(request)

@@ -46,12 +46,9 @@ struct RadiomicsCommand: AsyncParsableCommand {
     @OptionGroup var compute: ThreadArguments
 
     func run() async throws {
-        let pool = try ComputePool(width: compute.width)
-        defer { pool.shutdown() }
         let paths = (image: absolutePath(image), mask: absolutePath(mask))
         let given = try settings.map { try RadiomicsSettings(named: $0, path: absolutePath($0)) }
-        let report = try await pool.run { [pool] in
-            let scope = ComputeScope(pool: pool, flag: CancellationFlag())
+        let report = try await ComputeScope.withPool(of: compute.width) { scope in
             let pair = try RadiomicsPair(image: paths.image, labels: paths.mask, scope: scope)
             return try pair.report(given, scope: scope)
         }
