@@ -1,7 +1,6 @@
 package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneFormats
-package import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
 package import NocturneReport
@@ -81,11 +80,6 @@ package struct PhotoClassification: PhotoRecipe {
     /// Writes the contact sheet.
     package func summarize(folders: CompletedFolders, into output: String, flag: CancellationFlag) throws {
         try Self.summarize(options, folders: folders, into: output, flag: flag)
-    }
-
-    /// By `result.json`, and the digests of the files that it lists.
-    package func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try PhotoClassificationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 

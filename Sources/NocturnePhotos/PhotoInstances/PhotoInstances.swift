@@ -3,7 +3,6 @@ package import NocturneConcurrency
 import NocturneCore
 package import NocturneFormats
 import NocturneInference
-package import NocturneJournal
 import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
@@ -150,12 +149,5 @@ package struct PhotoInstances: PhotoRecipe {
         _ context: StageContext
     ) throws -> Run {
         Run(self, model: try model(prepared.record.model), sessions, prepared, item: item.name)
-    }
-
-    // MARK: Recognizing results
-
-    /// By `result.json`, and the digests of the files that it lists.
-    package func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try PhotoInstancesResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }

@@ -3,7 +3,6 @@ package import NocturneConcurrency
 import NocturneCore
 package import NocturneFormats
 import NocturneInference
-package import NocturneJournal
 import NocturneNumerics
 import NocturneRecipeSupport
 import NocturneVolumes
@@ -128,13 +127,6 @@ package struct PhotoSegmentation: PhotoRecipe {
                 context: context
             )
         )
-    }
-
-    // MARK: Recognizing results
-
-    /// By `result.json`, and the digests of the files that it lists.
-    package func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try PhotoSegmentationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }
 

@@ -7,7 +7,7 @@ package import NocturneReport
 package import NocturneSystem
 
 /// Everything the program needs to know about one kind of recipe: which packages it runs, which options it takes, and
-/// the form of its results.
+/// the form of its results. The recipe itself conforms to it.
 ///
 /// The registry lists the kinds. The command line, package loading, `verify`, `models check`, schemas and help use that
 /// list; nothing else names a kind.
@@ -161,6 +161,16 @@ extension RecipeKind {
         }
         return loaded
     }
+}
+
+extension Recipe where Self: RecipeKind {
+    /// By `result.json`, and the digests of the files that it lists.
+    package func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
+        try Self.result.recognize(folder: folder, fingerprint: fingerprint)
+    }
+
+    /// Only a recipe without a model: there is no inference.
+    package func keepsInference(_ source: Source, of folder: String) throws -> Bool { Self.settings == nil }
 }
 
 /// A label map cannot take the place of an item's, or be compared with it.

@@ -11,13 +11,13 @@ import NocturneVolumes
 package struct RecipeRegistry: Sendable {
     /// All kinds.
     package static let all = RecipeRegistry([
-        VolumeSegmentationKind.self,
+        VolumeSegmentation.self,
         PhotoClassification.self,
         PhotoInstances.self,
         PhotoSegmentation.self,
-        ExistingLabelsKind.self,
-        IsosurfacesKind.self,
-        VolumeViewsKind.self,
+        ExistingLabels.self,
+        Isosurfaces.self,
+        VolumeViews.self,
     ])
 
     /// The registry in use; differs from ``all`` only in tests that add a kind.

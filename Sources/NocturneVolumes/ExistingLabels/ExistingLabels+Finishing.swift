@@ -10,7 +10,7 @@ import NocturneSystem
 /// The last three stages: measure labels, extract surfaces, write files.
 extension ExistingLabels {
     /// Labels with their measurements.
-    public struct MeasuredLabels: Sendable {
+    package struct MeasuredLabels: Sendable {
         let maps: LabelMaps
         /// In the order of the labels.
         let measurements: [LabelMeasurement]
@@ -149,7 +149,7 @@ extension ExistingLabels {
     }
 
     /// Labels whose surfaces have been written; surfaces are released one by one.
-    public struct MeshedLabels: Sendable {
+    package struct MeshedLabels: Sendable {
         let measured: MeasuredLabels
         /// The staging folder with the files of ``meshes``.
         let folder: String

@@ -1,9 +1,8 @@
 import Foundation
-public import NocturneBatch
-public import NocturneConcurrency
+package import NocturneBatch
+package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
-public import NocturneJournal
 import NocturneOutput
 import NocturnePostprocess
 package import NocturneRecipeSupport
@@ -13,22 +12,22 @@ package import NocturneSystem
 /// measurements.
 ///
 /// Runs no network. Reading and rasterizing are here, measuring in ``ExistingLabels/finish(_:_:_:)``.
-public struct ExistingLabels: Recipe {
+package struct ExistingLabels: Recipe {
     /// Used instead of a model id: in events, reports and `--only`.
-    public static let model = "existing-labels"
+    package static let model = "existing-labels"
 
     let options: ExistingLabelsOptions
     let regions: RegionMeasures?
 
     /// - Throws: `BatchError` for a regions file that cannot be used or has changed since the options were read.
-    public init(options: ExistingLabelsOptions = ExistingLabelsOptions()) throws {
+    package init(options: ExistingLabelsOptions = ExistingLabelsOptions()) throws {
         self.options = options
         regions = try options.regions.file.map(RegionMeasures.init)
     }
 
     // MARK: Discovery and planning
 
-    public func claims(
+    package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
         scope: ComputeScope
@@ -36,25 +35,25 @@ public struct ExistingLabels: Recipe {
         ExistingDiscovery(options, request, files, scope: scope)
     }
 
-    public func remarks(
+    package func remarks(
         on items: (_ body: (_ name: String, _ source: ExistingSource) throws -> Bool) throws -> Void
     ) throws -> [String] {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
-    public func plan(_ source: ExistingSource, threads: Int, lean: Bool) throws -> ItemPlan {
+    package func plan(_ source: ExistingSource, threads: Int, lean: Bool) throws -> ItemPlan {
         ExistingMemory(source: source, options: options, regions: regions).plan(threads: threads, lean: lean)
     }
 
     /// No inference: the labels already exist.
-    public func stages(_ start: StageBuilder<ExistingSource>) -> RecipeStages<ExistingSource> {
+    package func stages(_ start: StageBuilder<ExistingSource>) -> RecipeStages<ExistingSource> {
         start.load(load).prepare(prepare).finish(finish).render(render).write(write)
     }
 
     // MARK: Loading and preparation
 
     /// A decoded object, and the images it belongs to.
-    public struct LoadedLabels: Sendable {
+    package struct LoadedLabels: Sendable {
         enum Content: Sendable {
             case segmentation(DICOMSegmentation)
             case structureSet(DICOMStructureSet)
@@ -127,7 +126,7 @@ public struct ExistingLabels: Recipe {
     }
 
     /// Labels on a grid, independent of their original form.
-    public struct LabelMaps: Sendable {
+    package struct LabelMaps: Sendable {
         let source: ExistingSource
         let labels: [ExistingLabel]
         let volumes: [LabelVolume]
@@ -232,20 +231,11 @@ public struct ExistingLabels: Recipe {
             notes: maps.notes + (missing.isEmpty ? [] : [.notFound(missing)])
         )
     }
-
-    // MARK: Recognizing results
-
-    /// There is no inference.
-    public func keepsInference(_ source: ExistingSource, of folder: String) throws -> Bool { true }
-
-    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try ExistingLabelsResult.recognize(folder: folder, fingerprint: fingerprint)
-    }
 }
 
 /// Existing segmentations, structure sets and label maps as items: the entry in the registry.
-package enum ExistingLabelsKind: RecipeKind {
-    package static let task = ExistingLabels.model
+extension ExistingLabels: RecipeKind {
+    package static let task = model
     package static let purpose = "read existing labels"
     package static let enablingOption: String? = ExistingLabelsOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.existing_result_schema_json)

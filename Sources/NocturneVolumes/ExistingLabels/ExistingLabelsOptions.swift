@@ -1,8 +1,8 @@
 import ArgumentParser
-public import NocturneRecipeSupport
+package import NocturneRecipeSupport
 
 /// The options of a batch that processes segmentations and structure sets.
-public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
+package struct ExistingLabelsOptions: OptionSection, RecipeOptions {
     package static let title = "Existing labels"
     /// The option that enables this recipe.
     package static let enabling = "existing-labels"
@@ -56,7 +56,7 @@ public struct ExistingLabelsOptions: OptionSection, RecipeOptions {
         ),
     ]
 
-    public init() {}
+    package init() {}
 
     package func check() throws {
         guard isEnabled || imageFolder == nil && namesFile == nil else {

@@ -3,11 +3,11 @@ import NocturneCore
 import NocturneFormats
 package import NocturneOutput
 import NocturnePostprocess
-public import NocturneRecipeSupport
+import NocturneRecipeSupport
 import NocturneSystem
 
 /// What the recipe stores in the journal to locate an object again and to plan for it without reading pixels.
-public struct ExistingSource: ItemSource {
+package struct ExistingSource: ItemSource {
     var kind: LabelObject.Kind
     var path: String
     /// The path relative to the input as given: the only location that a result may contain.

@@ -1,7 +1,7 @@
 import NocturneCore
 import NocturneFormats
 package import NocturneOutput
-public import NocturneRecipeSupport
+import NocturneRecipeSupport
 import NocturneSystem
 
 /// The intensities shown as black and as white, from a header.
@@ -11,7 +11,7 @@ struct HeaderWindow: Codable, Sendable, Hashable {
 }
 
 /// What the recipe stores in the journal to locate a volume again and to plan for it without reading pixels.
-public struct VolumeSource: ItemSource {
+package struct VolumeSource: ItemSource {
     enum Format: String, Codable, Sendable {
         case nifti, nrrd, metaimage, dicom, tiff
 

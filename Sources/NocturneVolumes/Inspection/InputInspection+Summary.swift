@@ -3,22 +3,22 @@ import NocturneSystem
 
 extension InputInspection {
     /// How many inputs of each kind there are.
-    public struct Summary: Encodable, Sendable, Equatable {
+    package struct Summary: Encodable, Sendable, Equatable {
         /// A reason that several inputs share: the same text, except for the numbers in it.
-        public struct Reason: Encodable, Sendable, Equatable {
-            public let count: Int
+        package struct Reason: Encodable, Sendable, Equatable {
+            package let count: Int
             /// With the range of each number that differs between inputs.
-            public let text: String
+            package let text: String
         }
 
         /// DICOM series and their parts, and NIfTI, NRRD and MetaImage files.
-        public let volumes: Int
-        public let photos: Int
+        package let volumes: Int
+        package let photos: Int
         /// Segmentations and structure sets.
-        public let labelObjects: Int
-        public let notUsable: Int
+        package let labelObjects: Int
+        package let notUsable: Int
         /// The most frequent first.
-        public let reasons: [Reason]
+        package let reasons: [Reason]
 
         init(_ entries: [Entry]) {
             let usable = entries.filter { $0.problem == nil }
@@ -69,7 +69,7 @@ extension InputInspection {
         }
 
         /// A line for the counts, and one for each reason.
-        public var lines: [String] {
+        package var lines: [String] {
             let counts = [
                 (volumes, counted(volumes, "volume")), (photos, counted(photos, "photo")),
                 (labelObjects, counted(labelObjects, "label object")), (notUsable, "\(notUsable) not usable"),

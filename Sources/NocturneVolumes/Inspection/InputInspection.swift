@@ -1,74 +1,74 @@
-public import NocturneBatch
+package import NocturneBatch
 package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneJournal
-public import NocturneSystem
+package import NocturneSystem
 import Synchronization
 
 /// Describes volumes, label objects and photos among the inputs, without regard to a model.
-public struct InputInspection: Sendable {
-    public struct Entry: Encodable, Sendable {
-        public let path: String
-        @Nullable public var format: String?
-        @Nullable public var modality: String?
-        @Nullable public var shape: [Int]?
-        @Nullable public var spacingMm: [Double]?
-        @Nullable public var orientation: String?
-        @Nullable public var affineRas: [[Double]]?
+package struct InputInspection: Sendable {
+    package struct Entry: Encodable, Sendable {
+        package let path: String
+        @Nullable package var format: String?
+        @Nullable package var modality: String?
+        @Nullable package var shape: [Int]?
+        @Nullable package var spacingMm: [Double]?
+        @Nullable package var orientation: String?
+        @Nullable package var affineRas: [[Double]]?
         /// Distinguishes this part from the other parts of its series; nil for a complete series.
-        @Nullable public var part: String?
-        @Nullable public var seriesInstanceUid: String?
-        @Nullable public var studyInstanceUid: String?
-        @Nullable public var frameOfReferenceUid: String?
+        @Nullable package var part: String?
+        @Nullable package var seriesInstanceUid: String?
+        @Nullable package var studyInstanceUid: String?
+        @Nullable package var frameOfReferenceUid: String?
         /// Which kind of object the series has; that of its first slice.
-        @Nullable public var sopClassUid: String?
+        @Nullable package var sopClassUid: String?
         /// Number of files; nil for a single file that is not a series.
-        @Nullable public var files: Int?
-        public var details: [String] = []
+        @Nullable package var files: Int?
+        package var details: [String] = []
         /// Facts that do not prevent processing: how a series was split, what was excluded, what would be resampled.
-        public var notes: [String] = []
+        package var notes: [String] = []
         /// For a tilted or unevenly spaced series: the figures, whether or not it is resampled.
-        @Nullable public var correction: Correction?
+        @Nullable package var correction: Correction?
         /// For an object that holds labels instead of an image; nil for volumes.
-        @Nullable public var labels: [Label]?
+        @Nullable package var labels: [Label]?
         /// Width and height of a photo, upright; nil for everything else.
-        @Nullable public var pixels: [Int]?
+        @Nullable package var pixels: [Int]?
         /// Why it is not usable; nil for a volume, a photo, and an object that `--existing-labels` takes.
-        @Nullable public var problem: String?
+        @Nullable package var problem: String?
     }
 
     /// A segment or region.
-    public struct Label: Codable, Sendable {
-        public let number: Int
-        public let name: String
-        @Nullable public var color: String?
+    package struct Label: Codable, Sendable {
+        package let number: Int
+        package let name: String
+        @Nullable package var color: String?
         /// Scheme, value and meaning.
-        @Nullable public var code: String?
+        @Nullable package var code: String?
         /// For regions only.
-        @Nullable public var contours: Int?
+        @Nullable package var contours: Int?
     }
 
     /// How a tilted or unevenly spaced series is resampled onto an upright, even grid.
-    public struct Correction: Codable, Sendable {
+    package struct Correction: Codable, Sendable {
         /// Whether resampling was requested; otherwise the series is refused.
-        public let isApplied: Bool
-        public let tiltDegrees: Double
-        public let shortestStepMm: Double
-        public let longestStepMm: Double
-        public let interpolatedPlanes: Int
-        public let storedShape: [Int]
-        public let shape: [Int]
-        public let spacingMm: [Double]
+        package let isApplied: Bool
+        package let tiltDegrees: Double
+        package let shortestStepMm: Double
+        package let longestStepMm: Double
+        package let interpolatedPlanes: Int
+        package let storedShape: [Int]
+        package let shape: [Int]
+        package let spacingMm: [Double]
     }
 
-    public struct Report: Encodable, Sendable {
-        public let entries: [Entry]
-        public let notes: [String]
-        public let summary: Summary
+    package struct Report: Encodable, Sendable {
+        package let entries: [Entry]
+        package let notes: [String]
+        package let summary: Summary
 
         /// Whether no input can be used.
-        public var isEmpty: Bool { !entries.contains { $0.problem == nil } }
+        package var isEmpty: Bool { !entries.contains { $0.problem == nil } }
     }
 
     let scope: ComputeScope
@@ -90,7 +90,7 @@ public struct InputInspection: Sendable {
 
     /// Reads headers only.
     /// - Throws: ``BatchError`` when an input does not exist; `CancelledError`.
-    public func run(_ request: DiscoveryRequest) throws -> Report {
+    package func run(_ request: DiscoveryRequest) throws -> Report {
         let found = Mutex([Entry]())
         let search = InputSearch { request, files, scope in
             let dicom = DICOMInputs(request, files, scope: scope)

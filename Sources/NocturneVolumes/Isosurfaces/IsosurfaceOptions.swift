@@ -1,8 +1,8 @@
 import ArgumentParser
-public import NocturneRecipeSupport
+package import NocturneRecipeSupport
 
 /// The options of a batch that makes isosurfaces.
-public struct IsosurfaceOptions: OptionSection, RecipeOptions {
+package struct IsosurfaceOptions: OptionSection, RecipeOptions {
     /// The heading of the section in help.
     package static let title = "Isosurfaces"
     /// The option that enables this recipe.
@@ -43,7 +43,7 @@ public struct IsosurfaceOptions: OptionSection, RecipeOptions {
         )
     ]
 
-    public init() {}
+    package init() {}
 
     package func check() throws {
         guard thresholds.count <= Self.maximumCount else {

@@ -9,7 +9,7 @@ import NocturneSystem
 /// The last three stages: measure the voxels at or above each value, extract surfaces, write files.
 extension Isosurfaces {
     /// A volume with the measurements of its voxels.
-    public struct MeasuredIntensities: Sendable {
+    package struct MeasuredIntensities: Sendable {
         let source: VolumeSource
         let volume: Volume
         /// In the order of the values.
@@ -46,7 +46,7 @@ extension Isosurfaces {
     }
 
     /// Values whose surfaces have been measured and written; surfaces are released one by one.
-    public struct MeshedIntensities: Sendable {
+    package struct MeshedIntensities: Sendable {
         let source: VolumeSource
         let levels: [IsosurfaceLevel]
         let pictures: StagedPictures

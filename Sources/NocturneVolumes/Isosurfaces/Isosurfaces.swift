@@ -1,7 +1,6 @@
 import Foundation
-public import NocturneBatch
-public import NocturneConcurrency
-public import NocturneJournal
+package import NocturneBatch
+package import NocturneConcurrency
 package import NocturneRecipeSupport
 package import NocturneSystem
 
@@ -9,17 +8,17 @@ package import NocturneSystem
 ///
 /// Runs no network and has no model: what lies inside a surface is unknown. Discovery and loading are here, the other
 /// stages in ``Isosurfaces/finish(_:_:_:)`` and below.
-public struct Isosurfaces: Recipe {
+package struct Isosurfaces: Recipe {
     /// Used instead of a model id: in events, reports and `--only`.
-    public static let model = "isosurface"
+    package static let model = "isosurface"
 
     package let options: IsosurfaceOptions
 
-    public init(options: IsosurfaceOptions) { self.options = options }
+    package init(options: IsosurfaceOptions) { self.options = options }
 
     // MARK: Discovery and planning
 
-    public func claims(
+    package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
         scope: ComputeScope
@@ -37,32 +36,25 @@ public struct Isosurfaces: Recipe {
         )
     }
 
-    public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
+    package func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         IsosurfaceMemory(source: source, options: options).plan(threads: threads, lean: lean)
     }
 
     /// Nothing is prepared or inferred.
-    public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
+    package func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).finish(finish).render(render).write(write)
     }
 
-    // MARK: Loading, recognizing results
+    // MARK: Loading
 
     func load(_ source: VolumeSource, _ item: RecipeItem, _ context: StageContext) throws -> PlainVolume {
         try PlainVolume(source, item, context, notFinite: "NaN counts as below every value")
     }
-
-    /// There is no inference.
-    public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool { true }
-
-    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try IsosurfacesResult.recognize(folder: folder, fingerprint: fingerprint)
-    }
 }
 
 /// Isosurfaces of volumes as items: the entry in the registry.
-package enum IsosurfacesKind: RecipeKind {
-    package static let task = Isosurfaces.model
+extension Isosurfaces: RecipeKind {
+    package static let task = model
     package static let purpose = "make isosurfaces"
     package static let enablingOption: String? = IsosurfaceOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.isosurface_result_schema_json)

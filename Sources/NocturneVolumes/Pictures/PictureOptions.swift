@@ -1,5 +1,5 @@
-public import ArgumentParser
-public import NocturnePictures
+import ArgumentParser
+package import NocturnePictures
 package import NocturneRecipeSupport
 
 /// Options for pictures of volumes, for all recipes that draw some.
@@ -75,7 +75,7 @@ package struct PictureOptions: OptionSection {
 }
 
 /// What `preview.png` of a volume shows.
-public enum PreviewContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
+package enum PreviewContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
     /// No picture is written.
     case none
     /// Slices and projections.
@@ -85,7 +85,7 @@ public enum PreviewContent: String, Sendable, Hashable, Codable, CaseIterable, E
 }
 
 /// Perpendicular to which axes the animated slices are cut.
-public enum SlicePlanes: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
+package enum SlicePlanes: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
     /// Along the axis with the longest voxels, as such volumes are acquired: one animation, `slices.png`.
     case acquired
     /// One animation for each of the three planes: `slices-axial.png`, `slices-coronal.png` and `slices-sagittal.png`.
@@ -93,18 +93,18 @@ public enum SlicePlanes: String, Sendable, Hashable, Codable, CaseIterable, Expr
 }
 
 /// Which renderings of a volume are written: `rendering.png` and `rendering-turn.png`.
-public enum RenderingContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
+package enum RenderingContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
     case none
     case ctBone = "ct-bone"
     case ctSoftTissue = "ct-soft-tissue"
     case mr
 
     /// Nil for none.
-    public var preset: RenderingPreset? { RenderingPreset(rawValue: rawValue) }
+    package var preset: RenderingPreset? { RenderingPreset(rawValue: rawValue) }
 }
 
 /// How much the page for reviewers gets of each item.
-public enum ReviewContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
+package enum ReviewContent: String, Sendable, Hashable, Codable, CaseIterable, ExpressibleByArgument {
     /// The page shows no pictures of volumes.
     case none
     /// The pictures of the results.

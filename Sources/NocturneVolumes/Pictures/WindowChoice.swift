@@ -1,10 +1,10 @@
-public import ArgumentParser
+import ArgumentParser
 import NocturneFormats
 import NocturnePictures
-public import NocturneRecipeSupport
+import NocturneRecipeSupport
 
 /// The window of pictures as a person states it: the name of a preset, or centre and width, such as `40,400`.
-public struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByArgument, OptionValue {
+package struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByArgument, OptionValue {
     package static var allowed: String {
         presets.map(\.name).joined(separator: ", ") + ", or centre and width such as 40,400"
     }
@@ -33,13 +33,13 @@ public struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByA
     private init(_ preset: Preset) { (rawValue, lower, upper) = (preset.name, preset.lower, preset.upper) }
 
     /// The text as it was given.
-    public let rawValue: String
+    package let rawValue: String
     /// In the unit of the image.
     let lower: Double
     let upper: Double
 
     /// Nil for other names, numbers that are not finite, and a width that is not above 0.
-    public init?(rawValue: String) {
+    package init?(rawValue: String) {
         self.rawValue = rawValue
         if let preset = WindowChoice.presets.first(where: { $0.name == rawValue }) {
             (lower, upper) = (preset.lower, preset.upper)

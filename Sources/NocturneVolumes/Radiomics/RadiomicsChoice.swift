@@ -7,7 +7,7 @@ import NocturneSystem
 /// The value of `--radiomics`: how the features of labels are computed.
 ///
 /// A batch records the content of a settings file, not its path: the file is not needed again.
-public struct RadiomicsChoice: Sendable, Hashable {
+package struct RadiomicsChoice: Sendable, Hashable {
     private enum Settings: Hashable {
         /// The preset of each image's modality.
         case byModality

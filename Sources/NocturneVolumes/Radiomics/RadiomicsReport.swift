@@ -1,18 +1,18 @@
 import NocturneCore
-public import NocturneRadiomics
-public import NocturneSystem
+package import NocturneRadiomics
+package import NocturneSystem
 
 /// The features of the regions of one image: `radiomics --json`.
-public struct RadiomicsReport: Encodable, Sendable {
+package struct RadiomicsReport: Encodable, Sendable {
     /// A feature of the standard.
-    public struct Feature: Codable, Sendable {
+    package struct Feature: Codable, Sendable {
         /// As in the standard's tables of reference values; absent in results of batches.
-        public let name: String?
+        package let name: String?
         /// The manual's identifier, and that of the aggregation after a point.
-        public let code: String
-        @Nullable public var value: Double?
+        package let code: String
+        @Nullable package var value: Double?
         /// Why there is no value; absent where there is one.
-        public let absence: String?
+        package let absence: String?
 
         init(_ feature: FeatureValue, named: Bool) {
             name = named ? feature.name : nil
@@ -23,14 +23,14 @@ public struct RadiomicsReport: Encodable, Sendable {
     }
 
     /// A label of the mask.
-    public struct Region: Codable, Sendable {
-        public let label: Int
-        @Nullable public var name: String?
+    package struct Region: Codable, Sendable {
+        package let label: Int
+        @Nullable package var name: String?
         /// In the morphological mask after interpolation.
-        public let voxels: Int
+        package let voxels: Int
         /// In the intensity mask after re-segmentation.
-        public let intensityVoxels: Int
-        public let features: [Feature]
+        package let intensityVoxels: Int
+        package let features: [Feature]
 
         /// - Parameter region: nil when interpolation leaves no voxel.
         init(
@@ -50,10 +50,10 @@ public struct RadiomicsReport: Encodable, Sendable {
     let schemaVersion = 1
     let disclaimer = Disclaimer.text
     /// All settings, those of a preset as well.
-    public let settings: RadiomicsSettings
+    package let settings: RadiomicsSettings
     /// SHA-256 of the settings as JSON.
-    public let settingsDigest: String
+    package let settingsDigest: String
     /// Facts about the image and the mask.
-    public let notes: [String]
-    public let regions: [Region]
+    package let notes: [String]
+    package let regions: [Region]
 }

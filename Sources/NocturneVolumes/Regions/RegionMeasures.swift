@@ -10,19 +10,19 @@ import NocturnePostprocess
 import NocturneSystem
 
 /// The file of `--rois` as an option: its path and a digest of its content.
-public struct RegionInstruction: Sendable, Hashable {
-    public var path: String
+package struct RegionInstruction: Sendable, Hashable {
+    package var path: String
     /// SHA-256 of the content, in hexadecimal.
-    public var digest: String
+    package var digest: String
 
-    public init(path: String, digest: String) {
+    package init(path: String, digest: String) {
         self.path = path
         self.digest = digest
     }
 
     /// Reads the file and checks that it can be used.
     /// - Throws: `BatchError`.
-    public init(path: String) throws {
+    package init(path: String) throws {
         self.init(path: path, digest: try RegionMeasures.read(path).digest)
     }
 }

@@ -3,7 +3,7 @@ import NocturneCore
 import NocturneSystem
 
 /// A decoded volume on its stored grid, of a recipe without a model.
-public struct PlainVolume: Sendable {
+package struct PlainVolume: Sendable {
     let source: VolumeSource
     let volume: Volume
     let notes: [Note]

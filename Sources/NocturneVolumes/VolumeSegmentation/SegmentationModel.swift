@@ -1,21 +1,21 @@
 import NocturneCore
-public import NocturneInference
+package import NocturneInference
 import NocturneNumerics
 import NocturnePostprocess
 import NocturneRecipeSupport
 
 /// A model package with its networks in memory.
-public final class SegmentationModel: Sendable {
+package final class SegmentationModel: Sendable {
     /// Of any task that has networks for volumes.
-    public let package: ModelPackage
+    package let package: ModelPackage
     /// How the networks are applied.
-    public let settings: VolumeModelSettings
+    package let settings: VolumeModelSettings
     /// What results of other engines and devices differ by.
     let engineIdentity: String
     /// The name of the engine, for results.
-    public let engineName: String
+    package let engineName: String
     /// Of the networks' arithmetic.
-    public let precision: InferencePrecision
+    package let precision: InferencePrecision
     /// The network that finds the region of a program.
     let region: MemberModel?
     /// In the order of the settings; one for a package that is not a program.
@@ -25,8 +25,8 @@ public final class SegmentationModel: Sendable {
 
     /// Loads the networks and checks that their inputs and outputs match the package.
     /// - Throws: ``UnusablePackageError``, `ModelPackageError`, `ModelFormatError`.
-    public convenience init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
-        guard VolumeSegmentationKind.packageTasks.contains(package.task) else {
+    package convenience init(package: ModelPackage, engine: any InferenceEngine, precision: InferencePrecision) throws {
+        guard VolumeSegmentation.packageTasks.contains(package.task) else {
             throw UnusablePackageError(package: package.id, detail: "is for \(package.task), not for volumes")
         }
         try self.init(try VolumeModelSettings(package), of: package, engine: engine, precision: precision)
@@ -77,7 +77,7 @@ public final class SegmentationModel: Sendable {
     var levels: [LevelModel] { members.flatMap(\.levels) }
 
     /// The package's networks, in the order of its members and levels, with their input shapes (N, C, …).
-    public var networks: [(file: String, inputShape: [Int])] {
+    package var networks: [(file: String, inputShape: [Int])] {
         members.flatMap { model in
             model.levels.flatMap { level in
                 level.settings.networks.map { (model.member.programPath(of: $0), level.inputShape) }

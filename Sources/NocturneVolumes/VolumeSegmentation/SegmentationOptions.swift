@@ -1,8 +1,8 @@
 import ArgumentParser
-public import NocturneRecipeSupport
+package import NocturneRecipeSupport
 
 /// The options of a batch that change the results of volumes.
-public struct SegmentationOptions: OptionSection, RecipeOptions {
+package struct SegmentationOptions: OptionSection, RecipeOptions {
     /// The heading of the section in help.
     package static let title = "Segmentation of volumes"
 
@@ -49,7 +49,7 @@ public struct SegmentationOptions: OptionSection, RecipeOptions {
     /// Each option with its help.
     package static let options: [Entry] = outputs + measurements
 
-    public init() {}
+    package init() {}
 
     package func check() throws {
         if let surfaceTolerance, !(0...1000).contains(surfaceTolerance) {

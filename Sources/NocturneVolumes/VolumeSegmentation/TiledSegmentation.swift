@@ -1,4 +1,4 @@
-public import NocturneBatch
+package import NocturneBatch
 import NocturneCore
 import NocturneInference
 import NocturneNumerics
@@ -8,7 +8,7 @@ import NocturneRecipeSupport
 import NocturneSystem
 
 /// A volume ready for the networks.
-public struct PreparedVolume: Sendable {
+package struct PreparedVolume: Sendable {
     let source: VolumeSource
     /// One per channel, kept for measuring intensities.
     let channels: [Volume]
@@ -30,7 +30,7 @@ public struct PreparedVolume: Sendable {
 }
 
 /// The labels of a volume on its own grid, before cleaning.
-public struct LabelledVolume: Sendable {
+package struct LabelledVolume: Sendable {
     let source: VolumeSource
     /// The first channel.
     let volume: Volume
@@ -49,7 +49,7 @@ public struct LabelledVolume: Sendable {
 
 /// Inference on one volume: one part of the program after the other, one tile at a time. Labels that a person has edited,
 /// and those of an earlier result, are read instead, without a tile.
-public final class TiledSegmentation: InferenceRun {
+package final class TiledSegmentation: InferenceRun {
     private let model: SegmentationModel
     private let prepared: PreparedVolume
     private let item: RecipeItem
@@ -80,14 +80,14 @@ public final class TiledSegmentation: InferenceRun {
         try model.reporting { try program?.begin(context) }
     }
 
-    public var stepCount: Int { program?.stepCount ?? 0 }
-    public var stepsDone: Int { program?.stepsDone ?? 0 }
+    package var stepCount: Int { program?.stepCount ?? 0 }
+    package var stepsDone: Int { program?.stepsDone ?? 0 }
 
-    public func step(_ context: StageContext) throws { try model.reporting { try program?.step(context) } }
+    package func step(_ context: StageContext) throws { try model.reporting { try program?.step(context) } }
 
-    public func checkpoint(force: Bool, _ context: StageContext) throws { try program?.checkpoint(force: force) }
+    package func checkpoint(force: Bool, _ context: StageContext) throws { try program?.checkpoint(force: force) }
 
-    public func finish(_ context: StageContext) throws -> LabelledVolume {
+    package func finish(_ context: StageContext) throws -> LabelledVolume {
         let geometry = prepared.source.geometry
         let labels: LabelVolume
         var notes = prepared.notes

@@ -12,7 +12,7 @@ import NocturneSystem
 /// The last three stages: clean and measure labels, extract surfaces, write files.
 extension VolumeSegmentation {
     /// Cleaned labels with their measurements.
-    public struct FinishedVolume: Sendable {
+    package struct FinishedVolume: Sendable {
         let source: VolumeSource
         let labels: LabelVolume
         /// In ``unit``, as ``regions``.
@@ -158,7 +158,7 @@ extension VolumeSegmentation {
     }
 
     /// Labels whose surfaces have been written; surfaces are released one by one.
-    public struct MeshedVolume: Sendable {
+    package struct MeshedVolume: Sendable {
         let finished: FinishedVolume
         /// The staging folder with the files of ``meshes``.
         let folder: String

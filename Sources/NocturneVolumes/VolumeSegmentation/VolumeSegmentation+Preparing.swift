@@ -6,7 +6,7 @@ import NocturneSystem
 /// The first two stages: decode a volume, and prepare the network input.
 extension VolumeSegmentation {
     /// A decoded volume on its stored grid.
-    public struct LoadedVolume: Sendable {
+    package struct LoadedVolume: Sendable {
         let source: VolumeSource
         /// One per channel of the case.
         let channels: [Volume]

@@ -1,20 +1,19 @@
 import Foundation
-public import NocturneBatch
-public import NocturneConcurrency
+package import NocturneBatch
+package import NocturneConcurrency
 import NocturneInference
-public import NocturneJournal
 import NocturneRecipeSupport
 
 /// Segments CT and MR volumes and writes label maps, surfaces and measurements.
 ///
 /// The stages have their own files: loading and preparation, ``TiledSegmentation``, finishing.
-public struct VolumeSegmentation: Recipe {
+package struct VolumeSegmentation: Recipe {
     let models: [SegmentationModel]
     let options: SegmentationOptions
     let regions: RegionMeasures?
 
     /// - Throws: `BatchError` for a regions file that cannot be used or has changed since the options were read.
-    public init(models: [SegmentationModel], options: SegmentationOptions) throws {
+    package init(models: [SegmentationModel], options: SegmentationOptions) throws {
         self.models = models
         self.options = options
         regions = try options.regions.file.map(RegionMeasures.init)
@@ -24,7 +23,7 @@ public struct VolumeSegmentation: Recipe {
 
     // MARK: Discovery and planning
 
-    public func claims(
+    package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
         scope: ComputeScope
@@ -32,46 +31,46 @@ public struct VolumeSegmentation: Recipe {
         VolumeDiscovery(VolumeFinder(models, options, request, files, scope: scope))
     }
 
-    public func remarks(
+    package func remarks(
         on items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
     ) throws -> [String] {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
-    public func sharedBytes(threads: Int) throws -> Int {
+    package func sharedBytes(threads: Int) throws -> Int {
         let needs = try models.map { try $0.memory(threads: threads, options: options) }
         let packed = PackedMemory(needs.map(\.packed), together: needs.map(\.packed.together).max() ?? 0)
         let active = (needs.map(\.workspace).max() ?? 0) + (needs.map(\.buffers).max() ?? 0) + packed.bytes
         return needs.reduce(active) { $0 + $1.kept }
     }
 
-    public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
+    package func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         try VolumeMemory(source: source, model: try model(source.model), options: options, regions: regions)
             .plan(threads: threads, lean: lean)
     }
 
     /// Runs and times one tile of every level.
-    public func secondsPerStep(scope: ComputeScope) throws -> Double {
+    package func secondsPerStep(scope: ComputeScope) throws -> Double {
         let levels = models.flatMap(\.levels)
         let sessions = LevelSessions()
         let total = try levels.reduce(0.0) { $0 + (try $1.secondsPerTile(sessions, options, scope: scope)) }
         return levels.isEmpty ? 0 : total / Double(levels.count)
     }
 
-    public func threadsOfProcess(cores: Int) throws -> Int {
+    package func threadsOfProcess(cores: Int) throws -> Int {
         try models.flatMap(\.levels).map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores
     }
 
     /// The label map itself is not looked at.
-    public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool {
+    package func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool {
         let wanted = wantedLabels(of: try model(source.model))
         let hasProbabilities = options.writesProbabilities
         return EarlierLabels.result(in: folder, for: source, wanted: wanted, hasProbabilities: hasProbabilities) != nil
     }
 
-    // MARK: Stages, recognizing results
+    // MARK: Stages
 
-    public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
+    package func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).prepare(prepare).infer(LevelSessions.init, startInference).finish(finish).render(render)
             .write(write)
     }
@@ -90,9 +89,5 @@ public struct VolumeSegmentation: Recipe {
             item: item,
             context: context
         )
-    }
-
-    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try SegmentationResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 }

@@ -1,8 +1,8 @@
 import ArgumentParser
-public import NocturneRecipeSupport
+package import NocturneRecipeSupport
 
 /// The options of a batch that shows and measures volumes themselves.
-public struct VolumeViewOptions: OptionSection, RecipeOptions {
+package struct VolumeViewOptions: OptionSection, RecipeOptions {
     /// The heading of the section in help.
     package static let title = "Volumes without a model"
     /// The option that enables this recipe.
@@ -34,5 +34,5 @@ public struct VolumeViewOptions: OptionSection, RecipeOptions {
         ).main
     ]
 
-    public init() {}
+    package init() {}
 }

@@ -1,8 +1,8 @@
 import Foundation
-public import NocturneBatch
-public import NocturneConcurrency
+package import NocturneBatch
+package import NocturneConcurrency
 import NocturneCore
-public import NocturneJournal
+import NocturneJournal
 import NocturnePostprocess
 package import NocturneRecipeSupport
 package import NocturneSystem
@@ -10,22 +10,22 @@ package import NocturneSystem
 /// Makes pictures of volumes, and measures their intensities and regions of interest.
 ///
 /// Runs no network and has no model: nothing in the volume is recognised.
-public struct VolumeViews: Recipe {
+package struct VolumeViews: Recipe {
     /// Used instead of a model id: in events, reports and `--only`.
-    public static let model = "view"
+    package static let model = "view"
 
     package let options: VolumeViewOptions
     let regions: RegionMeasures?
 
     /// - Throws: `BatchError` for a regions file that cannot be used or has changed since the options were read.
-    public init(options: VolumeViewOptions) throws {
+    package init(options: VolumeViewOptions) throws {
         self.options = options
         regions = try options.regions.file.map(RegionMeasures.init)
     }
 
     // MARK: Discovery and planning
 
-    public func claims(
+    package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
         scope: ComputeScope
@@ -45,14 +45,14 @@ public struct VolumeViews: Recipe {
         )
     }
 
-    public func remarks(
+    package func remarks(
         on items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
     ) throws -> [String] {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
     /// - Parameter lean: ignored; there is only one way.
-    public func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
+    package func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         let shape = source.geometry.shape
         let measuring = max(
             VolumeIntensities.predictedBytes(threads: threads),
@@ -72,15 +72,8 @@ public struct VolumeViews: Recipe {
     }
 
     /// Nothing is prepared, inferred or extracted.
-    public func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
+    package func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).finish(finish).write(write)
-    }
-
-    /// There is no inference.
-    public func keepsInference(_ source: VolumeSource, of folder: String) throws -> Bool { true }
-
-    public func recognize(folder: String, fingerprint: String) throws -> ItemProduct? {
-        try VolumeViewResult.recognize(folder: folder, fingerprint: fingerprint)
     }
 
     // MARK: Stages
@@ -90,7 +83,7 @@ public struct VolumeViews: Recipe {
     }
 
     /// What was measured and drawn while the volume was in memory.
-    public struct ViewedVolume: Sendable {
+    package struct ViewedVolume: Sendable {
         let source: VolumeSource
         /// Of the intensities.
         let unit: MeasuredUnit
@@ -158,8 +151,8 @@ public struct VolumeViews: Recipe {
 }
 
 /// Volumes without a model as items: the entry in the registry.
-package enum VolumeViewsKind: RecipeKind {
-    package static let task = VolumeViews.model
+extension VolumeViews: RecipeKind {
+    package static let task = model
     package static let purpose = "make pictures of volumes"
     package static let enablingOption: String? = VolumeViewOptions.enabling
     package static let resultSchema = JSONSchema(own: PackageResources.view_result_schema_json)

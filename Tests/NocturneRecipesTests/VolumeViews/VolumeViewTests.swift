@@ -102,14 +102,14 @@ struct VolumeViewTests {
         let folder = bench.batch.output.item("flat")
         let product = try #require(try recipe.recognize(folder: folder, fingerprint: fingerprint))
         #expect(product.isEmpty == nil && product.notes.isEmpty)
-        let parts = try VolumeViewsKind.reviewParts(of: try FileSystem.read(folder + "/result.json"))
+        let parts = try VolumeViews.reviewParts(of: try FileSystem.read(folder + "/result.json"))
         #expect(parts.labels.isEmpty && parts.facts == "mean 0.00, 0.00 to 0.00")
         #expect(
             parts.pictures.map(\.path) == ["preview.png"] && parts.pictures.allSatisfy { !$0.alt.contains("label") }
         )
         try await bench.run(["review": "none"], output: OutputFolder(bench.batch.folder("bare").path))
         let bare = try FileSystem.read(bench.batch.folder("bare/flat/result.json").path)
-        #expect(try VolumeViewsKind.reviewParts(of: bare).pictures.isEmpty)
+        #expect(try VolumeViews.reviewParts(of: bare).pictures.isEmpty)
     }
 
     @Test("have the measures of regions of interest that a segmentation of the same volume has")

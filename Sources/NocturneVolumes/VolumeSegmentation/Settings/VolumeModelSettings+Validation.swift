@@ -236,8 +236,8 @@ extension ModelValidation {
             )
         }
         let member = try ModelPackage.load(folder: package.path(of: folder), verifyDigests: false)
-        guard member.task == VolumeSegmentationKind.task else {
-            throw refuse(key, expected: "a package for \(VolumeSegmentationKind.task)", found: member.task)
+        guard member.task == VolumeSegmentation.task else {
+            throw refuse(key, expected: "a package for \(VolumeSegmentation.task)", found: member.task)
         }
         if let file = member.files.first(where: { !listed.contains(folder + "/" + $0.path) }) {
             throw refuse(.unknownName, key, expected: "\(folder)/\(file.path) among files", found: "nothing")

@@ -1,81 +1,81 @@
-public import NocturneInference
-public import NocturneNumerics
-public import NocturnePostprocess
+package import NocturneInference
+package import NocturneNumerics
+package import NocturnePostprocess
 
 /// What a model package for volumes contains: one network, or a program of several whose label maps are merged.
 ///
 /// A package of the task `volume-segmentation` is a program of one part with one member.
-public struct VolumeModelSettings: Hashable, Sendable {
+package struct VolumeModelSettings: Hashable, Sendable {
     /// The grid on which all parts work; nil for the volume's own.
-    public let grid: ProgramGridSettings?
+    package let grid: ProgramGridSettings?
     /// A network that finds the box in which the parts work; nil for the whole volume.
-    public let region: ProgramRegionSettings?
+    package let region: ProgramRegionSettings?
     /// In the order in which they are merged: a label of a later part replaces that of an earlier one.
-    public let parts: [ProgramPartSettings]
+    package let parts: [ProgramPartSettings]
     /// Of the merged label map, on ``grid``.
-    public let postprocessing: PostprocessRules
+    package let postprocessing: PostprocessRules
     /// The window of pictures if an image gives none; see ``SegmentationModel/pictureWindow`` for nil.
-    public let window: DisplayWindow?
+    package let window: DisplayWindow?
 }
 
 /// The grid of a program: the volume reoriented to the nearest RAS+ grid and resampled.
-public struct ProgramGridSettings: Hashable, Sendable {
+package struct ProgramGridSettings: Hashable, Sendable {
     /// In mm along z, y and x; nil for the volume's own.
-    public let spacing: [Double]?
+    package let spacing: [Double]?
     /// The voxels along z, y and x, instead of a spacing; nil for a grid of ``spacing``.
-    public let size: [Int]?
+    package let size: [Int]?
     /// From the volume to the grid. Labels return with order 0 of the same method.
-    public let resampling: ResamplingRule
+    package let resampling: ResamplingRule
     /// Whether resampled intensities lose their fractions, toward zero.
-    public let truncates: Bool
+    package let truncates: Bool
 }
 
 /// The network that finds the region of a program.
-public struct ProgramRegionSettings: Hashable, Sendable {
+package struct ProgramRegionSettings: Hashable, Sendable {
     /// The package whose labels determine the box.
-    public let member: ProgramMember
+    package let member: ProgramMember
     /// The grid on which the member works; nil for the volume's own.
-    public let grid: ProgramGridSettings?
+    package let grid: ProgramGridSettings?
     /// Values of the member's labels whose voxels determine the box. At least one.
-    public let labels: [UInt16]
+    package let labels: [UInt16]
     /// By how much the box is larger than the labels.
-    public let margin: Margin
+    package let margin: Margin
     /// With it, the box ends at planes of ``grid`` of which more than this share, 0 to below 1, has the labels.
-    public let planeShare: Double?
+    package let planeShare: Double?
     /// The quantiles of the image on ``grid`` to which intensities in the box are clamped; nil for none.
-    public let clip: ClosedRange<Double>?
+    package let clip: ClosedRange<Double>?
     /// Whether the box is enlarged while labels of the parts touch its sides.
-    public let grows: Bool
+    package let grows: Bool
     /// Whether intensities in the box lose their fractions, toward zero, before anything else.
-    public let truncates: Bool
+    package let truncates: Bool
 }
 
 /// Networks that give one label map.
-public struct ProgramPartSettings: Hashable, Sendable {
+package struct ProgramPartSettings: Hashable, Sendable {
     /// One package, or an ensemble, whose probabilities are averaged. All have the same labels.
-    public let members: [ProgramMember]
+    package let members: [ProgramMember]
     /// For values of the members' labels, the values of the program's labels. Others become background.
-    public let labels: [UInt16: UInt16]
+    package let labels: [UInt16: UInt16]
 }
 
 /// A package among the networks of a program.
-public struct ProgramMember: Hashable, Sendable {
+package struct ProgramMember: Hashable, Sendable {
     /// The path of its folder below that of the program; empty for a package that is not a program.
-    public let path: String
+    package let path: String
     /// Of the task `volume-segmentation`.
-    public let package: ModelPackage
+    package let package: ModelPackage
     /// How its networks are applied.
-    public let settings: VolumeSegmentationSettings
+    package let settings: VolumeSegmentationSettings
 
     /// The path of a file of the package among the files of the program.
     func programPath(of file: String) -> String { path.isEmpty ? file : path + "/" + file }
 
     /// Two members are the same if their packages are.
-    public static func == (one: ProgramMember, other: ProgramMember) -> Bool {
+    package static func == (one: ProgramMember, other: ProgramMember) -> Bool {
         one.path == other.path && one.package.digest == other.package.digest
     }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(path)
         hasher.combine(package.digest)
     }
@@ -87,7 +87,7 @@ extension VolumeModelSettings: ModelSettings {
     static let section = "volumeProgram"
 
     /// Reads the `model.json` of the members of a program, which are among its files.
-    public init(_ package: ModelPackage) throws(ModelPackageError) {
+    package init(_ package: ModelPackage) throws(ModelPackageError) {
         guard package.task == Self.programTask else {
             self.init(try VolumeSegmentationSettings(package), of: package)
             return
@@ -116,7 +116,7 @@ extension VolumeModelSettings: ModelSettings {
     }
 
     /// That of all members.
-    public var inputFormat: VolumeSegmentationSettings.InputFormat { parts[0].members[0].settings.inputFormat }
+    package var inputFormat: VolumeSegmentationSettings.InputFormat { parts[0].members[0].settings.inputFormat }
 
     /// All members, each once: that of the region, then those of the parts.
     var members: [ProgramMember] {
@@ -128,7 +128,7 @@ extension VolumeModelSettings: ModelSettings {
     }
 
     /// The ONNX files of all members, among those of the program.
-    public var networks: [String] {
+    package var networks: [String] {
         members.flatMap { member in member.settings.networks.map(member.programPath) }
     }
 }

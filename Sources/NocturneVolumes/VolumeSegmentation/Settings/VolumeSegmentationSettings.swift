@@ -1,12 +1,12 @@
-public import NocturneCore
-public import NocturneInference
-public import NocturneNumerics
-public import NocturnePostprocess
+package import NocturneCore
+package import NocturneInference
+package import NocturneNumerics
+package import NocturnePostprocess
 
 /// How a volume model is applied.
-public struct VolumeSegmentationSettings: Hashable, Sendable {
+package struct VolumeSegmentationSettings: Hashable, Sendable {
     /// What the outputs of the networks are.
-    public enum Output: Hashable, Sendable {
+    package enum Output: Hashable, Sendable {
         /// One network output per class, background first; the largest wins. A label's value is its class.
         case classes
         /// One network output per label, in the order of ``ModelPackage/labels``: each is an independent region, where its
@@ -15,7 +15,7 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
     }
 
     /// The files that a model takes.
-    public enum InputFormat: String, Hashable, Sendable {
+    package enum InputFormat: String, Hashable, Sendable {
         /// DICOM series, NIfTI, NRRD and MetaImage files.
         case medical
         /// TIFFs whose pages are slices, as read by nnU-Net's `Tiff3DIO`.
@@ -23,15 +23,15 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
     }
 
     /// One, or two for a cascade: the labels of the first become input channels of the second.
-    public var levels: [CascadeLevel]
+    package var levels: [CascadeLevel]
     /// How outputs become labels.
-    public let output: Output
+    package let output: Output
     /// Which files are inputs.
-    public let inputFormat: InputFormat
+    package let inputFormat: InputFormat
     /// How the label map is cleaned.
-    public let postprocessing: PostprocessRules
+    package let postprocessing: PostprocessRules
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
-    public let window: DisplayWindow?
+    package let window: DisplayWindow?
 
     package init(
         levels: [CascadeLevel],
@@ -49,18 +49,18 @@ public struct VolumeSegmentationSettings: Hashable, Sendable {
 }
 
 /// A display window from black to white, as defined by DICOM.
-public struct DisplayWindow: Hashable, Sendable {
+package struct DisplayWindow: Hashable, Sendable {
     /// In the image's unit, finite.
-    public let center: Double
+    package let center: Double
     /// From 1 on, finite.
-    public let width: Double
+    package let width: Double
 }
 
 /// One cascade level: a grid, networks for it, and the transformation back. All triples are in the networks' order: (z,
 /// y, x) of the volume, permuted by ``transpose``.
-public struct CascadeLevel: Hashable, Sendable {
+package struct CascadeLevel: Hashable, Sendable {
     /// To which axes a volume is reoriented before anything else, by the nearest axis of the patient.
-    public enum Orientation: String, Hashable, Sendable {
+    package enum Orientation: String, Hashable, Sendable {
         /// The volume is reoriented to the nearest RAS+ grid first, as by nnU-Net's `NibabelIOWithReorient`: where that
         /// changes the order of a NIfTI file's voxels, the spacing is that of its affine.
         case ras = "RAS"
@@ -84,58 +84,58 @@ public struct CascadeLevel: Hashable, Sendable {
     }
 
     /// How the volume is reoriented.
-    public let orientation: Orientation
+    package let orientation: Orientation
     /// Whether MONAI's `Spacing` comes before the volume is reoriented: ``spacing`` is then that of the stored axes.
-    public let orientsAfterSpacing: Bool
+    package let orientsAfterSpacing: Bool
     /// Axis a of the networks is axis `transpose[a]` of (z, y, x): nnU-Net's `transpose_forward`.
-    public let transpose: [Int]
+    package let transpose: [Int]
     /// The voxel spacing in mm that the networks expect; nil for the volume's own. If ``isPlanar``, the first is always
     /// the volume's own, and nil here.
-    public let spacing: [Double?]?
+    package let spacing: [Double?]?
     /// The size of the grid that the networks get, instead of a spacing; nil for a grid of ``spacing``.
-    public let size: GridSize?
+    package let size: GridSize?
     /// The voxels of a tile, each 1...1024, of slices 1...8192. If ``isPlanar``, the first is 1.
-    public let patchSize: [Int]
+    package let patchSize: [Int]
     /// Whether the networks take slices (N, C, y, x) across the first axis instead of volumes.
-    public let isPlanar: Bool
+    package let isPlanar: Bool
     /// The step between tiles as a share of the patch, above 0 and at most 1. A batch's options may override it.
-    public let tileStep: Double
+    package let tileStep: Double
     /// Where tiles are, what is beyond the volume, and how tiles are weighted.
-    public let tiling: TilingSettings
+    package let tiling: TilingSettings
     /// The axes along which predictions of mirrored tiles are averaged; empty for none. Ascending. A batch's options
     /// may disable mirroring.
-    public let mirroringAxes: [Int]
+    package let mirroringAxes: [Int]
     /// How the volume is cropped; nil for not at all.
-    public let crop: CropSettings?
+    package let crop: CropSettings?
     /// For the image channels before the networks, for the logits after them, and for a previous level's labels.
-    public let imageResampling: ResamplingRule
+    package let imageResampling: ResamplingRule
     /// From the networks' grid to the volume's own.
-    public let logitsResampling: ResamplingRule
+    package let logitsResampling: ResamplingRule
     /// From the volume's own grid to the networks'.
-    public let labelsResampling: ResamplingRule
+    package let labelsResampling: ResamplingRule
     /// The standard deviations of the Gaussian filter of the blended logits, in voxels of the networks' grid for each axis; nil
     /// for none. If ``isPlanar``, the first is 0.
-    public let logitBlur: [Double]?
+    package let logitBlur: [Double]?
     /// Whether statistics and normalisation are those of the resampled image; otherwise of the image before.
-    public let normalizesAfterResampling: Bool
+    package let normalizesAfterResampling: Bool
     /// Whether logits become probabilities before they are resampled, instead of being resampled themselves.
-    public let resamplesProbabilities: Bool
+    package let resamplesProbabilities: Bool
     /// For each image channel one, or several in a row.
-    public let normalizations: [[Normalization]]
+    package let normalizations: [[Normalization]]
     /// The labels of the previous level, each a channel of 0 and 1 after the image's; empty in the first level.
-    public let oneHotLabels: [UInt16]
+    package let oneHotLabels: [UInt16]
     /// Paths among ``ModelPackage/files``; the logits of several (folds) are averaged. At least one.
-    public let networks: [String]
+    package let networks: [String]
 
     /// Whether a normalisation needs the mask of the voxels that are not 0 in all channels.
     var needsMask: Bool { normalizations.joined().contains(where: \.needsMask) }
 
     /// The number of input channels of the networks.
-    public var inputChannels: Int { normalizations.count + oneHotLabels.count }
+    package var inputChannels: Int { normalizations.count + oneHotLabels.count }
 }
 
 /// A grid of fixed size, whatever the spacing of a volume is.
-public enum GridSize: Hashable, Sendable {
+package enum GridSize: Hashable, Sendable {
     /// The voxels along each axis, 1...8192; nil for the volume's own.
     case axes([Int?])
     /// The voxels of the longest of these axes, 1...8192; the others keep the proportions.
@@ -160,27 +160,27 @@ public enum GridSize: Hashable, Sendable {
 
 /// The box to which a volume, or the image that the networks get, is cropped: that of the voxels that count in any channel, and a
 /// margin.
-public struct CropSettings: Hashable, Sendable {
+package struct CropSettings: Hashable, Sendable {
     /// Voxels with larger values count; nil for those that are not 0.
-    public let above: Float?
+    package let above: Float?
     /// Up to the border of the volume, unless ``padsMargin``.
-    public let margin: Margin
+    package let margin: Margin
     /// Whether the normalized image is cropped, on the networks' grid, instead of the volume before anything else. Only with one
     /// channel.
-    public let isOfNormalizedImage: Bool
+    package let isOfNormalizedImage: Bool
     /// Whether the margin is complete where it goes beyond the border of the networks' grid: the image is 0 there. Only with
     /// ``isOfNormalizedImage``.
-    public let padsMargin: Bool
+    package let padsMargin: Bool
 }
 
 /// By how much a box is larger than what it encloses, on each side: the sum of its parts, in whole voxels.
-public struct Margin: Hashable, Sendable {
+package struct Margin: Hashable, Sendable {
     /// At least 0; whole voxels of it count.
-    public let millimetres: Double
+    package let millimetres: Double
     /// At least 0.
-    public let voxels: Int
+    package let voxels: Int
     /// Of the extent of what is enclosed, along each axis; at least 0. Whole voxels of it count.
-    public let share: Double
+    package let share: Double
 
     static let none = Margin(millimetres: 0, voxels: 0, share: 0)
 
@@ -194,11 +194,11 @@ public struct Margin: Hashable, Sendable {
 }
 
 /// How a level divides a volume into tiles.
-public struct TilingSettings: Hashable, Sendable {
+package struct TilingSettings: Hashable, Sendable {
     /// Where tiles are, and what is beyond the volume.
-    public let rule: TilingRule
+    package let rule: TilingRule
     /// Of the voxels of a tile where tiles overlap.
-    public let weights: ImportanceMap.Profile
+    package let weights: ImportanceMap.Profile
 
     package init(rule: TilingRule = TilingRule(), weights: ImportanceMap.Profile = .gaussian) {
         self.rule = rule
@@ -211,7 +211,7 @@ extension VolumeSegmentationSettings {
     static let section = "volumeSegmentation"
 
     /// - Parameter package: of the task `volume-segmentation`.
-    public init(_ package: ModelPackage) throws(ModelPackageError) {
+    package init(_ package: ModelPackage) throws(ModelPackageError) {
         let validation = package.validation
         try validation.checkLabelMaps(package)
         let section = try package.section(Self.section, as: VolumeSegmentationSection.self)
@@ -219,5 +219,5 @@ extension VolumeSegmentationSettings {
     }
 
     /// The ONNX files, among ``ModelPackage/files``.
-    public var networks: [String] { levels.flatMap(\.networks) }
+    package var networks: [String] { levels.flatMap(\.networks) }
 }

@@ -9,7 +9,7 @@ package import NocturneRecipeSupport
 package import NocturneSystem
 
 /// Segmentation of volumes: the entry in the registry.
-package enum VolumeSegmentationKind: RecipeKind {
+extension VolumeSegmentation: RecipeKind {
     package static let task = "volume-segmentation"
     package static let packageTasks = [task, VolumeModelSettings.programTask]
     package static let purpose = "segment volumes"
