@@ -1,0 +1,17 @@
+public import NocturneSystem
+
+/// Why a PNG, JPEG or PDF picture could not be written.
+public typealias PictureError = FileFormatError<PictureErrorCode>
+
+/// The kind of a ``PictureError``, with a description.
+public enum PictureErrorCode: String, FormatErrorCode, CaseIterable {
+    public static let domain = "picture"
+
+    /// The image has no pixels, a number of samples that does not match its size, or more samples than one chunk can
+    /// hold.
+    case invalidImage
+    /// There is not enough memory for the compressed bytes.
+    case outOfMemory
+    /// The system could not open or write the file.
+    case cannotWrite
+}
