@@ -23,7 +23,7 @@ struct Nocturne: AsyncParsableCommand {
             CommandGroup(
                 name: "Run",
                 subcommands: [
-                    Run.self, Watch.self, Resume.self, Retry.self, Pause.self, Continue.self, Approve.self, First.self,
+                    Run.self, Watch.self, Resume.self, Pause.self, Continue.self, Approve.self, First.self,
                     Cancel.self,
                 ]
             ),

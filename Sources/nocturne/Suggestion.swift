@@ -24,7 +24,8 @@ struct Suggestion {
         "--workers": "--threads", "--jobs": "--threads", "--cores": "--threads", "--ram": "--memory",
         "--force": "--yes", "--overwrite": "--yes", "--half": "--precision bfloat16", "--fp16": "--precision bfloat16",
         "--fast": "--step-size 0.75, --precision bfloat16, or a model for coarser voxels",
-        "--resume": "nocturne resume OUT", "--status": "nocturne status OUT", "-i": Self.inputs,
+        "--resume": "nocturne resume OUT", "--retry-failed": "--failed", "--status": "nocturne status OUT",
+        "-i": Self.inputs,
         "--input": Self.inputs, "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
         "--csv": "--import", "--reference": "--compare", "--ground-truth": "--compare", "--gt": "--compare",
     ]
@@ -34,7 +35,8 @@ struct Suggestion {
         "predict": "run", "infer": "run", "segment": "run", "start": "run", "process": "run", "suspend": "pause",
         "unpause": "continue", "stop": "cancel", "view": "review", "show": "status", "list": "status",
         "check": "verify", "info": "inspect",
-        "delete": "forget", "remove": "forget", "rm": "forget", "test": "doctor", "estimate": "plan",
+        "retry": "resume --failed", "delete": "forget", "remove": "forget", "rm": "forget", "test": "doctor",
+        "estimate": "plan",
     ]
 
     /// The error where the first word, or the one after `help`, is not a command; nil where it is one.

@@ -142,7 +142,7 @@ def batch_of(entries, **changes):
         "schemaVersion": 1, "batch": "0f1e2d3c", "title": "Test batch", "version": "0.1.0", "disclaimer": DISCLAIMER,
         "models": [{"id": "urinary-tract-ct", "name": "Urinary tract", "version": "1.0"}], "options": {"meshes": "stl"},
         "counts": counts, "pageSize": PAGE_SIZE, "pages": math.ceil(len(entries) / PAGE_SIZE), "review": "volumes",
-        "failures": [{"code": code, "remedy": f"Use `nocturne retry --code {code}`, or leave it out with --exclude.", "count": len(found), "items": found,
+        "failures": [{"code": code, "remedy": f"Use `nocturne resume --code {code}`, or leave it out with --exclude.", "count": len(found), "items": found,
                       "reason": entries[found[0]]["reason"]}
                      for code, found in codes.items()],
         "spreads": spreads, "outliers": outliers, "features": [], "featureCount": 0, **changes,

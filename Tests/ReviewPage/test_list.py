@@ -34,7 +34,7 @@ class ListTests(PageTest):
 
     def test_advice_shows_commands_as_code_and_keeps_options_whole(self):
         self.open(folder.items(100))
-        self.assertIn("Use nocturne retry --code", self.text("#failures td:last-child"))
+        self.assertIn("Use nocturne resume --code", self.text("#failures td:last-child"))
         style = "[...document.querySelectorAll('#failures .option-name')].map(each => getComputedStyle(each).whiteSpace + each.textContent)"
         self.assertIn("nowrap--exclude", self.browser.evaluate(style))
 

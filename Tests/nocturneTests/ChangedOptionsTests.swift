@@ -38,7 +38,7 @@ struct ChangedOptionsTests {
         let again = try Tool(["resume", bench.output, "--pictures", "--meshes", "obj"])
         #expect(again.status == 0 && !again.errors.contains("Changed"), "\(again.errors)")
         // Back to the default, which is a value like any other.
-        #expect(try Tool(["retry", bench.output, "--meshes", "stl"]).status == 0)
+        #expect(try Tool(["resume", bench.output, "--failed", "--meshes", "stl"]).status == 0)
         let files = FileSystem.files(below: bench.output + "/a")
         #expect(files.contains { $0.hasSuffix(".stl") } && !files.contains { $0.hasSuffix(".obj") })
         #expect(files.contains("slices.png"))

@@ -69,7 +69,7 @@ struct FaultTests {
         let command = ["run", bench.input, "--model", bench.model(), "--output", bench.output]
         for (name, completed) in [("stuck.nii", 1), ("z.dcm", 2)] {
             let tool = try Tool(
-                command + ["--fault-injection", "--item-timeout", "1s", "--retry-failed"],
+                command + ["--fault-injection", "--item-timeout", "1s", "--failed"],
                 environment: ["NOCTURNE_FAULT": "input.answer@\(name):1:hang"]
             )
             #expect(tool.status == 3, "\(tool.errors)")

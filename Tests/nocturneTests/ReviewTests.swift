@@ -66,7 +66,7 @@ struct ReviewTests {
         #expect(reviewed?.first?["resultsPassed"] as? Int == 0 && reviewed?.first?["objects"] as? Int == 0)
         let listed = try Tool(["review", bench.output, "--list", "fail"])
         #expect(listed.output == bench.input + "/a.nii\n")
-        let events = try Tool(["retry", bench.output, "--reviewed", "fail", "--json"])
+        let events = try Tool(["resume", bench.output, "--reviewed", "fail", "--json"])
         #expect(events.status == 0, "\(events.errors)")
         let completed = events.output.split(separator: "\n").filter { $0.contains("\"itemCompleted\"") }
         #expect(completed.count == 1 && completed.first?.contains("\"a\"") == true)

@@ -71,7 +71,7 @@ struct ShardTests {
     func refused() throws {
         let bench = try bench()
         #expect(try plan(bench, bench.output, shards: 2).status == 0)
-        for command in [["resume"], ["retry"], ["verify"], ["review"]] {
+        for command in [["resume"], ["resume", "--failed"], ["verify"], ["review"]] {
             let tool = try Tool(command + [bench.output])
             #expect(tool.status == 2 && tool.errors.contains("nocturne merge"), "\(command): \(tool.errors)")
         }
@@ -101,7 +101,7 @@ struct ShardTests {
         let status = try Tool(["status", bench.output])
         #expect(status.output.contains("“v3.nii” has changed since the plan was made"), "\(status.output)")
         // The file as it was when the batch was divided.
-        let retried = try Tool(["retry", bench.output, "--shards", "1"])
+        let retried = try Tool(["resume", bench.output, "--failed", "--shards", "1"])
         #expect(
             retried.status == 4 || retried.output.contains("1 item in 1 shard"),
             "\(retried.output) \(retried.errors)"
@@ -120,7 +120,7 @@ struct ShardTests {
         let failed = try #require(codes.firstIndex(of: 3)) + 1
         #expect(try Tool(["run", bench.output, "--shard", "\(failed)/2", "--failed-items-ok"]).status == 0)
         #expect(try Tool(["merge", bench.output]).status == 3)
-        let divided = try Tool(["retry", bench.output, "--shards", "4"])
+        let divided = try Tool(["resume", bench.output, "--failed", "--shards", "4"])
         #expect(
             divided.status == 0 && divided.output.contains("1 item in 1 shard"),
             "\(divided.output) \(divided.errors)"

@@ -37,7 +37,8 @@ struct WhyTests {
     func failed() throws {
         let found = try why("bad").output
         for text in [
-            "bad: failed", "reason: ", "(nifti.", "advice: ", "`nocturne retry \(bench.output)` tries it again",
+            "bad: failed", "reason: ", "(nifti.", "advice: ",
+            "`nocturne resume \(bench.output) --failed` tries it again",
         ] {
             #expect(found.contains(text), "\(text): \(found)")
         }

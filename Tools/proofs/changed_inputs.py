@@ -118,9 +118,9 @@ def unreadable(workspace: Workspace) -> str:
     reason = workspace.reasons(out)["v7"]
     expect("ermission denied" in reason, reason)
     (folder / "v7.nii").chmod(0o644)
-    workspace.start(out, verb="retry", user=NOBODY).ends(0)
+    workspace.start(out, "--failed", verb="resume", user=NOBODY).ends(0)
     workspace.expect_same(out, workspace.fresh_tree(folder))
-    return f"3, {reason[:100]}; retry 0, same tree"
+    return f"3, {reason[:100]}; resume --failed 0, same tree"
 
 
 def folder_renamed(workspace: Workspace) -> str:

@@ -132,7 +132,7 @@ def try_fault(batch: Batch, out: Path, fault: str, expected: Expectation) -> lis
     while code != 0 and resumed < 3:
         resumed += 1
         # As a user does after freeing space or replacing a disk.
-        code, text = batch.run([*batch.command(out), "--retry-failed"])
+        code, text = batch.run([*batch.command(out), "--failed"])
     if code != 0:
         wrong.append(f"exit {code} after resuming: {text.strip()[-200:]}")
     if names := differing(tree(out), expected.tree):

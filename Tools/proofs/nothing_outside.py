@@ -293,6 +293,8 @@ class Proof:
             case "first":
                 self.call("first", out, "b", choice.choice(["a", "../a", "scans", "nothing"]))
                 return self.call("resume", out, "--quiet")
+            case "retry":
+                return self.call("resume", out, "--failed")
             case _:
                 return self.call(name, out)
 

@@ -168,7 +168,7 @@ class Soak:
     def finish(self) -> None:
         """Processes what came last and what was cancelled, without a watch, and verifies the folder."""
         (self.out / "stop").unlink(missing_ok=True)
-        for more in ([], ["--retry-failed"]):
+        for more in ([], ["--failed"]):
             command = [self.nocturne, "resume", str(self.out), "--quiet", *more]
             done = subprocess.run(command, capture_output=True, text=True)
             counts = json.loads((self.out / "batch.json").read_text())["counts"]

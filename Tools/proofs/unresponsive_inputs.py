@@ -104,9 +104,9 @@ def read_hangs(workspace: Workspace) -> str:
         expect(interface.TIMED_OUT in run.output or interface.DID_NOT_ANSWER in reason, run.output)
         expect(workspace.counts(out)["completed"] == 7, f"{workspace.reasons(out)} {workspace.counts(out)}")
         served.troubles.clear()
-        workspace.start(out, "--item-timeout", "60s", verb="retry").ends(0)
+        workspace.start(out, "--failed", "--item-timeout", "60s", verb="resume").ends(0)
         workspace.expect_same(out, workspace.fresh_tree(served.place))
-        return f"3 after {took:.0f} s, {reason}; the share answers again, retry 0, same tree"
+        return f"3 after {took:.0f} s, {reason}; the share answers again, resume --failed 0, same tree"
 
 
 def two_reads_hang(workspace: Workspace) -> str:
@@ -189,9 +189,9 @@ def scan_crashes(workspace: Workspace) -> str:
     counts, reasons = workspace.counts(out), workspace.reasons(out)
     reason = next(iter(reasons.values()))
     expect(counts["completed"] == 7 and interface.SCAN_CRASHED_TWICE in reason, f"{counts} {reasons}")
-    workspace.start(out, verb="retry").ends(0)
+    workspace.start(out, "--failed", verb="resume").ends(0)
     workspace.expect_same(out)
-    return f"3, seven completed, {reason}; retry 0, same tree"
+    return f"3, seven completed, {reason}; resume --failed 0, same tree"
 
 
 def interrupted_while_read_hangs(workspace: Workspace) -> str:

@@ -148,7 +148,7 @@ def with_inputs(workspace: Workspace) -> Path:
 
 def failed(workspace: Workspace) -> str:
     finished(workspace, source=with_inputs(workspace), code=3)
-    return why(workspace, "bad", "failed", "advice: ", "nocturne retry")
+    return why(workspace, "bad", "failed", "advice: ", "--failed` tries it again")
 
 
 def skipped(workspace: Workspace) -> str:
@@ -161,12 +161,12 @@ def cancelled(workspace: Workspace) -> str:
     run = active(workspace, *ONE_BY_ONE)
     subprocess.run([workspace.tool, "cancel", str(run.out), "v7"], check=True, capture_output=True)
     run.ends(3, 200)
-    return why(workspace, "v7", "cancelled", "nocturne retry")
+    return why(workspace, "v7", "cancelled", "--failed` tries it again")
 
 
 def quarantined(workspace: Workspace) -> str:
     finished(workspace, fault=CRASHES, code=3)
-    return why(workspace, "v3", "quarantined", "crashed", "nocturne retry")
+    return why(workspace, "v3", "quarantined", "crashed", "--failed` tries it again")
 
 
 def reused(workspace: Workspace) -> str:

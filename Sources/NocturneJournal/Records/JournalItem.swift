@@ -10,7 +10,7 @@ public enum ItemState: String, Sendable, Codable, CaseIterable {
     case failed
     /// Set aside with a reason: not an input for this model.
     case skipped
-    /// Stopped by `nocturne cancel` naming it; stays so until `nocturne retry`.
+    /// Stopped by `nocturne cancel` naming it; stays so until `nocturne resume --failed`.
     case cancelled
     /// The engine crashed twice while this item was active.
     case quarantined

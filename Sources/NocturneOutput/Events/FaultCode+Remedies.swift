@@ -3,7 +3,8 @@ package import NocturneSystem
 extension FaultCode {
     /// What a user can do about an item that was not completed for this reason: one or two sentences.
     package var remedy: String {
-        Self.exact[rawValue] ?? Self.domains[domain] ?? "Read the reason; `nocturne retry` tries the item again."
+        Self.exact[rawValue] ?? Self.domains[domain]
+            ?? "Read the reason; `nocturne resume --failed` tries the item again."
     }
 
     /// The codes and domains with a separate text.
@@ -17,13 +18,13 @@ extension FaultCode {
     private static let tilted =
         "If the reason offers --fix-tilt, use `nocturne resume --fix-tilt`; otherwise export the series again."
     private static let copyAgain =
-        "The file is damaged or incomplete: copy or convert it again, then use `nocturne retry`."
+        "The file is damaged or incomplete: copy or convert it again, then use `nocturne resume --failed`."
     private static let report =
-        "This is a fault of Nocturne: report it with the log in .nocturne/. `nocturne retry` tries the item again."
-    private static let checkDisk = "Check the disk or share, then use `nocturne retry`."
+        "This is a fault of Nocturne: report it with the log in .nocturne/. `nocturne resume --failed` tries the item again."
+    private static let checkDisk = "Check the disk or share, then use `nocturne resume --failed`."
 
     private static let domains = [
-        "batch": "Read the reason, correct what it names, then use `nocturne retry`.",
+        "batch": "Read the reason, correct what it names, then use `nocturne resume --failed`.",
         "case": "Give every case exactly the channels that the model takes, named <case>_0000, <case>_0001 and so on.",
         "dicom": exportAgain,
         "dicomObject": "Leave out --dicom-seg and --rtstruct, or export the source series again.",
@@ -33,11 +34,11 @@ extension FaultCode {
         "input": notAnInput,
         "internal": report,
         "item": report,
-        "journal": "Read the reason; `nocturne retry` tries the item again.",
+        "journal": "Read the reason; `nocturne resume --failed` tries the item again.",
         "memory": "Give the batch more memory with --memory, or process the item on a machine that has more.",
         "mesh": checkDisk,
         "metadata":
-            "Correct the item's row in the metadata table, or its own metadata file, then use `nocturne retry`.",
+            "Correct the item's row in the metadata table, or its own metadata file, then use `nocturne resume --failed`.",
         "model": "Test the package with `nocturne models check`.",
         "network": "Test the package with `nocturne models check`; the network's output cannot be used for this input.",
         "nifti": copyAgain,
@@ -45,9 +46,9 @@ extension FaultCode {
         "pdf": checkDisk,
         "photo": copyAgain,
         "picture": checkDisk,
-        "regions": "Correct the file of --rois, then use `nocturne retry`.",
+        "regions": "Correct the file of --rois, then use `nocturne resume --failed`.",
         "run": "`nocturne resume` processes it.",
-        "system": "Read the reason; `nocturne retry` tries the item again.",
+        "system": "Read the reason; `nocturne resume --failed` tries the item again.",
         "tiff": copyAgain,
         "volume":
             "Look at the volume with `nocturne inspect`, and leave it out with --exclude if it cannot be corrected.",
@@ -62,20 +63,20 @@ extension FaultCode {
         "dicom.internalFault": report,
         "dicom.localizer": notAnInput,
         "dicom.mediaDirectory": notAnInput,
-        "dicom.missingDictionary": "Install DCMTK's data dictionary (libdcmtk), then use `nocturne retry`.",
+        "dicom.missingDictionary": "Install DCMTK's data dictionary (libdcmtk), then use `nocturne resume --failed`.",
         "dicom.missingPixelData":
             "Export the images with their pixel data, not the headers alone; or leave them out with --exclude.",
         "dicom.notAnImageClass": notAnInput,
-        "dicom.notOpened": "Check that the file can be read, then use `nocturne retry`.",
+        "dicom.notOpened": "Check that the file can be read, then use `nocturne resume --failed`.",
         "dicom.otherObject": notAnInput,
         "dicom.sheared": tilted,
         "dicom.singleSlice":
             "Give the folder of the series instead of one file, or export the whole series.",
         "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
-            "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne retry`.",
-        "disk.full": "Free space on the disk, or use a larger one, then use `nocturne retry`.",
-        "file.noPermission": "Allow this user to read the file, then use `nocturne retry`.",
+            "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne resume --failed`.",
+        "disk.full": "Free space on the disk, or use a larger one, then use `nocturne resume --failed`.",
+        "file.noPermission": "Allow this user to read the file, then use `nocturne resume --failed`.",
         "input.changed": "The file changed while it was processed: `nocturne resume` processes it as it is now.",
         "input.changedSincePlan":
             "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
@@ -96,7 +97,7 @@ extension FaultCode {
             "Use a model for this kind of input, or leave the input out with --exclude.",
         "input.notSelected":
             "Correct the pattern of --only: it is compared with the file name and with the path inside the input folder.",
-        "input.notResponding": "Check the disk or share that holds the file, then use `nocturne retry`.",
+        "input.notResponding": "Check the disk or share that holds the file, then use `nocturne resume --failed`.",
         "input.otherBatch": "To use files in it as inputs, name each file.",
         "input.timeSeries":
             "`nocturne resume --time-series` processes each of its volumes; --exclude leaves it out.",
@@ -104,39 +105,40 @@ extension FaultCode {
         "input.tooSmall": "Give a larger photo, or leave it out with --exclude.",
         "input.unknownFormat":
             "Convert or unpack the file, then use `nocturne resume`; or leave it out with --exclude.",
-        "input.unreadable": "Allow this user to read it, then use `nocturne retry`.",
+        "input.unreadable": "Allow this user to read it, then use `nocturne resume --failed`.",
         "input.unusableName": "Rename the file, then use `nocturne resume`.",
         "item.expired": "Nothing to do: the item is processed again when its source changes.",
         "item.notReusable": "Nothing to do: the item is processed. `nocturne verify` checks the other batch.",
         "item.reused":
             "Nothing to do: the files were checked by the digests that the other batch has recorded.",
         "item.thinned": "Nothing to do: the item is processed again when its source changes.",
-        "item.timeLimit": "Raise --item-timeout, then use `nocturne retry`.",
-        "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne retry`.",
+        "item.timeLimit": "Raise --item-timeout, then use `nocturne resume --failed`.",
+        "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
         "nifti.missingOrientation":
             "Store the orientation in the file, or have it assumed with --assume-orientation.",
         "nifti.notLabels": "Give a label map of whole numbers from 0 to 65535; values within 0.001 of one are rounded.",
         "nifti.notNIfTI": "Download or copy the file again: its content does not match its name.",
         "nifti.notThreeDimensional": "Split the file into single volumes, or leave it out with --exclude.",
-        "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
-        "nifti.unreadable": "Check that the file, and the one with its voxels, can be read, then use `nocturne retry`.",
+        "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
+        "nifti.unreadable":
+            "Check that the file, and the one with its voxels, can be read, then use `nocturne resume --failed`.",
         "nifti.unsupportedStorage": "Write the voxels to one file next to the header, raw or compressed with gzip.",
         "nifti.unsupportedDataType": "Convert the voxels to integers or floating point numbers.",
-        "photo.cannotOpen": "Check that the file can be read, then use `nocturne retry`.",
+        "photo.cannotOpen": "Check that the file can be read, then use `nocturne resume --failed`.",
         "photo.notAPicture": "Convert it to JPEG, PNG or TIFF if it is a picture, or leave it out with --exclude.",
-        "photo.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
+        "photo.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
         "photo.tooLarge": "Scale the picture down.",
         "photo.unsupported": "Convert the picture to JPEG, PNG or TIFF with 8 bits a channel.",
-        "run.cancelled": "`nocturne retry` processes it.",
+        "run.cancelled": "`nocturne resume --failed` processes it.",
         "tiff.invalidSpacing":
-            "Correct the file <case>.json next to the images: {\"spacing\": [pages, rows, columns]} in mm, then use `nocturne retry`.",
+            "Correct the file <case>.json next to the images: {\"spacing\": [pages, rows, columns]} in mm, then use `nocturne resume --failed`.",
         "tiff.notTIFF": notAnInput,
         "tiff.notThreeDimensional": "Write each volume to a separate file, one page for each slice.",
-        "tiff.outOfMemory": "Close other programs or lower --memory, then use `nocturne retry`.",
-        "tiff.unreadable": "Check that the file can be read, then use `nocturne retry`.",
+        "tiff.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
+        "tiff.unreadable": "Check that the file can be read, then use `nocturne resume --failed`.",
         "tiff.unsupported":
             "Write one grey page for each slice, all of one size and type, and each channel to a separate file.",
-        "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne retry`.",
+        "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne resume --failed`.",
         "volume.notLabels": "Give the label map in place of the image, or leave the file out with --exclude.",
         "volume.otherGrid": "Draw the labels on the grid of the item's own image.",
         "volume.surfaceMemory": "Give more memory with --memory, or leave the surfaces out with --meshes none.",

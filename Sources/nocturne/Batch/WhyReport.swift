@@ -159,7 +159,7 @@ struct WhyReport: Encodable {
         case .failed where isChanged, .skipped where isChanged:
             "`nocturne resume \(folder.path)` tries it again, since a source file has changed"
         case .failed, .cancelled, .quarantined:
-            "`nocturne resume \(folder.path)` leaves it as it is; `nocturne retry \(folder.path)` tries it again"
+            "`nocturne resume \(folder.path)` leaves it as it is; `nocturne resume \(folder.path) --failed` tries it again"
         case .skipped where item.reason?.code == .expired:
             "nothing: its result is older than those that the watch keeps"
         case .skipped: "nothing: it is not an input for the models of this batch"

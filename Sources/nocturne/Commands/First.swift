@@ -35,7 +35,7 @@ struct First: AsyncParsableCommand {
         let known = try await SentRequests.items(items, of: folder)
         for name in items {
             guard let state = known[name]?.state, ![.pending, .started].contains(state) else { continue }
-            let advice = [.completed, .skipped].contains(state) ? "" : "; `nocturne retry` tries it again"
+            let advice = [.completed, .skipped].contains(state) ? "" : "; `nocturne resume --failed` tries it again"
             throw BatchError(
                 .unknownItem,
                 path: folder.path,

@@ -1,13 +1,18 @@
 import ArgumentParser
+import NocturneJournal
 import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
+import NocturneReport
+import NocturneSupervisor
+import NocturneSystem
 
 struct Resume: EngineCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Continue a batch that was stopped or killed.",
+        abstract: "Continue a batch that was stopped or killed, and try failed items again where asked to.",
         discussion: """
+            Items without a result are processed. --failed, --code and --reviewed add items that have ended.
             With options that change results, such as --pictures, the batch continues with them: results that they affect are \
             made again, and options that are not given stay as they are.
             """
@@ -18,18 +23,43 @@ struct Resume: EngineCommand {
 
     @OptionGroup var resources: ResourceArguments
     @OptionGroup(title: ShortHelp.title) var attempts: AttemptArguments
+    @OptionGroup(title: ShortHelp.title) var ended: EndedArguments
     @OptionGroup(title: ShortHelp.title) var answer: ConsentArguments
     @OptionGroup(title: ShortHelp.title) var show: OutputArguments
     @OptionGroup var changes: BatchArguments.Changes
+    @OptionGroup(title: "Clusters") var sharding: ShardArguments
     @OptionGroup var process: ProcessArguments
 
-    var needsEngine: Bool { !attempts.dryRun }
+    /// Which of the items that have ended are processed again.
+    struct EndedArguments: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "As --failed, but only items whose reason has this code, or a code of this kind. Repeatable.",
+                discussion: "`nocturne status` shows the codes: dicom.missingSlices, or dicom for all of its kind.",
+                valueName: "code"
+            )
+        )
+        var code: [String] = []
+
+        @Option(help: "Process completed items with this verdict of a reviewer again.")
+        var reviewed: ReviewVerdict?
+    }
 
     var folder: OutputFolder { OutputFolder(absolutePath(output)) }
+    var needsEngine: Bool { sharding.shards == nil && !attempts.dryRun }
 
-    var retries: RetrySelection { attempts.retries }
+    var retries: RetrySelection { ended.code.isEmpty ? attempts.retries : .codes(Set(ended.code)) }
     var consent: ChangeConsent? {
         changes.areGiven ? ChangeConsent(isGiven: true, mayAsk: !answer.yes) : nil
+    }
+
+    func validate() throws {
+        if sharding.shards != nil, ended.reviewed != nil {
+            throw ValidationError("--shards and --reviewed cannot be combined.")
+        }
+        if attempts.dryRun, sharding.shards != nil || ended.reviewed != nil {
+            throw ValidationError("--dry-run cannot be combined with --shards or --reviewed.")
+        }
     }
 
     func description() async throws -> BatchDescription {
@@ -39,12 +69,40 @@ struct Resume: EngineCommand {
     func check() throws { try folder.checkHoldsBatch() }
 
     func run() async throws {
-        if attempts.dryRun {
+        guard needsEngine else {
             try check()
+            try await checkCodes()
+            if sharding.shards != nil { return try await divide() }
             return try await Plan.showRemaining(folder, changes, retries, resources, json: show.json)
         }
-        try await processBatch { request in
-            request.isChangeConfirmed = true
+        // A restart of the engine continues what the first one began.
+        if ProcessHandover.toEngine?.previousEnd == nil {
+            try await checkCodes()
+            if let verdict = ended.reviewed {
+                let count = try await ReviewedItems(in: folder, marked: verdict).processAgain(Program.time)
+                Terminal.printMessage(
+                    "Processed again: \(counted(count, "item")) with the verdict \(verdict.rawValue)."
+                )
+            }
+        }
+        try await processBatch { $0.isChangeConfirmed = true }
+    }
+
+    /// A code that no item has is probably mistyped.
+    private func checkCodes() async throws {
+        guard !ended.code.isEmpty else { return }
+        let items = try await ExistingBatch.contents(of: folder).items.filter {
+            [.failed, .cancelled, .quarantined].contains($0.state)
+        }
+        for code in ended.code where !items.contains(where: RetrySelection.codes([code]).contains) {
+            let known = Set(items.compactMap(\.reason?.code.rawValue)).sorted()
+            throw BatchError(
+                .unknownItem,
+                path: folder.path,
+                detail: known.isEmpty
+                    ? "no item failed, was cancelled or quarantined, so there is nothing to try again"
+                    : "no item that can be tried again has the code \(code). Codes: \(known.joined(separator: ", "))"
+            )
         }
     }
 }

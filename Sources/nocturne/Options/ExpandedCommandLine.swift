@@ -37,13 +37,13 @@ struct ExpandedCommandLine {
             return
         }
         let profile = try Profile(path: absolutePath(file), name: file)
-        let continuesBatch = ["resume", "retry"].contains(command) || rest.contains { $0.hasPrefix("--shard") }
+        let continuesBatch = command == "resume" || rest.contains { $0.hasPrefix("--shard") }
         self.arguments = Array(arguments.prefix(2)) + profile.arguments(continuesBatch: continuesBatch) + rest
         self.profile = profile
     }
 
     /// The commands with ``ProcessArguments``, which have too many options for one screen.
-    private static let commands = ["run", "watch", "plan", "resume", "retry"]
+    private static let commands = ["run", "watch", "plan", "resume"]
 }
 
 /// Options about this one call: what it prints, a file with more options, and help.

@@ -41,9 +41,9 @@ struct AttemptArguments: ParsableArguments {
     var dryRun = false
 
     @Flag(help: "Try failed, cancelled and quarantined items again.")
-    var retryFailed = false
+    var failed = false
 
-    var retries: RetrySelection { retryFailed ? .all : .none }
+    var retries: RetrySelection { failed ? .all : .none }
 }
 
 /// How a command continues a batch with changed options.

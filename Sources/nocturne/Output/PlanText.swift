@@ -95,7 +95,7 @@ struct PlanText {
         var hasEnded = false
         try report.items.forEachGood { item in hasEnded = hasEnded || ended.contains(item.state) }
         if hasEnded {
-            lines.append("Items that failed, were cancelled or quarantined are tried again with --retry-failed.")
+            lines.append("Items that failed, were cancelled or quarantined are tried again with --failed.")
         }
         let isDone = RemainingWork.allCases.allSatisfy { !$0.isWork || batch.count($0) == 0 }
         lines.append(

@@ -127,7 +127,7 @@ class Workspace:
         self.expected = tree(self.folder / "undisturbed")
 
     def command(self, out: Path, options: list[str], source: Path | None, verb: str) -> list[str]:
-        if verb in ("resume", "retry"):
+        if verb == "resume":
             return [self.tool, verb, str(out), *options]
         source = source or self.input
         return [self.tool, verb, str(source), "--model", str(self.model), "--output", str(out), *options]

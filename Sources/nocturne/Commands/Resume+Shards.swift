@@ -1,0 +1,72 @@
+import ArgumentParser
+import NocturneBatch
+import NocturneCluster
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipes
+import NocturneSystem
+
+extension Resume {
+    /// Divides what is to be processed into new shards: items that wait, and those that are tried again.
+    func divide() async throws {
+        try await folder.checkIsWhole()
+        let items = try await divisibleItems()
+        let description = try await unchangedDescription()
+        let wanted = Set(items.map(\.key))
+        let report = try await PlanReport(
+            description,
+            resources.machine.limits,
+            dividesCores: resources.machine.threads == nil
+        ) { [folder] recipes, found in
+            try await folder.reading { journal in
+                try await found.fill(recipes: recipes.count, flag: CancellationFlag()) { last in
+                    var portion = try await journal.entries(after: last, limit: FoundTable.itemsAtOnce)
+                    portion.entries.removeAll { !wanted.contains($0.item.key) || $0.item.inputs.isEmpty }
+                    return portion
+                }
+            }
+            return Discovery()
+        }
+        // The engine crashed twice on these, most often for memory.
+        let crashed = Set(items.filter { $0.reason?.code == .engineCrashed }.map(\.key))
+        let divisible = try report.divisible { crashed.contains($0) }
+        guard !divisible.isEmpty else { throw NocturneExit.nothingMatched }
+        let plan = try await Division(folder, description, threads: report.threads).again(
+            divisible,
+            in: report.items.journal,
+            count: sharding.count(for: divisible.map(\.seconds))
+        )
+        Terminal.printResult(Plan.text(plan, folder, cores: resources.machine.width))
+    }
+
+    private func divisibleItems() async throws -> [JournalItem] {
+        let items = try await folder.reading { [retries] journal in
+            var items: [JournalItem] = []
+            try await journal.forEachItem { item in
+                switch item.state {
+                case .failed, .cancelled, .quarantined: if retries.contains(item) { items.append(item) }
+                case .pending, .started: items.append(item)
+                case .completed, .skipped: break
+                }
+            }
+            return items
+        }
+        guard items.isEmpty else { return items }
+        let advice = retries == .none ? "; --failed also divides items that failed" : ""
+        throw BatchError(.notAShard, path: folder.path, detail: "no item waits, so nothing was divided\(advice)")
+    }
+
+    /// The batch's description, which all shards take as it is.
+    private func unchangedDescription() async throws -> BatchDescription {
+        let description = try await ExistingBatch.continued(folder)
+        guard try changes.applied(to: description) == description else {
+            throw ValidationError("A batch cannot be divided with changed options; leave out --shards, or the options.")
+        }
+        if let isa = sharding.isa, isa != description.instructionSet {
+            throw ValidationError(
+                "The batch uses \(description.instructionSet ?? "its own instruction set"); leave out --isa."
+            )
+        }
+        return description
+    }
+}
