@@ -30,9 +30,7 @@ struct Nocturne: AsyncParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    Inspect.self, RadiomicsCommand.self, Plan.self, Status.self, Why.self, Attach.self, Compare.self,
-                    History.self,
-                    Prom.self, Trace.self,
+                    Inspect.self, RadiomicsCommand.self, Plan.self, Status.self, Why.self, Compare.self, History.self,
                 ]
             ),
             CommandGroup(name: "Review", subcommands: [Review.self, Enrich.self, Adopt.self]),

@@ -33,7 +33,9 @@ struct Suggestion {
     /// First words of other tools, and the commands that do the same.
     private static let words = [
         "predict": "run", "infer": "run", "segment": "run", "start": "run", "process": "run", "suspend": "pause",
-        "unpause": "continue", "stop": "cancel", "view": "review", "show": "status", "list": "status",
+        "unpause": "continue", "stop": "cancel", "view": "review", "show": "status", "attach": "status --follow",
+        "prom": "status --format prometheus",
+        "trace": "status --format trace", "list": "status",
         "check": "verify", "info": "inspect",
         "retry": "resume --failed", "delete": "forget", "remove": "forget", "rm": "forget", "test": "doctor",
         "estimate": "plan",

@@ -30,7 +30,7 @@ struct CompletionTests {
 
     @Test(
         "offers folders that hold a batch, or folders on the way to one",
-        arguments: ["status", "resume", "verify", "prom"]
+        arguments: ["status", "resume", "verify"]
     )
     func batches(command: String) throws {
         let bench = try ToolBench()

@@ -38,8 +38,8 @@ struct DefaultOptionsTests {
         let plan = try Tool(["plan", bench.input, "--profile", profile, "--json"])
         #expect(plan.status == 0, "\(plan.errors)")
         let run = try Tool(["run", bench.input, "--profile=\(profile)", "--output", bench.output])
-        #expect(run.status == 0 && run.errors.contains("nocturne attach"), "\(run.errors)")
-        #expect(try Tool(["attach", bench.output]).status == 0)
+        #expect(run.status == 0 && run.errors.contains("nocturne status --follow"), "\(run.errors)")
+        #expect(try Tool(["status", bench.output, "--follow"]).status == 0)
         #expect(try options(bench)["isosurface"] == "0.5")
     }
 

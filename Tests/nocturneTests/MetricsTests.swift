@@ -45,7 +45,9 @@ struct MetricsTests {
         init(_ line: Substring) { description = String(line) }
     }
 
-    @Test("prom prints the state of a batch in Prometheus's text format, with whatever the folder's name holds")
+    @Test(
+        "status --format prometheus prints the state of a batch in Prometheus's text format, with whatever the folder's name holds"
+    )
     func finished() throws {
         let bench = try ToolBench()
         for name in ["a.nii", "b.nii"] { try bench.addVolume(name, 8, 8, 8) }
@@ -53,7 +55,7 @@ struct MetricsTests {
         let output = bench.folder("out \"1\" \\").path
         let run = try Tool(["run", bench.input, "--model", bench.model(), "--output", output])
         #expect(run.status == 3, "\(run.errors)")
-        let prom = try Tool(["prom", output])
+        let prom = try Tool(["status", output, "--format", "prometheus"])
         #expect(prom.status == 0 && prom.errors.isEmpty, "\(prom.errors)")
         #expect(prom.output.contains(#"out \"1\" \\"#))
         let found = try samples(prom.output)
@@ -63,7 +65,7 @@ struct MetricsTests {
         #expect(found["nocturne_run_active"] == 0 && found["nocturne_run_elapsed_seconds"] == nil)
         let ended = try #require(found["nocturne_last_item_end_timestamp_seconds"])
         #expect(abs(ended - Date().timeIntervalSince1970) < 600)
-        #expect(try Tool(["prom", bench.input]).status == 2)
+        #expect(try Tool(["status", bench.input, "--format", "prometheus"]).status == 2)
     }
 
     @Test("of an active run with its time, throughput and memory")
@@ -73,7 +75,7 @@ struct MetricsTests {
         let tool = try BackgroundTool(bench, fault: "item.stage@a:3:hang")
         var found: [String: Double] = [:]
         try blockThread(every: 50) {
-            found = try samples(try Tool(["prom", bench.output]).output)
+            found = try samples(try Tool(["status", bench.output, "--format", "prometheus"]).output)
             return !tool.isRunning || found["nocturne_memory_budget_bytes"] != nil
         }
         #expect(found["nocturne_run_active"] == 1 && found["nocturne_run_waiting"] == 0)
@@ -101,15 +103,17 @@ struct MetricsTests {
         let traceEvents: [Entry]
     }
 
-    @Test("--trace and trace write every item with its stages, each within its item, and none over another")
+    @Test(
+        "--trace and status --format trace write every item with its stages, each within its item, and none over another"
+    )
     func trace() throws {
         let bench = try ToolBench()
         for name in ["a", "b", "c"] { try bench.addVolume("\(name).nii") }
-        let (first, second) = (bench.folder("run.json").path, bench.folder("again.json").path)
+        let first = bench.folder("run.json").path
         #expect(try bench.run("--trace", first).status == 0)
-        let again = try Tool(["trace", bench.output, second])
+        let again = try Tool(["status", bench.output, "--format", "trace"])
         #expect(again.status == 0, "\(again.errors)")
-        #expect(try Data(contentsOf: URL(fileURLWithPath: first)) == Data(contentsOf: URL(fileURLWithPath: second)))
+        #expect(try again.output == String(contentsOfFile: first, encoding: .utf8))
         let trace = try JSONDecoder().decode(Trace.self, from: Data(contentsOf: URL(fileURLWithPath: first)))
         let items = trace.traceEvents.filter { $0.cat == "item" }
         #expect(items.map(\.name).sorted() == ["a", "b", "c"])
@@ -124,6 +128,8 @@ struct MetricsTests {
         }
         #expect(trace.traceEvents.filter { $0.ph == "M" && $0.name == "thread_name" }.count >= 2)
         #expect(try Tool(["verify", bench.output]).status == 0)
-        #expect(try Tool(["trace", bench.output, "/nowhere/trace.json"]).status == 2)
+        try FileManager.default.removeItem(atPath: bench.output + "/events.jsonl")
+        let gone = try Tool(["status", bench.output, "--format", "trace"])
+        #expect(gone.status == 2 && gone.errors.contains("/events.jsonl"), "\(gone.errors)")
     }
 }

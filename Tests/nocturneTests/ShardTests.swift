@@ -75,6 +75,8 @@ struct ShardTests {
             let tool = try Tool(command + [bench.output])
             #expect(tool.status == 2 && tool.errors.contains("nocturne merge"), "\(command): \(tool.errors)")
         }
+        let followed = try Tool(["status", bench.output, "--follow"])
+        #expect(followed.status == 2 && followed.errors.contains("nocturne status --refresh"), "\(followed.errors)")
         #expect(try bench.run().errors.contains("divided into 2 shards"))
         #expect(try plan(bench, bench.output, shards: 2).errors.contains("holds a batch already"))
         for shard in ["3/3", "2/2/2", "0/2", "3/2", "auto"] {

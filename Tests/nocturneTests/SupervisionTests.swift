@@ -184,8 +184,8 @@ struct SupervisionTests {
         let bench = try bench()
         let start = ["run", bench.input, "--model", bench.model(), "--output", bench.output, "--detach"]
         let tool = try Tool(start)
-        #expect(tool.status == 0 && tool.errors.contains("nocturne attach"))
-        #expect([0, 75].contains(try Tool(["attach", bench.output]).status))
+        #expect(tool.status == 0 && tool.errors.contains("nocturne status --follow"))
+        #expect([0, 75].contains(try Tool(["status", bench.output, "--follow"]).status))
         let second = try Tool(start + ["--labels", "nothing-such"])
         #expect(second.status == 2 && second.errors.contains("nothing-such"), "\(second.errors)")
     }

@@ -19,7 +19,8 @@ struct WrittenFileTests {
         let table = bench.folder("table.csv").path
         #expect(symlink(source, bench.folder("link.csv").path) == 0)
         let commands = [
-            (["trace", bench.output], trace), (["history", bench.output, "--table"], table),
+            (["run", bench.input, "--model", bench.model(), "--output", bench.output, "--trace"], trace),
+            (["history", bench.output, "--table"], table),
             (["compare", bench.output, bench.output, "--table"], bench.folder("compared.csv").path),
         ]
         for (command, path) in commands {

@@ -149,19 +149,20 @@ def detached(workspace: Workspace) -> str:
     out = workspace.folder / "out"
     run = workspace.start(out, "--detach", fault=SLOW)
     run.ends(0)
-    expect(interface.ATTACH_HINT in run.output, run.output)
-    attach = subprocess.Popen([workspace.tool, "attach", str(out)], stderr=subprocess.PIPE, text=True)
+    expect(interface.FOLLOW_HINT in run.output, run.output)
+    follow = subprocess.Popen([workspace.tool, "status", "--follow", str(out)], stderr=subprocess.PIPE, text=True)
     wait_until("two completed", lambda: completed(out) >= 2)
-    attach.send_signal(signal.SIGINT)
-    attach.wait(5)
-    expect(run.status()["runningProcess"] is not None, "the run ended with the process attached to it")
+    follow.send_signal(signal.SIGINT)
+    follow.wait(5)
+    expect(run.status()["runningProcess"] is not None, "the run ended with the process that follows it")
     subprocess.run([workspace.tool, "cancel", str(out)], check=True, stdout=subprocess.DEVNULL)
-    last = subprocess.run([workspace.tool, "attach", str(out)], capture_output=True, text=True, timeout=10)
+    command = [workspace.tool, "status", "--follow", str(out)]
+    last = subprocess.run(command, capture_output=True, text=True, timeout=10)
     ended = run.status()["runningProcess"] is None
-    expect(ended and last.returncode == 75, f"attach {last.returncode}: {last.stderr}")
+    expect(ended and last.returncode == 75, f"status --follow {last.returncode}: {last.stderr}")
     workspace.start(out, verb="resume").ends(0)
     workspace.expect_same(out)
-    return "attach follows the run, leaving it does not end the run, cancel does; attach then 75; resume 0, same tree"
+    return "status --follow follows the run, leaving it does not end the run, cancel does; status --follow then 75; resume 0, same tree"
 
 
 SITUATIONS: dict[str, Situation] = {
@@ -169,7 +170,7 @@ SITUATIONS: dict[str, Situation] = {
     "watch: a series slice by slice": series,
     "watch: ended and started again": restarted,
     "watch: the folder is missing for a while": folder_missing,
-    "--detach, attach, cancel": detached,
+    "--detach, status --follow, cancel": detached,
 }
 
 

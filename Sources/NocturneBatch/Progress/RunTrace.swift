@@ -160,27 +160,32 @@ extension OutputFolder {
     /// Writes the events as a trace. The file takes its place when it is complete.
     /// - Throws: `FileSystemError`.
     package func writeTrace(to path: String) throws {
-        var lines = try LineReader(events)
         let file = try ReplacementFile(for: path)
-        try file.write(Array((RunTrace.beginning + "\n").utf8))
+        try writeTrace { try file.write($0) }
+        try file.putInPlace()
+    }
+
+    /// Passes on the events as a trace, piece by piece.
+    /// - Throws: `FileSystemError` where the events cannot be read; the errors of `write`.
+    package func writeTrace(_ write: ([UInt8]) throws -> Void) throws {
+        var lines = try LineReader(events)
+        try write(Array((RunTrace.beginning + "\n").utf8))
         var trace = RunTrace()
         var isFirst = true
-        func write(_ entries: [TraceEntry]) throws {
+        func add(_ entries: [TraceEntry]) throws {
             for entry in entries {
-                if !isFirst { try file.write(Array(",".utf8)) }
+                try write((isFirst ? [] : Array(",".utf8)) + StableJSON.encodeLine(entry))
                 isFirst = false
-                try file.write(try StableJSON.encodeLine(entry))
             }
         }
         let decoder = JSONDecoder()
         while let line = try lines.next() {
             // A line that a killed process has left unfinished contains no event.
             guard let event = try? decoder.decode(BatchEvent.self, from: Data(line)) else { continue }
-            try write(trace.add(event))
+            try add(trace.add(event))
         }
-        try write(trace.end())
-        try file.write(Array("]}\n".utf8))
-        try file.putInPlace()
+        try add(trace.end())
+        try write(Array("]}\n".utf8))
     }
 }
 

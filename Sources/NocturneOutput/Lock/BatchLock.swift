@@ -258,7 +258,7 @@ extension BatchError {
     /// For a batch on which a run works.
     public init(inUse output: OutputFolder, by state: BatchLock.State) {
         let detail =
-            "\(state.holderText) is working on this batch. `nocturne status` shows what it does, `nocturne attach` follows it, "
+            "\(state.holderText) is working on this batch. `nocturne status` shows what it does, with --follow what it reports, "
             + "`nocturne cancel` stops it"
         self.init(.outputInUse, path: output.path, detail: detail)
     }

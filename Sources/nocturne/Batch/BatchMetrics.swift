@@ -4,7 +4,7 @@ import NocturneCluster
 import NocturneJournal
 import NocturneOutput
 
-/// What `prom` prints: the state of a batch as metrics.
+/// What `status --format prometheus` prints: the state of a batch as metrics.
 struct BatchMetrics {
     private let report: StatusReport
     private let items: [JournalItem]

@@ -100,7 +100,7 @@ extension EngineCommand {
         case .started(let process, let log):
             Terminal.printMessage(
                 "Process \(process) runs the batch; output goes to \(log); follow it with "
-                    + "`nocturne attach \(folder.path)`"
+                    + "`nocturne status --follow \(folder.path)`"
             )
         case .ended(let code, let text):
             Terminal.printMessage(text.trimmingCharacters(in: .whitespacesAndNewlines))

@@ -229,7 +229,7 @@ struct StatusReport: Encodable {
     }
 }
 
-/// The state of a batch at one moment, whole or divided, as `status` and `prom` show it.
+/// The state of a batch at one moment, whole or divided, as `status` shows it.
 struct BatchState {
     let lock: BatchLock.State
     let report: StatusReport

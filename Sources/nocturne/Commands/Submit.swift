@@ -101,7 +101,7 @@ struct Submit: AsyncParsableCommand {
             job.mergeOptions + ["--dependency=afterany:\(array)"]
         )
         Terminal.printResult(
-            "Job \(merge) merges afterwards. Follow both with: nocturne status --follow \(job.output.path)"
+            "Job \(merge) merges afterwards. Follow both with: nocturne status --refresh \(job.output.path)"
         )
     }
 }

@@ -31,7 +31,7 @@ struct ResourceArguments: ParsableArguments {
 
 /// When and how long a run works, and what it does when it cannot.
 struct ScheduleArguments: ParsableArguments {
-    @Flag(help: "Continue without this terminal; follow the output with `nocturne attach`.")
+    @Flag(help: "Continue without this terminal; follow the output with `nocturne status --follow`.")
     var detach = false
 
     @Option(

@@ -46,8 +46,10 @@ enum Terminal {
     }
 
     /// Prints text for a program to standard output, unchanged.
-    static func printExactly(_ text: String) throws {
-        try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    static func printExactly(_ text: String) throws { try printExactly(Array(text.utf8)) }
+
+    static func printExactly(_ bytes: [UInt8]) throws {
+        try FileHandle.standardOutput.write(contentsOf: Data(bytes))
     }
 
     static func printJSON(_ value: some Encodable) throws {

@@ -44,7 +44,7 @@ WAITS_FOR_MEMORY = "waits until there is enough"
 # Hours and detaching.
 NOTHING_STARTED_BEFORE = "Nothing is started before {time}"
 NOT_STARTED = "Not started"
-ATTACH_HINT = "nocturne attach"
+FOLLOW_HINT = "nocturne status --follow"
 
 # The error for an unknown fault point lists all of them between these two texts.
 FAULT_POINTS_AFTER = "with a point of "

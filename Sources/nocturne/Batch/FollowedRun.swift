@@ -1,23 +1,22 @@
-import ArgumentParser
 import Foundation
 import NocturneBatch
+import NocturneCluster
 import NocturneOutput
-import NocturneRecipeSupport
-import NocturneRecipes
 import NocturneSystem
 
-struct Attach: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "attach",
-        abstract: "Follow the output of a running batch until it ends; interrupting this does not interrupt the run."
-    )
-
-    @Argument(help: "The batch's output folder.", completion: .batch)
-    var output: String
-
-    func run() async throws {
-        let folder = OutputFolder(absolutePath(output))
+/// What `status --follow` prints: the events of the active run, as text.
+enum FollowedRun {
+    /// Prints events until the run ends.
+    /// - Throws: ``NocturneExit`` unless all items completed; `BatchError` for a folder without a batch, or with a divided one.
+    static func follow(_ folder: OutputFolder) async throws {
         try folder.checkHoldsBatch()
+        guard try await DividedBatch.read(folder) == nil else {
+            throw BatchError(
+                .divided,
+                path: folder.path,
+                detail: "the batch is divided into shards, which have a run each. `nocturne status --refresh` shows all"
+            )
+        }
         guard BatchLock.state(of: folder).isHeld else { return try await end(folder, message: "No run is active.") }
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
@@ -36,7 +35,7 @@ struct Attach: AsyncParsableCommand {
         }
     }
 
-    private func read(_ path: String, from offset: inout UInt64) throws -> Data {
+    private static func read(_ path: String, from offset: inout UInt64) throws -> Data {
         // A run that has just started has not written any events.
         guard FileSystem.kind(path) == .file else { return Data() }
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -48,7 +47,7 @@ struct Attach: AsyncParsableCommand {
     }
 
     /// Prints the outcome so far, and exits with the code of the run.
-    private func end(_ folder: OutputFolder, message: String? = nil) async throws {
+    private static func end(_ folder: OutputFolder, message: String? = nil) async throws {
         if let message { Terminal.printMessage(message) }
         let counts = try await ExistingBatch.contents(of: folder).counts
         Terminal.printMessage(SummaryText.summary(counts, output: folder, seconds: nil))
