@@ -33,7 +33,7 @@ struct Nocturne: AsyncParsableCommand {
                     Inspect.self, RadiomicsCommand.self, Plan.self, Status.self, Why.self, Compare.self, History.self,
                 ]
             ),
-            CommandGroup(name: "Review", subcommands: [Review.self, Enrich.self, Adopt.self]),
+            CommandGroup(name: "Review", subcommands: [Review.self]),
             CommandGroup(name: "Repair", subcommands: [Verify.self, Doctor.self, Forget.self]),
             CommandGroup(name: "Cluster", subcommands: [Submit.self, Merge.self]),
             CommandGroup(name: "Model", subcommands: [Models.self]),

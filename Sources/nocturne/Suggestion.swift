@@ -24,21 +24,19 @@ struct Suggestion {
         "--workers": "--threads", "--jobs": "--threads", "--cores": "--threads", "--ram": "--memory",
         "--force": "--yes", "--overwrite": "--yes", "--half": "--precision bfloat16", "--fp16": "--precision bfloat16",
         "--fast": "--step-size 0.75, --precision bfloat16, or a model for coarser voxels",
-        "--resume": "nocturne resume OUT", "--retry-failed": "--failed", "--status": "nocturne status OUT",
-        "-i": Self.inputs,
-        "--input": Self.inputs, "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
+        "--resume": "nocturne resume OUT", "--status": "nocturne status OUT", "--retry-failed": "--failed",
+        "-i": Self.inputs, "--input": Self.inputs, "--roi_subset": "--labels", "-ta": "--model", "--task": "--model",
         "--csv": "--import", "--reference": "--compare", "--ground-truth": "--compare", "--gt": "--compare",
     ]
 
-    /// First words of other tools, and the commands that do the same.
+    /// First words of other tools, and names of commands that are parts of others, with what does the same.
     private static let words = [
         "predict": "run", "infer": "run", "segment": "run", "start": "run", "process": "run", "suspend": "pause",
-        "unpause": "continue", "stop": "cancel", "view": "review", "show": "status", "attach": "status --follow",
-        "prom": "status --format prometheus",
-        "trace": "status --format trace", "list": "status",
+        "unpause": "continue", "stop": "cancel", "view": "review", "show": "status", "list": "status",
         "check": "verify", "info": "inspect",
-        "retry": "resume --failed", "delete": "forget", "remove": "forget", "rm": "forget", "test": "doctor",
-        "estimate": "plan",
+        "delete": "forget", "remove": "forget", "rm": "forget", "test": "doctor", "estimate": "plan",
+        "retry": "resume --failed", "attach": "status --follow", "prom": "status --format prometheus",
+        "trace": "status --format trace", "adopt": "review adopt", "enrich": "review titles",
     ]
 
     /// The error where the first word, or the one after `help`, is not a command; nil where it is one.

@@ -29,7 +29,7 @@ struct HelpTests {
     @Test("of commands with few options shows all")
     func others() throws {
         #expect(try Tool(["inspect", "--help"]).output.contains("--fix-tilt"))
-        #expect(try Tool(["help", "adopt"]).output.contains("--stall-limit"))
+        #expect(try Tool(["help", "review", "adopt"]).output.contains("--stall-limit"))
     }
 
     @Test("of the program groups the commands")

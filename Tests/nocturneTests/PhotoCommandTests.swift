@@ -166,14 +166,16 @@ struct PhotoCommandTests {
             return document?["parts"] as? [[String: Any]] ?? []
         }
         #expect(try parts().map { $0["state"] as? String } == ["enriching"])
-        #expect(try Tool(["status", output]).output.contains("1 object waits for title and author: nocturne enrich"))
-        let table = try Tool(["enrich", output]).output
+        #expect(
+            try Tool(["status", output]).output.contains("1 object waits for title and author: nocturne review titles")
+        )
+        let table = try Tool(["review", "titles", output]).output
         #expect(table.hasPrefix("item,object,class,state,thumbnail,text,title,author\nshelf,1,"))
         let filled = table.replacing(",,\n", with: ",\"Ulysses, 1922\",James Joyce\n")
         #expect(filled != table)
         try FileSystem.write(folder("table.csv").path, Array(filled.utf8))
         let before = try FileSystem.read(output + "/shelf/result.json")
-        let taken = try Tool(["enrich", output, "--import", folder("table.csv").path])
+        let taken = try Tool(["review", "titles", output, "--import", folder("table.csv").path])
         #expect(taken.status == 0 && taken.output.contains("1 object has texts"), "\(taken.errors)")
         #expect(try Tool(["resume", output]).status == 0)
         let part = try #require(try parts().first)
@@ -190,7 +192,7 @@ struct PhotoCommandTests {
         let check = try Tool(["verify", output])
         #expect(check.status == 0, "\(check.output) \(check.errors)")
         try FileSystem.write(folder("wrong.csv").path, Array("title,author\na,b\n".utf8))
-        let wrong = try Tool(["enrich", output, "--import", folder("wrong.csv").path])
+        let wrong = try Tool(["review", "titles", output, "--import", folder("wrong.csv").path])
         #expect(wrong.status == 2 && wrong.errors.contains("wrong.csv"), "\(wrong.status) \(wrong.errors)")
     }
 }

@@ -214,7 +214,7 @@ def main() -> int:
             before = hashes(out)
             path, edited, affine = store(out, item, folder)
             kept = unedited(out, item, edited)
-            call("adopt", out, item, path, "--quiet")
+            call("review", "adopt", out, item, path, "--quiet")
             after = hashes(out)
             check_item(check, out, item, edited, affine)
             for name, corners in kept.items():
@@ -241,7 +241,7 @@ def main() -> int:
             call(*command)
             check.equal(f"files that differ after {command[0]}", differing(hashes(out), adopted), [])
         for item in ("nifti-oblique-lps", "dicom-axial-head-first"):
-            call("adopt", out, item, "--undo", "--quiet")
+            call("review", "adopt", out, item, "--undo", "--quiet")
         undone = [name for name in differing(hashes(out), untouched) if not name.endswith("/run.json")]
         check.equal("files that differ after --undo", undone, [])
         call("verify", out)

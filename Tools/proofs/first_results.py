@@ -89,7 +89,7 @@ PERSONS = [
         "librarian",
         "Photos/shelves",
         DEBIAN,
-        ["nocturne run shelves --model book-spines --output books", "nocturne enrich books > objects.csv"],
+        ["nocturne run shelves --model book-spines --output books", "nocturne review titles books > objects.csv"],
         "books/*/overlay.jpg",
         counted("tail --lines=+2 objects.csv | wc --lines", 3, "books in the table"),
     ),

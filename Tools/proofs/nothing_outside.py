@@ -9,7 +9,7 @@ folders and files in the folders of items, links to the scans, folders without p
 `staging`, `kept` and so on). In every fifth tree somebody has put a file of another kind in the place of a record: a link to
 the scans, a folder, a pipe, bytes by chance or a request to any run; in every seventh tree a name in the journal leads to
 the scans. Then one command runs: resume of an item whose label map
-is lost, run with another option, forget, adopt, merge, review, verify, pause, continue, first, enrich, retry; half of the
+is lost, run with another option, forget, adopt, merge, review, verify, pause, continue, first, titles, retry; half of the
 runs with an injected error of a removal. Afterwards
 
 - the inputs and a folder of scans with the same names as the items are as they were, to the byte;
@@ -57,7 +57,7 @@ RECORDS = [
 ]
 COMMANDS = [
     *("resume", "resume", "overwrite", "forget", "adopt", "undo", "merge", "review", "verify", "verify-part"),
-    *("pause", "continue", "approve", "first", "enrich", "retry"),
+    *("pause", "continue", "approve", "first", "titles", "retry"),
 ]
 # A file next to the journal, by which SQLite would remove another one: see `write_rollback`.
 ROLLBACK = "rollback journal"
@@ -280,10 +280,10 @@ class Proof:
             case "forget":
                 return self.call("forget", out, "--yes", "a", *(["b"] if choice.random() < 0.5 else []))
             case "adopt":
-                return self.call("adopt", out, "b", str(self.batch / "b/segmentation.nii.gz"))
+                return self.call("review", "adopt", out, "b", str(self.batch / "b/segmentation.nii.gz"))
             case "undo":
-                self.call("adopt", out, "b", str(self.batch / "b/segmentation.nii.gz"))
-                return self.call("adopt", out, "b", "--undo")
+                self.call("review", "adopt", out, "b", str(self.batch / "b/segmentation.nii.gz"))
+                return self.call("review", "adopt", out, "b", "--undo")
             case "merge":
                 return self.call("merge", out, *(["--close"] if choice.random() < 0.5 else []))
             case "verify-part":
@@ -293,6 +293,8 @@ class Proof:
             case "first":
                 self.call("first", out, "b", choice.choice(["a", "../a", "scans", "nothing"]))
                 return self.call("resume", out, "--quiet")
+            case "titles":
+                return self.call("review", "titles", out)
             case "retry":
                 return self.call("resume", out, "--failed")
             case _:

@@ -145,7 +145,7 @@ extension PhotoInstances {
             Entry(
                 "enrich",
                 \.awaitsTexts,
-                "Leave instances in the state enriching until 'nocturne enrich' has taken over their titles and authors."
+                "Leave instances in the state enriching until 'nocturne review titles' has taken over their titles and authors."
             ),
         ]
 

@@ -74,7 +74,7 @@ package protocol RecipeKind: Sendable {
     /// belongs to another kind.
     static func inspectBatchFile(at path: String) -> String?
 
-    /// The texts that another tool may read on the objects of its results, as names of columns for `nocturne enrich`.
+    /// The texts that another tool may read on the objects of its results, as names of columns for `nocturne review titles`.
     static var objectTexts: [String] { get }
 
     /// Whether the item is one entry of the review queue while it has no parts.

@@ -33,7 +33,7 @@ extension StatusReport {
         if waiting > 0 {
             let texts = RecipeRegistry.all.objectTexts.joined(separator: " and ")
             lines.append(
-                "\(counted(waiting, "object")) \(waiting == 1 ? "waits" : "wait") for \(texts): nocturne enrich"
+                "\(counted(waiting, "object")) \(waiting == 1 ? "waits" : "wait") for \(texts): nocturne review titles"
             )
         }
         lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: isActive(state)))

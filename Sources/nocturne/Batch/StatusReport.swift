@@ -141,7 +141,7 @@ struct StatusReport: Encodable {
         /// Path relative to the output folder; null unless it was written.
         @Nullable var thumbnail: String? = nil
         @Nullable var reason: String?
-        /// What `nocturne enrich` has taken over, by the name of the field.
+        /// What `nocturne review titles` has taken over, by the name of the field.
         let texts: [String: String]
         /// When the item's state last changed, UTC; null while it is active.
         @Nullable var changed: String?

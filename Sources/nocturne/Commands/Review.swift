@@ -6,70 +6,83 @@ import NocturneRecipes
 import NocturneReport
 import NocturneReview
 
-struct Review: AsyncParsableCommand {
+struct Review: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "review",
-        abstract: "Write the review page again, import marks of reviewers, or list them.",
+        abstract: "Write the review page and import marks, adopt an edited label map, or import titles of objects.",
         discussion: """
-            Open index.html in the output folder with a browser. Marks are kept in the browser; "Save review.json" writes \
-            them to a file for --import. An imported file may be repeated: the newest mark of each person counts.
-            """
+            `nocturne review OUT` is the same as `nocturne review page OUT`. A folder with the name of a subcommand is given \
+            as ./NAME.
+            """,
+        subcommands: [Page.self, Adopt.self, Titles.self],
+        defaultSubcommand: Page.self
     )
 
-    @Argument(help: "The batch's output folder.", completion: .batch)
-    var output: String
+    struct Page: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "page",
+            abstract: "Write the review page again, import marks of reviewers, or list them.",
+            discussion: """
+                Open index.html in the output folder with a browser. Marks are kept in the browser; "Save review.json" writes \
+                them to a file for --import. An imported file may be repeated: the newest mark of each person counts.
+                """
+        )
 
-    @Option(
-        name: .customLong("import"),
-        help: ArgumentHelp(
-            "Take over the marks in this file, which the page has saved. May be repeated.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var imports: [String] = []
+        @Argument(help: "The batch's output folder.", completion: .batch)
+        var output: String
 
-    @Option(
-        help: ArgumentHelp(
-            "Compare values with the ranges in this CSV file from now on: label, measure, low, high; optionally model.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var norms: String?
+        @Option(
+            name: .customLong("import"),
+            help: ArgumentHelp(
+                "Take over the marks in this file, which the page has saved. May be repeated.",
+                valueName: "file"
+            ),
+            completion: .file()
+        )
+        var imports: [String] = []
 
-    @Option(help: "Print the inputs of the items with this verdict, one a line, as run --list reads them.")
-    var list: ReviewVerdict?
+        @Option(
+            help: ArgumentHelp(
+                "Compare values with the ranges in this CSV file from now on: label, measure, low, high; optionally model.",
+                valueName: "file"
+            ),
+            completion: .file()
+        )
+        var norms: String?
 
-    func run() async throws {
-        let folder = OutputFolder(absolutePath(output))
-        try folder.checkHoldsBatch()
-        try await folder.checkIsWhole()
-        if let list {
-            for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
-            return
-        }
-        let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
-        let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
-        if BatchLock.state(of: folder).isHeld {
-            // A run changes no marks and ranges, and SQLite lets one process write after the other.
-            if !files.isEmpty || ranges != nil {
-                try await Journal.with(path: folder.journal) { try await Self.keep(files, ranges, in: $0) }
+        @Option(help: "Print the inputs of the items with this verdict, one a line, as run --list reads them.")
+        var list: ReviewVerdict?
+
+        func run() async throws {
+            let folder = OutputFolder(absolutePath(output))
+            try folder.checkHoldsBatch()
+            try await folder.checkIsWhole()
+            if let list {
+                for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }
+                return
             }
-            return Terminal.printResult(
-                "The page is \(folder.page). The active run renews it, every half minute at most."
-            )
+            let files = try imports.map { try ReviewFile.read(absolutePath($0)) }
+            let ranges = try norms.map { try ReferenceRange.read(absolutePath($0)) }
+            if BatchLock.state(of: folder).isHeld {
+                // A run changes no marks and ranges, and SQLite lets one process write after the other.
+                if !files.isEmpty || ranges != nil {
+                    try await Journal.with(path: folder.journal) { try await Self.keep(files, ranges, in: $0) }
+                }
+                return Terminal.printResult(
+                    "The page is \(folder.page). The active run renews it, every half minute at most."
+                )
+            }
+            _ = try await ExistingBatch.renewal(of: folder).write { try await Self.keep(files, ranges, in: $0) }
+            Terminal.printResult("The page is \(folder.page).")
         }
-        _ = try await ExistingBatch.renewal(of: folder).write { try await Self.keep(files, ranges, in: $0) }
-        Terminal.printResult("The page is \(folder.page).")
-    }
 
-    private static func keep(_ files: [ReviewFile], _ ranges: [ReferenceRange]?, in journal: Journal) async throws {
-        if let ranges { try await journal.expect(ranges) }
-        guard !files.isEmpty else { return }
-        let taken = ReviewFile.Import(files, items: try await journal.items())
-        try await journal.keep(taken.marks)
-        Terminal.printResult(taken.summary)
+        private static func keep(_ files: [ReviewFile], _ ranges: [ReferenceRange]?, in journal: Journal) async throws {
+            if let ranges { try await journal.expect(ranges) }
+            guard !files.isEmpty else { return }
+            let taken = ReviewFile.Import(files, items: try await journal.items())
+            try await journal.keep(taken.marks)
+            Terminal.printResult(taken.summary)
+        }
     }
 }
 

@@ -1,0 +1,78 @@
+import ArgumentParser
+import NocturneConcurrency
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneRecipes
+import NocturneSupervisor
+
+extension Review {
+    struct Adopt: EngineCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "adopt",
+            abstract: "Replace the label map of an item by one that a person has edited.",
+            discussion: """
+                The surfaces, measures, pictures and DICOM objects of the item are made again from the edited map, without \
+                inference; the model's map stays next to it as segmentation-model.nii.gz. The map must have the same voxels, in \
+                any order of the axes, and only values of the item's labels. What else waits in the batch is processed as well. \
+                If the source, the model or the options change later, the edited map no longer applies.
+                """
+        )
+
+        @Argument(help: "The batch's output folder.", completion: .batch)
+        var output: String
+
+        @Argument(help: "The item, by the name of its folder.")
+        var item: String
+
+        @Argument(help: "The edited label map: NIfTI.", completion: .file())
+        var map: String?
+
+        @Flag(help: "Forget the edited map and put the model's result back.")
+        var undo = false
+
+        @OptionGroup var resources: ResourceArguments
+        @OptionGroup(title: ShortHelp.title) var show: OutputArguments
+
+        var folder: OutputFolder { OutputFolder(absolutePath(output)) }
+
+        func check() throws { try folder.checkHoldsBatch() }
+
+        func validate() throws {
+            guard undo == (map == nil) else {
+                throw ValidationError(undo ? "--undo takes no label map." : "Give the edited label map, or --undo.")
+            }
+        }
+
+        func run() async throws {
+            // A restart of the engine continues what the first one began.
+            if ProcessHandover.toEngine?.previousEnd == nil { try await change() }
+            try await processBatch()
+        }
+
+        private func change() async throws {
+            let items = try await ExistingBatch.contents(of: folder).items
+            guard let item = items.first(where: { $0.name == item }) else {
+                throw BatchError(noItem: item, in: folder.path, among: items.map(\.name))
+            }
+            guard let map else {
+                guard let notes = try await EditedLabels.remove(of: item, in: folder) else {
+                    throw BatchError(
+                        .unknownItem,
+                        path: folder.path,
+                        detail: "no edited map of \(item.name) was adopted"
+                    )
+                }
+                if !show.quiet { for note in notes { Terminal.printMessage(note) } }
+                return
+            }
+            guard item.state == .completed else {
+                let detail = "\(item.name) is \(item.state.rawValue); only a completed item has labels to be replaced"
+                throw BatchError(.unknownItem, path: folder.path, detail: detail)
+            }
+            let path = absolutePath(map)
+            let replaced = try RecipeResults().checkEdit(path, of: folder.item(item.name), scope: .serial())
+            try await EditedLabels.keep(path, for: item, map: replaced, in: folder, Program.time)
+        }
+    }
+}

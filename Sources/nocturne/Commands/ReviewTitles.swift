@@ -1,0 +1,70 @@
+import ArgumentParser
+import NocturneJournal
+import NocturneOutput
+import NocturneRecipeSupport
+import NocturneRecipes
+import NocturneReport
+
+extension Review {
+    struct Titles: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "titles",
+            abstract: "List the objects found in photos, or import titles that another tool has read on them.",
+            discussion: """
+                Without --import, a table of all objects is printed as CSV: item, object, class, state, thumbnail, and the texts to \
+                fill in: \(texts.joined(separator: ", ")). result.json of each item names the crops to read. Texts are kept in the \
+                batch's journal: result files stay as they are, and a result that changes later loses its texts.
+                With --catalogue, objects whose text, as a model has read it, is certainly a title of the table get its title and \
+                author, with the score of the match: the share of equal letters, at least 0.8, and 0.1 above that of every other title.
+                """
+        )
+
+        private static var texts: [String] { RecipeRegistry.all.objectTexts }
+
+        @Argument(help: "The batch's output folder.", completion: .batch)
+        var output: String
+
+        @Option(
+            name: .customLong("import"),
+            help: ArgumentHelp(
+                "Take over the texts in this CSV file: item, object, \(texts.joined(separator: ", ")). Repeatable.",
+                valueName: "file"
+            ),
+            completion: .file()
+        )
+        var imports: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "Compare what a model has read with the titles in this CSV file: \(texts.joined(separator: ", ")).",
+                valueName: "file"
+            ),
+            completion: .file()
+        )
+        var catalogue: String?
+
+        func run() async throws {
+            let folder = OutputFolder(absolutePath(output))
+            try folder.checkHoldsBatch()
+            try await folder.checkIsWhole()
+            let titles = try catalogue.map { try KnownTitles.read(absolutePath($0), fields: Self.texts) }
+            guard !imports.isEmpty || titles != nil else {
+                let contents = try await ExistingBatch.contents(of: folder)
+                for line in ObjectTextTable.lines(contents.items, contents.parts, fields: Self.texts) {
+                    Terminal.printResult(line)
+                }
+                return
+            }
+            let tables = try imports.map { try ObjectTextTable.read(absolutePath($0), fields: Self.texts) }
+            _ = try await ExistingBatch.renewal(of: folder).write { journal in
+                let items = try await journal.items()
+                let parts = try await journal.parts()
+                let matched = titles.map { [ObjectTextTable($0, items: items, parts: parts)] } ?? []
+                // What a table or a person gives counts more than a match: it is kept last.
+                let taken = ObjectTextTable.Import(matched + tables, items: items, parts: parts)
+                try await journal.keep(taken.texts)
+                Terminal.printResult(taken.summary)
+            }
+        }
+    }
+}
