@@ -1,5 +1,6 @@
 internal import CPhotoKernels
 public import NocturneCore
+public import NocturneSystem
 
 /// The preprocessing a classifier needs, step by step as in its training: the square in the middle of the picture,
 /// resized as Pillow does it, colour constancy, and for each channel (sample / 255 − mean) / deviation.
@@ -15,7 +16,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
     /// Of red, green and blue in 0…1, above 0. Defaults to those of ImageNet.
     public let deviation: SIMD3<Double>
 
-    /// Any values; ``rowResize(part:)`` checks them, because they come from `model.json`.
+    /// Any values; ``prepare(_:flag:)`` checks them, because they come from `model.json`.
     public init(
         size: Int = 380,
         usesColourConstancy: Bool = true,
@@ -42,8 +43,21 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         public let colourConstancy: ShadesOfGray?
     }
 
-    /// The resizing of the centre square of an upright picture that is delivered some rows at a time.
-    /// - Throws: ``NumericsError`` for a picture without pixels, or an invalid size, mean or deviation.
+    /// Prepares an upright picture.
+    ///
+    /// Takes about a nanosecond per pixel of the square and two per pixel of the result; needs 12 bytes per pixel of
+    /// the result plus the memory of ``PillowResize``.
+    /// - Throws: ``NumericsError`` for a picture without pixels, or an invalid size, mean or deviation;
+    ///   `CancelledError`.
+    public func prepare(_ image: RGBImage, flag: CancellationFlag = CancellationFlag()) throws -> Prepared {
+        try check()
+        let part = PixelBox.centreSquare(width: image.width, height: image.height)
+        let picture = try PillowResize.bilinear(image, part: part, width: size, height: size, flag: flag)
+        return try prepare(resized: picture, part: part)
+    }
+
+    /// The resizing of ``prepare(_:flag:)`` for the centre square of a picture that is delivered some rows at a time.
+    /// - Throws: ``NumericsError``
     public func rowResize(part: PixelBox) throws -> PillowResize {
         try check()
         return try PillowResize(sourceWidth: part.width, sourceHeight: part.height, width: size, height: size)
@@ -57,7 +71,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         guard size > 0, size <= 1 << 14 else { throw NumericsError.shape("invalid model input size of \(size) pixels") }
     }
 
-    /// The steps after the resizing. Take about two nanoseconds per pixel of the result, and 12 bytes.
+    /// The steps after the resizing.
     /// - Parameters:
     ///   - picture: `size` × `size` pixels.
     ///   - part: the part of the upright picture that it shows.
@@ -79,7 +93,7 @@ public struct PhotoPreprocessing: Hashable, Sendable {
         return Prepared(values: values, size: size, part: part, picture: picture, colourConstancy: constancy)
     }
 
-    /// The peak memory in bytes of both steps in addition to the picture of that size, including the result.
+    /// The peak memory in bytes of ``prepare(_:flag:)`` in addition to the picture of that size, including the result.
     public func predictedBytes(width: Int, height: Int) -> Int {
         let side = min(width, height)
         let taps = 2 * max(side / max(size, 1), 1) + 16

@@ -107,7 +107,7 @@ struct NightWorld<Budget: BudgetRules, Gate: GateRules>: SmallWorld {
                 items[index].place = .loading
                 for sender in admitted { items[Int(sender)].place = .sent }
             case .wait: receiving[pipeline] += 1
-            case .end, .reject: return "the channel has ended"
+            case .end: return "the channel has ended"
             }
         case .begin(let index):
             if !registersEarly { gate.register(ticket(index)) }

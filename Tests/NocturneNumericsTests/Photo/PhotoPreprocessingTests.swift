@@ -5,16 +5,6 @@ import NocturneSystem
 import NocturneTestSupport
 import Testing
 
-extension PhotoPreprocessing {
-    /// Prepares an upright picture.
-    fileprivate func prepare(_ image: RGBImage, flag: CancellationFlag = CancellationFlag()) throws -> Prepared {
-        let part = PixelBox.centreSquare(width: image.width, height: image.height)
-        _ = try rowResize(part: part)
-        let picture = try PillowResize.bilinear(image, part: part, width: size, height: size, flag: flag)
-        return try prepare(resized: picture, part: part)
-    }
-}
-
 @Suite("Preparing photos")
 struct PhotoPreprocessingTests {
     static func noise(_ width: Int, _ height: Int, seed: UInt64) -> RGBImage {

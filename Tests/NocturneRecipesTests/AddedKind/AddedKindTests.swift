@@ -14,7 +14,7 @@ import Testing
 @Suite("A kind of recipe that is added with one folder and one line")
 struct AddedKindTests {
     /// The line.
-    private static let registry = RecipeRegistry(RecipeRegistry.all.kinds + [WordCountKind.self])
+    private static let registry = RecipeRegistry(RecipeRegistry.all.kinds + [WordCount.self])
 
     private let folder: TemporaryFolder
     private var output: OutputFolder { OutputFolder(folder("out").path) }
@@ -27,7 +27,7 @@ struct AddedKindTests {
         try writePackage()
     }
 
-    private func writePackage(task: String = WordCountKind.task, shortest: Int = 1) throws {
+    private func writePackage(task: String = WordCount.task, shortest: Int = 1) throws {
         let words = "a list of words"
         try folder.write(words, to: "model/words.txt")
         try folder.write(

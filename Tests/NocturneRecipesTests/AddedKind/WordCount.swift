@@ -126,7 +126,7 @@ struct WordCount: Recipe {
 
 struct WordCountResult: InspectableResult {
     var schemaVersion = 1
-    var task = WordCountKind.task
+    var task = WordCount.task
     let item: String
     let fingerprint: String
     let options: [String: String]

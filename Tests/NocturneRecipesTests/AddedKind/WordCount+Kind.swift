@@ -8,7 +8,7 @@ import NocturneReport
 import NocturneSystem
 
 /// Counting the words of text files, as a registry lists it: what a newcomer writes to add a kind of model.
-enum WordCountKind: RecipeKind {
+extension WordCount: RecipeKind {
     static let task = "word-count"
     static let purpose = "count words"
     static let settings: (any ModelSettings.Type)? = WordCountSettings.self
@@ -28,7 +28,7 @@ enum WordCountKind: RecipeKind {
 
     static func make(_ models: [ChosenModel], options: WordCountOptions) throws -> any Recipe {
         WordCount(
-            models: try load(models) { WordCount.Model($0.package, try WordCountSettings($0.package)) },
+            models: try load(models) { Model($0.package, try WordCountSettings($0.package)) },
             options: options
         )
     }
