@@ -66,6 +66,11 @@ struct MetricsTests {
         let ended = try #require(found["nocturne_last_item_end_timestamp_seconds"])
         #expect(abs(ended - Date().timeIntervalSince1970) < 600)
         #expect(try Tool(["status", bench.input, "--format", "prometheus"]).status == 2)
+        // A reader that has what it wants, such as head, is no error.
+        for format in ["prometheus", "trace", "json"] {
+            let cut = ["-c", "'\(Tool.path)' status '\(output)' --format \(format) | true"]
+            #expect(try Tool(cut, program: "sh").errors.isEmpty)
+        }
     }
 
     @Test("of an active run with its time, throughput and memory")

@@ -49,12 +49,21 @@ enum Terminal {
     static func printExactly(_ text: String) throws { try printExactly(Array(text.utf8)) }
 
     static func printExactly(_ bytes: [UInt8]) throws {
-        try FileHandle.standardOutput.write(contentsOf: Data(bytes))
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EPIPE {
+                // The reader, such as head, wants no more.
+                return
+            } else if errno != EINTR {
+                throw FileSystemError(.write, path: "standard output", code: errno)
+            }
+        }
     }
 
-    static func printJSON(_ value: some Encodable) throws {
-        try FileHandle.standardOutput.write(contentsOf: Data(try StableJSON.encode(value)))
-    }
+    static func printJSON(_ value: some Encodable) throws { try printExactly(try StableJSON.encode(value)) }
 
     /// The view of a run's progress.
     static func view(json: Bool, quiet: Bool) -> any ProgressView {
