@@ -179,12 +179,12 @@ struct CommandLineTests {
         #expect(one.errors.contains("Using the only model on the search path: threshold in "))
         let two = try run([bench.model(), Fixtures.url("Models/classes-4").path], "two")
         #expect(
-            two.status == 2 && two.errors.contains("Models: threshold, classes-4. These options need none"),
+            two.status == 2 && two.errors.contains("Models: threshold, classes-4. Without a model: --view"),
             "\(two.errors)"
         )
         let none = try run([], "none")
         #expect(none.status == 2)
-        #expect(none.errors.contains("name a model with --model. These options need none: --view"))
+        #expect(none.errors.contains("name a model with --model. Without a model: --view"))
         #expect(!FileSystem.exists(bench.folder("two").path) && !FileSystem.exists(bench.folder("none").path))
     }
 

@@ -67,8 +67,8 @@ struct RegionFileTests {
 
     /// A region with a fault, and what has to be said.
     static let faults: [(String, String)] = [
-        (#"{"kind": "sphere"}"#, "regions[0].name: is missing"),
-        (#"{"name": "", "kind": "sphere"}"#, "regions[0].name: is empty"),
+        (#"{"kind": "sphere"}"#, "regions[0].name is missing"),
+        (#"{"name": "", "kind": "sphere"}"#, "regions[0].name is empty"),
         (#"{"name": "n", "kind": "cone"}"#, "regions[0].kind (\"n\") is \"cone\", not one of"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2]}"#, "regions[0].center (\"n\") is not 3 numbers"),
         (#"{"name": "n", "kind": "sphere", "center": [1, 2, "3"]}"#, "regions[0].center (\"n\") has an entry"),

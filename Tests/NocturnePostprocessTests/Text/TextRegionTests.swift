@@ -21,7 +21,7 @@ struct TextRegionTests {
         try TextRegion.find(in: map, width: Self.size.width, height: Self.size.height, rules: rules)
     }
 
-    @Test("An upright line grows on each side by area times growth over perimeter", arguments: [Float(0), 1.5, 1.6])
+    @Test("An upright line grows on each side by area times growth over perimeter", arguments: [Float(0), 1.4, 1.6])
     func upright(_ growth: Float) throws {
         let found = try find(
             map { x, y in isIn(x, 30, 90) && isIn(y, 40, 52) },
@@ -75,7 +75,7 @@ struct TextRegionTests {
             return abs(dx * cosine + dy * sine) <= 40 && abs(-dx * sine + dy * cosine) <= 7
         }
         let found = try #require(try find(map, TextRegion.Rules(growth: 1.6)).first)
-        #expect(abs(found.score - peer.score) < 0.0005, "\(found.score)")
+        #expect(abs(found.score - peer.score) < 0.002, "\(found.score)")
         for (corner, expected) in zip(found.corners, peer.corners) {
             let distance = corner - expected
             #expect((distance * distance).sum() < 0.0025, "\(found.corners)")
