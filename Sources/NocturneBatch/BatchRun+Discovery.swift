@@ -41,9 +41,9 @@ extension BatchRun {
                     + (options.description.include.isEmpty
                         ? "" : " that matches --include " + options.description.include.joined(separator: " "))
                     + (found.notes.isEmpty ? "" : " (" + found.notes.joined(separator: "; ") + ")")
-                    + (options.description.include.isEmpty
+                    + (options.description.include.isEmpty && options.description.exclude.isEmpty
                         ? ". Check the path; `nocturne inspect FOLDER` lists what a folder contains"
-                        : ". Compare the pattern with the names of the files")
+                        : ". Compare the patterns of --include and --exclude with the names of the files")
             )
         }
         return found

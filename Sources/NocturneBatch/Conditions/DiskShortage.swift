@@ -60,7 +60,7 @@ package struct DiskShortage: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         if freeBytes < neededBytes {
-            return "is full: \(ByteCount(freeBytes)) are free, about \(ByteCount(neededBytes)) are needed"
+            return "is full: \(ByteCount(freeBytes)) free, about \(ByteCount(neededBytes)) needed"
         }
         return switch refusal {
         case .quota: "has reached a quota: \(ByteCount(neededBytes)) may be needed"

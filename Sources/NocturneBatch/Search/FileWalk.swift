@@ -70,7 +70,7 @@ struct FileWalk {
         }
         // What follows an option without a comma is an input.
         let isWord = !(input as NSString).lastPathComponent.contains(".")
-        let step = isWord ? ". If it is a second value of an option, join the values with commas" : ""
+        let step = isWord ? ". To give an option several values, separate them with commas" : ""
         return "there is no file or folder \(input). Check the path\(step)"
     }
 

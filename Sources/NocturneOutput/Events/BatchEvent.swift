@@ -55,7 +55,8 @@ public struct BatchEvent: Sendable, Codable {
 
     /// All but ``path``.
     private enum CodingKeys: String, CodingKey {
-        case time, event, item, reason, code, stage, remedy, seconds, objects, done, total, failed, residentBytes, leasedBytes,
+        case time, event, item, reason, code, stage, remedy, seconds, objects, done, total, failed, residentBytes,
+            leasedBytes,
             etaSeconds, until, stages
     }
 

@@ -35,7 +35,8 @@ extension FaultCode {
         "internal": report,
         "item": report,
         "journal": "Read the reason; `nocturne resume --failed` tries the item again.",
-        "memory": "Give the batch more memory with --memory, or process the item on a machine that has more.",
+        "memory":
+            "Use `nocturne resume --failed` with a larger --memory, or process the item on a machine that has more.",
         "mesh": checkDisk,
         "metadata":
             "Correct the item's row in the metadata table, or its own metadata file, then use `nocturne resume --failed`.",

@@ -133,12 +133,22 @@ public struct OutputFolder: Sendable {
             chmod(folder, 0o700)
         }
         guard access(path, W_OK) == 0, access(hidden, W_OK) == 0 else {
-            throw BatchError(
-                .outputUnwritable,
-                path: "",
-                detail: "cannot write to the folder \(path): \(errnoText()). Choose another with --output"
-            )
+            throw unwritable(errno)
         }
+    }
+
+    /// For a folder that this user cannot change.
+    package func unwritable(_ code: Int32) -> BatchError {
+        var status = stat()
+        var detail =
+            "cannot write to the folder \(path): \(errnoText(code)). Make it writable, or choose another with --output"
+        if code == EACCES, lstat(hidden, &status) == 0, status.st_uid != geteuid() {
+            let owner = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "user \(status.st_uid)"
+            detail =
+                "the batch in \(path) belongs to \(owner), and this user cannot change it. Run the command as \(owner), or start "
+                + "a new batch: `nocturne run` with another --output"
+        }
+        return BatchError(.outputUnwritable, path: "", detail: detail, systemCode: code)
     }
 
     /// A disk that fails for a moment is given three more chances.
@@ -148,12 +158,7 @@ public struct OutputFolder: Sendable {
                 return try FileSystem.makeFolder(folder, mode: 0o700)
             } catch {
                 if error.isTransient, !error.isOutOfRoom, attempt < 3 { continue }
-                throw BatchError(
-                    .outputUnwritable,
-                    path: path,
-                    detail: "\(folder.dropFirst(path.count + 1)) cannot be made: \(errnoText(error.code))",
-                    systemCode: error.code
-                )
+                throw unwritable(error.code)
             }
         }
     }

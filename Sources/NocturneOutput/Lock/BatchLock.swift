@@ -188,10 +188,7 @@ extension BatchLock {
             return handedOn
         }
         let descriptor = open(output.lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            let detail = "cannot create the lock file: \(errnoText())"
-            throw BatchError(.outputUnwritable, path: output.path, detail: detail)
-        }
+        guard descriptor >= 0 else { throw output.unwritable(errno) }
         let code = locker(descriptor, LOCK_EX)
         if code == 0 { return descriptor }
         close(descriptor)
@@ -258,8 +255,8 @@ extension BatchError {
     /// For a batch on which a run works.
     public init(inUse output: OutputFolder, by state: BatchLock.State) {
         let detail =
-            "\(state.holderText) is working on this batch. `nocturne status` shows what it does, with --follow what it reports, "
-            + "`nocturne cancel` stops it"
+            "\(state.holderText) is working on this batch. Use `nocturne status` to see its progress, `nocturne status --follow` to "
+            + "follow its messages, or `nocturne cancel` to stop it"
         self.init(.outputInUse, path: output.path, detail: detail)
     }
 }

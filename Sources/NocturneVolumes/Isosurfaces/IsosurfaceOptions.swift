@@ -36,8 +36,8 @@ package struct IsosurfaceOptions: OptionSection, RecipeOptions {
             enabling,
             \.thresholds,
             ArgumentHelp(
-                "Also make the surface of every volume where its intensity has this value, in HU for CT, in the stored unit "
-                    + "otherwise. Needs no model. Repeatable, up to \(maximumCount) values.",
+                "Also make the isosurface of every volume at this intensity: in HU for CT, otherwise in the unit of the file. "
+                    + "Needs no model. Repeatable, up to \(maximumCount) values.",
                 valueName: "value"
             )
         )

@@ -154,7 +154,7 @@ struct AdmissionStateMachineTests {
         desk.complete(1)
         desk.complete(2)
         let wait = desk.nextDiskWait()
-        #expect(wait?.shortage.description == "is full: 100 MiB are free, about 501 MiB are needed")
+        #expect(wait?.shortage.description == "is full: 100 MiB free, about 501 MiB needed")
         desk.measurement.freeBytes = 600 << 20
         #expect(desk.next() == .start(0, after: nil))
         #expect(desk.machine.shortage == nil)
@@ -196,7 +196,7 @@ struct AdmissionStateMachineTests {
         #expect(desk.startAll() == [])
         // The third shows less: the largest share counts, a quarter. Twice 125 MiB are not free, either.
         desk.complete(3, diskBytes: 1 << 10)
-        #expect(desk.nextDiskWait()?.shortage.description == "is full: 100 MiB are free, about 251 MiB are needed")
+        #expect(desk.nextDiskWait()?.shortage.description == "is full: 100 MiB free, about 251 MiB needed")
         desk.measurement.freeBytes = 300 << 20
         #expect(desk.next() == .start(0, after: nil))
     }

@@ -8,7 +8,7 @@ struct DiskShortageTests {
     @Test(
         "What is said names the figures and the cause",
         arguments: [
-            (2 << 20, 1 << 20, nil, "is full: 1 MiB are free, about 2 MiB are needed"),
+            (2 << 20, 1 << 20, nil, "is full: 1 MiB free, about 2 MiB needed"),
             (1 << 20, 2 << 20, .quota, "has reached a quota: 1 MiB may be needed"),
             (1 << 20, 2 << 20, .files(3), "is full: 3 more files can be made, though 2 MiB are free"),
             (1 << 20, 2 << 20, .full, "has refused to write, though 2 MiB are free"),

@@ -73,6 +73,16 @@ struct BatchLockTests {
         #expect(try BatchLock.descriptor(output, nil, { _, _ in EWOULDBLOCK }) == nil)
     }
 
+    @Test("in the batch of another user is refused with the name of that user")
+    func anotherUser() throws {
+        #expect("\(output.unwritable(EROFS))".contains("Make it writable, or choose another with --output"))
+        #expect("\(output.unwritable(EACCES))".contains("Make it writable"))
+        // Only root can give the folder away.
+        guard geteuid() == 0 else { return }
+        #expect(chown(output.hidden, 12_345, 12_345) == 0)
+        #expect("\(output.unwritable(EACCES))".contains("belongs to user 12345, and this user cannot change it"))
+    }
+
     @Test("that was handed over is used, unless it is another file")
     func handedOver() throws {
         let lock = try BatchLock(output, run: "run")

@@ -166,10 +166,10 @@ struct MetadataFormTests {
         let table = try MetadataTable(bytes: Array("image,age,gendr,spot\na,1,male,face".utf8), path: "/data/t.csv")
         #expect(table.notes.count == 2)
         #expect(
-            table.notes[0] == "t.csv: no column has the sex. Its name can be sex, gender, patient_sex, geschlecht; "
-                + "columns that are not used: \"gendr\", \"spot\""
+            table.notes[0] == "t.csv: no column with the sex was found. "
+                + "Name it one of: sex, gender, patient_sex, geschlecht. Columns that are not used: \"gendr\", \"spot\""
         )
-        #expect(table.notes[1].contains("no column has the site on the body. Its name can be anatom_site_general"))
+        #expect(table.notes[1].contains("no column with the site on the body was found. Name it one of: anatom_site"))
         #expect(try MetadataTable(bytes: Array("image,age\na,1".utf8), path: "t.csv").notes.isEmpty)
     }
 }
