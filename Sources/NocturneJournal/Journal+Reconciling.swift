@@ -231,7 +231,7 @@ extension Journal {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT w.place, i.name, i.state, i.reason, i.code, i.stage, i.path FROM work w JOIN item i ON i.id = w.item
+                    SELECT w.place, i.key, i.name, i.state, i.reason, i.code, i.stage, i.path FROM work w JOIN item i ON i.id = w.item
                     WHERE w.place > ? AND w.isNews ORDER BY w.place LIMIT ?
                     """,
                 arguments: [place, limit]
@@ -239,10 +239,11 @@ extension Journal {
             return rows.map { row in
                 ItemNews(
                     place: row[0],
-                    name: row[1],
-                    state: ItemState(rawValue: row[2]) ?? .pending,
-                    reason: ItemReason(row[3], code: row[4], stage: row[5]),
-                    path: row[6]
+                    key: row[1],
+                    name: row[2],
+                    state: ItemState(rawValue: row[3]) ?? .pending,
+                    reason: ItemReason(row[4], code: row[5], stage: row[6]),
+                    path: row[7]
                 )
             }
         }
@@ -252,6 +253,7 @@ extension Journal {
 /// The state of an item, to be reported.
 package struct ItemNews: Sendable {
     package let place: Int64
+    package let key: String
     package let name: String
     package let state: ItemState
     package let reason: ItemReason?

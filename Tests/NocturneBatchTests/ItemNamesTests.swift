@@ -153,10 +153,12 @@ struct ItemNamesTests {
         #expect(try await self.given(items.reversed()).names == names.reversed())
     }
 
-    @Test("A name with a digest is recognised")
+    @Test("A name with the digest of its key is recognised, and one that only looks like it is not")
     func digest() {
-        #expect(["b-02e1b7", "a_b-00ff00ff"].allSatisfy(ItemNames.hasDigest))
-        #expect(!["b", "b-2", "sub-0123", "b-02E1B7", "a-liver"].contains(where: ItemNames.hasDigest))
+        let digest = ContentDigest.of("k").hex
+        func isDigest(_ name: String) -> Bool { ItemNames.isDigest(name, of: "k") }
+        #expect(["b-\(digest.prefix(6))", "a_b-\(digest.prefix(8))", "b-\(digest)"].allSatisfy(isDigest))
+        #expect(!["b", "b-\(digest.prefix(5))", "scan-20230101", digest].contains(where: isDigest))
     }
 
     @Test("Names in the journal stay, and the rest gets the names that it would have had in one run")

@@ -104,11 +104,14 @@ package struct ItemNames {
 
     // MARK: Giving names
 
-    /// Whether a name looks like one of ``Alternatives`` with a digest, from which a person cannot guess the file.
-    package static func hasDigest(_ name: String) -> Bool {
+    /// The fewest digits of a key's digest at the end of a name.
+    private static let leastDigits = 6
+
+    /// Whether an item has a name of ``Alternatives`` with its digest, from which a person cannot guess the file.
+    package static func isDigest(_ name: String, of key: String) -> Bool {
         guard let last = name.lastIndex(of: "-") else { return false }
         let digits = name[name.index(after: last)...]
-        return digits.count >= 6 && digits.allSatisfy { $0.isHexDigit && !$0.isUppercase }
+        return digits.count >= leastDigits && ContentDigest.of(key).hex.hasPrefix(digits)
     }
 
     /// Names of new items that cannot have their preferred ones. Those that the journal has never change.
@@ -148,7 +151,7 @@ package struct ItemNames {
                 }
             }
             let digest = ContentDigest.of(item.key).hex
-            var (digits, name) = (6, preferred)
+            var (digits, name) = (ItemNames.leastDigits, preferred)
             repeat {
                 name = "\(preferred)-\(digest.prefix(digits))"
                 digits += 2

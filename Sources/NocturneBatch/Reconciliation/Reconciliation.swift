@@ -149,7 +149,7 @@ package struct Reconciliation: Sendable {
                 if item.state == .skipped { skips[item.reason?.text ?? "", default: StartText.Skips()].add(item.name) }
                 if let kind = kinds[item.state] {
                     var event = BatchEvent(kind, item: item.name, because: item.reason)
-                    if ItemNames.hasDigest(item.name) { event.path = item.path }
+                    if ItemNames.isDigest(item.name, of: item.key) { event.path = item.path }
                     await progress.emit(event)
                 }
             }

@@ -183,8 +183,10 @@ extension Scheduler {
         if state == .failed, let item = items[id] { await look(at: item.name, item.model, .failed(reason.code)) }
         if state == .cancelled, let name = items[id]?.name { context.control.forgetRequest(name) }
         var shown = BatchEvent(event, item: items[id]?.name, because: reason)
-        if state == .failed, let name = shown.item, ItemNames.hasDigest(name) {
-            shown.path = try? await context.journal.items(named: [name])[name]?.path
+        if state == .failed, let name = shown.item, let item = try? await context.journal.items(named: [name])[name],
+            ItemNames.isDigest(name, of: item.key)
+        {
+            shown.path = item.path
         }
         await context.progress.ended(id, shown)
         items[id] = nil
