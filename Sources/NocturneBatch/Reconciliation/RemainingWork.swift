@@ -67,9 +67,10 @@ package struct PlannedBatch: Sendable {
     /// Digests of the keys of items that were removed from the batch.
     let removed: [String]
 
-    /// - Throws: ``BatchError`` for a divided batch, whose shards have their own journals; `JournalError`.
+    /// - Throws: ``BatchError`` for a batch of another user, and for a divided batch, whose shards have their own journals; `JournalError`.
     package static func read(_ output: OutputFolder) async throws -> PlannedBatch {
         try output.checkOwnFolders()
+        try output.checkIsOpen()
         guard output.holdsBatch else {
             return PlannedBatch(output: output, journal: try await .temporary(), description: nil, removed: [])
         }

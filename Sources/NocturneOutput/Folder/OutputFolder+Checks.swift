@@ -48,10 +48,8 @@ extension OutputFolder {
     /// - Throws: ``BatchError`` naming the file. Nothing was written.
     public func checkReportsAreOwn() throws(BatchError) {
         try checkOwnFolders()
+        try checkIsOpen()
         guard !holdsBatch else { return }
-        let code = errno
-        let isClosed = code == EACCES && FileSystem.kind(batchFolder) == .folder
-        guard !isClosed else { throw notPermitted(code) }
         guard FileSystem.kind(lock) != .file else { return }
         for name in Self.reportNames + Self.reportNames.map({ $0 + ".part" })
         where FileSystem.kind(path + "/" + name) != .nothing {

@@ -69,32 +69,35 @@ public struct OutputFolder: Sendable {
         FileSystem.kind(item(name)) == .folder && FileSystem.kind(item(name) + "/result.json") == .file
     }
 
-    /// Whether this folder holds a batch.
-    public var holdsBatch: Bool { access(journal, F_OK) == 0 }
+    /// Whether this folder holds a batch, which this user may or may not be able to read.
+    public var holdsBatch: Bool { access(journal, F_OK) == 0 || isClosed }
+
+    /// Whether this folder holds a batch of another user, who alone can read its journal.
+    public var isClosed: Bool {
+        access(journal, F_OK) != 0 && errno == EACCES && FileSystem.kind(hidden) == .folder
+    }
 
     /// - Throws: ``BatchError`` for a folder without a batch, or with links in place of the batch's own folders.
     public func checkHoldsBatch() throws(BatchError) {
         try checkOwnFolders()
+        try checkIsOpen()
         guard !holdsBatch else { return }
-        let code = errno
-        guard code == EACCES else {
-            let fact = FileSystem.exists(path) ? "\(path) holds no batch" : "the folder \(path) does not exist"
-            let nearby = batchesNearby
-            let step =
-                nearby.isEmpty
-                ? "Name the folder that was given to `nocturne run` with --output"
-                : "Did you mean \(nearby.joined(separator: " or "))?"
-            throw BatchError(.notABatch, path: "", detail: "\(fact). \(step)")
-        }
-        throw notPermitted(code)
+        let fact = FileSystem.exists(path) ? "\(path) holds no batch" : "the folder \(path) does not exist"
+        let nearby = batchesNearby
+        let step =
+            nearby.isEmpty
+            ? "Name the folder that was given to `nocturne run` with --output"
+            : "Did you mean \(nearby.joined(separator: " or "))?"
+        throw BatchError(.notABatch, path: "", detail: "\(fact). \(step)")
     }
 
-    /// A batch whose hidden folder is closed to this user.
-    func notPermitted(_ code: Int32) -> BatchError {
+    /// - Throws: ``BatchError`` for a batch of another user.
+    package func checkIsOpen() throws(BatchError) {
+        guard isClosed else { return }
         let detail =
-            "the batch in \(path) can be used only by the user who started it: its journal cannot be read (\(errnoText(code))). "
+            "the batch in \(path) can be used only by the user who started it: its journal cannot be read (\(errnoText(EACCES))). "
             + "Read batch.json and the results there, or choose another folder"
-        return BatchError(.notABatch, path: "", detail: detail)
+        throw BatchError(.notABatch, path: "", detail: detail)
     }
 
     /// Folders with a batch: the one that this folder is in, else up to three that are in this folder.

@@ -4,12 +4,13 @@ import NocturneSystem
 extension OutputFolder {
     /// Opens the journal to read it, calls `body` with it, and closes it whatever happens. A run may be active, also on another
     /// machine.
-    /// - Throws: ``BatchError`` where the batch's own folders are links; `JournalError`.
+    /// - Throws: ``BatchError`` where the batch's own folders are links, and for a batch of another user; `JournalError`.
     public func reading<Result>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Journal) async throws -> Result
     ) async throws -> Result {
         try checkOwnFolders()
+        try checkIsOpen()
         return try await Journal.with(
             path: journal,
             readsCopy: { !FileSystem.isLocal(hidden) || FolderClaim.isHeldByAnotherMachine(self) },

@@ -30,7 +30,9 @@ extension BatchVerification {
             }
             var report = parts.reduce(into: VerificationReport()) { $0.add($1) }
             report.add(ofReport)
-            report.notes.append("there is no journal: files were compared with result.json and batch.json only")
+            let cause =
+                output.isClosed ? "this user cannot read the journal (\(errnoText(EACCES)))" : "there is no journal"
+            report.notes.append("\(cause): files were compared with result.json and batch.json only")
             return report
         }
     }

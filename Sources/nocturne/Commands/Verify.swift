@@ -16,8 +16,9 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             Hashes every file, counts every label map, reads every surface, picture and document, and compares the \
             report, retry list, statistics and events with the journal. Exits with 3 if anything differs. No \
-            model is needed. Large batches can be verified in parts, such as one a day: `status` shows the age of the oldest. A copy of the results without the folder .nocturne is checked against result.json and \
-            batch.json.
+            model is needed. Large batches can be verified in parts, such as one a day: `status` shows the age of the oldest. \
+            Without a journal that can be read, as in a copy of the results or in the batch of another user, results are \
+            checked against result.json and batch.json.
             """
     )
 
@@ -44,7 +45,7 @@ struct Verify: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        let isCopy = !folder.holdsBatch && FileSystem.kind(folder.report) == .file
+        let isCopy = (folder.isClosed || !folder.holdsBatch) && FileSystem.kind(folder.report) == .file
         if !isCopy { try await check(folder) }
         let flag = CancellationFlag()
         let signal = Mutex<Int32?>(nil)
