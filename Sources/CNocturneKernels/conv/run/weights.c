@@ -5,16 +5,31 @@
 #include "minimal_weights.h"
 #include "prepared.h"
 
-/// Weight of an output channel and an input channel of a group (indices from 0 within the group), at a tap.
-static float weight_at(const conv_plan *plan, const float *weights, int group, int o, int i, int tap) {
+/// The weights of a unit at a tap: that of its first output channel and the first input channel of its group, and the distances
+/// to the next channels.
+typedef struct tap_weights {
+    const float *first;
+    size_t output, input;
+    bool rounds;
+} tap_weights;
+
+static tap_weights weights_of(const conv_plan *plan, const conv_unit *unit, const float *weights, int tap) {
     const conv_layer *layer = &plan->layer;
     const size_t taps = (size_t)layer->kernel[Z] * layer->kernel[Y] * layer->kernel[X];
     const size_t group_in = (size_t)(layer->cin / layer->groups), group_out = (size_t)(layer->cout / layer->groups);
-    size_t place = (((size_t)group * group_out + o) * group_in + i) * taps + tap;
-    if (layer->transposed) place = (((size_t)group * group_in + i) * group_out + o) * taps + tap;
-    const float weight = weights[place];
+    tap_weights found = {.output = group_in * taps, .input = taps};
+    if (layer->transposed) found = (tap_weights){.output = taps, .input = group_out * taps};
+    const size_t group = (size_t)unit->group * group_in * group_out * taps;
+    found.first = weights + group + (size_t)unit->first * found.output + tap;
     // Weights of pairs are rounded when they are packed.
-    return plan->rounds ? rounded(weight) : weight;
+    found.rounds = plan->rounds;
+    return found;
+}
+
+/// Weight of an output channel of the unit and an input channel of the group.
+static inline float weight_at(const tap_weights *of, int o, int i) {
+    const float weight = of->first[(size_t)o * of->output + (size_t)i * of->input];
+    return of->rounds ? rounded(weight) : weight;
 }
 
 /// The value of which a bfloat16 is part `part`: the parts before it are subtracted.
@@ -34,10 +49,10 @@ static uint16_t *pack_pairs(
         const int words = block + 1 < plan->block_count ? plan->distance : plan->last_words;
         const size_t part = 2 * (size_t)words * width;
         for (int t = 0; t < phase->tap_count; t++) {
+            const tap_weights tap = weights_of(plan, unit, weights, phase->kernel[t]);
             for (int i = from; i < min_int(from + 2 * words, plan->group_in); i++) {
                 for (int o = 0; o < channels; o++) {
-                    const int channel = unit->first + first + o;
-                    const float weight = weight_at(plan, weights, unit->group, channel, i, phase->kernel[t]);
+                    const float weight = weight_at(&tap, first + o, i);
                     uint16_t *place = to + 2 * ((size_t)(i - from) / 2 * width + o) + (i - from) % 2;
                     for (int p = 0; p < parts; p++) place[p * part] = bfloat16_of(part_of(weight, p));
                 }
@@ -51,10 +66,11 @@ static uint16_t *pack_pairs(
 /// `[tap][channel of the unit]`.
 static void pack_depthwise(const conv_plan *plan, const conv_unit *unit, const float *weights, float *to) {
     const conv_phase *phase = &plan->phases[unit->phase];
+    const size_t taps = (size_t)plan->layer.kernel[Z] * plan->layer.kernel[Y] * plan->layer.kernel[X];
     for (int t = 0; t < phase->tap_count; t++) {
-        for (int c = 0; c < unit->channels; c++) {
-            to[t * CONV_BLOCK + c] = weight_at(plan, weights, unit->first + c, 0, 0, phase->kernel[t]);
-        }
+        // Every channel is a group; in both layouts its taps follow those of the channel before.
+        const tap_weights tap = {weights + (size_t)unit->first * taps + phase->kernel[t], taps, 0, plan->rounds};
+        for (int c = 0; c < unit->channels; c++) to[t * CONV_BLOCK + c] = weight_at(&tap, c, 0);
     }
 }
 
@@ -65,13 +81,14 @@ static void pack_vectors(const conv_plan *plan, const conv_unit *unit, const flo
     for (int block = 0; block < plan->block_count; block++) {
         const int from = block * plan->distance, channels = min_int(plan->distance, plan->group_in - from);
         for (int t = 0; t < phase->tap_count; t++) {
-            for (int i = from; i < from + channels; i++) {
-                for (int f = 0; f < plan->fold * unit->channels; f++) {
-                    const int o = unit->first + f % unit->channels, tap = phase->kernel[t] + f / unit->channels;
-                    to[f] = weight_at(plan, weights, unit->group, o, i, tap);
+            for (int fold = 0; fold < plan->fold; fold++) {
+                const tap_weights tap = weights_of(plan, unit, weights, phase->kernel[t] + fold);
+                float *at = to + fold * unit->channels;
+                for (int i = from; i < from + channels; i++, at += width) {
+                    for (int o = 0; o < unit->channels; o++) at[o] = weight_at(&tap, o, i);
                 }
-                to += width;
             }
+            to += (size_t)channels * width;
         }
     }
 }
@@ -80,11 +97,9 @@ static void pack_vectors(const conv_plan *plan, const conv_unit *unit, const flo
 static void pack_matrix(const conv_plan *plan, const conv_unit *unit, const float *weights, float *to) {
     const conv_phase *phase = &plan->phases[unit->phase];
     for (int t = 0; t < phase->tap_count; t++) {
-        for (int i = 0; i < plan->group_in; i++) {
-            for (int o = 0; o < unit->channels; o++) {
-                to[o] = weight_at(plan, weights, unit->group, unit->first + o, i, phase->kernel[t]);
-            }
-            to += plan->group_out;
+        const tap_weights tap = weights_of(plan, unit, weights, phase->kernel[t]);
+        for (int i = 0; i < plan->group_in; i++, to += plan->group_out) {
+            for (int o = 0; o < unit->channels; o++) to[o] = weight_at(&tap, o, i);
         }
     }
 }
