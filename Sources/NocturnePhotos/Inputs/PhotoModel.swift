@@ -96,8 +96,9 @@ extension PhotoRecipe where Source == PhotoRecord {
     }
 }
 
-/// For each network the session of the last input shape: the photos of one camera have one shape. The inference stage owns
-/// them.
+/// For each network the session of the last input shape: the photos of one camera have one shape. They never run at the same
+/// time, and share the memory for activations, which grows to that of the largest: text has many shapes, and memory that is
+/// mapped again for each costs more than some of the networks. The inference stage owns them.
 package final class PhotoSessions {
     private struct CachedSession {
         let shape: [Int]
@@ -106,17 +107,18 @@ package final class PhotoSessions {
     }
 
     private var cached: [String: CachedSession] = [:]
+    private let memory = SessionMemory()
 
     /// - Parameters:
     ///   - network: names it among those of all models.
     ///   - width: the number of threads that run it.
-    func session(of network: String, shape: [Int], width: Int, _ make: () throws -> NetworkSession) throws
-        -> NetworkSession
+    func session(of network: String, shape: [Int], width: Int, _ make: (SessionMemory) throws -> NetworkSession)
+        throws -> NetworkSession
     {
         if let cached = cached[network], cached.shape == shape, cached.width >= width { return cached.session }
-        // The previous session is freed first, so there is never more than one.
+        // The previous session is freed first, so there is never more than one of a network.
         cached[network] = nil
-        let session = try make()
+        let session = try make(memory)
         cached[network] = CachedSession(shape: shape, width: width, session: session)
         return session
     }

@@ -143,7 +143,7 @@ package final class PhotoClassificationModel: PhotoModel {
         if let metadata { inputs[metadata] = Tensor(shape: [1, 4], values: vector) }
         let shape = [1, 3, side, side]
         let session = try sessions.session(of: package.id + " classifier", shape: shape, width: scope.width) {
-            try classifier.makeSession(inputShapes: classifierShapes, width: scope.width)
+            try classifier.makeSession(inputShapes: classifierShapes, width: scope.width, memory: $0)
         }
         let outputs = try session.run(inputs, scope: scope)
         return (outputs[logits]?.values ?? [], features.flatMap { outputs[$0] })
@@ -161,7 +161,7 @@ package final class PhotoClassificationModel: PhotoModel {
         let network = package.id + " attention"
         let session = try sessions.session(of: network, shape: features.shape, width: scope.width) {
             let shapes = attentionShapes(attention, features: features.shape)
-            return try attention.makeSession(inputShapes: shapes, width: scope.width)
+            return try attention.makeSession(inputShapes: shapes, width: scope.width, memory: $0)
         }
         var target = [Float](repeating: 0, count: settings.classes.count)
         target[index] = 1

@@ -107,7 +107,7 @@ package final class PhotoInstancesModel: PhotoModel {
     func run(_ input: Tensor, in sessions: PhotoSessions, scope: ComputeScope) throws -> [String: Tensor] {
         let name = network.inputs[0].name
         let session = try sessions.session(of: package.id, shape: input.shape, width: scope.width) {
-            try network.makeSession(inputShapes: [name: input.shape], width: scope.width)
+            try network.makeSession(inputShapes: [name: input.shape], width: scope.width, memory: $0)
         }
         return try session.run([name: input], scope: scope)
     }

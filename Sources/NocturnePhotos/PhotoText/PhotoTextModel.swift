@@ -82,7 +82,7 @@ package final class PhotoTextModel: Sendable {
         ]
     }
 
-    /// Weights, and workspaces for the largest inputs.
+    /// Weights, and the workspace for the largest input.
     ///
     /// Inputs have many shapes. A network keeps the plans of three of them, each with packed weights, so three are planned.
     func residentBytes(threads: Int) throws -> Int {
@@ -95,8 +95,9 @@ package final class PhotoTextModel: Sendable {
         func largest(_ network: any LoadedNetwork, _ shapes: [[Int]]) throws -> Int {
             try shapes.map { try network.workspaceBytes(inputShape: $0, width: threads) }.max() ?? 0
         }
-        let workspaces = try largest(detection, pictures) + largest(recognition, lines)
-        return workspaces + detection.weightBytes + recognition.weightBytes
+        // Sessions share the memory for activations.
+        let workspace = try max(largest(detection, pictures), largest(recognition, lines))
+        return workspace + detection.weightBytes + recognition.weightBytes
     }
 
     /// Inputs and outputs of the networks at the same time.
@@ -169,7 +170,7 @@ package final class PhotoTextModel: Sendable {
     ) throws -> Tensor {
         let name = network.inputs[0].name
         let session = try sessions.session(of: "\(chosen.package.id)/\(role)", shape: input.shape, width: scope.width) {
-            try network.makeSession(inputShapes: [name: input.shape], width: scope.width)
+            try network.makeSession(inputShapes: [name: input.shape], width: scope.width, memory: $0)
         }
         let outputs = try session.run([name: input], scope: scope)
         guard let output = network.outputs.first.flatMap({ outputs[$0.name] }) else {
