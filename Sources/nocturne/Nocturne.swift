@@ -66,7 +66,7 @@ struct Nocturne: AsyncParsableCommand {
         } catch let code as NocturneExit {
             Foundation.exit(code.rawValue)
         } catch let error as BatchError {
-            Terminal.printError("\(error)")
+            Terminal.printError(suggestion.explained(error: "\(error)"))
             Foundation.exit(NocturneExit(error).rawValue)
         } catch {
             let code = exitCode(for: error)

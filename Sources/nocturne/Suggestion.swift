@@ -1,4 +1,5 @@
 import NocturneInference
+import NocturneRecipeSupport
 import NocturneSystem
 
 /// What may have been meant by a command line that is not understood: by its words, as other tools use them.
@@ -62,6 +63,28 @@ struct Suggestion {
     func explained(_ message: String) -> String {
         let general = "\nUsage: nocturne <subcommand>\n  See 'nocturne --help' for more information."
         return suggested(message.replacing(general, with: ""))
+    }
+
+    /// Options that are given again for another value, by what precedes that value.
+    static let repeated: Set = [
+        "-m", "--model", "--include", "--exclude", "--only", "--isosurface", "--reuse",
+    ]
+
+    /// A message of a command; about an input that does not exist and that follows the value of an option, with the way to give
+    /// that option another value.
+    func explained(error message: String) -> String {
+        for (place, word) in arguments.enumerated().dropFirst(2)
+        where message.hasPrefix("there is no file or folder \(absolutePath(word)).") {
+            let (option, value) = (arguments[place - 2], arguments[place - 1])
+            if option == "--labels" {
+                return "\(message). If it is a label, separate labels with commas: --labels \(value),\(word)"
+            }
+            if Self.repeated.contains(option) {
+                let both = "\(option) \(value) \(option) \(word)"
+                return "\(message). If it is another value of \(option), repeat the option: \(both)"
+            }
+        }
+        return message
     }
 
     /// A message with the next step after its first line, which is the fact.

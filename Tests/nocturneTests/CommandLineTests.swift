@@ -20,6 +20,14 @@ struct CommandLineTests {
                 ["run", bench.input + "/gone", "--model", bench.model(), "--output", bench.output],
                 "there is no file or folder"
             ),
+            (
+                ["run", bench.input, "--labels", "above", "below", "--model", bench.model(), "-o", bench.output],
+                "separate labels with commas: --labels above,below"
+            ),
+            (
+                ["run", bench.input, "--isosurface", "100", "200", "--output", bench.output],
+                "repeat the option: --isosurface 100 --isosurface 200"
+            ),
             (["resume", bench.input], "holds no batch"),
             (["resume", bench.folder("gone").path], "does not exist"),
             (["rum", bench.input], "Did you mean 'nocturne run'?"),
@@ -86,6 +94,14 @@ struct CommandLineTests {
             (
                 ["models", "import", bench.folder("none").path, "--task", "total"],
                 "there is no file or folder"
+            ),
+            (
+                ["run", bench.input, "--labels", "above", "below", "--model", bench.model(), "-o", bench.output],
+                "separate labels with commas: --labels above,below"
+            ),
+            (
+                ["run", bench.input, "--isosurface", "100", "200", "--output", bench.output],
+                "repeat the option: --isosurface 100 --isosurface 200"
             ),
             (
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],

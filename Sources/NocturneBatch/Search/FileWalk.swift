@@ -68,10 +68,7 @@ struct FileWalk {
             let other = isPattern(folder) ? "" : ", or give \(folder) with --include '\(name)'"
             return "Nocturne does not expand the pattern \(input). Leave out the quotes\(other)"
         }
-        // What follows an option without a comma is an input.
-        let isWord = !(input as NSString).lastPathComponent.contains(".")
-        let step = isWord ? ". To give an option several values, separate them with commas" : ""
-        return "there is no file or folder \(input). Check the path\(step)"
+        return "there is no file or folder \(input). Check the path"
     }
 
     private static func isPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
@@ -104,7 +101,7 @@ struct FileWalk {
         // A folder without a journal, which a mistyped command may have left, hides no inputs.
         if OutputFolder(folder).holdsBatch {
             let reason: Sentence =
-                "the output folder of another batch, which is not searched: name the inputs in it one by one"
+                "the output folder of another batch, which is not searched. To process files in it, name them"
             unusable.append(UnusablePath(path: folder, code: .otherBatch, reason: reason))
             return
         }
