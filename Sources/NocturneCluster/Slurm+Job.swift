@@ -1,5 +1,6 @@
 import Foundation
 public import NocturneOutput
+import NocturneSystem
 
 extension Slurm {
     /// The scripts with which Slurm processes a divided batch: an array of tasks, one for each shard, and a job that merges.
@@ -67,7 +68,7 @@ extension Slurm {
                 "#SBATCH --time=\(minutes)",
             ]
             let command = [
-                Self.quoted(program), "run", Self.quoted(output.path),
+                ShellWord.quoted(program), "run", ShellWord.quoted(output.path),
                 "--shard", Self.expanded("$SLURM_ARRAY_TASK_ID/\(plan.shards.count)"), "--requeue",
                 "--threads", "\(threads)", "--memory", "\(budgetMiB)M",
             ]
@@ -86,27 +87,17 @@ extension Slurm {
             #SBATCH --cpus-per-task=1
             #SBATCH --mem=\(1024 + plan.shards.reduce(0) { $0 + $1.items } / 2000)M
             #SBATCH --time=60
-            exec \(Self.quoted(program)) merge \(Self.quoted(output.path))
+            exec \(ShellWord.quoted(program)) merge \(ShellWord.quoted(output.path))
 
             """
-        }
-
-        /// A word for the shell, which takes it as it is.
-        public static func quoted(_ word: String) -> String {
-            if isPlain(word[...]), !word.isEmpty { return word }
-            return "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
         }
 
         /// A word for the shell, which expands a variable at its beginning.
         package static func expanded(_ word: String) -> String {
             guard let variable = word.prefixMatch(of: /\$[A-Za-z_][A-Za-z0-9_]*/),
-                isPlain(word[variable.range.upperBound...])
-            else { return quoted(word) }
+                ShellWord.isPlain(word[variable.range.upperBound...])
+            else { return ShellWord.quoted(word) }
             return "\"\(word)\""
-        }
-
-        private static func isPlain(_ text: Substring) -> Bool {
-            text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-=:@%+,".contains($0)) }
         }
 
         /// Numbers as job arrays are given them, such as "1-3,7".

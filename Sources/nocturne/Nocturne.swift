@@ -5,6 +5,7 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
+import NocturneSystem
 
 /// The command line: parsing and printing only.
 @main
@@ -151,14 +152,7 @@ struct FirstSteps {
     private var batchLines: [String] {
         guard !batches.isEmpty else { return [] }
         let more = batches.count > 5 ? ["  … and \(batches.count - 5) more"] : []
-        return ["", "Batches in this folder:"] + batches.prefix(5).map { "  nocturne status \(quoted($0))" } + more
-    }
-
-    /// As a shell needs it.
-    private func quoted(_ path: String) -> String {
-        let isPlain = path.unicodeScalars.allSatisfy {
-            $0.properties.isAlphabetic || "0123456789._-/".unicodeScalars.contains($0)
-        }
-        return isPlain ? path : "'" + path.replacing("'", with: "'\\''") + "'"
+        let shown = batches.prefix(5).map { "  nocturne status \(ShellWord.quoted($0))" }
+        return ["", "Batches in this folder:"] + shown + more
     }
 }

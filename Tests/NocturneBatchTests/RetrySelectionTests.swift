@@ -65,7 +65,7 @@ struct RetrySelectionTests {
         let lines = list.split(separator: "\n")
         #expect(lines.count == 5)
         #expect(lines[0].hasPrefix("# nifti.truncated (load): ends early. The file is damaged"))
-        #expect(lines[2] == "# run.cancelled: cancelled on request. `nocturne resume --failed` processes it.")
+        #expect(lines[2] == "# run.cancelled: cancelled on request. `nocturne resume OUT --failed` processes it.")
         let entries = reported.map(\.entry)
         #expect(
             entries.map(\.code) == ["nifti.truncated", "run.cancelled", "run.notReached", "input.notForModel", nil]

@@ -56,10 +56,6 @@ struct SlurmTests {
         #expect(!broken.mergeScript.prefix { $0 != "'" }.contains("uid"))
         #expect(broken.script.contains("run '/a\n#SBATCH --uid=0\nrm -rf /\nb c%j' --shard"))
         #expect(broken.options.first == "--chdir=/a\n#SBATCH --uid=0\nrm -rf /\nb c%j/.nocturne/tasks")
-        #expect(
-            Slurm.Job.quoted("") == "''" && Slurm.Job.quoted("$HOME") == "'$HOME'"
-                && Slurm.Job.quoted("a-b_c") == "a-b_c"
-        )
     }
 
     @Test("a folder for work is one of each machine: a variable at its beginning is expanded there, and nothing else")

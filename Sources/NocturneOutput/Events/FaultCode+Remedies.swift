@@ -1,10 +1,16 @@
 package import NocturneSystem
 
 extension FaultCode {
-    /// What a user can do about an item that was not completed for this reason: one or two sentences.
+    /// What a user can do about an item that was not completed for this reason: one or two sentences, with
+    /// `OUT` for the folder of the batch.
     package var remedy: String {
         Self.exact[rawValue] ?? Self.domains[domain]
-            ?? "Read the reason; `nocturne resume --failed` tries the item again."
+            ?? "Read the reason; `nocturne resume OUT --failed` tries the item again."
+    }
+
+    /// The remedy for a batch, with its folder in the place of `OUT`.
+    package func remedy(in folder: OutputFolder) -> String {
+        remedy.replacing("nocturne resume OUT", with: "nocturne resume \(ShellWord.quoted(folder.path))")
     }
 
     /// The codes and domains with a separate text.
@@ -16,15 +22,15 @@ extension FaultCode {
     private static let exportAgain =
         "Export the whole series from the archive again, or leave it out with --exclude. `nocturne inspect` shows its slices."
     private static let tilted =
-        "If the reason offers --fix-tilt, use `nocturne resume --fix-tilt`; otherwise export the series again."
+        "If the reason offers --fix-tilt, use `nocturne resume OUT --fix-tilt`; otherwise export the series again."
     private static let copyAgain =
-        "The file is damaged or incomplete: copy or convert it again, then use `nocturne resume --failed`."
+        "The file is damaged or incomplete: copy or convert it again, then use `nocturne resume OUT --failed`."
     private static let report =
-        "This is a fault of Nocturne: report it with the log in .nocturne/. `nocturne resume --failed` tries the item again."
-    private static let checkDisk = "Check the disk or share, then use `nocturne resume --failed`."
+        "This is a fault of Nocturne: report it with the log in .nocturne/. `nocturne resume OUT --failed` tries the item again."
+    private static let checkDisk = "Check the disk or share, then use `nocturne resume OUT --failed`."
 
     private static let domains = [
-        "batch": "Read the reason, correct what it names, then use `nocturne resume --failed`.",
+        "batch": "Read the reason, correct what it names, then use `nocturne resume OUT --failed`.",
         "case": "Give every case exactly the channels that the model takes, named <case>_0000, <case>_0001 and so on.",
         "dicom": exportAgain,
         "dicomObject": "Leave out --dicom-seg and --rtstruct, or export the source series again.",
@@ -34,22 +40,22 @@ extension FaultCode {
         "input": notAnInput,
         "internal": report,
         "item": report,
-        "journal": "Read the reason; `nocturne resume --failed` tries the item again.",
+        "journal": "Read the reason; `nocturne resume OUT --failed` tries the item again.",
         "memory":
-            "Use `nocturne resume --failed` with a larger --memory, or process the item on a machine that has more.",
+            "Use `nocturne resume OUT --failed` with a larger --memory, or process the item on a machine that has more.",
         "mesh": checkDisk,
         "metadata":
-            "Correct the item's row in the metadata table, or its own metadata file, then use `nocturne resume --failed`.",
+            "Correct the item's row in the metadata table, or its own metadata file, then use `nocturne resume OUT --failed`.",
         "model": "Test the package with `nocturne models check`.",
         "network": "Test the package with `nocturne models check`; the network's output cannot be used for this input.",
         "nifti": copyAgain,
-        "output": "Check the output folder and its disk, then use `nocturne resume`.",
+        "output": "Check the output folder and its disk, then use `nocturne resume OUT`.",
         "pdf": checkDisk,
         "photo": copyAgain,
         "picture": checkDisk,
-        "regions": "Correct the file of --rois, then use `nocturne resume --failed`.",
-        "run": "`nocturne resume` processes it.",
-        "system": "Read the reason; `nocturne resume --failed` tries the item again.",
+        "regions": "Correct the file of --rois, then use `nocturne resume OUT --failed`.",
+        "run": "`nocturne resume OUT` processes it.",
+        "system": "Read the reason; `nocturne resume OUT --failed` tries the item again.",
         "tiff": copyAgain,
         "volume":
             "Look at the volume with `nocturne inspect`, and leave it out with --exclude if it cannot be corrected.",
@@ -64,21 +70,22 @@ extension FaultCode {
         "dicom.internalFault": report,
         "dicom.localizer": notAnInput,
         "dicom.mediaDirectory": notAnInput,
-        "dicom.missingDictionary": "Install DCMTK's data dictionary (libdcmtk), then use `nocturne resume --failed`.",
+        "dicom.missingDictionary":
+            "Install DCMTK's data dictionary (libdcmtk), then use `nocturne resume OUT --failed`.",
         "dicom.missingPixelData":
             "Export the images with their pixel data, not the headers alone; or leave them out with --exclude.",
         "dicom.notAnImageClass": notAnInput,
-        "dicom.notOpened": "Check that the file can be read, then use `nocturne resume --failed`.",
+        "dicom.notOpened": "Check that the file can be read, then use `nocturne resume OUT --failed`.",
         "dicom.otherObject": notAnInput,
         "dicom.sheared": tilted,
         "dicom.singleSlice":
             "Give the folder of the series instead of one file, or export the whole series.",
         "dicom.spacingNotUniform": tilted,
         "dicom.unsupportedPixels":
-            "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne resume --failed`.",
-        "disk.full": "Free space on the disk, or use a larger one, then use `nocturne resume --failed`.",
-        "file.noPermission": "Allow this user to read the file, then use `nocturne resume --failed`.",
-        "input.changed": "The file changed while it was processed: `nocturne resume` processes it as it is now.",
+            "Convert the series to a common transfer syntax, for instance with dcmconv, and use `nocturne resume OUT --failed`.",
+        "disk.full": "Free space on the disk, or use a larger one, then use `nocturne resume OUT --failed`.",
+        "file.noPermission": "Allow this user to read the file, then use `nocturne resume OUT --failed`.",
+        "input.changed": "The file changed while it was processed: `nocturne resume OUT` processes it as it is now.",
         "input.changedSincePlan":
             "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
             + "options processes it as it is now.",
@@ -93,53 +100,53 @@ extension FaultCode {
             "Give labels to measure: DICOM segmentations, structure sets, or label maps and the folder of their images with "
             + "--label-images. To make labels, give a model with --model.",
         "input.noLongerFound": "Nothing to do, unless the file was removed by mistake: then put it back.",
-        "input.notAFile": "Replace the link or pipe by the file itself, then use `nocturne resume`.",
+        "input.notAFile": "Replace the link or pipe by the file itself, then use `nocturne resume OUT`.",
         "input.notForModel":
             "Use a model for this kind of input, or leave the input out with --exclude.",
         "input.notSelected":
             "Correct the pattern of --only: it is compared with the file name and with the path inside the input folder.",
-        "input.notResponding": "Check the disk or share that holds the file, then use `nocturne resume --failed`.",
+        "input.notResponding": "Check the disk or share that holds the file, then use `nocturne resume OUT --failed`.",
         "input.otherBatch": "To use files in it as inputs, name each file.",
         "input.timeSeries":
-            "`nocturne resume --time-series` processes each of its volumes; --exclude leaves it out.",
+            "`nocturne resume OUT --time-series` processes each of its volumes; --exclude leaves it out.",
         "input.singleSlice": "Give the whole volume, or use a model for single slices.",
         "input.tooSmall": "Give a larger photo, or leave it out with --exclude.",
         "input.unknownFormat":
-            "Convert or unpack the file, then use `nocturne resume`; or leave it out with --exclude.",
-        "input.unreadable": "Allow this user to read it, then use `nocturne resume --failed`.",
-        "input.unusableName": "Rename the file, then use `nocturne resume`.",
+            "Convert or unpack the file, then use `nocturne resume OUT`; or leave it out with --exclude.",
+        "input.unreadable": "Allow this user to read it, then use `nocturne resume OUT --failed`.",
+        "input.unusableName": "Rename the file, then use `nocturne resume OUT`.",
         "item.expired": "Nothing to do: the item is processed again when its source changes.",
         "item.notReusable": "Nothing to do: the item is processed. `nocturne verify` checks the other batch.",
         "item.reused":
             "Nothing to do: the files were checked by the digests that the other batch has recorded.",
         "item.thinned": "Nothing to do: the item is processed again when its source changes.",
-        "item.timeLimit": "Raise --item-timeout, then use `nocturne resume --failed`.",
-        "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
+        "item.timeLimit": "Raise --item-timeout, then use `nocturne resume OUT --failed`.",
+        "memory.notAvailable": "Close other programs or lower --memory, then use `nocturne resume OUT --failed`.",
         "nifti.missingOrientation":
             "Store the orientation in the file, or have it assumed with --assume-orientation.",
         "nifti.notLabels": "Give a label map of whole numbers from 0 to 65535; values within 0.001 of one are rounded.",
         "nifti.notNIfTI": "Download or copy the file again: its content does not match its name.",
         "nifti.notThreeDimensional": "Split the file into single volumes, or leave it out with --exclude.",
-        "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
+        "nifti.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume OUT --failed`.",
         "nifti.unreadable":
-            "Check that the file, and the one with its voxels, can be read, then use `nocturne resume --failed`.",
+            "Check that the file, and the one with its voxels, can be read, then use `nocturne resume OUT --failed`.",
         "nifti.unsupportedStorage": "Write the voxels to one file next to the header, raw or compressed with gzip.",
         "nifti.unsupportedDataType": "Convert the voxels to integers or floating point numbers.",
-        "photo.cannotOpen": "Check that the file can be read, then use `nocturne resume --failed`.",
+        "photo.cannotOpen": "Check that the file can be read, then use `nocturne resume OUT --failed`.",
         "photo.notAPicture": "Convert it to JPEG, PNG or TIFF if it is a picture, or leave it out with --exclude.",
-        "photo.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
+        "photo.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume OUT --failed`.",
         "photo.tooLarge": "Scale the picture down.",
         "photo.unsupported": "Convert the picture to JPEG, PNG or TIFF with 8 bits a channel.",
-        "run.cancelled": "`nocturne resume --failed` processes it.",
+        "run.cancelled": "`nocturne resume OUT --failed` processes it.",
         "tiff.invalidSpacing":
-            "Correct the file <case>.json next to the images: {\"spacing\": [pages, rows, columns]} in mm, then use `nocturne resume --failed`.",
+            "Correct the file <case>.json next to the images: {\"spacing\": [pages, rows, columns]} in mm, then use `nocturne resume OUT --failed`.",
         "tiff.notTIFF": notAnInput,
         "tiff.notThreeDimensional": "Write each volume to a separate file, one page for each slice.",
-        "tiff.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume --failed`.",
-        "tiff.unreadable": "Check that the file can be read, then use `nocturne resume --failed`.",
+        "tiff.outOfMemory": "Close other programs or lower --memory, then use `nocturne resume OUT --failed`.",
+        "tiff.unreadable": "Check that the file can be read, then use `nocturne resume OUT --failed`.",
         "tiff.unsupported":
             "Write one grey page for each slice, all of one size and type, and each channel to a separate file.",
-        "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne resume --failed`.",
+        "volume.notFinite": "Replace voxels that are NaN or infinite, then use `nocturne resume OUT --failed`.",
         "volume.notLabels": "Give the label map in place of the image, or leave the file out with --exclude.",
         "volume.otherGrid": "Draw the labels on the grid of the item's own image.",
         "volume.surfaceMemory": "Give more memory with --memory, or leave the surfaces out with --meshes none.",

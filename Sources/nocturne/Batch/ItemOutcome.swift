@@ -16,13 +16,14 @@ struct ItemOutcome: Encodable {
     @Nullable var stage: String?
     @Nullable var remedy: String?
 
-    init(_ item: JournalItem) {
+    /// - Parameter folder: of the batch, for the remedy.
+    init(_ item: JournalItem, in folder: OutputFolder) {
         (self.item, state) = (item.name, item.state)
         _model = Nullable(wrappedValue: item.model.isEmpty ? nil : item.model)
         _changed = Nullable(wrappedValue: item.changed)
         _reason = Nullable(wrappedValue: item.reason?.text)
         _code = Nullable(wrappedValue: item.reason?.code.rawValue)
         _stage = Nullable(wrappedValue: item.reason?.stage)
-        _remedy = Nullable(wrappedValue: item.reason.map { $0.code.remedy })
+        _remedy = Nullable(wrappedValue: item.reason.map { $0.code.remedy(in: folder) })
     }
 }

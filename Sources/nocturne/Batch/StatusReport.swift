@@ -166,7 +166,8 @@ struct StatusReport: Encodable {
         counts = contents.counts
         reused = items.count(where: \.isReused)
         inFlight = isRunning ? items.filter { $0.state == .started }.map(\.name) : []
-        failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }.map(ItemOutcome.init)
+        failures = items.filter { [.failed, .quarantined, .cancelled].contains($0.state) }
+            .map { ItemOutcome($0, in: folder) }
         let wholes = Dictionary(grouping: review.marks.filter { $0.object == nil }, by: \.verdict.rawValue)
         verdicts = wholes.mapValues { Set($0.map(\.item)).count }
         let models = Dictionary(items.map { ($0.name, $0.model) }) { first, _ in first }
@@ -244,7 +245,7 @@ struct BatchState {
             reasons[item.reason?.text ?? "", default: StartText.Skips()].add(item.name)
             if let code = item.reason?.code.rawValue { codes[code, default: 0] += 1 }
         }
-        return StartText.skips(reasons) + SummaryText.advice(codes)
+        return StartText.skips(reasons) + SummaryText.advice(codes, OutputFolder(report.output))
     }
 
     /// - Throws: `BatchError` for a folder without a batch; `JournalError`.

@@ -96,7 +96,7 @@ struct WhyReport: Encodable {
                     result: result(of: item, in: folder),
                     next: next(item, isChanged: !changed.isEmpty, isActive: lock.isHeld, pause, in: folder)
                 )
-                return Item(outcome: ItemOutcome(item), explanation: explanation)
+                return Item(outcome: ItemOutcome(item, in: folder), explanation: explanation)
             }
         )
     }

@@ -6,6 +6,7 @@ import NocturneOutput
 import NocturneRecipeSupport
 import NocturneRecipes
 import NocturneSupervisor
+import NocturneSystem
 
 struct First: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,10 +33,11 @@ struct First: AsyncParsableCommand {
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         try folder.checkHoldsBatch()
+        let again = "nocturne resume \(ShellWord.quoted(folder.path)) --failed"
         let known = try await SentRequests.items(items, of: folder)
         for name in items {
             guard let state = known[name]?.state, ![.pending, .started].contains(state) else { continue }
-            let advice = [.completed, .skipped].contains(state) ? "" : "; `nocturne resume --failed` tries it again"
+            let advice = [.completed, .skipped].contains(state) ? "" : "; `\(again)` tries it again"
             throw BatchError(
                 .unknownItem,
                 path: folder.path,

@@ -79,7 +79,7 @@ struct Submit: AsyncParsableCommand {
 
     private func show(_ job: Slurm.Job) throws {
         for (options, script) in [(job.options, job.script), (job.mergeOptions, job.mergeScript)] {
-            Terminal.printResult("sbatch " + options.map(Slurm.Job.quoted).joined(separator: " ") + "\n" + script)
+            Terminal.printResult("sbatch " + options.map(ShellWord.quoted).joined(separator: " ") + "\n" + script)
         }
         do {
             Terminal.printResult(try Slurm().test(job.script, job.options + sbatch))

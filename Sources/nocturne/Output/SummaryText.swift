@@ -27,7 +27,7 @@ enum SummaryText {
         let text = "\(counted(counts.inputs, "input")): \(parts.joined(separator: ", "))\(time)."
         let lines = [text, remarks.flatMap(self.text)].compactMap(\.self)
         let notes = remarks?.notes.map(self.notes) ?? []
-        let advice = remarks?.reasons.map(self.advice) ?? []
+        let advice = remarks?.reasons.map { self.advice($0, output) } ?? []
         return (lines + notes + (isRunning ? [] : advice + files(counts, output))).joined(separator: "\n")
     }
 
@@ -56,7 +56,7 @@ enum SummaryText {
 
     /// What can be done about items that did not complete: a line for each of the five most frequent codes for which there is
     /// something to do.
-    static func advice(_ reasons: [String: Int]) -> [String] {
+    static func advice(_ reasons: [String: Int], _ output: OutputFolder) -> [String] {
         let codes = reasons.keys.map { FaultCode(rawValue: $0) }.filter { code in
             code.domain != "run" && !code.remedy.hasPrefix(FaultCode.nothingToDo)
         }
@@ -64,7 +64,7 @@ enum SummaryText {
         let count = { (code: FaultCode) in reasons[code.rawValue] ?? 0 }
         let sorted = codes.sorted { (count($1), $0.rawValue) < (count($0), $1.rawValue) }
         let lines = sorted.prefix(5).map {
-            "  \($0.rawValue) (\(count($0))): \(remedy(for: $0))"
+            "  \($0.rawValue) (\(count($0))): \(remedy(for: $0, output))"
         }
         let rest =
             sorted.count > 5
@@ -75,12 +75,13 @@ enum SummaryText {
     }
 
     /// For inputs of the other kind with the models on the search path.
-    private static func remedy(for code: FaultCode) -> String {
-        guard [.photo, .volume].contains(code) else { return code.remedy }
+    private static func remedy(for code: FaultCode, _ output: OutputFolder) -> String {
+        let remedy = code.remedy(in: output)
+        guard [.photo, .volume].contains(code) else { return remedy }
         let packages = LoadedModels.catalog.entries().compactMap { try? $0.package.get() }
         let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
         return names.isEmpty
-            ? code.remedy : "\(code.remedy.dropLast()) (installed: \(names.joined(separator: ", ")))."
+            ? remedy : "\(remedy.dropLast()) (installed: \(names.joined(separator: ", ")))."
     }
 
     /// The existing files of the report: a run that was killed has not written them.
