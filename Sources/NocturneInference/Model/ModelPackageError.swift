@@ -55,7 +55,9 @@ public struct ModelPackageError: CodedError, Hashable, Sendable, CustomStringCon
         case .notJSON: "\(file) is not valid JSON. Copy the package again, or correct the file"
         case .wrongSize, .wrongDigest:
             "\(file) is damaged: expected \(expected), found \(found). Copy the package again"
-        default: "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found)"
+        case .missingKey:
+            "\(file): \(key ?? "a key") is missing (expected \(expected)). Copy the package again, or correct the file"
+        default: "\(file): \(key.map { "\($0): " } ?? "")expected \(expected), found \(found). Correct the file"
         }
     }
 }

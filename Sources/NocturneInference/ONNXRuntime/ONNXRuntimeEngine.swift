@@ -65,7 +65,7 @@ public struct ONNXRuntimeEngine: InferenceEngine {
         _ = try CUDADevice.count()
         guard library.providers.contains("CUDA") else {
             throw .noDevice(
-                "\(library.path) runs on the processor only. `Tools/install-onnxruntime --gpu` installs one for GPUs"
+                "\(library.path) runs on the processor only. \(ONNXRuntimeLibrary.installation(gpu: true))"
             )
         }
         let device = try CUDADevice.usable(number)

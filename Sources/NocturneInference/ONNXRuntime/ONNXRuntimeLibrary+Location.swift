@@ -20,13 +20,18 @@ extension ONNXRuntimeLibrary {
         for place in places {
             if let found = place.folders.lazy.compactMap({ library(fileName, in: $0) }).first { return found }
         }
-        let command =
-            "`Tools/install-onnxruntime\(InferenceDevice(environment: environment).isDemanded ? " --gpu" : "")`"
+        let step = installation(gpu: InferenceDevice(environment: environment).isDemanded)
         let searched = (["\(variable) (not set)"] + places.map(\.title)).joined(separator: ", ")
         throw EngineError(
             .notFound,
-            "ONNX Runtime was not found (searched: \(searched)). Install it with \(command), or set \(variable) to its folder"
+            "ONNX Runtime was not found (searched: \(searched)). \(step), or set \(variable) to its folder"
         )
+    }
+
+    /// How the library is installed: with the wheel, and from a checkout.
+    static func installation(gpu: Bool) -> String {
+        "Install the extra `\(gpu ? "cuda" : "onnxruntime")` of Nocturne's wheel, or use `Tools/install-onnxruntime"
+            + "\(gpu ? " --gpu" : "")` of its sources"
     }
 
     private static func library(named: String) throws(EngineError) -> String {

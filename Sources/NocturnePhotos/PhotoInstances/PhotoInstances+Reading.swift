@@ -45,7 +45,7 @@ extension PhotoInstances {
                     notes.append(
                         Note(
                             "instances.unclear",
-                            "\(refusal.count) possible objects discarded: \(Int(share)) % of their area has clear outlines, at least "
+                            "\(counted(refusal.count, "possible object")) discarded: \(Int(share)) % of their area has clear outlines, at least "
                                 + "\(Int(least)) % is needed; the photo probably shows other things"
                         )
                     )

@@ -57,7 +57,7 @@ package struct RecipeResults: ResultInspection {
                 path: "",
                 detail:
                     "\(path) cannot be adopted. \(error.detail.prefix(1).uppercased())\(error.detail.dropFirst()). Give a "
-                    + "label map with the grid and the label values of the item's own"
+                    + "label map with the grid and the label values of the item's own label map"
             )
         }
     }

@@ -31,9 +31,9 @@ package struct PictureOptions: OptionSection {
             "window",
             \.window,
             ArgumentHelp(
-                "Window of the pictures: soft-tissue, lung, bone, brain, or centre and width, such as 40,400 "
-                    + "(write --window=-600,1500 for a negative centre). Default: as in the image's header, else "
-                    + "soft-tissue for a CT, also for a NIfTI file with --rendering ct-bone or ct-soft-tissue.",
+                "Window of the pictures: soft-tissue, lung, bone, brain, or centre and width, such as 40,400. For a negative "
+                    + "centre write --window=-600,1500. Default: the window in the header, else soft-tissue for a CT. A NIfTI "
+                    + "file counts as CT with --rendering ct-bone or ct-soft-tissue.",
                 valueName: "name or C,W"
             )
         ),

@@ -39,7 +39,7 @@ struct Run: EngineCommand {
     struct TaskArguments: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "Process this shard of a divided batch, whose folder is the input. auto: the shard with the index of this task of a job array.",
+                "Process this shard of a divided batch; give the folder of the batch as the input. auto: the shard whose number is the index of this task in a job array.",
                 valueName: "k/n|auto",
                 visibility: .more
             ),

@@ -73,7 +73,7 @@ struct ONNXRuntimeLocationTests {
                 ] {
                     #expect(text.contains(word))
                 }
-                #expect(text.contains("Tools/install-onnxruntime"))
+                #expect(text.contains("Tools/install-onnxruntime") && text.contains("extra `onnxruntime`"))
             }
         }
     }

@@ -142,7 +142,8 @@ struct ModelCatalogTests {
                     == "\"one\" is ambiguous: \(models)/x, \(models)/y; specify the version, as in one@1.0.0, "
                     + "or the folder"
             )
-            #expect(try text("z") == "\(models)/z/model.json: schemaVersion: expected a value, found nothing")
+            let missing = "schemaVersion is missing (expected a value). Copy the package again, or correct the file"
+            #expect(try text("z") == "\(models)/z/model.json: \(missing)")
             #expect(try text("./nowhere").hasPrefix("./nowhere does not exist. "))
             let nothing = #expect(throws: ModelCatalogError.self) {
                 try ModelCatalog(searchPath: []).resolve(nameOrPath: "one")

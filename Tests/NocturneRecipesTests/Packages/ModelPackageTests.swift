@@ -173,7 +173,7 @@ struct ModelPackageTests {
     }
 
     @Test(
-        "an error reads as file, key, expected, found",
+        "an error reads as file, key, expected, found, next step",
         arguments: [
             ("labels.0.value", "65536", "labels[0].value: expected 1...65535, found 65536"),
             ("labels.0.name", "5", "labels[0].name: expected a text, found number"),
@@ -189,7 +189,7 @@ struct ModelPackageTests {
         try TemporaryFolder.with { place in
             let folder = try PackageBuilder.write(PackageBuilder.document(changing: path, to: text), into: place)
             let error = try #require(throws: ModelPackageError.self) { try ModelPackage.checked(folder: folder) }
-            #expect(error.description == "\(folder)/model.json: \(fault)")
+            #expect(error.description == "\(folder)/model.json: \(fault). Correct the file")
         }
     }
 

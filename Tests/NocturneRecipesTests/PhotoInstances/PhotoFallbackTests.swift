@@ -79,7 +79,7 @@ struct PhotoFallbackTests {
         let other = try ShelfBench.json(output.item("other") + "/result.json")
         #expect((other["instances"] as? [[String: Any]])?.isEmpty == true)
         let notes = try #require(other["notes"] as? [String])
-        let start = "1 possible objects discarded: 0 % of their area has clear outlines, at least 90 % is needed"
+        let start = "1 possible object discarded: 0 % of their area has clear outlines, at least 90 % is needed"
         #expect(notes.contains { $0.hasPrefix(start) }, "\(notes)")
         #expect(notes.last == "nothing was found", "\(notes)")
 

@@ -84,8 +84,8 @@ extension MetadataTable {
             let others = names.indices.filter { !used.contains($0) && !names[$0].isEmpty }.map { names[$0] }
             guard !others.isEmpty else { return [] }
             return Meaning.allCases.filter { indices[$0] == nil }.map { meaning in
-                "no column with \(meaning.title) was found. Name it one of: \(meaning.names.joined(separator: ", ")). Columns that "
-                    + "are not used: \(Self.list(others))"
+                "no column with \(meaning.title) was found. Rename the column to one of: \(meaning.names.joined(separator: ", ")). Columns "
+                    + "that are not used: \(Self.list(others))"
             }
         }
 
