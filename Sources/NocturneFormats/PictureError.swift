@@ -15,3 +15,15 @@ public enum PictureErrorCode: String, FormatErrorCode, CaseIterable {
     /// The system could not open or write the file.
     case cannotWrite
 }
+
+/// Writes the file of a picture, replacing an existing one. It is not flushed to the disk.
+/// - Throws: ``PictureError`` with the system's reason, also of closing the file; what was written stays.
+func writePicture(_ bytes: [UInt8], to path: String) throws(PictureError) {
+    do {
+        var output = try FileDescriptor(creating: path)
+        try output.write(bytes)
+        try output.close()
+    } catch {
+        throw PictureError(.cannotWrite, writing: error)
+    }
+}

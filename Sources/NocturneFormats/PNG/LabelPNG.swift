@@ -31,16 +31,11 @@ public enum LabelPNG {
             throw PictureError(.outOfMemory, path: path, "no memory to compress the label map")
         }
         let header = PNGWriter.File.header(width: width, height: height, .grey, bits: UInt8(bits))
-        do {
-            var output = try FileDescriptor(creating: path)
-            try output.write(
-                PNGWriter.File.signature + header + PNGWriter.File.chunk("IDAT", content)
-                    + PNGWriter.File.chunk("IEND", [])
-            )
-            try output.close()
-        } catch {
-            throw PictureError(.cannotWrite, writing: error)
-        }
+        try writePicture(
+            PNGWriter.File.signature + header + PNGWriter.File.chunk("IDAT", content)
+                + PNGWriter.File.chunk("IEND", []),
+            to: path
+        )
     }
 
     /// Peak memory of writing, in bytes.

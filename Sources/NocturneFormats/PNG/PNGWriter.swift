@@ -13,14 +13,7 @@ public enum PNGWriter {
     ///   for an image without alpha. Colours are not multiplied by it.
     /// - Throws: ``PictureError``; the part of the file already written stays.
     public static func write(_ image: RGBImage, alpha: [UInt8]? = nil, to path: String) throws(PictureError) {
-        let bytes = try encoded(image, alpha, for: path)
-        do {
-            var output = try FileDescriptor(creating: path)
-            try output.write(bytes)
-            try output.close()
-        } catch {
-            throw PictureError(.cannotWrite, writing: error)
-        }
+        try writePicture(encoded(image, alpha, for: path), to: path)
     }
 
     private static func encoded(_ image: RGBImage, _ alpha: [UInt8]?, for path: String) throws(PictureError) -> [UInt8]

@@ -11,14 +11,7 @@ public enum JPEGWriter {
     /// - Parameter quality: 1 to 100, as libjpeg counts it. Colours are stored at half the resolution in both directions.
     /// - Throws: ``PictureError``; the part of the file already written stays.
     public static func write(_ image: RGBImage, quality: Int, to path: String) throws(PictureError) {
-        let bytes = try encode(image, quality: quality, for: path)
-        do {
-            var output = try FileDescriptor(creating: path)
-            try output.write(bytes)
-            try output.close()
-        } catch {
-            throw PictureError(.cannotWrite, writing: error)
-        }
+        try writePicture(encode(image, quality: quality, for: path), to: path)
     }
 
     /// The bytes of such a file.
