@@ -228,7 +228,7 @@ public final class PDFPage {
         let status = cairo_surface_set_mime_data(picture, "image/jpeg", copy, UInt(bytes.count), release, copy)
         guard status == CAIRO_STATUS_SUCCESS else {
             copy.deallocate()
-            throw PictureError(.invalidImage, path: output.path ?? "", "cannot be drawn: out of memory")
+            throw PictureError(.outOfMemory, path: output.path ?? "", "no memory to draw the picture")
         }
         cairo_save(context)
         cairo_translate(context, rectangle.x, rectangle.y)
