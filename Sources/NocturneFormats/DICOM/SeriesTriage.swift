@@ -57,7 +57,7 @@ enum SeriesTriage {
         _ rules: DICOMSeries.Rules,
         flag: CancellationFlag
     ) -> [DICOMSeries] {
-        // Slices by the kind of problem that prevents a volume; nil for slices without a problem.
+        // Slices by the kind of image that cannot be a volume; nil for the others, which may have a problem too.
         var kinds: [DICOMReadError.Code?: (slices: [DICOMSlice], problem: DICOMReadError?)] = [:]
         var fault: DICOMReadError?
         var unsliced: [DICOMObject] = []
@@ -67,9 +67,7 @@ enum SeriesTriage {
                 slices = try object.slices()
             } catch {
                 unsliced.append(object)
-                if DICOMReadError.Code.kinds.contains(error.code) || objects.count == 1 || fault == nil {
-                    fault = fault ?? error
-                }
+                fault = fault ?? error
                 continue
             }
             for slice in slices {
@@ -82,12 +80,10 @@ enum SeriesTriage {
         var found: [DICOMSeries] = []
         if let volume = kinds.removeValue(forKey: nil) {
             let slices = volume.slices.sorted(by: SeriesSplitCriterion.isBefore)
-            if let problem = fault ?? volume.problem {
-                // The first in the order of slices, whichever was found first.
-                let first = slices.lazy.compactMap { slice in
-                    check(slice).flatMap { DICOMReadError.Code.kinds.contains($0.code) ? nil : $0 }
-                }.first
-                found.append(refused(slices, fault ?? first ?? problem, unsliced: unsliced))
+            // The first in the order of slices, whichever was found first.
+            let first = volume.problem == nil ? nil : slices.lazy.compactMap(check).first
+            if let problem = fault ?? first {
+                found.append(refused(slices, problem, unsliced: unsliced))
             } else if let localizer = ObjectCheck.threePlaneLocalizer(slices) {
                 found.append(refused(slices, localizer))
             } else {
