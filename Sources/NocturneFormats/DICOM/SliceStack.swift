@@ -52,31 +52,30 @@ struct SliceStack {
     ///   - slices: at least one; each has passed ``ObjectCheck``.
     ///   - corrects: whether a tilted or uneven stack is resampled instead of refused.
     init(of slices: [DICOMSlice], corrects: Bool = false) throws(StackError) {
-        do {
+        var fault: DICOMReadError?
+        do throws(DICOMReadError) {
             let frame = try StackFrame(of: slices)
             self.slices = frame.stack.map(\.slice)
-            usualStep = StackFrame.usualStep(frame.stack)
-            notes = Self.roundingNotes(frame.stack)
-            let faults = Self.stepFaults(frame.stack) + Self.tiltFaults(frame)
-            guard let worst = faults.first else {
+            let usual = StackFrame.usualStep(frame.stack)
+            usualStep = usual
+            let odd = Self.oddSteps(frame.stack, usual)
+            notes = Self.roundingNotes(frame.stack, odd)
+            let faults = Self.stepFaults(frame.stack, odd, usual) + Self.tiltFaults(frame)
+            if let worst = faults.first {
+                let detail = faults.map(\.detail).joined(separator: "; also ")
+                let error = DICOMReadError(worst.code, path: slices[0].object.path, detail: detail)
+                let possible = try Self.correction(of: frame, against: error)
+                geometry = possible.geometry
+                correction = possible
+                fault = error
+            } else {
                 geometry = try frame.geometry()
                 correction = nil
-                return
             }
-            let detail = faults.map(\.detail).joined(separator: "; also ")
-            let error = DICOMReadError(worst.code, path: slices[0].object.path, detail: detail)
-            let possible = try Self.correction(of: frame, against: error)
-            guard corrects else { throw StackError(error: error, correction: possible) }
-            geometry = possible.geometry
-            correction = possible
-        } catch let error as DICOMReadError {
-            throw StackError(error: error, correction: nil)
-        } catch let fault as StackError {
-            throw fault
         } catch {
-            let internalError = slices[0].error(.internalFault, "\(error)")
-            throw StackError(error: internalError, correction: nil)
+            throw StackError(error: error, correction: nil)
         }
+        if let fault, !corrects { throw StackError(error: fault, correction: correction) }
     }
 
     private static func correction(
@@ -129,14 +128,16 @@ struct SliceStack {
         return drift(heights) <= min(Tolerance.rounding, Tolerance.drift * step) + 1e-9
     }
 
-    private static func hasOddSteps(_ stack: [StackFrame.PositionedSlice]) -> Bool {
-        let usual = StackFrame.usualStep(stack)
-        return zip(stack, stack.dropFirst()).contains { abs($1.height - $0.height - usual) > Tolerance.step(usual) }
+    /// The places of the slices that do not follow the one before at the usual step.
+    private static func oddSteps(_ stack: [StackFrame.PositionedSlice], _ usual: Double) -> [Int] {
+        stack.indices.dropFirst().filter {
+            abs(stack[$0].height - stack[$0 - 1].height - usual) > Tolerance.step(usual)
+        }
     }
 
-    private static func roundingNotes(_ stack: [StackFrame.PositionedSlice]) -> [Note] {
+    private static func roundingNotes(_ stack: [StackFrame.PositionedSlice], _ odd: [Int]) -> [Note] {
         let heights = stack.map(\.height)
-        guard hasOddSteps(stack), isRounded(heights) else { return [] }
+        guard !odd.isEmpty, isRounded(heights) else { return [] }
         let step = (heights[heights.count - 1] - heights[0]) / Double(heights.count - 1)
         return [
             Note(
@@ -150,11 +151,11 @@ struct SliceStack {
     private typealias StackFault = (code: DICOMReadError.Code, detail: String)
 
     /// Steps that differ from the usual step. Slices are counted from 1.
-    private static func stepFaults(_ stack: [StackFrame.PositionedSlice]) -> [StackFault] {
-        let usual = StackFrame.usualStep(stack)
-        let odd = stack.indices.dropFirst().filter {
-            abs(stack[$0].height - stack[$0 - 1].height - usual) > Tolerance.step(usual)
-        }
+    private static func stepFaults(
+        _ stack: [StackFrame.PositionedSlice],
+        _ odd: [Int],
+        _ usual: Double
+    ) -> [StackFault] {
         if let worst = odd.first, !isRounded(stack.map(\.height)) {
             let step = stack[worst].height - stack[worst - 1].height
             let more = odd.count > 1 ? ", and \(odd.count - 1) more such positions" : ""
