@@ -128,11 +128,8 @@ struct SeriesSplitCriterion: Sendable {
         var found: [(row: SIMD3<Double>, column: SIMD3<Double>, slices: [DICOMSlice])] = []
         for slice in slices.sorted(by: isBefore) {
             let (row, column) = (slice.plane.rowDirection ?? .zero, slice.plane.columnDirection ?? .zero)
-            let known = found.firstIndex { other in
-                (0..<3).allSatisfy {
-                    abs(other.row[$0] - row[$0]) <= SliceStack.Tolerance.cosine
-                        && abs(other.column[$0] - column[$0]) <= SliceStack.Tolerance.cosine
-                }
+            let known = found.firstIndex {
+                SliceStack.Tolerance.areAlike($0.row, row) && SliceStack.Tolerance.areAlike($0.column, column)
             }
             // At most a hundred are distinguished, because the search time is quadratic in their number.
             if let place = known ?? (found.count == 100 ? 99 : nil) {

@@ -21,9 +21,18 @@ struct SliceStack {
     /// The allowed differences between numbers that should be equal.
     enum Tolerance {
         /// Of a direction cosine: 0.06°.
-        static let cosine = 1e-3
+        private static let cosine = 1e-3
         /// For the length of a direction vector and the angle between the two.
-        static let orthonormality = 1e-2
+        private static let orthonormality = 1e-2
+        /// Whether two direction vectors are the same.
+        static func areAlike(_ one: SIMD3<Double>, _ other: SIMD3<Double>) -> Bool {
+            (0..<3).allSatisfy { abs(one[$0] - other[$0]) <= cosine }
+        }
+        /// Whether direction vectors of rows and columns are two perpendicular unit vectors.
+        static func areOrthonormal(_ row: SIMD3<Double>, _ column: SIMD3<Double>) -> Bool {
+            abs(length(row) - 1) <= orthonormality && abs(length(column) - 1) <= orthonormality
+                && abs(dot(row, column)) <= orthonormality
+        }
         /// PixelSpacing in mm: from less than the size of a cell to more than the size of the body.
         static let pixelSizes = 1e-4...1e4
         /// PixelSpacing, relative.

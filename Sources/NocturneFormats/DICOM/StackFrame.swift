@@ -80,10 +80,7 @@ struct StackFrame {
     ) throws(DICOMReadError) -> (row: SIMD3<Double>, column: SIMD3<Double>) {
         let row = slice.plane.rowDirection ?? .zero
         let column = slice.plane.columnDirection ?? .zero
-        guard abs(length(row) - 1) <= SliceStack.Tolerance.orthonormality,
-            abs(length(column) - 1) <= SliceStack.Tolerance.orthonormality,
-            abs(dot(row, column)) <= SliceStack.Tolerance.orthonormality
-        else {
+        guard SliceStack.Tolerance.areOrthonormal(row, column) else {
             throw slice.error(
                 .orientationInvalid,
                 "ImageOrientationPatient (0020,0037) is not two perpendicular unit vectors: lengths "
@@ -143,11 +140,8 @@ struct StackFrame {
         for slice in slices {
             let row = slice.plane.rowDirection ?? .zero
             let column = slice.plane.columnDirection ?? .zero
-            let isKnown = found.contains { other in
-                (0..<3).allSatisfy {
-                    abs(other.row[$0] - row[$0]) <= SliceStack.Tolerance.cosine
-                        && abs(other.column[$0] - column[$0]) <= SliceStack.Tolerance.cosine
-                }
+            let isKnown = found.contains {
+                SliceStack.Tolerance.areAlike($0.row, row) && SliceStack.Tolerance.areAlike($0.column, column)
             }
             // At most a hundred are distinguished, because the search time is quadratic in their number.
             if !isKnown, found.count < 100 {

@@ -145,13 +145,8 @@ struct FrameGrid {
         guard frame.has_orientation != 0 else {
             throw DICOMReadError(.missingElement, path: path, detail: "no usable ImageOrientationPatient (0020,0037)")
         }
-        let values = frame.orientation
-        let row = SIMD3(values.0, values.1, values.2)
-        let column = SIMD3(values.3, values.4, values.5)
-        let tolerance = SliceStack.Tolerance.orthonormality
-        guard abs(length(row) - 1) <= tolerance, abs(length(column) - 1) <= tolerance,
-            abs(dot(row, column)) <= tolerance
-        else {
+        let (row, column) = frame.directions
+        guard SliceStack.Tolerance.areOrthonormal(row, column) else {
             throw DICOMReadError(
                 .orientationInvalid,
                 path: path,
@@ -162,15 +157,13 @@ struct FrameGrid {
     }
 
     private static func isAlike(_ frame: cdcmtk_segmentation_frame, _ first: cdcmtk_segmentation_frame) -> Bool {
-        func values(_ frame: cdcmtk_segmentation_frame) -> [Double] {
-            let o = frame.orientation
-            return [o.0, o.1, o.2, o.3, o.4, o.5]
-        }
         guard frame.has_orientation != 0, frame.has_spacing != 0 else { return false }
-        let allowed = SliceStack.Tolerance.cosine
-        return zip(values(frame), values(first)).allSatisfy { abs($0 - $1) <= allowed }
-            && abs(frame.pixel_spacing.0 - first.pixel_spacing.0) <= 1e-4 * first.pixel_spacing.0
-            && abs(frame.pixel_spacing.1 - first.pixel_spacing.1) <= 1e-4 * first.pixel_spacing.1
+        let (own, other) = (frame.directions, first.directions)
+        let allowed = SliceStack.Tolerance.pixelSpacing
+        return SliceStack.Tolerance.areAlike(own.row, other.row)
+            && SliceStack.Tolerance.areAlike(own.column, other.column)
+            && abs(frame.pixel_spacing.0 - first.pixel_spacing.0) <= allowed * first.pixel_spacing.0
+            && abs(frame.pixel_spacing.1 - first.pixel_spacing.1) <= allowed * first.pixel_spacing.1
     }
 
     /// The even planes that include all heights.
@@ -256,5 +249,13 @@ struct FrameGrid {
             places.append(Int(place.z.rounded()))
         }
         return places
+    }
+}
+
+extension cdcmtk_segmentation_frame {
+    /// Along a row and down a column, as stated, LPS+.
+    fileprivate var directions: (row: SIMD3<Double>, column: SIMD3<Double>) {
+        let values = orientation
+        return (SIMD3(values.0, values.1, values.2), SIMD3(values.3, values.4, values.5))
     }
 }
