@@ -92,7 +92,7 @@ extension DICOMSegmentation {
     ) throws(DICOMReadError) -> DICOMSegmentation.Header {
         let file = try DICOMSegmentation.File(path: path, limits: limits)
         let facts = file.facts
-        let (frames, planes) = try file.placedFrames(on: grid, limits: limits, path: path)
+        let (frames, planes) = try file.placedFrames(on: grid, limits: limits)
         let segments = try file.segments()
         var onSlice: [Int: Set<Int>] = [:]
         if file.kind != .labelMap {

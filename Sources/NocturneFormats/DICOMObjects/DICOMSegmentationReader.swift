@@ -25,7 +25,7 @@ extension DICOMSegmentation {
     ) throws -> DICOMSegmentation {
         let file = try DICOMSegmentation.File(path: path, limits: limits)
         let facts = file.facts
-        let (frames, planes) = try file.placedFrames(on: grid, limits: limits, path: path)
+        let (frames, planes) = try file.placedFrames(on: grid, limits: limits)
         var segments = try file.segments()
         guard Set(segments.map(\.number)).count == segments.count else {
             throw DICOMReadError(

@@ -112,12 +112,12 @@ struct MaskVolumes {
             }
             framesOfSegment[place].append(index)
         }
-        if volumes.isEmpty { try add() }
+        try add()
         let pixels = geometry.shape.sliceCount
         var values = [UInt16](repeating: 0, count: pixels)
         // From half of the maximum on; for bits, this is 1.
         let threshold: UInt16 =
-            file.kind == .binary ? 1 : UInt16(max((min(max(Int(file.facts.maximum_fraction), 1), 255) + 1) / 2, 1))
+            file.kind == .binary ? 1 : UInt16((min(max(Int(file.facts.maximum_fraction), 1), 255) + 1) / 2)
         for index in segments.indices {
             // Frames are decoded twice: to find a volume whose voxels are free in all of them, and then to fill it. Keeping what
             // was decoded would need as much memory as the volume itself.

@@ -99,8 +99,7 @@ extension DICOMSegmentation.File {
     /// - Throws: ``DICOMReadError``, also for more voxels than the limits allow.
     func placedFrames(
         on grid: VolumeGeometry?,
-        limits: DICOMObjectLimits,
-        path: String
+        limits: DICOMObjectLimits
     ) throws(DICOMReadError) -> (frames: [cdcmtk_segmentation_frame], planes: FrameGrid) {
         var frames: [cdcmtk_segmentation_frame] = []
         for index in 0..<facts.frames { frames.append(try frame(index)) }
