@@ -158,9 +158,7 @@ struct ExistingDiscovery: InputClaims {
                 (["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps).joined(separator: "\n")
             )
             item.inputs += slices.map { InputStamp($0.path) }
-            do { item.source = try source.encoded } catch {
-                item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
-            }
+            item.record(source)
         } catch let error as DICOMReadError {
             let reason = ItemReason.discovered(error.faultCode, text: error.detail)
             item.problem = error.code == .otherObject ? .setAside(reason) : .refused(reason)

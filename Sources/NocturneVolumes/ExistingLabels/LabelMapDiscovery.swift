@@ -111,9 +111,7 @@ struct LabelMapDiscovery {
         let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + used.map(\.stamp)
         item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
         item.inputs = used.map { InputStamp($0.path) }
-        do { item.source = try source.encoded } catch {
-            item.problem = .refused(.discovered(.notRecordable, "its metadata cannot be encoded: \(error)"))
-        }
+        item.record(source)
         return item
     }
 
