@@ -24,7 +24,7 @@ struct LabelMapDiscovery {
         var headers = try headers(of: files)
         let images = try images()
         let labelled = headers.filter { (try? $0.value.get())?.holdsLabels ?? false }.map(\.key)
-        let found = LabelMapPairs(files, .init(images: images, labelled: Set(labelled)))
+        let found = LabelMapPairs(files, images: images, labelled: Set(labelled))
         if images != nil {
             let outside = found.pairs.compactMap(\.image).filter { headers[$0.path] == nil }
             headers.merge(try self.headers(of: outside)) { $1 }

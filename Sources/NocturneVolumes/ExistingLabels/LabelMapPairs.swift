@@ -17,36 +17,29 @@ package struct LabelMapPairs {
     /// Files that are neither label maps nor images of one.
     package private(set) var others: [FoundFile] = []
 
-    /// What is known in addition to the names.
-    package struct Facts {
-        /// The folder of the images, and the files in it by their path relative to it; nil when none was given.
-        package var images: (folder: String, files: [String: FoundFile])?
-        /// Paths of files whose headers state that they hold labels.
-        package var labelled: Set<String> = []
-
-        package init(images: (folder: String, files: [String: FoundFile])? = nil, labelled: Set<String> = []) {
-            self.images = images
-            self.labelled = labelled
-        }
-    }
-
-    package init(_ files: [FoundFile], _ facts: Facts) {
+    /// - Parameters:
+    ///   - given: the folder of the images, and the files in it by their path relative to it; nil when none was given.
+    ///   - labelled: paths of files whose headers state that they hold labels.
+    package init(
+        _ files: [FoundFile],
+        images given: (folder: String, files: [String: FoundFile])?,
+        labelled: Set<String>
+    ) {
         let byPath = Dictionary(files.map { ($0.path, $0) }) { first, _ in first }
-        var images: Set<String> = []
         var rest: [FoundFile] = []
         for file in files {
-            if let given = facts.images {
+            if let given {
                 guard !file.path.hasPrefix(given.folder + "/") else { continue }
                 pairs.append(Pair(labels: file, image: Self.image(of: file, among: given.files)))
             } else if let candidates = Self.candidates(for: file) {
                 pairs.append(Pair(labels: file, image: candidates.firstMatch(in: byPath)))
-            } else if facts.labelled.contains(file.path) {
+            } else if labelled.contains(file.path) {
                 pairs.append(Pair(labels: file, image: nil))
             } else {
                 rest.append(file)
             }
         }
-        for pair in pairs { if let image = pair.image { images.insert(image.path) } }
+        let images = Set(pairs.compactMap { $0.image?.path })
         pairs.removeAll { images.contains($0.labels.path) }
         others = rest.filter { !images.contains($0.path) }
     }

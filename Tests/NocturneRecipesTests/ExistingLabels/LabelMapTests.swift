@@ -15,9 +15,12 @@ import Testing
 struct LabelMapPairsTests {
     private func file(_ name: String) -> FoundFile { FoundFile(path: "/in/" + name, name: name, root: "in") }
 
-    private func pairs(_ names: [String], _ facts: LabelMapPairs.Facts = .init()) -> (pairs: [String], others: [String])
-    {
-        let found = LabelMapPairs(names.map(file), facts)
+    private func pairs(
+        _ names: [String],
+        images: (folder: String, files: [String: FoundFile])? = nil,
+        labelled: Set<String> = []
+    ) -> (pairs: [String], others: [String]) {
+        let found = LabelMapPairs(names.map(file), images: images, labelled: labelled)
         return (found.pairs.map { "\($0.labels.name) of \($0.image?.name ?? "none")" }, found.others.map(\.name))
     }
 
@@ -56,9 +59,9 @@ struct LabelMapPairsTests {
     @Test("are all files outside the folder of the images, where one is given; else those whose header says so")
     func given() {
         let image = FoundFile(path: "/images/x/a_0000.nii.gz", name: "x/a_0000.nii.gz", root: "images")
-        let facts = LabelMapPairs.Facts(images: ("/images", [image.name: image]), labelled: [])
-        #expect(pairs(["x/a.nii.gz", "b.nii"], facts).pairs == ["x/a.nii.gz of x/a_0000.nii.gz", "b.nii of none"])
-        let labelled = pairs(["a.nii.gz", "b.nii.gz"], .init(labelled: ["/in/b.nii.gz"]))
+        let given = pairs(["x/a.nii.gz", "b.nii"], images: ("/images", [image.name: image]))
+        #expect(given.pairs == ["x/a.nii.gz of x/a_0000.nii.gz", "b.nii of none"])
+        let labelled = pairs(["a.nii.gz", "b.nii.gz"], labelled: ["/in/b.nii.gz"])
         #expect(labelled.pairs == ["b.nii.gz of none"] && labelled.others == ["a.nii.gz"])
     }
 }
