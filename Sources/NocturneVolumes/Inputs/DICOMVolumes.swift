@@ -46,13 +46,7 @@ extension FoundVolume {
                 modality: series.modality,
                 seriesInstanceUID: series.seriesInstanceUID,
                 window: HeaderWindow(series),
-                series: SeriesFacts(
-                    part: series.part,
-                    slices: SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: files),
-                    storedVoxels: series.correction?.storedShape.count,
-                    valueType: series.otherValueType,
-                    notes: series.notes
-                )
+                series: SeriesFacts(series, files: files)
             )
         )
     }

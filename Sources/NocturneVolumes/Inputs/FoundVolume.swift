@@ -45,7 +45,7 @@ struct VolumeFacts: Sendable {
 }
 
 /// What is needed to locate a DICOM series again.
-struct SeriesFacts: Codable, Sendable {
+struct SeriesFacts: Sendable {
     var part: String?
     var slices: SeriesSlices
     /// Voxels before resampling; nil if nothing is resampled.
@@ -53,6 +53,15 @@ struct SeriesFacts: Codable, Sendable {
     /// What the values of a CT are that are not in Hounsfield units.
     var valueType: String?
     var notes: [Note]
+
+    /// - Parameter files: the paths of its slices.
+    init(_ series: DICOMSeries, files: [String]) {
+        part = series.part
+        slices = SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: files)
+        storedVoxels = series.correction?.storedShape.count
+        valueType = series.otherValueType
+        notes = series.notes
+    }
 }
 
 extension VolumeFacts {

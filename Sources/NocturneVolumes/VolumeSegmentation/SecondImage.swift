@@ -154,13 +154,6 @@ extension VolumeSource {
         )
         (modality, seriesInstanceUID) = (series.modality, series.seriesInstanceUID)
         window = HeaderWindow(series)
-        let facts = SeriesFacts(
-            part: series.part,
-            slices: SeriesSlices(series.slices.map(DICOMSlice.Name.init), files: self.files),
-            storedVoxels: series.correction?.storedShape.count,
-            valueType: series.otherValueType,
-            notes: series.notes
-        )
-        set(facts)
+        set(SeriesFacts(series, files: self.files))
     }
 }
