@@ -48,10 +48,13 @@ final class DICOMInputs: Sendable {
 
     /// The files that a DICOMDIR lists and that are found only through it. Files excluded by a pattern stay excluded.
     func listed(by directory: FoundFile) -> [FoundFile] {
-        guard let listed = try? MediaDirectory(path: directory.path).files else { return [] }
+        (try? MediaDirectory(path: directory.path)).map { self.files(of: $0, at: directory) } ?? []
+    }
+
+    private func files(of listing: MediaDirectory, at directory: FoundFile) -> [FoundFile] {
         // Compared by what they are, so that a file with two names is included once.
         var known: Set<FileIdentity> = []
-        return listed.compactMap { path in
+        return listing.files.compactMap { path in
             let file = Self.named(path, by: directory)
             guard request.admits(file), !files.contains(path), !files.containsFile(at: path),
                 let identity = FileIdentity(path), known.insert(identity).inserted
@@ -121,8 +124,8 @@ final class DICOMInputs: Sendable {
     private func described(_ error: DICOMReadError, of file: FoundFile) -> DICOMReadError {
         guard error.code == .mediaDirectory else { return error }
         do throws(DICOMReadError) {
-            let directory = try MediaDirectory(path: file.path)
-            let detail = directory.description(added: listed(by: file).count)
+            let listing = try MediaDirectory(path: file.path)
+            let detail = listing.description(added: files(of: listing, at: file).count)
             return DICOMReadError(error.code, path: file.path, detail: detail)
         } catch {
             return DICOMReadError(.mediaDirectory, path: file.path, detail: error.detail)
