@@ -170,12 +170,16 @@ struct SegmentationWriter {
 
     // MARK: The result
 
+    private func measurement(of label: ModelLabel) -> LabelMeasurement? {
+        finished.measurements.first { $0.value == label.value }
+    }
+
     private func entry(
         for label: ModelLabel,
         mesh: SegmentationResult.Mesh?,
         probabilityFile: String?
     ) -> SegmentationResult.Label {
-        let measured = finished.measurements.first { $0.value == label.value }
+        let measured = measurement(of: label)
         let cleaning = finished.cleaning.first { $0.value == label.value }
         return SegmentationResult.Label(
             value: Int(label.value),
@@ -220,7 +224,7 @@ struct SegmentationWriter {
                 )
             }
         }
-        let absent = labels.filter { label in finished.measurements.first { $0.value == label.value }?.voxelCount == 0 }
+        let absent = labels.filter { measurement(of: $0)?.voxelCount == 0 }
         let missing = absent.filter(\.isExpected).map(\.name)
         if !missing.isEmpty {
             notes.append(
@@ -233,9 +237,7 @@ struct SegmentationWriter {
         let others = absent.filter { !$0.isExpected }.map(\.name)
         if !others.isEmpty { notes.append(.notFound(others)) }
         notes += Note.swappedSides(finished.measurements, labels)
-        let cut = labels.filter { label in
-            finished.measurements.first { $0.value == label.value }?.touchesBorder == true
-        }
+        let cut = labels.filter { measurement(of: $0)?.touchesBorder == true }
         if !cut.isEmpty {
             notes.append(
                 Note(
