@@ -10,13 +10,9 @@ struct ReferenceNames {
     let compared: [UInt16]
     let notes: [Note]
 
-    struct Fault: Error {
-        let detail: String
-    }
-
     /// Labels are matched by name. Only a reference that names no labels is matched by number, and a note states it.
     /// - Parameter names: of the reference's labels, by value; empty when it names none.
-    static func match(_ names: [UInt16: String], _ wanted: [ModelLabel]) -> Result<ReferenceNames, Fault> {
+    static func match(_ names: [UInt16: String], _ wanted: [ModelLabel]) -> Result<ReferenceNames, ReferenceFault> {
         guard !names.isEmpty else {
             let note = Note(
                 .comparedByNumber,
@@ -32,7 +28,8 @@ struct ReferenceNames {
         guard !matched.isEmpty else {
             let all = names.sorted { $0.key < $1.key }.map(\.value)
             let shown = all.prefix(8).joined(separator: ", ") + (all.count > 8 ? ", …" : "")
-            return .failure(Fault(detail: "it names its labels \(shown); none of them is a label of the model"))
+            let detail = "it names its labels \(shown); none of them is a label of the model"
+            return .failure(ReferenceFault(detail: detail))
         }
         let missing = wanted.filter { label in !matched.contains { $0.0.value == label.value } }.map(\.name)
         return .success(

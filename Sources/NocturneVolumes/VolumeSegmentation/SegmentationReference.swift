@@ -4,6 +4,11 @@ import NocturneFormats
 import NocturneInference
 import NocturneSystem
 
+/// Why nothing can be compared.
+struct ReferenceFault: Error {
+    let detail: String
+}
+
 /// A DICOM segmentation as reference labels.
 enum SegmentationReference {
     /// Reference labels with the model's values.
@@ -12,11 +17,6 @@ enum SegmentationReference {
         /// The model's labels that have a matching segment.
         let values: [UInt16]
         let notes: [Note]
-    }
-
-    /// Why nothing can be compared.
-    struct Fault: Error {
-        let detail: String
     }
 
     /// The maximum number of label volumes for overlapping segments.
@@ -30,7 +30,7 @@ enum SegmentationReference {
         on geometry: VolumeGeometry,
         named wanted: [ModelLabel],
         scope: ComputeScope
-    ) throws -> Result<Found, Fault> {
+    ) throws -> Result<Found, ReferenceFault> {
         let read: DICOMSegmentation
         do {
             read = try DICOMSegmentation.read(
@@ -40,12 +40,12 @@ enum SegmentationReference {
                 flag: scope.flag
             )
         } catch let error as DICOMReadError where error.code != .tooLarge {
-            return .failure(Fault(detail: error.detail))
+            return .failure(ReferenceFault(detail: error.detail))
         }
         let (values, notes) = matches(read.segments, wanted)
         guard !values.isEmpty else {
             let names = read.segments.map(\.label).joined(separator: ", ")
-            return .failure(Fault(detail: "none of its segments matches a label of the model: \(names)"))
+            return .failure(ReferenceFault(detail: "none of its segments matches a label of the model: \(names)"))
         }
         let (labels, overwritten) = try merged(read, values, scope)
         var all = notes
