@@ -96,13 +96,13 @@ extension InputInspection {
             entry.pixels = [facts.uprightWidth, facts.uprightHeight]
             return entry
         } catch  where error.code == .notAPicture {
-            return refused(
-                path,
+            return Entry(
+                path: path,
                 format: nil,
-                OtherFormat(ofFileAt: path)?.rawValue ?? "neither DICOM, NIfTI, NRRD, MetaImage nor a photo"
+                problem: OtherFormat(ofFileAt: path)?.rawValue ?? "neither DICOM, NIfTI, NRRD, MetaImage nor a photo"
             )
         } catch {
-            return refused(path, format: "photo", error.detail)
+            return Entry(path: path, format: "photo", problem: error.detail)
         }
     }
 }

@@ -134,7 +134,7 @@ package struct InputInspection: Sendable {
             entries += try objects.map { try entry($0, of: series, among: scan.series) }
             if objects.count < series.files.count || series.files.isEmpty { entries.append(entry(series)) }
         }
-        entries += scan.rejected.map { refused($0.file.path, format: "DICOM", $0.reason.detail) }
+        entries += scan.rejected.map { Entry(path: $0.file.path, format: "DICOM", problem: $0.reason.detail) }
         return entries + (try photos(scan.notDICOM.map(\.path)))
     }
 
@@ -145,10 +145,6 @@ package struct InputInspection: Sendable {
             found.withLock { $0[index] = entry }
         }
         return found.withLock { found in paths.indices.compactMap { found[$0] } }
-    }
-
-    func refused(_ path: String, format: String?, _ problem: String) -> Entry {
-        Entry(path: path, format: format, problem: problem)
     }
 
     private func entry(_ file: FoundFile) -> Entry {
@@ -178,10 +174,10 @@ package struct InputInspection: Sendable {
             entry.notes = header.notes.texts
             return entry
         } catch {
-            return refused(
-                file.path,
+            return Entry(
+                path: file.path,
                 format: VolumeFileFormat(ofName: file.fileName)?.title,
-                error.detail + FoundVolume.hint(error)
+                problem: error.detail + FoundVolume.hint(error)
             )
         }
     }
