@@ -4,7 +4,7 @@ import NocturneRecipeSupport
 extension SegmentationResult: InspectableResult {
     func inspectFiles(_ inspection: inout ItemInspection) throws {
         let recorded = RecordedLabelMap(
-            file: "segmentation.nii.gz",
+            file: SegmentationWriter.labelFile,
             geometry: inspection.geometry(of: source),
             labels: labels.map { .init(value: $0.value, name: $0.name, voxelCount: $0.voxelCount, box: $0.boundingBox) }
         )

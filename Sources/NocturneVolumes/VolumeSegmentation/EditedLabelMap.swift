@@ -119,7 +119,7 @@ enum LabelMapComparison {
     ///   - second: the folder of the other.
     /// - Throws: ``LabelMapError`` when they cannot be compared; `CancelledError`; `AllocationError`.
     static func rows(_ first: String, _ second: String, scope: ComputeScope) throws -> [Statistic] {
-        let file = "/segmentation.nii.gz"
+        let file = "/" + SegmentationWriter.labelFile
         do {
             let own = try VolumeFileReader.readLabels(at: first + file, scope: scope)
             let other = try VolumeFileReader.readLabels(at: second + file, scope: scope)

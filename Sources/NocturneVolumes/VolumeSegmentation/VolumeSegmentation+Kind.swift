@@ -74,7 +74,7 @@ extension VolumeSegmentation: RecipeKind {
     }
 
     package static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
-        let map = folder + "/segmentation.nii.gz"
+        let map = folder + "/" + SegmentationWriter.labelFile
         try EditedLabelMap.check(path, against: map, scope: scope)
         return map
     }
