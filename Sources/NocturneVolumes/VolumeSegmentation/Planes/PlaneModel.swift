@@ -63,16 +63,9 @@ package struct PlaneModel: Sendable {
             model: package.id,
             files: [],
             name: "",
-            geometry: Self.geometry(width: width, height: height),
+            // Pixels of 1 × 1, so that positions are pixels and volumes numbers of pixels.
+            geometry: VolumeGeometry(shape: VolumeShape(x: width, y: height, z: 1), affine: .identity),
             spacing: SIMD3(1, 1, 999)
-        )
-    }
-
-    /// Pixels of 1 × 1, so that positions are pixels and volumes numbers of pixels.
-    private static func geometry(width: Int, height: Int) -> VolumeGeometry {
-        VolumeGeometry(
-            shape: VolumeShape(x: width, y: height, z: 1),
-            affine: .identity
         )
     }
 
