@@ -99,14 +99,9 @@ struct ModelGrid {
         _ box: VoxelBox,
         spacing: SIMD3<Double>
     ) throws -> (shape: VolumeShape, alignment: GridAlignment) {
-        var (part, wanted) = (VoxelBox(all: geometry.shape), SIMD3(0.0, 0, 0))
-        for (axis, source) in rearrangement.source.enumerated() {
-            let size = geometry.shape[source]
-            let isReversed = rearrangement.reversed[axis]
-            part.lower[source] = isReversed ? size - box.upper[axis] : box.lower[axis]
-            part.upper[source] = isReversed ? size - box.lower[axis] : box.upper[axis]
-            wanted[source] = spacing[axis]
-        }
+        let part = box.oriented(by: rearrangement.inverse, in: rearrangement.shape(from: geometry.shape))
+        var wanted = SIMD3(0.0, 0, 0)
+        for (axis, source) in rearrangement.source.enumerated() { wanted[source] = spacing[axis] }
         let cropped = geometry.cropped(to: part)
         let grid = try MONAIGrid(of: cropped.shape, affine: cropped.affine, spacing: wanted)
         return (

@@ -38,16 +38,7 @@ struct ProgramGrid {
     }
 
     /// The box of the volume, in stored axes, for a box of the volume that is turned as the grid is.
-    func stored(_ turned: VoxelBox) -> VoxelBox {
-        var box = VoxelBox(all: native)
-        for axis in 0..<3 {
-            let (source, size) = (orientation.source[axis], native[orientation.source[axis]])
-            let isReversed = orientation.reversed[axis]
-            box.lower[source] = isReversed ? size - turned.upper[axis] : turned.lower[axis]
-            box.upper[source] = isReversed ? size - turned.lower[axis] : turned.upper[axis]
-        }
-        return box
-    }
+    func stored(_ box: VoxelBox) -> VoxelBox { box.oriented(by: orientation.inverse, in: turned) }
 
     /// The shape of the volume when it is turned as the grid is.
     var turned: VolumeShape { orientation.shape(from: native) }
