@@ -111,6 +111,11 @@ struct RadiomicsCommandTests {
         let (folder, arguments) = try phantom(spacing: 3)
         let grid = try Tool(arguments)
         #expect(grid.status == 2 && grid.errors.contains("its grid is not that of the image"), "\(grid.errors)")
+        // A preamble and the beginning of an element.
+        let preamble = [UInt8](repeating: 0, count: 128) + Array("DICM".utf8)
+        try folder.write(preamble + [2, 0, 0x10, 0, 0x55, 0x49, 0xFF, 0xFF], to: "cut.dcm")
+        let cut = try Tool(["radiomics", folder("in/phantom.nii").path, folder("cut.dcm").path])
+        #expect(cut.status == 2 && cut.errors.contains("cut.dcm: I/O suspension or premature end"), "\(cut.errors)")
         try folder.write("{\"binWidth\": 25}", to: "radiomics.json")
         let unknown = try Tool(arguments)
         #expect(unknown.status == 2 && unknown.errors.contains("binWidth: no such setting"), "\(unknown.errors)")

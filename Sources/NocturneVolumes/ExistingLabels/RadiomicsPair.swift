@@ -105,21 +105,7 @@ private struct RadiomicsLabels: Sendable {
     let volumes: [LabelVolume]
     let names: [UInt16: String]
     /// The volume of each label; nil for a label map, whose values are its labels.
-    private let places: [UInt16: Int]?
-
-    private init(volumes: [LabelVolume], names: [UInt16: String], places: [UInt16: Int]?) {
-        self.volumes = volumes
-        self.names = names
-        self.places = places
-    }
-
-    private init(_ labels: [ExistingLabel], _ volumes: [LabelVolume]) {
-        self.init(
-            volumes: volumes,
-            names: Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first },
-            places: Dictionary(labels.map { ($0.value, $0.volume) }) { first, _ in first }
-        )
-    }
+    let places: [UInt16: Int]?
 
     static func read(
         _ path: String,
@@ -127,25 +113,25 @@ private struct RadiomicsLabels: Sendable {
         scope: ComputeScope,
         note: (Note) -> Void
     ) throws -> RadiomicsLabels {
-        let header = DICOMScanner.looksLikeDICOM(path) ? try? DICOMObject.readHeader(path: path) : nil
-        switch header.flatMap({ LabelObject.Kind(sopClassUID: $0.sopClassUID) }) {
-        case .segmentation:
-            let read = try DICOMSegmentation.read(path: path, on: grid, flag: scope.flag)
-            for one in read.notes { note(one) }
-            guard read.geometry.matches(grid) else { throw otherGrid(path) }
-            return RadiomicsLabels(ExistingLabel.labels(of: read), read.masks)
-        case .structureSet:
-            let read = try DICOMStructureSet.read(path: path, flag: scope.flag)
-            for one in read.notes { note(one) }
-            return try filled(read, on: grid, scope: scope, note: note)
-        default:
-            guard header == nil else {
-                throw BatchError(.inputMissing, path: path, detail: "a DICOM file that has no labels")
-            }
+        guard DICOMScanner.looksLikeDICOM(path) else {
             let read = try VolumeFileReader.readLabels(at: path, assumesOrientation: true, scope: scope, note: note)
             guard GridMapping(of: read.labels.geometry, in: grid) != nil else { throw otherGrid(path) }
             let arranged = try read.labels.arranged(on: grid, nil, scope)
             return RadiomicsLabels(volumes: [arranged], names: read.header.labelNames, places: nil)
+        }
+        switch LabelObject.Kind(sopClassUID: try DICOMObject.readHeader(path: path).sopClassUID) {
+        case .segmentation:
+            let read = try DICOMSegmentation.read(path: path, on: grid, flag: scope.flag)
+            for one in read.notes { note(one) }
+            guard read.geometry.matches(grid) else { throw otherGrid(path) }
+            return overlapping(ExistingLabel.labels(of: read), in: read.masks)
+        case .structureSet:
+            let read = try DICOMStructureSet.read(path: path, flag: scope.flag)
+            for one in read.notes { note(one) }
+            return try filled(read, on: grid, scope: scope, note: note)
+        case .labelMap, nil:
+            let detail = "a DICOM file without labels. Give a segmentation, a structure set or a label map"
+            throw BatchError(.inputMissing, path: path, detail: detail)
         }
     }
 
@@ -164,11 +150,19 @@ private struct RadiomicsLabels: Sendable {
             labels[place].volume = added.volume
             for one in added.summary.notes(about: region.name) { note(one) }
         }
-        return RadiomicsLabels(labels, volumes.frozen())
+        return overlapping(labels, in: volumes.frozen())
+    }
+
+    private static func overlapping(_ labels: [ExistingLabel], in volumes: [LabelVolume]) -> RadiomicsLabels {
+        RadiomicsLabels(
+            volumes: volumes,
+            names: Dictionary(labels.map { ($0.value, $0.name) }) { first, _ in first },
+            places: Dictionary(labels.map { ($0.value, $0.volume) }) { first, _ in first }
+        )
     }
 
     private static func otherGrid(_ path: String) -> BatchError {
-        BatchError(.inputMissing, path: path, detail: "its grid is not that of the image")
+        BatchError(.inputMissing, path: path, detail: "its grid is not that of the image. Give labels on that grid")
     }
 
     /// The labels of a volume, those without voxels as well; nil where they are its values.
