@@ -20,9 +20,9 @@ extension Preview {
         let (lower, length) = (grid.box.lower[axis], grid.box.upper[axis] - grid.box.lower[axis])
         let count = max(1, min(length, Self.mostSlices))
         let columns = min(count, Self.mosaicColumns)
-        let (across, down, letters) = SlicedGrid.plane(axis)
-        let sizes = grid.axes.map { max(1, Int(($0.extent * scale(of: grid)).rounded())) }
-        let (width, height) = (sizes[across], sizes[down])
+        let sizes = sizes(of: grid)
+        let first = View(axis, sizes, x: margin)
+        let (width, height) = (first.width, first.height)
         let greys = greyScale(of: grid)
         var image = RGBImage(
             width: columns * (width + 2 * margin),
@@ -34,16 +34,7 @@ extension Preview {
             sliced.setCentre(lower + (2 * place + 1) * length / (2 * count), of: axis)
             let x = margin + place % columns * (width + 2 * margin)
             let y = margin + place / columns * (height + 2 * margin)
-            let view = View(
-                across: across,
-                down: down,
-                fromEnd: axis == 1,
-                letters: letters,
-                width: width,
-                height: height,
-                x: x
-            )
-            drawSlice(view, of: sliced, greys, y: y, in: &image)
+            drawSlice(View(axis, sizes, x: x), of: sliced, greys, y: y, in: &image)
             let point = volume.geometry.affine(sliced.storedCentre(in: volume.geometry.shape))
             PictureText(width: width, size: 14).draw(Self.position(point[axis], axis), in: &image, x: x + 4, y: y + 16)
         }

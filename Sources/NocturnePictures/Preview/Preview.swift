@@ -82,6 +82,16 @@ public struct Preview: Sendable {
         let width: Int
         let height: Int
         let x: Int
+
+        /// - Parameters:
+        ///   - axis: perpendicular to the slice.
+        ///   - sizes: pixels along each axis.
+        init(_ axis: Int, _ sizes: [Int], x: Int) {
+            (across, down, letters) = SlicedGrid.plane(axis)
+            fromEnd = axis == 1
+            (width, height) = (sizes[across], sizes[down])
+            self.x = x
+        }
     }
 
     /// The image, the scale of its slices and projections, and the point in RAS+ mm at which the three slices cross; of a mosaic,
@@ -161,21 +171,19 @@ public struct Preview: Sendable {
     }
 
     private func views(of grid: SlicedGrid) -> [View] {
-        let scale = scale(of: grid)
-        let sizes = grid.axes.map { max(1, Int(($0.extent * scale).rounded())) }
+        let sizes = sizes(of: grid)
         var x = Self.margin
-        return [(0, 1, false, "RLAP"), (0, 2, true, "RLSI"), (1, 2, false, "APSI")].map { across, down, end, letters in
-            defer { x += sizes[across] + 2 * Self.margin }
-            return View(
-                across: across,
-                down: down,
-                fromEnd: end,
-                letters: letters,
-                width: sizes[across],
-                height: sizes[down],
-                x: x
-            )
+        return [2, 1, 0].map { axis in
+            let view = View(axis, sizes, x: x)
+            x += view.width + 2 * Self.margin
+            return view
         }
+    }
+
+    /// Pixels along each axis.
+    func sizes(of grid: SlicedGrid) -> [Int] {
+        let scale = scale(of: grid)
+        return grid.axes.map { max(1, Int(($0.extent * scale).rounded())) }
     }
 
     // MARK: Drawing
