@@ -72,7 +72,7 @@ public struct ReducedVolume: Sendable {
 
     /// The stored voxels along each axis that become one.
     private static func blocks(of shape: VolumeShape) -> SIMD3<Int> {
-        SIMD3(shape.x, shape.y, shape.z).mapped { ($0 + largestSide - 1) / largestSide }
+        (SIMD3(shape.x, shape.y, shape.z) &+ (largestSide - 1)) / largestSide
     }
 
     private static func reduced(_ shape: VolumeShape, _ blocks: SIMD3<Int>) -> VolumeShape {
@@ -139,8 +139,4 @@ public struct ReducedVolume: Sendable {
             shape.offset((lower.x + upper.x) / 2, (lower.y + upper.y) / 2, (lower.z + upper.z) / 2)
         }
     }
-}
-
-extension SIMD3<Int> {
-    fileprivate func mapped(_ transform: (Int) -> Int) -> SIMD3<Int> { SIMD3(transform(x), transform(y), transform(z)) }
 }
