@@ -40,9 +40,11 @@ struct VolumeHistogramMeasures: Sendable {
     /// nil when there would be too many bins.
     init?(_ region: RadiomicsRegion, _ discretisation: RadiomicsSettings.Discretisation) {
         let ranked = RankedValues(region.values())
+        let lower = region.range.flatMap { $0.lowerBound.isFinite ? $0.lowerBound : nil } ?? ranked.least
+        let upper = region.range.flatMap { $0.upperBound.isFinite ? $0.upperBound : nil } ?? ranked.greatest
         switch discretisation.method {
-        case .identity: self.init(ranked, withoutBinsIn: region.range)
-        case .fixedBinSize: self.init(ranked, width: discretisation.binWidth, in: region.range)
+        case .identity: self.init(ranked, from: lower, to: upper)
+        case .fixedBinSize: self.init(ranked, width: discretisation.binWidth, from: lower, to: upper)
         case .fixedBinNumber:
             let bins = Bins(of: region, discretisation)
             let levels = ranked.sorted.map { bins.level(Double($0)) }
@@ -57,9 +59,7 @@ struct VolumeHistogramMeasures: Sendable {
 
     /// Definite intensities, as those of CT: a bin for every integer of the range, or for every value that occurs when
     /// they are not integers.
-    private init?(_ ranked: RankedValues, withoutBinsIn range: ClosedRange<Double>?) {
-        let lower = range.flatMap { $0.lowerBound.isFinite ? $0.lowerBound : nil } ?? ranked.least
-        let upper = range.flatMap { $0.upperBound.isFinite ? $0.upperBound : nil } ?? ranked.greatest
+    private init?(_ ranked: RankedValues, from lower: Double, to upper: Double) {
         let values = ranked.sorted.map(Double.init)
         let areIntegers = values.allSatisfy { $0 == $0.rounded() } && lower == lower.rounded()
         guard areIntegers else {
@@ -77,9 +77,7 @@ struct VolumeHistogramMeasures: Sendable {
     }
 
     /// Bins of a fixed width, each with the intensity at its centre.
-    private init?(_ ranked: RankedValues, width: Double, in range: ClosedRange<Double>?) {
-        let lower = range.flatMap { $0.lowerBound.isFinite ? $0.lowerBound : nil } ?? ranked.least
-        let upper = range.flatMap { $0.upperBound.isFinite ? $0.upperBound : nil } ?? ranked.greatest
+    private init?(_ ranked: RankedValues, width: Double, from lower: Double, to upper: Double) {
         let count = ((upper - lower) / width).rounded(.up) + 1
         guard count < Double(Self.mostBins) else { return nil }
         let centres = ranked.sorted.map {

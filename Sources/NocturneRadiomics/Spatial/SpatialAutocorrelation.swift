@@ -172,7 +172,7 @@ extension SpatialAutocorrelation {
             self.along = along
             let all = along.0.length * along.1.length
             kernel = FloatArray(count: all)
-            columns = ComplexArray(count: along.0.length * along.1.length)
+            columns = ComplexArray(count: all)
             turned = ComplexArray(count: all)
             scratch = ComplexArray(count: all)
         }
