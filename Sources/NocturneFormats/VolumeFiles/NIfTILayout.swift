@@ -41,11 +41,7 @@ struct NIfTILayout {
     let units: Int
     /// `intent_code`.
     let intentCode: Int
-    /// `intent_name`.
-    let intentName: Int
 
-    static let summaryLength = 80
-    static let intentNameLength = 16
     /// Four bytes after the header; the first one is nonzero if extensions follow.
     static let extensionFlagLength = 4
 
@@ -69,8 +65,7 @@ struct NIfTILayout {
         sformRows: 280,
         timeOffset: 136,
         units: 123,
-        intentCode: 68,
-        intentName: 328
+        intentCode: 68
     )
 
     static let nifti2 = NIfTILayout(
@@ -93,8 +88,7 @@ struct NIfTILayout {
         sformRows: 400,
         timeOffset: 224,
         units: 500,
-        intentCode: 504,
-        intentName: 508
+        intentCode: 504
     )
 
     static func of(_ version: VolumeFileHeader.NIfTIVersion) -> NIfTILayout { version == .nifti1 ? .nifti1 : .nifti2 }
@@ -133,9 +127,5 @@ struct NIfTILayout {
         var dataTypeCode: Int { Int(integer(Int16.self, at: layout.dataType)) }
 
         var units: Int { layout.version == .nifti1 ? Int(bytes[layout.units]) : code(at: layout.units) }
-
-        func text(at offset: Int, length: Int) -> String {
-            String(decoding: bytes[offset..<offset + length].prefix { $0 != 0 }, as: UTF8.self)
-        }
     }
 }

@@ -114,12 +114,8 @@ public struct VolumeFileHeader: Hashable, Sendable {
     let unusableForm: String?
     /// The field `intent_code`; 1002 is a label map.
     public let intentCode: Int
-    /// The field `intent_name`.
-    public let intentName: String
     /// The unit byte as stored: space in the lower three bits, time above.
     public let unitsCode: Int
-    /// The free text of the header.
-    public let summary: String
     /// Blocks after the header, in the order of the file.
     public let extensions: [Extension]
     /// The names of labels that the header gives, by value; empty where it gives none.

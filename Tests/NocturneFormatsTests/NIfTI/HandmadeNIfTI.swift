@@ -24,8 +24,6 @@ struct HandmadeNIfTI {
     var quaternionOffset: [Double] = [0, 0, 0]
     var sform: [[Double]] = [[-0.5, 0, 0, 10], [0, 0.75, 0, -20], [0, 0, 2, 30]]
     var intentCode = 0
-    var intentName = ""
-    var summary = "by hand"
     var extensions: [VolumeFileHeader.Extension] = []
     /// Nil for right behind header and extensions.
     var dataOffset: Double?
@@ -56,10 +54,8 @@ struct HandmadeNIfTI {
             bytes[123] = UInt8(units)
             reals(displayRange, 124)
             reals([timeOffset], 136)
-            put(Array(summary.utf8), 148)
             put(integer(qformCode, 2) + integer(sformCode, 2), 252)
             reals(quaternion + quaternionOffset + sform.flatMap { $0 }, 256)
-            put(Array(intentName.utf8), 328)
         } else {
             put(Array(mark.utf8) + [0, 13, 10, 26, 10], 4)
             put(integer(dataType, 2), 12)
@@ -69,10 +65,9 @@ struct HandmadeNIfTI {
             reals([slope, intercept], 176)
             reals(displayRange, 192)
             reals([timeOffset], 224)
-            put(Array(summary.utf8), 240)
             put(integer(qformCode, 4) + integer(sformCode, 4), 344)
             reals(quaternion + quaternionOffset + sform.flatMap { $0 }, 352)
-            put(integer(units, 4) + integer(intentCode, 4) + Array(intentName.utf8), 500)
+            put(integer(units, 4) + integer(intentCode, 4), 500)
         }
         if !blocks.isEmpty { bytes[size] = 1 }
         return bytes + blocks
