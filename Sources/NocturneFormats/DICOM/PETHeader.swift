@@ -102,11 +102,11 @@ extension PETHeader {
         let time = moment("", pet.start_time)
         injection = dateTime.isEmpty ? time : Moment(dateTime: dateTime)
         if let injection, let time { statesOneInjection = abs(injection.seconds - time.seconds) < 1 }
-        series = moment(text(pet.series_date), pet.series_time)
-        acquisition = moment(text(pet.acquisition_date), pet.acquisition_time)
+        let (seriesDate, acquisitionDate) = (text(pet.series_date), text(pet.acquisition_date))
+        series = moment(seriesDate, pet.series_time)
+        acquisition = moment(acquisitionDate, pet.acquisition_time)
         philipsSUVFactor = number(pet.philips_suv_factor)
         philipsActivityFactor = number(pet.philips_activity_factor)
-        let (seriesDate, acquisitionDate) = (text(pet.series_date), text(pet.acquisition_date))
         remarks = ValueRemark.all(pet.remarks)
         for (tag, date) in [(0x0008_0021 as UInt32, seriesDate), (0x0008_0022, acquisitionDate)]
         where !date.isEmpty && Moment.day(date) == nil { remarks.append(ValueRemark(tag, .unusable, text: date)) }

@@ -50,8 +50,7 @@ public struct RegionFile: Hashable, Sendable {
         let root = try RegionFields(tree, path: path, place: "", region: nil)
         try root.only(["$schema", "schemaVersion", "space", "regions"])
         guard try root.whole("schemaVersion") == 1 else { throw root.fault("schemaVersion", "is not 1") }
-        let spaces = RegionOfInterest.Space.self
-        let space = try root.choice("space", spaces)
+        let space = try root.choice("space", RegionOfInterest.Space.self)
         let regions = try root.list("regions")
         guard regions.count <= Self.maximumRegionCount else {
             throw root.fault("regions", "has \(regions.count) regions, more than \(Self.maximumRegionCount)")
