@@ -66,10 +66,8 @@ public enum PhotoReader {
             throw PhotoError(.cannotOpen, reading: error)
         }
         if head.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
-        if head.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return .png }
-        // Both byte orders, the classic form and the form with offsets of eight bytes.
-        let heads: [[UInt8]] = [[0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]]
-        if heads.contains(where: head.starts(with:)) { return .tiff }
+        if head.starts(with: PNGWriter.File.signature) { return .png }
+        if TIFFStackReader.heads.contains(where: head.starts(with:)) { return .tiff }
         if head.starts(with: Array("RIFF".utf8)), head.dropFirst(8).starts(with: Array("WEBP".utf8)) { return .webp }
         let brands = ["heic", "heix", "heim", "heis", "mif1"]
         if head.dropFirst(4).starts(with: Array("ftyp".utf8)),

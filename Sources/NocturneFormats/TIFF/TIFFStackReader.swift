@@ -12,7 +12,7 @@ public import NocturneSystem
 /// applied. A file is refused that cannot hold what its headers state; memory is allocated only after that.
 public enum TIFFStackReader {
     /// The first bytes: both byte orders, the classic form and the form with offsets of eight bytes.
-    private static let heads: [[UInt8]] = [
+    static let heads: [[UInt8]] = [
         [0x49, 0x49, 42, 0], [0x4D, 0x4D, 0, 42], [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43],
     ]
 
