@@ -1,4 +1,3 @@
-internal import Glibc
 import NocturneSystem
 
 /// A file whose header has been read and checked; the read position is before its voxels.
@@ -127,17 +126,15 @@ struct OpenVolumeFile {
 
     private static func headerPath(of path: String) throws(VolumeFileError) -> String {
         guard let baseName = baseName(of: path, endings: [".img.gz", ".img"]) else { return path }
-        for candidate in [baseName + ".hdr", baseName + ".hdr.gz", baseName + ".HDR"] where exists(candidate) {
-            return candidate
-        }
+        let found = [".hdr", ".hdr.gz", ".HDR"].map { baseName + $0 }.first(where: FileSystem.exists)
+        if let found { return found }
         throw missing("\(baseName).hdr", of: path, "its header")
     }
 
     private static func imagePath(of headerPath: String) throws(VolumeFileError) -> String {
         let baseName = baseName(of: headerPath, endings: [".hdr.gz", ".hdr", ".nii.gz", ".nii"]) ?? headerPath
-        for candidate in [baseName + ".img", baseName + ".img.gz", baseName + ".IMG"] where exists(candidate) {
-            return candidate
-        }
+        let found = [".img", ".img.gz", ".IMG"].map { baseName + $0 }.first(where: FileSystem.exists)
+        if let found { return found }
         throw missing("\(baseName).img", of: headerPath, "the file with its voxels")
     }
 
@@ -157,6 +154,4 @@ struct OpenVolumeFile {
         let lowered = path.lowercased()
         return endings.first { lowered.hasSuffix($0) }.map { String(path.dropLast($0.count)) }
     }
-
-    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }
