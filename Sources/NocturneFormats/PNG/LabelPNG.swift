@@ -87,7 +87,7 @@ public enum LabelPNG {
         do {
             file = try FileSystem.read(path, limit: 3 * pixels + (1 << 20))
         } catch {
-            throw damaged("cannot be read: \(error)")
+            throw PictureError(.invalidImage, reading: error)
         }
         var place = PNGWriter.File.signature.count
         guard file.starts(with: PNGWriter.File.signature) else { throw damaged("is not a PNG") }

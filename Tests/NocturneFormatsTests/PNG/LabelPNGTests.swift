@@ -60,7 +60,8 @@ struct LabelPNGTests {
             }
             try FileSystem.write(path, whole)
             #expect(throws: PictureError.self) { try LabelPNG.read(path, pixels: 53) }
-            #expect(throws: PictureError.self) { try LabelPNG.read(path + "x", pixels: 54) }
+            let missing = #expect(throws: PictureError.self) { try LabelPNG.read(path + "x", pixels: 54) }
+            #expect(missing?.path == path + "x" && missing?.systemCode == ENOENT, "\(missing as Any)")
         }
     }
 
