@@ -42,19 +42,11 @@ public struct DICOMSegmentation: Sendable {
     public var kind: Kind
     /// The grid of all masks: i = column, j = row, k along row direction × column direction; RAS+ mm.
     public var geometry: VolumeGeometry
-    /// Whether the slice distance is only stated, not measured, because all frames are on one slice.
-    public var isSingleSlice: Bool
     /// In the order of the object.
     public var segments: [Segment]
     /// Label volumes whose values are segment numbers. More than one where segments overlap; the segments within each
     /// volume do not.
     public var masks: [LabelVolume]
-    /// The study of the object itself.
-    public var studyInstanceUID: String
-    /// The series of the object itself.
-    public var seriesInstanceUID: String
-    /// The object itself.
-    public var sopInstanceUID: String
     /// The coordinate system of ``geometry``, shared with the images.
     public var frameOfReferenceUID: String
     /// The series that was segmented; empty when the object names none.

@@ -60,12 +60,8 @@ extension DICOMSegmentation {
         return DICOMSegmentation(
             kind: file.kind,
             geometry: planes.geometry,
-            isSingleSlice: planes.isSingleSlice,
             segments: segments,
             masks: masks.frozen(),
-            studyInstanceUID: text(facts.study_uid),
-            seriesInstanceUID: text(facts.series_uid),
-            sopInstanceUID: text(facts.sop_instance_uid),
             frameOfReferenceUID: text(facts.frame_of_reference_uid),
             referencedSeriesUID: text(facts.referenced_series_uid),
             notes: notes

@@ -33,8 +33,6 @@ public struct DICOMStructureSet: Sendable {
 
     /// StructureSetLabel (3006,0002).
     public var label: String
-    /// The study of the object itself.
-    public var studyInstanceUID: String
     /// The coordinate system of the images.
     public var frameOfReferenceUID: String
     /// The series it was drawn on; empty when the object names none.

@@ -47,7 +47,6 @@ extension DICOMStructureSet {
         }
         return DICOMStructureSet(
             label: text(file.facts.label),
-            studyInstanceUID: text(file.facts.study_uid),
             frameOfReferenceUID: text(file.facts.frame_of_reference_uid),
             referencedSeriesUID: text(file.facts.referenced_series_uid),
             referencedImageUIDs: images,

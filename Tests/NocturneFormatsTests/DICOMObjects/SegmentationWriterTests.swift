@@ -116,7 +116,7 @@ struct SegmentationWriterTests {
         #expect(back.segments.map(\.type) == [testSegments[0].type, testSegments[2].type])
         #expect(back.segments.map(\.category) == [.anatomicalStructure, testSegments[2].category])
         #expect(back.segments.allSatisfy { $0.algorithmType == "AUTOMATIC" && $0.algorithmName == "model 2" })
-        #expect(back.studyInstanceUID == "1.2.3")
+        #expect(try DICOMObject.readHeader(path: path).studyInstanceUID == "1.2.3")
         #expect(back.referencedSeriesUID == "1.2.3.4")
         #expect(back.frameOfReferenceUID == "1.2.99")
         #expect(back.notes.isEmpty)
