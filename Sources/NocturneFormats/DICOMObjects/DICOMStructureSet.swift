@@ -33,7 +33,7 @@ public struct DICOMStructureSet: Sendable {
 
     /// StructureSetLabel (3006,0002).
     public var label: String
-    /// The coordinate system of the images.
+    /// The coordinate system of the images; that of the first region with one where the set itself names none.
     public var frameOfReferenceUID: String
     /// The series it was drawn on; empty when the object names none.
     public var referencedSeriesUID: String

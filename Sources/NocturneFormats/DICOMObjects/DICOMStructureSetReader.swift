@@ -45,9 +45,11 @@ extension DICOMStructureSet {
             }
             regions.append(region)
         }
+        let frame = text(file.facts.frame_of_reference_uid)
         return DICOMStructureSet(
             label: text(file.facts.label),
-            frameOfReferenceUID: text(file.facts.frame_of_reference_uid),
+            frameOfReferenceUID: frame.isEmpty
+                ? regions.map(\.frameOfReferenceUID).first { !$0.isEmpty } ?? "" : frame,
             referencedSeriesUID: text(file.facts.referenced_series_uid),
             referencedImageUIDs: images,
             regions: regions,

@@ -212,13 +212,10 @@ struct ExistingDiscovery: InputClaims {
 
     private func structureSet(_ file: FoundFile, _ images: SourceImages) throws -> Found {
         let set = try DICOMStructureSet.read(path: file.path, limits: ExistingSource.limits, flag: scope.flag)
-        let frame =
-            set.frameOfReferenceUID.isEmpty
-            ? set.regions.map(\.frameOfReferenceUID).first { !$0.isEmpty } ?? "" : set.frameOfReferenceUID
         let candidates = images.candidates(
             series: set.referencedSeriesUID,
             images: Set(set.referencedImageUIDs),
-            frameOfReference: frame
+            frameOfReference: set.frameOfReferenceUID
         )
         let chosen = candidates.isNamed || candidates.series.count == 1 ? candidates.series.first : nil
         var notes: [Note] = []

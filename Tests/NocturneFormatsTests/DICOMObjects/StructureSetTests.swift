@@ -74,6 +74,8 @@ struct StructureSetTests {
         try TemporaryFolder.with { folder in
             let path = try folder.write(bytes, to: "rt.dcm").path
             let read = try DICOMStructureSet.read(path: path)
+            // Only the region names it.
+            #expect(read.frameOfReferenceUID == "1.2.88")
             let region = try #require(read.regions.first)
             #expect(region.contours.count == 2)
             #expect(region.contours[0].points == [SIMD3(0, 0, 5), SIMD3(-1, 0, 5), SIMD3(-1, -1, 5)])
@@ -139,6 +141,7 @@ private func structureSet(_ contours: [(type: String, data: String)]) -> [UInt8]
     set.text(0x3006_0002, "SH", "SET")
     var roi = DICOMDataSet()
     roi.text(0x3006_0022, "IS", "7")
+    roi.text(0x3006_0024, "UI", "1.2.88")
     roi.text(0x3006_0026, "LO", "ring")
     set.items(0x3006_0020, [roi])
     var outline = DICOMDataSet()
