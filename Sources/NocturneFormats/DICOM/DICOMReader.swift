@@ -21,18 +21,14 @@ public enum DICOMReader {
     ///
     /// Slices are decoded in parallel, each into its part of the volume. Memory: 4 bytes per voxel for the result, and
     /// for each thread one more slice, both compressed and decoded. The flag is checked before each slice.
+    /// - Parameter note: takes every irregularity of the pixel data that could be handled: bytes skipped after the last
+    ///   pixel, a rebuilt offset table. It is called before the return, on this thread, in a fixed order.
     /// - Throws: ``DICOMReadError``; if several slices are invalid, for the one with the lowest k. `CancelledError`
     ///   when the flag was raised.
-    public static func readVolume(_ series: DICOMSeries, scope: ComputeScope) throws -> Volume {
-        try readVolume(series, scope: scope, note: { _ in })
-    }
-
-    /// The same, but also reports every irregularity of the pixel data that could be handled: bytes skipped after the
-    /// last pixel, a rebuilt offset table. `note` is called before the return, on this thread, in a fixed order.
     public static func readVolume(
         _ series: DICOMSeries,
         scope: ComputeScope,
-        note: (Note) -> Void
+        note: (Note) -> Void = { _ in }
     ) throws -> Volume {
         let path = series.slices.first?.path ?? ""
         if let problem = series.problem { throw problem }
