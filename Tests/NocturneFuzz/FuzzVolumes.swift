@@ -35,7 +35,7 @@ enum FuzzVolumes {
     }
 
     static func stl(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        _ = try? STLFormat.contents(at: InputFile.write(bytes, "input.stl"))
+        _ = try? STLFormat().read("", at: InputFile.write(bytes, "input.stl"))
         return true
     }
 

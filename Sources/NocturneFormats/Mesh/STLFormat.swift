@@ -42,18 +42,13 @@ public struct STLFormat: LabelMeshFormat {
         try output.finish()
     }
 
-    public func read(_ label: String, at path: String) throws -> MeshFileContents {
-        let contents = try Self.contents(at: path)
-        return MeshFileContents(frame: contents.frame, mesh: contents.mesh)
-    }
-
-    /// Reads the file and merges corners that are bit-identical (0 and -0 count as equal).
+    /// Reads the file and merges corners that are bit-identical (0 and -0 count as equal), in the order of first appearance.
+    /// As in 3D Slicer, coordinates are LPS where the header names no coordinate system.
     ///
-    /// - Parameter assuming: the coordinate system to use when the header names none. 3D Slicer assumes LPS.
     /// - Throws: ``MeshFileError``. The number of triangles must agree exactly with the size of the file, which is
     ///   checked before anything is allocated; a corner that is not finite is refused.
-    /// - Complexity: linear; about 100 bytes per triangle.
-    public static func contents(at path: String, assuming: PatientFrame = .lps) throws(MeshFileError) -> Contents {
+    /// - Complexity: linear; less than 100 bytes per triangle.
+    public func read(_ label: String, at path: String) throws(MeshFileError) -> MeshFileContents {
         let input = try MeshInput(path)
         let size = input.byteCount
         let start = try input.read(count: 84)
@@ -81,7 +76,7 @@ public struct STLFormat: LabelMeshFormat {
         }
         let headerText = String(decoding: start[..<80].prefix { $0 != 0 }, as: UTF8.self)
         let frame = PatientFrame.allCases.first { headerText.contains($0.meshTag) }
-        var merger = VertexMerger(frame: frame ?? assuming)
+        var merger = VertexMerger(frame: frame ?? .lps)
         let batch = 4096
         for first in stride(from: 0, to: count, by: batch) {
             let here = min(batch, count - first)
@@ -99,7 +94,7 @@ public struct STLFormat: LabelMeshFormat {
                 }
             }
         }
-        return Contents(headerText: headerText, frame: frame, mesh: merger.mesh, normals: merger.normals)
+        return MeshFileContents(frame: frame, mesh: merger.mesh)
     }
 
     /// Computed in double: the edges of a fine mesh are small differences of large numbers.
@@ -118,23 +113,10 @@ extension MeshSelection {
 }
 
 extension STLFormat {
-    /// The contents of a binary STL file.
-    public struct Contents: Sendable {
-        /// The text of the 80 header bytes, up to the first zero.
-        public let headerText: String
-        /// The coordinate system that the header names; nil when it names none.
-        public let frame: PatientFrame?
-        /// The surface in RAS+, with equal corners merged into one vertex, in the order of first appearance.
-        public let mesh: SurfaceMesh
-        /// The normals as stored, converted to RAS+, one per triangle.
-        public let normals: [SIMD3<Float>]
-    }
-
     /// Merges equal corners as triangles are added.
     private struct VertexMerger {
         let frame: PatientFrame
         private(set) var mesh = SurfaceMesh()
-        private(set) var normals: [SIMD3<Float>] = []
         private var known: [SIMD3<UInt32>: UInt32] = [:]
 
         init(frame: PatientFrame) { self.frame = frame }
@@ -157,7 +139,6 @@ extension STLFormat {
                 }
             }
             mesh.triangles.append(corners)
-            normals.append(frame.converted(records.vector(at: offset)))
             return true
         }
     }
