@@ -1,6 +1,7 @@
 import NocturneConcurrency
 import NocturneCore
 import NocturneRadiomics
+import NocturneSystem
 import NocturneTestSupport
 import Testing
 
@@ -11,6 +12,7 @@ struct ProcessingTests {
         _ shape: VolumeShape,
         spacing: SIMD3<Double>,
         settings: RadiomicsSettings,
+        flag: CancellationFlag = CancellationFlag(),
         mask: (Int, Int, Int) -> UInt16 = { _, _, _ in 1 },
         intensity: (SIMD3<Double>) -> Double
     ) throws -> RegionExtractor {
@@ -29,7 +31,7 @@ struct ProcessingTests {
             image: Volume(geometry: geometry, voxels: try FrozenVoxels(image)),
             labels: LabelVolume(geometry: geometry, voxels: try FrozenVoxels(labels)),
             settings: settings,
-            scope: .serial()
+            scope: .serial(flag)
         )
     }
 
@@ -219,6 +221,15 @@ struct ProcessingTests {
         }
         let values = try Radiomics.values(of: extractor.region(of: 1), settings: settings, scope: .serial())
         #expect(values.map(\.value) == [2, 2])
+    }
+
+    @Test("a region is not interpolated after cancellation", arguments: [RadiomicsSettings.Kernel.linear, .cubic])
+    func cancelled(kernel: RadiomicsSettings.Kernel) throws {
+        let (shape, flag) = (VolumeShape(x: 9, y: 3, z: 3), CancellationFlag())
+        let settings = settings(SIMD3(0.5, 0.5, 0.5), kernel)
+        let extractor = try extractor(shape, spacing: SIMD3(1, 1, 1), settings: settings, flag: flag) { $0.x }
+        flag.cancel()
+        #expect(throws: CancelledError.self) { try extractor.region(of: 1) }
     }
 
     @Test("a voxel that is not a number spreads to its neighbours only")

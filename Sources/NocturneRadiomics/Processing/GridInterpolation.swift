@@ -1,4 +1,5 @@
 internal import NocturneCore
+internal import NocturneSystem
 
 /// The voxels of a new grid along one axis, with the old voxels that each is interpolated from (section 2.4).
 ///
@@ -130,13 +131,15 @@ struct GridInterpolation: Sendable {
     /// Memory: the old voxels of the box in double precision for cubic interpolation, else four slices.
     /// - Parameters:
     ///   - box: not empty.
+    ///   - flag: checked for every slice.
     ///   - read: copies the old voxels of a row: from (x, j, k) on, as many as the buffer has.
     func values(
         in box: VoxelBox,
         _ kernel: RadiomicsSettings.Kernel,
+        _ flag: CancellationFlag,
         _ read: @escaping (_ start: SIMD3<Int>, _ row: UnsafeMutableBufferPointer<Double>) -> Void
-    ) -> [Float] {
-        guard !keepsGrid else { return copied(box, read) }
+    ) throws(CancelledError) -> [Float] {
+        guard !keepsGrid else { return try copied(box, flag, read) }
         let reach = kernel == .cubic ? SplineFilter.reach : 0
         let ranges = (0..<3).map { axes[$0].sources(of: box.lower[$0]..<box.upper[$0], reach: reach) }
         let weights = (0..<3).map {
@@ -150,22 +153,27 @@ struct GridInterpolation: Sendable {
                 read(origin &+ SIMD3(0, row, slice), part)
             }
         }
-        if kernel == .cubic { slices.filter(axes.map { !$0.keepsGrid }) }
+        if kernel == .cubic { try slices.filter(axes.map { !$0.keepsGrid }, flag) }
         var target: [Float] = []
         target.reserveCapacity(box.shape.count)
-        for voxel in 0..<box.shape.z { slices.append(slice: voxel, to: &target) }
+        for voxel in 0..<box.shape.z {
+            try flag.check()
+            slices.append(slice: voxel, to: &target)
+        }
         return target
     }
 
     /// The old voxels of a box. Adding 0 turns −0 into 0, as sums over several voxels do.
     private func copied(
         _ box: VoxelBox,
+        _ flag: CancellationFlag,
         _ read: (_ start: SIMD3<Int>, _ row: UnsafeMutableBufferPointer<Double>) -> Void
-    ) -> [Float] {
+    ) throws(CancelledError) -> [Float] {
         var target: [Float] = []
         target.reserveCapacity(box.shape.count)
         var row = [Double](repeating: 0, count: box.shape.x)
         for k in box.lower.z..<box.upper.z {
+            try flag.check()
             for j in box.lower.y..<box.upper.y {
                 row.withUnsafeMutableBufferPointer { read(SIMD3(box.lower.x, j, k), $0) }
                 target += row.lazy.map { Float($0 + 0) }
@@ -189,10 +197,11 @@ extension GridInterpolation {
         var ready: [Int: [Double]] = [:]
 
         /// Turns all old voxels into coefficients of splines along some axes.
-        mutating func filter(_ isInterpolated: [Bool]) {
+        mutating func filter(_ isInterpolated: [Bool], _ flag: CancellationFlag) throws(CancelledError) {
             coefficients = [Double](repeating: 0, count: size.count)
-            coefficients.withUnsafeMutableBufferPointer { values in
+            try coefficients.withUnsafeMutableBufferPointer { values throws(CancelledError) in
                 for slice in 0..<size.z {
+                    try flag.check()
                     load(
                         slice,
                         UnsafeMutableBufferPointer(
@@ -204,6 +213,7 @@ extension GridInterpolation {
                 for axis in 0..<3 where isInterpolated[axis] && size[axis] > 1 {
                     let (u, v) = ((axis + 1) % 3, (axis + 2) % 3)
                     for a in 0..<size[u] {
+                        try flag.check()
                         for b in 0..<size[v] {
                             SplineFilter.apply(
                                 values,

@@ -9,6 +9,7 @@ public struct RegionExtractor: Sendable {
     private let settings: RadiomicsSettings
     private let scale: Double
     private let maximumVoxels: Int
+    private let flag: CancellationFlag
     private let grid: GridInterpolation
     /// The boxes of the values that occur, in old voxels.
     private let boxes: [UInt16: VoxelBox]
@@ -18,6 +19,7 @@ public struct RegionExtractor: Sendable {
     ///   - labels: on the image's grid.
     ///   - scale: of the image's values to the unit of the settings, such as the factor to standardized uptake values.
     ///   - maximumVoxels: of a box of the new grid; a region with more is not made. At most ``mostVoxels``.
+    ///   - scope: its flag also cancels ``region(of:)``.
     /// - Throws: ``CancelledError`` when the flag of `scope` is raised; it is checked for every slice.
     public init(
         image: Volume,
@@ -34,6 +36,7 @@ public struct RegionExtractor: Sendable {
         self.settings = settings
         self.scale = scale
         self.maximumVoxels = maximumVoxels
+        flag = scope.flag
         grid = GridInterpolation(image.geometry, to: settings.interpolation.spacing)
         boxes = try labels.boxes(scope)
     }
@@ -66,18 +69,19 @@ public struct RegionExtractor: Sendable {
     /// The region of a value after all steps.
     ///
     /// Memory: about 20 bytes per voxel of the new grid in the label's box and 7 mm around it.
-    /// - Throws: `noVoxels` or `tooLarge` when no voxel is left of its mask, or its box on the new grid is too large.
-    public func region(of value: UInt16) throws(FeatureAbsence) -> RadiomicsRegion {
+    /// - Throws: ``FeatureAbsence``: `noVoxels` or `tooLarge` when no voxel is left of its mask, or its box on the new grid is
+    ///   too large. ``CancelledError``; the flag is checked for every slice.
+    public func region(of value: UInt16) throws -> RadiomicsRegion {
         guard let box = boxes[value], let candidates = grid.voxels(near: box) else {
-            throw .noVoxels
+            throw FeatureAbsence.noVoxels
         }
         // An axis at its limit was cut (``AxisInterpolation``).
         guard grid.axes.allSatisfy({ $0.count < 1 << 20 }), candidates.shape.count <= maximumVoxels else {
-            throw .tooLarge
+            throw FeatureAbsence.tooLarge
         }
-        let mask = mask(of: value, in: candidates)
+        let mask = try mask(of: value, in: candidates)
         guard let inner = VoxelBox(around: mask, shape: candidates.shape) else {
-            throw .noVoxels
+            throw FeatureAbsence.noVoxels
         }
         let lower = candidates.lower &+ inner.lower
         // Limited, so that it is an integer where voxels are tiny.
@@ -88,13 +92,13 @@ public struct RegionExtractor: Sendable {
             lower: pointwiseMax(lower &- margin, SIMD3(0, 0, 0)),
             upper: pointwiseMin(candidates.lower &+ inner.upper &+ margin, VoxelBox(all: grid.shape).upper)
         )
-        guard around.shape.count <= maximumVoxels else { throw .tooLarge }
+        guard around.shape.count <= maximumVoxels else { throw FeatureAbsence.tooLarge }
         let morphology = mask.cropped(to: inner, of: candidates.shape)
         let offset = lower &- around.lower
         let surroundings = RadiomicsRegion.Surroundings(
             shape: around.shape,
             offset: offset,
-            intensities: intensities(in: around)
+            intensities: try intensities(in: around)
         )
         let bounds = settings.resegmentation
         let drawn = RadiomicsRegion(
@@ -109,10 +113,10 @@ public struct RegionExtractor: Sendable {
     }
 
     /// 1 where at least the least share of a new voxel is in the mask.
-    private func mask(of value: UInt16, in box: VoxelBox) -> [UInt8] {
+    private func mask(of value: UInt16, in box: VoxelBox) throws(CancelledError) -> [UInt8] {
         let kernel: RadiomicsSettings.Kernel = settings.interpolation.mask == .linear ? .linear : .nearest
         let shape = labels.geometry.shape
-        let shares = grid.values(in: box, kernel) { start, row in
+        let shares = try grid.values(in: box, kernel, flag) { start, row in
             let first = shape.offset(start.x, start.y, start.z)
             labels.voxels.withUnsafeBufferPointer { voxels in
                 for place in row.indices { row[place] = voxels[first + place] == value ? 1 : 0 }
@@ -123,9 +127,9 @@ public struct RegionExtractor: Sendable {
         return shares.map { $0 >= least ? 1 : 0 }
     }
 
-    private func intensities(in box: VoxelBox) -> [Float] {
+    private func intensities(in box: VoxelBox) throws(CancelledError) -> [Float] {
         let shape = image.geometry.shape
-        var values = grid.values(in: box, settings.interpolation.image) { start, row in
+        var values = try grid.values(in: box, settings.interpolation.image, flag) { start, row in
             let first = shape.offset(start.x, start.y, start.z)
             image.voxels.withUnsafeBufferPointer { voxels in
                 for place in row.indices { row[place] = scale * Double(voxels[first + place]) }

@@ -91,7 +91,7 @@ struct RadiomicsMeasurement {
         in volume: LabelVolume,
         on image: Volume,
         scope: ComputeScope
-    ) throws(CancelledError) -> [RadiomicsReport.Region] {
+    ) throws -> [RadiomicsReport.Region] {
         let extractor = try RegionExtractor(
             image: image,
             labels: volume,
@@ -112,12 +112,12 @@ struct RadiomicsMeasurement {
         _ label: (value: UInt16, name: String?),
         from extractor: RegionExtractor,
         _ scope: ComputeScope
-    ) throws(CancelledError) -> RadiomicsReport.Region {
+    ) throws -> RadiomicsReport.Region {
         let region: RadiomicsRegion
-        do throws(FeatureAbsence) {
+        do {
             region = try extractor.region(of: label.value)
-        } catch {
-            let values = Radiomics.absentValues(settings, error)
+        } catch let absence as FeatureAbsence {
+            let values = Radiomics.absentValues(settings, absence)
             return RadiomicsReport.Region(label, region: nil, values: values, named: named)
         }
         let values = try Radiomics.values(of: region, settings: settings, scope: scope)
