@@ -73,6 +73,17 @@ public struct DICOMSegmentation: Sendable {
 }
 
 extension DICOMSegmentation {
+    /// Reads which images were segmented. Also of an object whose frames do not form a grid.
+    /// - Returns: their series, empty when the object names none, and the coordinate system.
+    /// - Throws: ``DICOMReadError``.
+    public static func readReference(
+        path: String,
+        limits: DICOMObjectLimits = DICOMObjectLimits()
+    ) throws(DICOMReadError) -> (series: String, frameOfReference: String) {
+        let facts = try DICOMSegmentation.File(path: path, limits: limits).facts
+        return (text(facts.referenced_series_uid), text(facts.frame_of_reference_uid))
+    }
+
     /// Reads everything except the pixels.
     /// - Parameter grid: as for ``read(path:on:limits:flag:)``: the frames are placed on it, or the same error is
     ///   thrown.

@@ -168,31 +168,11 @@ struct ExistingDiscovery: InputClaims {
 
     private typealias Found = (source: ExistingSource, series: DICOMSeries?)
 
-    private func segmentation(_ file: FoundFile, _ images: SourceImages) throws(DICOMReadError) -> Found {
+    private func segmentation(_ file: FoundFile, _ images: SourceImages) throws -> Found {
         let path = file.path
-        let own: Result<DICOMSegmentation.Header, DICOMReadError>
-        do throws(DICOMReadError) {
-            own = .success(try DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits))
-        } catch {
-            // Frames that do not form their own grid may still lie on the images' grid.
-            own = .failure(error)
-        }
-        let named = (try? own.get()).map { ($0.referencedSeriesUID, $0.frameOfReferenceUID) }
-        let candidates = images.candidates(series: named?.0 ?? "", images: [], frameOfReference: named?.1 ?? "")
-        var fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)] = []
-        for series in candidates.series {
-            guard let geometry = series.geometry,
-                let header = try? DICOMSegmentation.readHeader(
-                    path: path,
-                    on: geometry,
-                    limits: ExistingSource.limits
-                )
-            else { continue }
-            fitting.append((series, header))
-        }
+        let (candidates, fitting) = try images.candidates(ofSegmentation: path, flag: scope.flag)
         let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
-        let header: DICOMSegmentation.Header
-        if let chosen { header = chosen.header } else { header = try own.get() }
+        let header = try chosen?.header ?? DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits)
         let note = chosen == nil ? candidates.note(fits: fitting.count) : candidates.substitution
         let notes = note.map { [$0] } ?? []
         return (

@@ -61,6 +61,27 @@ struct SourceImages {
             namesOthers: namesOthers
         )
     }
+
+    /// The candidates of a segmentation, and those of them on whose grid all its frames lie. The frames need not form a grid
+    /// themselves.
+    /// - Throws: `DICOMReadError`; `CancelledError`.
+    func candidates(
+        ofSegmentation path: String,
+        flag: CancellationFlag
+    ) throws -> (all: Candidates, fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)]) {
+        let limits = ExistingSource.limits
+        let (series, frame) = try DICOMSegmentation.readReference(path: path, limits: limits)
+        let all = candidates(series: series, images: [], frameOfReference: frame)
+        var fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)] = []
+        for series in all.series {
+            try flag.check()
+            guard let geometry = series.geometry,
+                let header = try? DICOMSegmentation.readHeader(path: path, on: geometry, limits: limits)
+            else { continue }
+            fitting.append((series, header))
+        }
+        return (all, fitting)
+    }
 }
 
 extension Note {

@@ -22,8 +22,16 @@ extension InputInspection {
         _ path: String,
         _ series: DICOMSeries,
         _ all: [DICOMSeries]
-    ) throws(DICOMReadError) -> Entry {
-        let header = try DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits)
+    ) throws -> Entry {
+        let sources = SourceImages(all)
+        let header: DICOMSegmentation.Header
+        do throws(DICOMReadError) {
+            header = try DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits)
+        } catch {
+            let fitting = try sources.candidates(ofSegmentation: path, flag: scope.flag).fitting
+            guard let found = fitting.first else { throw error }
+            header = found.header
+        }
         let labels = header.segments.map {
             Label(
                 number: Int($0.number),
@@ -39,7 +47,7 @@ extension InputInspection {
             case .fractional: "fractional"
             case .labelMap: "label map"
             }
-        let images = SourceImages(all).candidates(
+        let images = sources.candidates(
             series: header.referencedSeriesUID,
             images: [],
             frameOfReference: header.frameOfReferenceUID

@@ -98,6 +98,30 @@ struct ExistingLabelsTests {
         #expect(table.contains("肝脏") && table.contains("селезёнка"))
     }
 
+    @Test("A segmentation whose planes do not form a grid lies on the grid of its images")
+    func sparse() async throws {
+        let bench = try LabelBench()
+        let drawn = try bench.labels([(2, 1, 1), (4, 1, 1), (7, 1, 1)])
+        try bench.writeSegmentation(drawn, named: ["kidney"], to: "in/seg.dcm")
+        // Without the distance of the slices, 1 mm.
+        let path = bench.batch.folder("in/seg.dcm").path
+        var bytes = try Data(contentsOf: bench.batch.folder("in/seg.dcm"))
+        let place = try #require(bytes.range(of: Data([0x18, 0, 0x88, 0])))
+        bytes[place.lowerBound + 8] = UInt8(ascii: "0")
+        try bench.batch.folder.write(Array(bytes), to: "in/seg.dcm")
+        let fault = #expect(throws: DICOMReadError.self) { try DICOMSegmentation.readHeader(path: path) }
+        #expect(fault?.code == .spacingNotUniform)
+        try await bench.run()
+        #expect(try bench.faults("seg") == [])
+        let map = bench.batch.output.item("seg") + "/segmentation.nii.gz"
+        let (_, read) = try VolumeFileReader.readLabels(at: map, scope: .serial())
+        #expect(read.geometry.matches(bench.geometry))
+        #expect((0..<bench.shape.count).allSatisfy { read.voxels[$0] == drawn.voxels[$0] })
+        let report = try InputInspection(scope: .serial()).run(DiscoveryRequest(inputs: [bench.batch.input]))
+        let entry = try #require(report.entries.first { $0.path.hasSuffix("seg.dcm") })
+        #expect(entry.problem == nil && entry.labels?.count == 1, "\(entry.problem ?? "")")
+    }
+
     @Test("Regions that overlap are whole, in label maps of their own")
     func overlapping() async throws {
         let bench = try LabelBench()
