@@ -1,7 +1,7 @@
 internal import CDCMTK
 internal import CDICOMParser
 internal import Glibc
-import NocturneSystem
+public import NocturneSystem
 
 /// The files that a DICOMDIR lists (DICOM PS3.10 8.6), limited to those that exist inside its own folder.
 ///
@@ -22,8 +22,9 @@ public struct MediaDirectory {
     private static let maximumPartCount = 16
 
     /// Reads the records of the DICOMDIR at `path`, a few microseconds each, and checks every file in the file system.
+    /// - Parameter flag: once it is raised, the other files are left out.
     /// - Throws: ``DICOMReadError`` when it cannot be read.
-    public init(path: String) throws(DICOMReadError) {
+    public init(path: String, flag: CancellationFlag = CancellationFlag()) throws(DICOMReadError) {
         let references = try Self.references(path)
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { String(path[..<$0]) } ?? "."
@@ -32,7 +33,7 @@ public struct MediaDirectory {
             return
         }
         var found: Set<String> = []
-        for reference in references {
+        for reference in references where !flag.isCancelled {
             guard let parts = Self.parts(reference) else {
                 outside += 1
                 continue

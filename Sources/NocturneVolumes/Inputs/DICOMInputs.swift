@@ -48,7 +48,8 @@ final class DICOMInputs: Sendable {
 
     /// The files that a DICOMDIR lists and that are found only through it. Files excluded by a pattern stay excluded.
     func listed(by directory: FoundFile) -> [FoundFile] {
-        (try? MediaDirectory(path: directory.path)).map { self.files(of: $0, at: directory) } ?? []
+        guard let listing = try? MediaDirectory(path: directory.path, flag: scope.flag) else { return [] }
+        return files(of: listing, at: directory)
     }
 
     private func files(of listing: MediaDirectory, at directory: FoundFile) -> [FoundFile] {
@@ -124,7 +125,7 @@ final class DICOMInputs: Sendable {
     private func described(_ error: DICOMReadError, of file: FoundFile) -> DICOMReadError {
         guard error.code == .mediaDirectory else { return error }
         do throws(DICOMReadError) {
-            let listing = try MediaDirectory(path: file.path)
+            let listing = try MediaDirectory(path: file.path, flag: scope.flag)
             let detail = listing.description(added: files(of: listing, at: file).count)
             return DICOMReadError(error.code, path: file.path, detail: detail)
         } catch {
