@@ -142,8 +142,21 @@ final class TileBlending {
         if accumulators.count == 1 {
             try accumulators[0].value.withPlane(plane, body)
         } else {
-            try HalfMean.plane(plane, of: accumulators).withUnsafeBufferPointer(body)
+            try halfMean(plane).withUnsafeBufferPointer(body)
         }
+    }
+
+    /// The mean over networks as in nnU-Net: sum and quotient rounded to half precision.
+    private func halfMean(_ plane: Int) -> [Float] {
+        var sum: [Float] = accumulators[0].value.withPlane(plane) { Array($0) }
+        for accumulator in accumulators.dropFirst() {
+            accumulator.value.withPlane(plane) { next in
+                for index in sum.indices { sum[index] = Float(Float16(sum[index] + next[index])) }
+            }
+        }
+        let count = Float(accumulators.count)
+        for index in sum.indices { sum[index] = Float(Float16(sum[index] / count)) }
+        return sum
     }
 
     /// Whether there is no NaN and no infinity: times 0, those do not give 0.
@@ -184,19 +197,4 @@ struct NonFiniteLogits: Error, CustomStringConvertible {
 final class AccumulatorBox {
     var value: RollingAccumulator
     init(_ value: consuming RollingAccumulator) { self.value = value }
-}
-
-/// The mean over networks as in nnU-Net: sum and quotient rounded to half precision.
-enum HalfMean {
-    static func plane(_ plane: Int, of accumulators: [AccumulatorBox]) throws -> [Float] {
-        var sum: [Float] = accumulators[0].value.withPlane(plane) { Array($0) }
-        for accumulator in accumulators.dropFirst() {
-            accumulator.value.withPlane(plane) { next in
-                for index in sum.indices { sum[index] = Float(Float16(sum[index] + next[index])) }
-            }
-        }
-        let count = Float(accumulators.count)
-        for index in sum.indices { sum[index] = Float(Float16(sum[index] / count)) }
-        return sum
-    }
 }
