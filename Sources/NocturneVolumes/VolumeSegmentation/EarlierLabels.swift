@@ -23,17 +23,24 @@ struct EarlierLabels: Sendable {
     ///   - folder: the earlier result.
     ///   - wanted: the labels that the new result has.
     ///   - hasProbabilities: whether it has maps of their probabilities too.
+    ///   - flag: once it is raised, the result is nil.
     /// - Returns: nil when the labels depend on something that has changed, when the result has not all that is wanted or was
     ///   edited, and when a map is not the one that was written.
     /// - Complexity: reads `result.json` and the maps once.
-    init?(in folder: String, for source: VolumeSource, wanted: [ModelLabel], hasProbabilities: Bool) {
+    init?(
+        in folder: String,
+        for source: VolumeSource,
+        wanted: [ModelLabel],
+        hasProbabilities: Bool,
+        flag: CancellationFlag
+    ) {
         guard
             let result = Self.result(in: folder, for: source, wanted: wanted, hasProbabilities: hasProbabilities)
         else { return nil }
         let maps = [SegmentationWriter.labelFile] + (hasProbabilities ? wanted.map(ProbabilityMaps.file) : [])
         let areIntact = maps.allSatisfy { map in
             guard let file = result.files.first(where: { $0.path == map }),
-                let digest = try? FileSystem.digest(folder + "/" + map)
+                let digest = try? FileSystem.digest(folder + "/" + map, while: { !flag.isCancelled })
             else { return false }
             return digest.digest.hex == file.sha256
         }

@@ -48,7 +48,7 @@ extension VolumeSegmentation {
         _ context: StageContext
     ) throws -> PreparedVolume {
         let (source, channels) = (loaded.source, loaded.channels)
-        let earlier = try earlierLabels(item, source)
+        let earlier = try earlierLabels(item, source, context.scope.flag)
         guard item.edit == nil, earlier == nil else {
             return PreparedVolume(
                 source: source,
@@ -72,13 +72,18 @@ extension VolumeSegmentation {
         )
     }
 
-    private func earlierLabels(_ item: RecipeItem, _ source: VolumeSource) throws -> EarlierLabels? {
+    private func earlierLabels(
+        _ item: RecipeItem,
+        _ source: VolumeSource,
+        _ flag: CancellationFlag
+    ) throws -> EarlierLabels? {
         guard item.edit == nil, let folder = item.earlierResult else { return nil }
         return EarlierLabels(
             in: folder,
             for: source,
             wanted: wantedLabels(of: try model(source.model)),
-            hasProbabilities: options.writesProbabilities
+            hasProbabilities: options.writesProbabilities,
+            flag: flag
         )
     }
 }
