@@ -152,8 +152,7 @@ struct LabelMapDiscovery {
         }
         guard header.labelNames.isEmpty else { return nil }
         let path = (file.folderPath as NSString).deletingLastPathComponent + "/" + LabelNameFile.name
-        guard let bytes = try? FileSystem.read(path, limit: 1 << 20), LabelNameFile.names(bytes)?.isEmpty == false
-        else { return nil }
+        guard (try? LabelNameFile(path)) != nil else { return nil }
         return FoundFile(path: path, name: LabelNameFile.name, root: "")
     }
 }

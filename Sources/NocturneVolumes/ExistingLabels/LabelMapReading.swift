@@ -80,7 +80,6 @@ struct LabelNameFile {
 
     /// - Throws: ``BatchError`` that names the file.
     init(_ path: String) throws(BatchError) {
-        let names: [UInt16: String]?
         do {
             names = Self.names(try FileSystem.read(path, limit: Self.limit))
         } catch {
@@ -90,19 +89,18 @@ struct LabelNameFile {
                 detail: error.unreadable("the file of label names \(path)", option: "--label-names")
             )
         }
-        guard let names, !names.isEmpty else {
+        guard !names.isEmpty else {
             throw BatchError(
                 .inputMissing,
                 path: path,
                 detail: "it names no labels; expected {\"labels\": {\"kidney\": 1, ...}}, as in nnU-Net's dataset.json"
             )
         }
-        self.names = names
     }
 
-    /// Nil for what is not JSON.
-    static func names(_ bytes: [UInt8]) -> [UInt16: String]? {
-        guard let json = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else { return nil }
+    /// None for what is not JSON.
+    private static func names(_ bytes: [UInt8]) -> [UInt16: String] {
+        guard let json = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else { return [:] }
         var names: [UInt16: String] = [:]
         for (key, member) in json["labels"] as? [String: Any] ?? json {
             if let value = UInt16(key), let name = member as? String {
