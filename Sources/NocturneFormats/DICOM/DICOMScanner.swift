@@ -32,40 +32,28 @@ public enum DICOMScanner {
     /// memory per file.
     /// - Parameters:
     ///   - rules: which series become volumes.
-    ///   - progress: called with the number of files read so far and the total, from any of the threads, each number
-    ///     once but not always in order.
-    ///   - looking: called with the paths that are about to be read or grouped, from the thread that does it.
     /// - Throws: ``CancelledError`` once the scope's flag is raised. An error in a single file is not thrown; it
     ///   becomes an entry.
     public static func scan(
         paths: [String],
         scope: ComputeScope,
-        rules: DICOMSeries.Rules = DICOMSeries.Rules(),
-        progress: (@Sendable (_ done: Int, _ all: Int) -> Void)? = nil,
-        looking: @escaping @Sendable (_ paths: [String]) -> Void = { _ in }
+        rules: DICOMSeries.Rules = DICOMSeries.Rules()
     ) throws(CancelledError) -> Scan {
-        let reader = HeaderReader(scope: scope, progress: progress, looking: looking)
         var scan = Scan(series: [], rejectedFiles: [], notDICOM: [])
         var objects: [SharedValue<DICOMObject>] = []
-        for file in try reader.read(Set(paths).sorted()) {
+        for file in try headers(of: Set(paths).sorted(), scope) {
             switch file.header {
             case .object(let object): objects.append(object)
             case .notDICOM: scan.notDICOM.append(file.path)
             case .fault(let error): scan.rejectedFiles.append(.init(path: file.path, reason: error))
             }
         }
-        scan.series = try SeriesTriage.series(of: objects, rules: rules, scope: scope, looking)
+        scan.series = try series(of: objects, rules: rules, scope: scope)
         return scan
     }
 
-    /// Reads the header of one file.
-    /// - Parameter texts: what it shares with other headers that are kept.
-    public static func header(of path: String, sharing texts: RepeatedTexts) -> FileHeader {
-        HeaderReader.header(of: path, texts)
-    }
-
-    /// Groups objects into series, as ``scan(paths:scope:rules:progress:looking:)`` does: all that have one
-    /// ``DICOMObject/seriesKey`` together.
+    /// Groups objects into series, as ``scan(paths:scope:rules:)`` does: all that have one ``DICOMObject/seriesKey``
+    /// together.
     /// - Parameters:
     ///   - objects: sorted by path.
     ///   - looking: called with the paths of a series before it is put together, from the thread that does it.
@@ -80,7 +68,7 @@ public enum DICOMScanner {
     }
 
     /// The series that consists of exactly the named slices, as found before by
-    /// ``scan(paths:scope:rules:progress:looking:)``.
+    /// ``scan(paths:scope:rules:)``.
     ///
     /// The series is not split: the names determine which slices belong together. Reads the headers again.
     /// - Throws: ``DICOMReadError`` when a file can no longer be read or does not contain the slice; `CancelledError`
@@ -92,7 +80,7 @@ public enum DICOMScanner {
     ) throws -> DICOMSeries {
         let paths = Set(names.map(\.path)).sorted()
         var slices: [DICOMSlice.Name: DICOMSlice] = [:]
-        for file in try HeaderReader(scope: scope).read(paths) {
+        for file in try headers(of: paths, scope) {
             switch file.header {
             case .object(let object):
                 for slice in try object.wrappedValue.slices() { slices[DICOMSlice.Name(slice)] = slice }

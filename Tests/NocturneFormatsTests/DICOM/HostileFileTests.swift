@@ -37,15 +37,6 @@ struct HostileFileTests {
         #expect(scan.rejectedFiles.first?.reason.detail == "No such file or directory")
     }
 
-    @Test("progress counts every file once")
-    func progress() throws {
-        let seen = Mutex<[Int]>([])
-        _ = try DICOMScanner.scan(paths: ["/a", "/b", "/c"], scope: .serial()) { done, all in
-            seen.withLock { $0.append(done * 10 + all) }
-        }
-        #expect(seen.withLock { $0 } == [13, 23, 33])
-    }
-
     @Test("every beginning of a file gives an error or, at its end, the volume", arguments: TestSlice.Syntax.allCases)
     func prefixes(syntax: TestSlice.Syntax) throws {
         let slices = TestSlice.stack(2)
