@@ -8,10 +8,7 @@ extension TIFFStackReader {
         /// Columns, rows and pages.
         public let shape: VolumeShape
         /// The type of the stored numbers.
-        let type: StoredVoxelType
-
-        /// The name of the type, such as `uint16`.
-        public var typeName: String { "\(type)" }
+        public let type: StoredVoxelType
 
         /// - Parameters:
         ///   - bits: of a sample: 8 to 64.

@@ -27,7 +27,7 @@ struct TIFFLabelWriterTests {
                 try TIFFLabelWriter.write(labels, to: path, isBig: isBig, scope: .serial())
                 let volume = try TIFFStackReader.readVolume(at: path, scope: .serial())
                 #expect(volume.header.shape == shape)
-                #expect(volume.header.typeName == (most < 255 ? "uint8" : "uint16"))
+                #expect(volume.header.type == (most < 255 ? .uint8 : .uint16))
                 let isSame = (0..<shape.count).allSatisfy { volume.voxels[$0] == Float(labels.voxels[$0]) }
                 #expect(isSame)
                 let first = try FileSystem.read(path)
