@@ -76,6 +76,12 @@ public enum FileSystem {
     /// Whether something is there; links are followed.
     public static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    /// Whether a folder is there; links are followed.
+    public static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// The path without its last component; empty for a single one. Foundation's `deletingLastPathComponent` traps for a relative
     /// path of one character.
     public static func parent(of path: String) -> String {

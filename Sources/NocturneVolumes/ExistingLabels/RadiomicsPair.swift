@@ -1,4 +1,3 @@
-import Foundation
 package import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
@@ -50,11 +49,10 @@ package struct RadiomicsPair: Sendable {
     }
 
     private static func isFolder(_ path: String) throws(BatchError) -> Bool {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        guard FileSystem.exists(path) else {
             throw BatchError(.inputMissing, path: "", detail: "there is no file or folder \(path). Check the path")
         }
-        return isFolder.boolValue
+        return FileSystem.isFolder(path)
     }
 
     private static func series(

@@ -15,10 +15,9 @@ struct FilePerItem {
     ///   - name: the input's path relative to the input as given.
     ///   - item: its name, without path and extension.
     func file(for name: String, item: String) -> FoundFile? {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: root, isDirectory: &isFolder) else { return nil }
+        guard FileSystem.exists(root) else { return nil }
         let rootName = (root as NSString).lastPathComponent
-        guard isFolder.boolValue else { return FoundFile(path: root, name: rootName, root: "") }
+        guard FileSystem.isFolder(root) else { return FoundFile(path: root, name: rootName, root: "") }
         let folder = FileSystem.parent(of: name)
         let stems = folder.isEmpty ? [item] : [folder + "/" + item, item]
         let names = stems.flatMap { stem in endings.map { stem + $0 } }

@@ -86,9 +86,7 @@ struct SecondImageFinder {
     }
 
     private func dicom(_ place: FoundFile) throws -> Found {
-        var isFolder: ObjCBool = false
-        _ = FileManager.default.fileExists(atPath: place.path, isDirectory: &isFolder)
-        let files = isFolder.boolValue ? Self.files(directlyIn: place) : [place]
+        let files = FileSystem.isFolder(place.path) ? Self.files(directlyIn: place) : [place]
         let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.inputs.seriesRules)
         switch Self.choice(scan) {
         case .failure(let fault): return try made(SecondImage(name: place.name, problem: fault.detail), [])
@@ -105,10 +103,7 @@ struct SecondImageFinder {
     private static func files(directlyIn folder: FoundFile) -> [FoundFile] {
         FileSystem.entries(folder.path).sorted().compactMap { entry in
             let path = folder.path + "/" + entry
-            var isFolder: ObjCBool = false
-            guard !entry.hasPrefix("."), FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
-                !isFolder.boolValue
-            else { return nil }
+            guard !entry.hasPrefix("."), FileSystem.exists(path), !FileSystem.isFolder(path) else { return nil }
             return FoundFile(path: path, name: folder.name + "/" + entry, root: folder.root)
         }
     }

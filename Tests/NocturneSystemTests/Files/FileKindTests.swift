@@ -38,6 +38,8 @@ struct FileKindTests {
                 }
             }
             #expect(!FileSystem.exists(pipe + "-copy"))
+            #expect(FileSystem.isFolder(folder.path) && FileSystem.isFolder(folder("to-folder").path))
+            #expect(!FileSystem.isFolder(pipe) && !FileSystem.isFolder(folder("none").path))
         }
     }
 
