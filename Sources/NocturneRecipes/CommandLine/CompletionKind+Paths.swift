@@ -38,13 +38,7 @@ extension CompletionKind {
         let place = parent.isEmpty ? "." : parent
         return FileSystem.entries(absolutePath(place)).sorted().filter { name in
             name.hasPrefix(start) && (start.hasPrefix(".") || !name.hasPrefix("."))
-                && isFolder(absolutePath(place) + "/" + name)
+                && FileSystem.isFolder(absolutePath(place) + "/" + name)
         }.map { parent + $0 }
-    }
-
-    /// Also for a link to one.
-    private static func isFolder(_ path: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 }
