@@ -39,7 +39,6 @@ public struct AnimatedPNGWriter: Sendable {
     /// Frames are drawn and compressed by all threads, eight at a time.
     /// - Parameters:
     ///   - cover: palette indices, or red, green and blue; row by row from the top.
-    ///   - written: called after every frame with the number of frames in the file.
     ///   - frame: the same of a frame; called on several threads, once for each frame and in no fixed order.
     /// - Throws: ``PictureError``, and ``CancelledError`` when the flag is raised, which is checked before every frame; the
     ///   part of the file already written stays.
@@ -47,7 +46,6 @@ public struct AnimatedPNGWriter: Sendable {
         to path: String,
         cover: [UInt8],
         scope: ComputeScope,
-        written: (Int) -> Void = { _ in },
         frame: @Sendable (Int) -> [UInt8]
     ) throws {
         guard width > 0, height > 0, width < 1 << 15, height < 1 << 15, (1...256).contains(palette?.count ?? 1),
@@ -74,7 +72,6 @@ public struct AnimatedPNGWriter: Sendable {
                     let content = PNGWriter.File.bigEndian(sequence + 1) + packed
                     try output.write(control(sequence) + PNGWriter.File.chunk("fdAT", content))
                     sequence += 2
-                    written(sequence / 2)
                 }
             }
             try output.write(PNGWriter.File.chunk("IEND", []))
