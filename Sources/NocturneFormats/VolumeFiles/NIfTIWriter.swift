@@ -68,14 +68,12 @@ public enum NIfTIWriter {
     /// - Parameters:
     ///   - dataType: `.float32` or `.int16`.
     ///   - forms: as for labels.
-    ///   - compressed: as for labels.
     /// - Throws: as for labels, and code `unsupportedDataType` for other types.
     public static func writeVolume(
         _ volume: Volume,
         as dataType: StoredVoxelType,
         forms: NIfTIForms? = nil,
         to path: String,
-        compressed: Bool? = nil,
         scope: ComputeScope
     ) throws {
         guard dataType == .float32 || dataType == .int16 else {
@@ -83,7 +81,7 @@ public enum NIfTIWriter {
         }
         let encoder = NIfTIHeaderEncoder(geometry: volume.geometry, dataType: dataType, forms: forms ?? .scanner)
         let voxels = volume.voxels
-        try write(encoder, to: path, compressed, scope) { range, target in
+        try write(encoder, to: path, nil, scope) { range, target in
             if dataType == .float32 {
                 fill(range, of: voxels, target) { $0.bitPattern.littleEndian }
             } else {
