@@ -10,7 +10,7 @@ import NocturneSystem
 /// contains no times and no locations.
 struct ExistingLabelsResult: ItemResult {
     struct Source: Codable {
-        /// "segmentation" or "structureSet".
+        /// "segmentation", "structureSet" or "labelMap".
         let kind: String
         let name: String
         let shape: [Int]
