@@ -35,14 +35,18 @@ enum FuzzVolumes {
     }
 
     static func stl(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        _ = try? STLFormat().read("", at: InputFile.write(bytes, "input.stl"))
+        _ = try? STLFormat().read("", at: InputFile.write(bytes, "input.stl"), flag: CancellationFlag())
         return true
     }
 
     /// Every mesh format there is; the seeds call their surface "label".
     static func mesh(_ bytes: UnsafeRawBufferPointer) -> Bool {
         for format in MeshFormats.all {
-            _ = try? format.read("label", at: InputFile.write(bytes, "input.\(format.fileExtension)"))
+            _ = try? format.read(
+                "label",
+                at: InputFile.write(bytes, "input.\(format.fileExtension)"),
+                flag: CancellationFlag()
+            )
         }
         return true
     }

@@ -46,7 +46,7 @@ struct VolumeBatchTests {
         }
         #expect(wrong == 0)
 
-        let surface = try STLFormat().read("", at: folder + "/meshes/above.stl")
+        let surface = try STLFormat().read("", at: folder + "/meshes/above.stl", flag: CancellationFlag())
         #expect(surface.frame == .lps)
         // Weighted by area, since flat parts have few vertices.
         var (sum, area) = (SIMD3<Double>.zero, 0.0)

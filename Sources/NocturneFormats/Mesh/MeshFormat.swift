@@ -21,9 +21,11 @@ public protocol MeshFormat: Sendable {
     /// Reads one surface of a file.
     ///
     /// Safe for hostile files: memory is allocated only for bytes that the file contains.
-    /// - Parameter label: which of a scene's surfaces; ignored where every label has its own file.
-    /// - Throws: ``MeshFileError``.
-    func read(_ label: String, at path: String) throws -> MeshFileContents
+    /// - Parameters:
+    ///   - label: which of a scene's surfaces; ignored where every label has its own file.
+    ///   - flag: checked between parts of the file.
+    /// - Throws: ``MeshFileError``; `CancelledError`.
+    func read(_ label: String, at path: String, flag: CancellationFlag) throws -> MeshFileContents
 }
 
 /// The surface of one label, to be written to a file.

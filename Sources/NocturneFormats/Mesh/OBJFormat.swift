@@ -1,6 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// Wavefront OBJ, one file for each label, without colours.
 public struct OBJFormat: LabelMeshFormat {
@@ -36,14 +36,15 @@ public struct OBJFormat: LabelMeshFormat {
     /// Vertices and triangles, converted to RAS+, and the coordinate system named in the comments.
     ///
     /// Files with faces of more than three corners, or with indices of textures or normals, are refused.
-    /// - Throws: ``MeshFileError``, naming the line.
+    /// - Throws: ``MeshFileError``, naming the line; `CancelledError`, for which the flag is checked every 65,536 lines.
     /// - Complexity: linear; memory for the file's bytes and the mesh.
-    public func read(_ label: String, at path: String) throws -> MeshFileContents {
+    public func read(_ label: String, at path: String, flag: CancellationFlag) throws -> MeshFileContents {
         let bytes = try MeshInput(path).readToEnd()
         var frame: PatientFrame?
         var mesh = SurfaceMesh()
         var number = 0
         for line in bytes.split(separator: 10) {
+            if number & 0xFFFF == 0 { try flag.check() }
             number += 1
             func invalid(_ detail: String) -> MeshFileError {
                 MeshFileError(.invalidMesh, path: path, "line \(number): \(detail)")

@@ -1,6 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
-import NocturneSystem
+public import NocturneSystem
 
 /// Binary PLY (little endian), one file for each label, every vertex in the label's colour.
 ///
@@ -42,7 +42,7 @@ public struct PLYFormat: LabelMeshFormat {
 
     /// Reads only files with exactly the properties that ``write(_:frame:to:scope:)`` writes. The size of the file must
     /// agree with its header, which is checked before anything is allocated.
-    public func read(_ label: String, at path: String) throws -> MeshFileContents {
+    public func read(_ label: String, at path: String, flag: CancellationFlag) throws -> MeshFileContents {
         let input = try MeshInput(path)
         let (header, start) = try Header.read(input)
         let (vertexBytes, faceBytes) = (
@@ -74,6 +74,7 @@ public struct PLYFormat: LabelMeshFormat {
             mesh.vertices.append(place)
             color = color ?? SIMD3(vertices[offset + 12], vertices[offset + 13], vertices[offset + 14])
         }
+        try flag.check()
         mesh.triangles.reserveCapacity(header.faceCount)
         let limit = UInt32(header.vertexCount)
         for offset in stride(from: 0, to: faceBytes, by: Header.faceBytes) {

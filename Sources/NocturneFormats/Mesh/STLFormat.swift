@@ -46,9 +46,9 @@ public struct STLFormat: LabelMeshFormat {
     /// As in 3D Slicer, coordinates are LPS where the header names no coordinate system.
     ///
     /// - Throws: ``MeshFileError``. The number of triangles must agree exactly with the size of the file, which is
-    ///   checked before anything is allocated; a corner that is not finite is refused.
+    ///   checked before anything is allocated; a corner that is not finite is refused. `CancelledError`.
     /// - Complexity: linear; less than 100 bytes per triangle.
-    public func read(_ label: String, at path: String) throws(MeshFileError) -> MeshFileContents {
+    public func read(_ label: String, at path: String, flag: CancellationFlag) throws -> MeshFileContents {
         let input = try MeshInput(path)
         let size = input.byteCount
         let start = try input.read(count: 84)
@@ -79,6 +79,7 @@ public struct STLFormat: LabelMeshFormat {
         var merger = VertexMerger(frame: frame ?? .lps)
         let batch = 4096
         for first in stride(from: 0, to: count, by: batch) {
+            try flag.check()
             let here = min(batch, count - first)
             let records = try input.read(count: 50 * here)
             guard records.count == 50 * here else {

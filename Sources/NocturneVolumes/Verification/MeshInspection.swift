@@ -1,6 +1,7 @@
 import NocturneCore
 import NocturneFormats
 import NocturneRecipeSupport
+import NocturneSystem
 
 extension ItemInspection {
     /// Reads a surface and checks it against `result.json`: triangles, frame, colour, area, volume, closedness, and its
@@ -21,7 +22,8 @@ extension ItemInspection {
                 inspection.add(mesh.file, "is not a mesh file of a known format")
                 return
             }
-            let contents = try format.read(mesh.node ?? name, at: path)
+            let contents = try format.read(mesh.node ?? name, at: path, flag: inspection.flag)
+            try inspection.flag.check()
             let (frame, surface) = (contents.frame, contents.mesh)
             if format.hasColors, let color, let found = contents.color.map({ LabelColor($0) }),
                 found.description != color

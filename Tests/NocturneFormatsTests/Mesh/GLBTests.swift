@@ -135,7 +135,7 @@ struct GLBTests {
             try MeshFormatTests.write(GLBFormat(), into: folder)
             for name in ["spleen", "patient", ""] {
                 let error = #expect(throws: MeshFileError.self) {
-                    try GLBFormat().read(name, at: folder("labels.glb").path)
+                    try GLBFormat().read(name, at: folder("labels.glb").path, flag: CancellationFlag())
                 }
                 #expect(error?.detail == "has no surface \(name)")
             }

@@ -74,7 +74,7 @@ struct MeshFileTests {
             let bytes = [UInt8](try Data(contentsOf: folder("a.stl")))
             #expect(bytes.count == 84 + 50 * 12)
             #expect(!bytes.starts(with: "solid".utf8))
-            let read = try STLFormat().read("", at: path)
+            let read = try STLFormat().read("", at: path, flag: CancellationFlag())
             #expect(read.frame == frame)
             #expect(Self.headerText(bytes) == "SPACE=\(frame.rawValue.uppercased()) UNIT=mm solid liver")
             #expect(Self.corners(read.mesh) == Self.corners(Self.box))
@@ -115,7 +115,7 @@ struct MeshFileTests {
             #expect(Self.headerText(bytes).hasPrefix("SPACE=RAS UNIT=mm ___xxx"))
             #expect(Self.normal(of: 0, in: bytes) == .zero)
             try write(SurfaceMesh(), named: "", as: STLFormat(), frame: .ras, to: path)
-            #expect(try STLFormat().read("", at: path).mesh.isEmpty)
+            #expect(try STLFormat().read("", at: path, flag: CancellationFlag()).mesh.isEmpty)
         }
     }
 
@@ -127,7 +127,7 @@ struct MeshFileTests {
             var bytes = [UInt8](try Data(contentsOf: folder("a.stl")))
             bytes.replaceSubrange(0..<80, with: [UInt8](repeating: 32, count: 80))
             try folder.write(bytes, to: "a.stl")
-            let read = try STLFormat().read("", at: path)
+            let read = try STLFormat().read("", at: path, flag: CancellationFlag())
             #expect(read.frame == nil && Self.corners(read.mesh) == Self.corners(Self.box))
         }
     }
@@ -149,7 +149,7 @@ struct MeshFileTests {
             let whole = [UInt8](try Data(contentsOf: folder("a.stl")))
             func fault(_ bytes: [UInt8]) throws -> MeshFileError? {
                 let place = try folder.write(bytes, to: "b.stl").path
-                return self.fault { _ = try STLFormat().read("", at: place) }
+                return self.fault { _ = try STLFormat().read("", at: place, flag: CancellationFlag()) }
             }
             for count in 0..<whole.count {
                 #expect(try fault(Array(whole[..<count]))?.code == .truncated, "\(count) bytes")
@@ -163,8 +163,14 @@ struct MeshFileTests {
             var infinite = whole
             infinite.replaceSubrange(84 + 12..<84 + 16, with: [0, 0, 128, 127])
             #expect(try fault(infinite)?.code == .invalidMesh)
-            #expect(self.fault { _ = try STLFormat().read("", at: folder.path) }?.code == .unreadable)
-            #expect(self.fault { _ = try STLFormat().read("", at: folder("none.stl").path) }?.code == .unreadable)
+            #expect(
+                self.fault { _ = try STLFormat().read("", at: folder.path, flag: CancellationFlag()) }?.code
+                    == .unreadable
+            )
+            #expect(
+                self.fault { _ = try STLFormat().read("", at: folder("none.stl").path, flag: CancellationFlag()) }?.code
+                    == .unreadable
+            )
         }
     }
 

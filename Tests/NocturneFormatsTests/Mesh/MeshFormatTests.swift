@@ -56,12 +56,17 @@ struct MeshFormatTests {
                 #expect(Set(FileSystem.entries(folder.path)) == Set(files), "\(format.name) leaves other files behind")
                 for (file, surface) in zip(files, Self.surfaces) {
                     #expect(file.hasSuffix("." + format.fileExtension))
-                    let found = try format.read(surface.name, at: folder(file).path)
+                    let found = try format.read(surface.name, at: folder(file).path, flag: CancellationFlag())
                     #expect(found.frame == frame)
                     #expect(found.color == (format.hasColors ? surface.color : nil), "\(format.name)")
                     #expect(MeshFileTests.corners(found.mesh) == MeshFileTests.corners(surface.mesh), "\(format.name)")
                     #expect(MeshFileTests.signedVolume(found.mesh) > 0)
                     #expect(Self.isClosed(found.mesh), "\(format.name)")
+                    let flag = CancellationFlag()
+                    flag.cancel()
+                    #expect(throws: CancelledError.self) {
+                        try format.read(surface.name, at: folder(file).path, flag: flag)
+                    }
                 }
             }
         }
@@ -100,7 +105,7 @@ struct MeshFormatTests {
                 let whole = [UInt8](try Data(contentsOf: folder(file)))
                 func read(_ bytes: [UInt8]) throws -> SurfaceMesh {
                     let path = try folder.write(bytes, to: "b.\(format.fileExtension)").path
-                    return try format.read("left_kidney", at: path).mesh
+                    return try format.read("left_kidney", at: path, flag: CancellationFlag()).mesh
                 }
                 for count in 0..<whole.count {
                     do {
@@ -119,8 +124,10 @@ struct MeshFormatTests {
                         do { _ = try read(changed) } catch { #expect(error is MeshFileError, "\(place): \(error)") }
                     }
                 }
-                #expect(throws: MeshFileError.self) { try format.read("a", at: folder.path) }
-                #expect(throws: MeshFileError.self) { try format.read("a", at: folder("none").path) }
+                #expect(throws: MeshFileError.self) { try format.read("a", at: folder.path, flag: CancellationFlag()) }
+                #expect(throws: MeshFileError.self) {
+                    try format.read("a", at: folder("none").path, flag: CancellationFlag())
+                }
             }
         }
     }

@@ -43,7 +43,9 @@ struct ExistingLabelsTests {
             #expect(labels.map { $0["touchesBorder"] as? Bool } == [false, false])
             #expect((try bench.result(item)["image"] as? [String: Any])?["files"] as? Int == 24)
             for name in ["kidney", "Liver___left"] {
-                #expect(try !STLFormat().read("", at: folder + "/meshes/\(name).stl").mesh.isEmpty)
+                #expect(
+                    try !STLFormat().read("", at: folder + "/meshes/\(name).stl", flag: CancellationFlag()).mesh.isEmpty
+                )
             }
             let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
             #expect(!text.contains(bench.batch.folder.path) && !text.contains("Nobody"))

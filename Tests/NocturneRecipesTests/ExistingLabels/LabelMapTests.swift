@@ -120,7 +120,7 @@ struct LabelMapTests {
         #expect((result["source"] as? [String: Any])?["kind"] as? String == "labelMap")
         #expect((result["image"] as? [String: Any])?["files"] as? Int == 1)
         let folder = bench.batch.output.item("a")
-        #expect(try !STLFormat().read("", at: folder + "/meshes/label_7.stl").mesh.isEmpty)
+        #expect(try !STLFormat().read("", at: folder + "/meshes/label_7.stl", flag: CancellationFlag()).mesh.isEmpty)
         let text = try String(contentsOfFile: folder + "/result.json", encoding: .utf8)
         #expect(!text.contains(bench.batch.folder.path))
     }

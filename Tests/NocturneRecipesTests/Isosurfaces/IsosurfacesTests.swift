@@ -37,7 +37,7 @@ struct IsosurfacesTests {
             let mesh = try #require(surface["mesh"] as? [String: Any])
             let name = try #require(surface["name"] as? String)
             #expect(mesh["file"] as? String == "meshes/\(name).stl" && mesh["frame"] as? String == "LPS")
-            let read = try STLFormat().read("", at: folder + "/meshes/\(name).stl")
+            let read = try STLFormat().read("", at: folder + "/meshes/\(name).stl", flag: CancellationFlag())
             #expect(read.frame == .lps && read.mesh.triangles.count == surface["triangles"] as? Int)
             let centre = SIMD3<Double>(middle[0], middle[1], middle[2])
             #expect(read.mesh.vertices.allSatisfy { abs(length(SIMD3<Double>($0) - centre) - radius) < 0.05 })

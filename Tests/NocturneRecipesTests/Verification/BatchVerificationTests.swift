@@ -272,7 +272,7 @@ struct BatchVerificationTests {
         #expect(try await batch.faults() == [])
         let (name, mesh) = try label(batch)
         #expect(mesh == (format.isScene ? "a/meshes/labels.glb" : "a/meshes/\(name).\(format.fileExtension)"))
-        #expect(try format.read(name, at: batch.url(mesh).path).frame == .lps)
+        #expect(try format.read(name, at: batch.url(mesh).path, flag: CancellationFlag()).frame == .lps)
         try batch.change(mesh) { $0.removeLast(20) }
         try await batch.recordAnew("a")
         let faults = try await batch.faults()

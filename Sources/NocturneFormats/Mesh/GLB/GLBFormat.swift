@@ -1,5 +1,6 @@
 public import NocturneConcurrency
 public import NocturneCore
+public import NocturneSystem
 
 /// Binary glTF 2.0: the surfaces of all labels as one coloured scene, `labels.glb`.
 ///
@@ -21,8 +22,10 @@ public struct GLBFormat: MeshFormat {
         GLBWriter(folder: folder, frame: frame, scope: scope)
     }
 
-    public func read(_ label: String, at path: String) throws -> MeshFileContents {
-        try GLBReader(path).surface(named: label)
+    public func read(_ label: String, at path: String, flag: CancellationFlag) throws -> MeshFileContents {
+        let reader = try GLBReader(path)
+        try flag.check()
+        return try reader.surface(named: label)
     }
 }
 
