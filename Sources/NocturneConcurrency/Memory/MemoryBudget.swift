@@ -40,7 +40,9 @@ public final class MemoryBudget: Sendable {
         public let total: Int
         /// Bytes currently leased.
         public let leased: Int
-        /// The largest number of bytes ever leased at the same time.
+        /// Bytes that were added to the budget.
+        public let added: Int
+        /// The largest number of bytes ever leased at the same time, beyond those that had been added by then.
         public let peakLeased: Int
         /// Number of leases currently held.
         public let holders: Int
@@ -100,6 +102,7 @@ public final class MemoryBudget: Sendable {
             return Snapshot(
                 total: machine.total,
                 leased: machine.leased,
+                added: machine.added,
                 peakLeased: machine.peakLeased,
                 holders: machine.holders,
                 waiting: waiting.count,
@@ -138,6 +141,10 @@ public final class MemoryBudget: Sendable {
     public func setAdmitting(_ admitting: Bool) {
         resume(state.withLock { $0.take($0.machine.setAdmitting(admitting)) })
     }
+
+    /// Lets leases together have `bytes` more: memory that was set apart from the budget is free. A single one is still
+    /// limited by ``total``.
+    package func add(bytes: Int) { resume(state.withLock { $0.take($0.machine.add(bytes: bytes)) }) }
 
     private func begin(
         _ request: MemoryBudgetStateMachine.Request,

@@ -5,7 +5,7 @@ package typealias MemoryWaiterID = UInt64
 
 /// The decisions of a ``MemoryBudget``, without locks or tasks.
 ///
-/// Invariants, checked by the tests after every input: the leased bytes never exceed the total; an exclusive
+/// Invariants, checked by the tests after every input: the leased bytes never exceed the total and what was added; an exclusive
 /// lease is the only one; leases are granted in the order of the requests; the first request in the queue waits only
 /// while it must.
 package struct MemoryBudgetStateMachine: Hashable, Sendable {
@@ -29,7 +29,9 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
     package let total: Int
     /// The bytes of all leases that are held now.
     package private(set) var leased = 0
-    /// The most bytes that were leased at the same time.
+    /// Bytes that were set apart from the budget, and are free by now.
+    package private(set) var added = 0
+    /// The most bytes that were leased at the same time, beyond those that had been added by then.
     package private(set) var peakLeased = 0
     /// Leases that were granted and not released.
     package private(set) var holders = 0
@@ -67,6 +69,15 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
         }
         take(request)
         return .grant
+    }
+
+    /// Adds bytes for leases that exist at the same time. A single one is still limited by ``total``, so that it does not depend
+    /// on the moment whether a request is refused.
+    /// - Returns: The requests that are granted as a result.
+    package mutating func add(bytes: Int) -> [Request] {
+        precondition(bytes >= 0, "the budget cannot shrink")
+        added += bytes
+        return admit()
     }
 
     /// Returns part of a lease; the holder keeps the rest.
@@ -111,12 +122,12 @@ package struct MemoryBudgetStateMachine: Hashable, Sendable {
     private func canGrant(_ request: Request) -> Bool {
         // With nothing leased, no lease can end and ease the pressure, so waiting would never end.
         if holders == 0 { return true }
-        return admitting && !heldExclusively && !request.exclusive && request.bytes <= total - leased
+        return admitting && !heldExclusively && !request.exclusive && request.bytes <= total + added - leased
     }
 
     private mutating func take(_ request: Request) {
         leased += request.bytes
-        peakLeased = max(peakLeased, leased)
+        peakLeased = max(peakLeased, leased - added)
         holders += 1
         heldExclusively = request.exclusive
     }

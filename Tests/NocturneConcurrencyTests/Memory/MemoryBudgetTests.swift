@@ -51,6 +51,22 @@ struct MemoryBudgetTests {
         #expect(budget.snapshot().leased == 10)
     }
 
+    @Test("bytes that are added let more leases exist at once, not larger ones, and the peak is what they exceed")
+    func added() async throws {
+        let budget = MemoryBudget(totalBytes: 10)
+        let first = try await budget.lease(bytes: 8)
+        let task = Task { try await budget.lease(bytes: 6) }
+        #expect(await until { budget.snapshot().waiting == 1 })
+        budget.add(bytes: 5)
+        let second = try await task.value
+        let snapshot = budget.snapshot()
+        #expect(snapshot.leased == 14 && snapshot.added == 5 && snapshot.total == 10 && snapshot.peakLeased == 9)
+        await #expect(throws: MemoryBudget.RequestError.tooLarge(needed: 11, budget: 10)) {
+            try await budget.lease(bytes: 11)
+        }
+        #expect(first.bytes + second.bytes == 14)
+    }
+
     @Test("an exclusive lease waits until it is alone, and others wait for it")
     func exclusive() async throws {
         let budget = MemoryBudget(totalBytes: 10)
