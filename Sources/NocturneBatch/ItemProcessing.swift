@@ -1,5 +1,6 @@
 import Foundation
 import NocturneConcurrency
+import NocturneJournal
 import NocturneOutput
 import NocturneSystem
 
@@ -12,6 +13,7 @@ struct ItemProcessing {
     private let gate: PressureGate
     /// What the process and the models take, whatever is active.
     private let engineBytes: Int
+    private let models: ModelsInUse
 
     /// - Parameters:
     ///   - count: how many items are to be processed.
@@ -27,10 +29,13 @@ struct ItemProcessing {
         let (options, total) = (context.options, context.limits.memoryBytes)
         let threads = options.resources.threads
         let recipes = context.recipes
-        let engineBytes = try await context.blocking.run {
+        let (engineBytes, shared) = try await context.blocking.run {
             try Self.engineBytes(recipes, threads: threads, processBytes: processBytes, within: total)
         }
         self.engineBytes = engineBytes
+        // The next input that a watch finds may be for any model.
+        let mayRelease = options.rules.watch == nil && shared.reduce(0) { $0 + max($1.ofModels.count, 1) } > 1
+        models = mayRelease ? ModelsInUse(shared, items: try await context.journal.pendingCounts()) : ModelsInUse()
         // Only items lease: what the process and the engine need is set apart, so that "nothing is leased" means that
         // nothing is active, and one item is then admitted whatever the pressure.
         budget = MemoryBudget(totalBytes: total - engineBytes)
@@ -42,7 +47,7 @@ struct ItemProcessing {
         scheduler = await Scheduler(count, budget: budget, settings, breaker, report, context)
     }
 
-    /// What the process and the models take.
+    /// What the process and the models take, and what of it the recipes share.
     /// - Throws: ``BatchError`` when less than a 32nd of the budget is left: each item would fail alone, with a reason
     ///   that does not name the engine.
     private static func engineBytes(
@@ -50,8 +55,9 @@ struct ItemProcessing {
         threads: Int,
         processBytes: Int,
         within total: Int
-    ) throws -> Int {
-        let bytes = try recipes.reduce(processBytes) { $0 + (try $1.sharedBytes(threads: threads)) }
+    ) throws -> (bytes: Int, shared: [SharedMemory]) {
+        let shared = try recipes.map { try $0.sharedMemory(threads: threads) }
+        let bytes = shared.reduce(processBytes) { $0 + $1.bytes }
         let usable = total - total / 32
         guard bytes <= usable else {
             throw BatchError(
@@ -62,7 +68,7 @@ struct ItemProcessing {
                     + "\(ByteCount(total)) can be used. Raise it with --memory, or use fewer threads with --threads"
             )
         }
-        return bytes
+        return (bytes, shared)
     }
 
     /// The same for a batch that has not begun.
@@ -117,7 +123,7 @@ struct ItemProcessing {
                 return .cancellation
             }
             group.addTask {
-                await scheduler.run(pipelines, reuser)
+                await scheduler.run(pipelines, reuser, models)
                 return .work
             }
             group.addTask {

@@ -93,6 +93,17 @@ extension Journal {
         }
     }
 
+    /// How many items are to be processed, by the id of their model.
+    package func pendingCounts() throws(JournalError) -> [String: Int] {
+        try read { db in
+            let sql = """
+                SELECT i.model, COUNT(*) FROM work w JOIN item i ON i.id = w.item WHERE w.action IN (1, 2)
+                GROUP BY i.model
+                """
+            return Dictionary(uniqueKeysWithValues: try Row.fetchAll(db, sql: sql).map { ($0[0], $0[1]) })
+        }
+    }
+
     /// How many items are in each state; states of no item are left out.
     public func stateCounts() throws(JournalError) -> [ItemState: Int] {
         try read { db in

@@ -29,6 +29,12 @@ struct TextRecipe: Recipe {
     /// Peak bytes of an item, by its name.
     var memoryBytes: @Sendable (String) -> Int = { _ in 1000 }
 
+    /// What its models take.
+    var shared = SharedMemory()
+    /// Called when sessions are made, and with a model that is released.
+    var sessionsMade: @Sendable () -> Void = {}
+    var released: @Sendable (_ model: String) -> Void = { _ in }
+
     /// Paths of files of a result besides `result.json`, with one byte each.
     var otherFiles: [String] = []
 
@@ -104,7 +110,8 @@ struct TextRecipe: Recipe {
         }
     }
 
-    func sharedBytes(threads: Int) throws -> Int { 0 }
+    func sharedMemory(threads: Int) throws -> SharedMemory { shared }
+    func release(model: String) { released(model) }
     func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
         let name = (source.path as NSString).lastPathComponent
         let buffer = PlannedBuffer("text", bytes: memoryBytes(name), from: .load, through: .write)
@@ -113,7 +120,7 @@ struct TextRecipe: Recipe {
     func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }
 
     func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source> {
-        start.load(load).prepare(prepare).infer({}, startInference).finish(finish).render(render).write(write)
+        start.load(load).prepare(prepare).infer(sessionsMade, startInference).finish(finish).render(render).write(write)
     }
 
     func load(_ source: Source, _ item: RecipeItem, _ context: StageContext) throws -> String {

@@ -59,6 +59,7 @@ struct FoundTableTests {
         }
         try await journal.perform(actions, at: "now")
         #expect(try await journal.beginWork() == 4)
+        #expect(try await journal.pendingCounts() == ["m": 4])
         var read: [PendingItem] = []
         while true {
             let portion = try await journal.pending(after: read.last, limit: limit)

@@ -7,7 +7,7 @@ package import NocturneSystem
 public struct BatchOutcome: Sendable {
     public let counts: BatchCounts
     public let mode: RunControl.Mode
-    /// The largest sum of leases there was.
+    /// The largest sum of leases there was, less what released models had given back by then.
     public let peakLeasedBytes: Int
     /// Why the run could not continue, when it could not.
     public let givenUp: String?

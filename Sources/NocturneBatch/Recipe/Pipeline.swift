@@ -10,6 +10,8 @@ protocol RunnablePipeline: Sendable {
     func plan(_ item: DiscoveredSource, threads: Int, within bytes: Int, filesInMemory: Bool) throws -> PlannedItem
     /// No further item will be started.
     func finishRequests()
+    /// Frees the sessions that are kept from item to item; those of the item in inference go with it.
+    func freeSessions() async
     /// Runs all stages until the requests end and every active item has ended.
     func run() async
 }
@@ -56,6 +58,10 @@ struct Pipeline<R: Recipe>: RunnablePipeline {
     }
 
     func finishRequests() { requests.finish() }
+
+    func freeSessions() async {
+        for case let owner as any SessionOwner in stages { await owner.freeSessions() }
+    }
 
     func run() async {
         await withTaskGroup(of: Void.self) { group in

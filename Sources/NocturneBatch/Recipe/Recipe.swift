@@ -28,7 +28,11 @@ public protocol Recipe: Sendable {
     ) throws -> [String]
 
     /// Memory that all items share while the batch runs: weights and the engine's workspace.
-    func sharedBytes(threads: Int) throws -> Int
+    func sharedMemory(threads: Int) throws -> SharedMemory
+
+    /// Frees what the networks of a model make again when they run: no item that is left needs them. The sessions that the
+    /// inference stage keeps have been freed.
+    func release(model: String)
 
     /// What an item will need, from the header facts in its source.
     /// - Parameter lean: the plan with the least memory that gives the same bytes. A recipe that has only one way gives
@@ -62,7 +66,13 @@ public protocol Recipe: Sendable {
 
 extension Recipe {
     /// None: a recipe without networks.
-    public func sharedBytes(threads: Int) throws -> Int { 0 }
+    public func sharedMemory(threads: Int) throws -> SharedMemory { SharedMemory() }
+
+    /// The bytes of ``sharedMemory(threads:)``.
+    public func sharedBytes(threads: Int) throws -> Int { try sharedMemory(threads: threads).bytes }
+
+    /// Nothing.
+    public func release(model: String) {}
 
     /// There is no inference.
     public func secondsPerStep(scope: ComputeScope) throws -> Double { 0 }

@@ -74,8 +74,8 @@ extension AdmissionStateMachine {
 
     private func budgetObstacle(_ candidate: Waiting, _ needs: Needs, _ conditions: Conditions) -> Obstacle? {
         if active.isEmpty { return nil }
-        return candidate.isAlone(needs) || needs.memoryBytes > settings.memoryBytes - conditions.leasedBytes
-            ? .activeItems : nil
+        let free = settings.memoryBytes + conditions.releasedBytes - conditions.leasedBytes
+        return candidate.isAlone(needs) || needs.memoryBytes > free ? .activeItems : nil
     }
 
     // MARK: The disk
@@ -213,7 +213,7 @@ extension AdmissionStateMachine {
             bytes: bytes,
             reading: reading,
             leasedBytes: conditions.leasedBytes,
-            engineBytes: settings.engineBytes,
+            engineBytes: settings.engineBytes - conditions.releasedBytes,
             isAmongOthers: !active.isEmpty
         )
         switch memory.verdict {

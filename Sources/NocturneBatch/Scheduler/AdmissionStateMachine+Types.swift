@@ -71,6 +71,8 @@ extension AdmissionStateMachine {
         package var cancelled: Set<String> = []
         /// What the active items have leased of the budget.
         package var leasedBytes = 0
+        /// What models took that were released: as much more than ``Settings/memoryBytes`` may be leased together.
+        package var releasedBytes = 0
         package var isUnderPressure = false
         /// Nothing is started while this number of items is active, at least 1; nil for any number.
         package var mostActive: Int?

@@ -168,7 +168,7 @@ extension Scheduler {
         event.seconds = (seconds * 1000).rounded() / 1000
         event.objects = product.objects
         await context.progress.ended(id, event)
-        items[id] = nil
+        forget(id)
     }
 
     private func settle(_ id: Int64, _ settlement: AdmissionStateMachine.Settlement) async {
@@ -189,7 +189,7 @@ extension Scheduler {
             shown.path = item.path
         }
         await context.progress.ended(id, shown)
-        items[id] = nil
+        forget(id)
     }
 
     /// Ends the run if this item and those before it show that the batch is wrong.

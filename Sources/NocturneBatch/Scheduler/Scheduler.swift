@@ -1,3 +1,4 @@
+import CPosix
 import NocturneConcurrency
 import NocturneJournal
 import NocturneOutput
@@ -19,6 +20,7 @@ actor Scheduler: ItemEndReceiver {
     var lastFetched: PendingItem?
     var pipelines: [any RunnablePipeline] = []
     var reuser: Reuser?
+    private var models = ModelsInUse()
     /// Items whose results in other batches turned out to be others than those recorded.
     private(set) var notReusable: Set<Int64> = []
     /// How many items of the queue are planned in one go, and how many are read from the journal.
@@ -71,9 +73,11 @@ actor Scheduler: ItemEndReceiver {
     /// - Parameters:
     ///   - pipelines: of the recipes, in their order.
     ///   - reuser: takes the results of other batches.
-    func run(_ pipelines: [any RunnablePipeline], _ reuser: Reuser) async {
+    ///   - models: which are released once no item of the round needs them.
+    func run(_ pipelines: [any RunnablePipeline], _ reuser: Reuser, _ models: ModelsInUse) async {
         self.pipelines = pipelines
         self.reuser = reuser
+        self.models = models
         defer {
             for pipeline in pipelines { pipeline.finishRequests() }
             reuser.finishRequests()
@@ -84,6 +88,7 @@ actor Scheduler: ItemEndReceiver {
         while !Task.isCancelled {
             let generation = context.control.changes.generation
             for request in context.control.takeFirst() { await putFirst(request) }
+            await releaseUnusedModels()
             let action = machine.next(conditions)
             switch action {
             case .finished: return await announce(nil)
@@ -110,12 +115,31 @@ actor Scheduler: ItemEndReceiver {
         result.returnsLoaded = control.returnsLoaded
         result.cancelled = control.cancelledItems
         result.isPaused = control.pause != nil
-        result.leasedBytes = budget.snapshot().leased
+        let memory = budget.snapshot()
+        (result.leasedBytes, result.releasedBytes) = (memory.leased, memory.added)
         result.isUnderPressure = !budget.isAdmitting
         result.mostActive = breaker.mostActive
         result.untilOpening = .seconds(context.options.rules.hours.secondsUntilOpen(at: wallClock))
         result.untilDeadline = deadline.map { .seconds($0 - wallClock.seconds) }
         return result
+    }
+
+    // MARK: Models
+
+    /// An item has ended, and does not come again in this round.
+    func forget(_ id: Int64) {
+        if let item = items.removeValue(forKey: id) { models.itemEnded(of: item.model) }
+    }
+
+    private func releaseUnusedModels() async {
+        while let model = models.takeUnused() {
+            await pipelines[model.recipe].freeSessions()
+            await context.blocking.run { [recipe = context.recipes[model.recipe]] in
+                recipe.release(model: model.id)
+                cposix_trim_heap()
+            }
+            budget.add(bytes: model.bytes)
+        }
     }
 
     // MARK: Waiting

@@ -1,16 +1,22 @@
 import NocturneConcurrency
 import NocturneSystem
 
+/// A stage that keeps the sessions of networks from item to item.
+protocol SessionOwner: Actor {
+    func freeSessions()
+}
+
 /// Runs the network over an item, tile by tile: between tiles it pauses under memory pressure, stops, and checkpoints.
 ///
 /// It owns what must not be shared: the sessions of the networks, which it keeps from item to item. Its jobs run on the compute
 /// pool, one at a time, so they and the running inference need no lock and are used by nobody else.
-actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActor {
+actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActor, SessionOwner {
     typealias Start = @Sendable (Sessions, consuming Prepared, RecipeItem, StageContext) throws -> Run
 
     nonisolated let link: StageLink<Prepared, Run.Inferred>
     var active = ActiveItems()
-    private let sessions: Sessions
+    private let makeSessions: @Sendable () -> Sessions
+    private var sessions: Sessions
     private let start: Start
     private let executor: PoolSerialExecutor
     /// The number of tiles of an item that are timed, for the deadline.
@@ -20,14 +26,18 @@ actor TiledInference<Prepared: Sendable, Sessions, Run: InferenceRun>: StageActo
 
     init(
         _ link: StageLink<Prepared, Run.Inferred>,
-        sessions: @Sendable () -> Sessions,
+        sessions: @escaping @Sendable () -> Sessions,
         start: @escaping Start
     ) {
         self.link = link
+        makeSessions = sessions
         self.sessions = sessions()
         self.start = start
         executor = link.environment.pool.serialExecutor()
     }
+
+    /// An item that waits between two tiles keeps those that it began with.
+    func freeSessions() { sessions = makeSessions() }
 
     func work(on message: StageMessage<Prepared>) async throws -> Run.Inferred {
         let item = message.item

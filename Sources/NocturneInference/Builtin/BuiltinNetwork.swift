@@ -51,7 +51,10 @@ final class BuiltinNetwork: LoadedNetwork {
         }
     }
 
-    func dropPlans() { plans.removeAll() }
+    func dropPlans() {
+        plans.removeAll()
+        weights.dropped(self)
+    }
 
     private func plan(_ shapes: [String: [Int]]) throws -> ExecutionPlan {
         // A plan serves any number of threads.

@@ -22,6 +22,11 @@ public final class PackedWeights: Sendable {
     /// How many networks have packed weights, apart from those that sessions alone hold.
     package var networks: Int { entries.withLock { $0.count { $0.network != nil } } }
 
+    /// A network no longer has packed weights, but for those that sessions hold.
+    func dropped(_ network: any LoadedNetwork & AnyObject) {
+        entries.withLock { $0.removeAll { $0.network == nil || $0.network === network } }
+    }
+
     /// A network has packed weights of `bytes` bytes, and is used now. The weights of a network that sessions use are
     /// freed with its last session.
     func used(_ network: any LoadedNetwork & AnyObject, bytes: Int) {

@@ -12,6 +12,8 @@ package protocol PhotoModel: Sendable {
     var chosen: ChosenModel { get }
     /// The minimum length of a photo's shorter side, in pixels.
     var minimumSide: Int { get }
+    /// In memory.
+    var networks: [any LoadedNetwork] { get }
     /// Bytes held while the model is in use: weights, and a workspace for the largest input.
     func residentBytes(threads: Int) throws -> Int
     /// How many threads each of several equal processes uses well, if they share the cores.
@@ -56,6 +58,8 @@ package protocol PhotoRecipe: Recipe {
     var limits: PhotoLimits { get }
     /// What results depend on besides photo, model and options.
     var fingerprintParts: [String] { get }
+    /// Bytes held while any of the models is in use.
+    func otherBytes(threads: Int) throws -> Int
 }
 
 extension PhotoRecipe {
@@ -66,9 +70,23 @@ extension PhotoRecipe {
     /// - Throws: ``UnusablePackageError`` for a model of another run.
     func model(_ id: String) throws(UnusablePackageError) -> Model { try models.ofPackage(id, \.package) }
 
-    /// The bytes of all models.
-    package func sharedBytes(threads: Int) throws -> Int {
-        try models.reduce(0) { $0 + (try $1.residentBytes(threads: threads)) }
+    /// None.
+    package func otherBytes(threads: Int) throws -> Int { 0 }
+
+    /// The bytes of all models. Weights as they were read stay in memory.
+    package func sharedMemory(threads: Int) throws -> SharedMemory {
+        var shared = SharedMemory(bytes: try otherBytes(threads: threads))
+        for model in models {
+            let bytes = try model.residentBytes(threads: threads)
+            shared.bytes += bytes
+            shared.ofModels[model.package.id] = model.networks.reduce(bytes) { $0 - $1.weightBytes + $1.packedBytes }
+        }
+        return shared
+    }
+
+    /// Drops the plans of its networks.
+    package func release(model id: String) {
+        for model in models where model.package.id == id { model.networks.forEach { $0.dropPlans() } }
     }
 
     /// As many as the model uses that uses the fewest.

@@ -1,5 +1,5 @@
 import NocturneConcurrency
-import NocturneInference
+package import NocturneInference
 package import NocturneRecipeSupport
 
 /// A package that classifies photos, with its networks in memory.
@@ -113,6 +113,8 @@ package final class PhotoClassificationModel: PhotoModel {
     }
 
     package var minimumSide: Int { settings.minimumSide }
+
+    package var networks: [any LoadedNetwork] { [classifier] + (attention.map { [$0] } ?? []) }
 
     /// Weights, a workspace of the classifier, and 1 MiB.
     package func residentBytes(threads: Int) throws -> Int {

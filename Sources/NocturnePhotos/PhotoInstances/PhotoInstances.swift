@@ -30,12 +30,8 @@ package struct PhotoInstances: PhotoRecipe {
         self.options = options
     }
 
-    /// The bytes of all models.
-    package func sharedBytes(threads: Int) throws -> Int {
-        try models.reduce(try textModel?.residentBytes(threads: threads) ?? 0) {
-            $0 + (try $1.residentBytes(threads: threads))
-        }
-    }
+    /// Those of the model that reads text.
+    package func otherBytes(threads: Int) throws -> Int { try textModel?.residentBytes(threads: threads) ?? 0 }
 
     // MARK: Planning
 

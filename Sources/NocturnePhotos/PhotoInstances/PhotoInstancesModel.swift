@@ -1,6 +1,6 @@
 import NocturneConcurrency
 import NocturneCore
-import NocturneInference
+package import NocturneInference
 import NocturnePostprocess
 package import NocturneRecipeSupport
 
@@ -86,6 +86,8 @@ package final class PhotoInstancesModel: PhotoModel {
     }
 
     package var minimumSide: Int { settings.input.minimumSide }
+
+    package var networks: [any LoadedNetwork] { [network] }
 
     package func residentBytes(threads: Int) throws -> Int {
         let largest = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))

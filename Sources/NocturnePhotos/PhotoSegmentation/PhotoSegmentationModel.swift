@@ -26,6 +26,7 @@ package final class PhotoSegmentationModel: PhotoModel {
     }
     /// Smaller photos than a patch are padded.
     package var minimumSide: Int { 1 }
+    package var networks: [any LoadedNetwork] { plane.loadedNetworks }
     package func residentBytes(threads: Int) throws -> Int { try plane.residentBytes(threads: threads) }
     package func threadsOfProcess(cores: Int) throws -> Int { try plane.threadsOfProcess(cores: cores) }
 }

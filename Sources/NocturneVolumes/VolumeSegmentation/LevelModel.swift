@@ -60,10 +60,11 @@ final class LevelModel: Sendable {
         let isShared = networks.allSatisfy(\.sharesMemory)
         let averages = averages(options)
         let packed = networks.reduce(0) { $0 + $1.packedBytes }
+        let weights = networks.reduce(0) { $0 + $1.weightBytes } - packed
         return LevelMemory(
-            kept: networks.reduce(0) { $0 + $1.weightBytes } - packed
-                + ConstantTile.floats(self) * accumulatorCount(options) * 4
+            kept: weights + ConstantTile.floats(self) * accumulatorCount(options) * 4
                 + (isShared ? 0 : own.reduce(0, +)),
+            weights: weights,
             packed: PackedMemory(
                 all: packed,
                 together: packed,
@@ -110,6 +111,8 @@ final class LevelModel: Sendable {
 package struct LevelMemory {
     /// All the time: weights as they were read, known logits, and the workspaces of an engine that manages its own memory.
     package var kept: Int
+    /// The part of it that stays until the process ends: weights as they were read.
+    package var weights: Int
     /// Weights that are packed for the kernels.
     package var packed: PackedMemory
     /// The largest workspace of a session, in the memory that all levels share.

@@ -76,6 +76,9 @@ package final class SegmentationModel: Sendable {
     /// The levels of all members.
     var levels: [LevelModel] { members.flatMap(\.levels) }
 
+    /// The networks of all members.
+    var loadedNetworks: [any LoadedNetwork] { levels.flatMap(\.networks) }
+
     /// The package's networks, in the order of its members and levels, with their input shapes (N, C, …).
     package var networks: [(file: String, inputShape: [Int])] {
         members.flatMap { model in
@@ -142,6 +145,7 @@ package final class SegmentationModel: Sendable {
         let together = last + members.flatMap { $0.levels.dropLast().map { [$0] } }
         return LevelMemory(
             kept: needs.reduce(0) { $0 + $1.memory.kept },
+            weights: needs.reduce(0) { $0 + $1.memory.weights },
             packed: PackedMemory(
                 needs.map(\.memory.packed),
                 together: together.map { bytes($0, \.packed.together) }.max() ?? 0

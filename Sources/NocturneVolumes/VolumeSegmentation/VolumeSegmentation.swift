@@ -37,11 +37,25 @@ package struct VolumeSegmentation: Recipe {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
-    package func sharedBytes(threads: Int) throws -> Int {
+    package func sharedMemory(threads: Int) throws -> SharedMemory {
         let needs = try models.map { try $0.memory(threads: threads, options: options) }
-        let packed = PackedMemory(needs.map(\.packed), together: needs.map(\.packed.together).max() ?? 0)
-        let active = (needs.map(\.workspace).max() ?? 0) + (needs.map(\.buffers).max() ?? 0) + packed.bytes
-        return needs.reduce(active) { $0 + $1.kept }
+        func total(_ needs: [LevelMemory]) -> Int {
+            let packed = PackedMemory(needs.map(\.packed), together: needs.map(\.packed.together).max() ?? 0)
+            let active = (needs.map(\.workspace).max() ?? 0) + (needs.map(\.buffers).max() ?? 0) + packed.bytes
+            return needs.reduce(active) { $0 + $1.kept }
+        }
+        var shared = SharedMemory(bytes: total(needs))
+        for (index, model) in models.enumerated() {
+            var others = needs
+            let own = others.remove(at: index)
+            shared.ofModels[model.package.id] = max(shared.bytes - total(others) - own.weights, 0)
+        }
+        return shared
+    }
+
+    /// Drops the plans of its networks.
+    package func release(model id: String) {
+        for model in models where model.package.id == id { model.loadedNetworks.forEach { $0.dropPlans() } }
     }
 
     package func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {

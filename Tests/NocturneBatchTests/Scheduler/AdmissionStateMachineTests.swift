@@ -126,6 +126,18 @@ struct AdmissionStateMachineTests {
         #expect(desk.next() == .finished)
     }
 
+    @Test("What released models took holds more items at once, and no larger one")
+    func releasedModels() {
+        var desk = Desk([60, 60].map { Needs(memoryBytes: $0) })
+        #expect(desk.startAll() == [0])
+        desk.conditions.releasedBytes = 30
+        #expect(desk.startAll() == [1])
+        var large = Desk([Needs(memoryBytes: 120)])
+        large.conditions.releasedBytes = 30
+        let reason = ItemReason(.overBudget, "needs \(own: "120 B") of memory, the budget leaves \(own: "100 B")")
+        #expect(large.next() == .settle(0, .failed(reason)))
+    }
+
     @Test("Small items overtake a large one only while it could not be started anyway")
     func fairness() {
         var desk = Desk(([60, 100] + Array(repeating: 20, count: 10)).map { Needs(memoryBytes: $0) })

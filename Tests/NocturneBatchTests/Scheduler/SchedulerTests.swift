@@ -115,6 +115,62 @@ struct SchedulerTests {
         #expect(try await outcome.counts.notReached == 1)
     }
 
+    @Test("A model is released once its last item has ended, not while that is tried again, and the last model never")
+    func releasedModels() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])
+        let released = Mutex<[String]>([])
+        let sessions = Mutex(0)
+        let attempts = Mutex(0)
+        let isReleased = DispatchSemaphore(value: 0)
+        var recipe = TextRecipe { stage, name in
+            guard stage == .load else { return }
+            if name == "a" {
+                let isFirst = attempts.withLock { attempts in
+                    attempts += 1
+                    return attempts == 1
+                }
+                #expect(released.withLock { $0 } == ["unneeded"])
+                if isFirst { throw FileSystemError(operation: "read", path: "the/file", code: EIO) }
+            } else if name == "b" {
+                // An item of the other model is left until then; the second loader takes the others.
+                #expect(isReleased.wait(timeout: .now() + .seconds(60)) == .success)
+            }
+        }.finding { found in
+            for index in found.items.indices where found.items[index].name == "a" { found.items[index].model = "first" }
+        }
+        recipe.shared = SharedMemory(bytes: 1000)
+        recipe.shared.ofModels = ["first": 600, "text": 300, "unneeded": 100]
+        recipe.sessionsMade = { sessions.withLock { $0 += 1 } }
+        recipe.released = { model in
+            released.withLock { $0.append(model) }
+            if model == "first" { isReleased.signal() }
+        }
+        let outcome = try await batch.run(recipe)
+        #expect(outcome.counts.completed == 3 && attempts.withLock { $0 } == 2)
+        #expect(try batch.text("a") == "ONE" && batch.text("c") == "THREE")
+        #expect(released.withLock { $0 } == ["unneeded", "first"])
+        // One at the beginning, and one after each release.
+        #expect(sessions.withLock { $0 } == 3)
+        // The next run has items of one model only.
+        try batch.write("d", "four")
+        #expect(try await batch.again().run(recipe).counts.completed == 4)
+        #expect(released.withLock { Set($0.dropFirst(2)) } == ["unneeded", "first"])
+    }
+
+    @Test("A watch keeps its models: the next input may need any of them")
+    func watchKeepsModels() async throws {
+        let batch = try TextBatch(["a": "one", "b": "two"])
+        let released = Mutex<[String]>([])
+        let stop = batch.folder("stop").path
+        var recipe = TextRecipe { stage, name in if stage == .write, name == "b" { try FileSystem.write(stop, []) } }
+        recipe.shared.ofModels = ["text": 300, "unneeded": 100]
+        recipe.released = { model in released.withLock { $0.append(model) } }
+        _ = try await batch.run(recipe) {
+            $0.rules.watch = FolderWatcher(quietSeconds: 0, stopFile: stop, takesStopFile: true)
+        }
+        #expect(released.withLock { $0 }.isEmpty)
+    }
+
     @Test("The first failure ends the run when it is to")
     func firstFailure() async throws {
         let batch = try TextBatch(["a": "one", "b": "two", "c": "three"])

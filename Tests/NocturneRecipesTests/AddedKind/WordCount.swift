@@ -71,8 +71,6 @@ struct WordCount: Recipe {
         }
     }
 
-    func sharedBytes(threads: Int) throws -> Int { 0 }
-
     func plan(_ source: Source, threads: Int, lean: Bool) throws -> ItemPlan {
         let size = InputStamp(source.path).size ?? 0
         return ItemPlan(buffers: [PlannedBuffer("text", bytes: size * 4, from: .load, through: .write)], steps: 1)

@@ -127,6 +127,32 @@ struct ProgramTests {
         }
     }
 
+    @Test("Networks of a model that was released make their packed weights again, and the labels are equal")
+    func released() async throws {
+        let bench = try BatchBench { try ProgramBuilder(section: ProgramBuilder.merged).write(into: $0) }
+        let ramp = Boxes(boxes: (1...6).map { (Boxes.cube($0 * 4, 44 - $0), Float($0)) })
+        try ramp.write(to: bench)
+        let weights = PackedWeights()
+        let recipe = try bench.recipe(engine: BuiltinEngine().sharing(weights))
+        let before = try recipe.sharedMemory(threads: 2)
+        let (id, bytes) = try #require(before.ofModels.first)
+        #expect(before.ofModels.count == 1 && bytes > 0 && bytes < before.bytes && weights.networks == 2)
+        recipe.release(model: "another")
+        #expect(weights.networks == 2)
+        recipe.release(model: id)
+        #expect(weights.networks == 0)
+        let options = try BatchOptions(
+            SegmentationOptions().recorded,
+            models: [bench.model],
+            inputs: [bench.input],
+            output: bench.output
+        )
+        #expect(try await options.run([recipe]).counts.completed == 1)
+        #expect(try bench.labels("one") == ramp.values.map { $0 > 5 ? 2 : $0 > 0.5 ? 1 : 0 })
+        #expect(weights.networks == 2)
+        #expect(try recipe.sharedMemory(threads: 2).bytes == before.bytes)
+    }
+
     private func regionBench(_ section: String = ProgramBuilder.region) throws -> BatchBench {
         try BatchBench { try ProgramBuilder(labels: [(1, "outer")], section: section).write(into: $0) }
     }

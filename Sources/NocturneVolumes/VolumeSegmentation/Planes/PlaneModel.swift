@@ -40,6 +40,9 @@ package struct PlaneModel: Sendable {
     /// The networks with the shapes of their inputs: 1, channels, rows, columns.
     package var networks: [(file: String, inputShape: [Int])] { model.networks }
 
+    /// In memory.
+    package var loadedNetworks: [any LoadedNetwork] { model.loadedNetworks }
+
     /// Bytes held while the model is in use.
     package func residentBytes(threads: Int) throws -> Int {
         try model.memory(threads: threads, options: options).total
