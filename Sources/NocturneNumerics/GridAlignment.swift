@@ -62,7 +62,7 @@ public struct MONAIGrid: Hashable, Sendable {
         var wanted = spacing
         for axis in 0..<3 {
             let column = affine.column(axis)
-            let own = (column * column).sum().squareRoot()
+            let own = length(column)
             if abs(own - spacing[axis]) <= Self.tolerance { wanted[axis] = own }
         }
         // The corners of the volume in the axes of the new grid.
@@ -106,7 +106,7 @@ public struct MONAIGrid: Hashable, Sendable {
                 upper[row][axis] = (direction * affine.column(axis)).sum()
                 rest -= direction * upper[row][axis]
             }
-            let length = (rest * rest).sum().squareRoot()
+            let length = NocturneCore.length(rest)
             guard length.isFinite, length > 1e-6 else {
                 throw .value("the axes of the volume are not independent, so it cannot be resampled")
             }

@@ -145,3 +145,15 @@ public func cross(_ a: SIMD3<Double>, _ b: SIMD3<Double>) -> SIMD3<Double> {
 
 /// The Euclidean length.
 public func length(_ a: SIMD3<Double>) -> Double { dot(a, a).squareRoot() }
+
+/// The Euclidean length.
+public func length(_ a: SIMD2<Double>) -> Double { (a * a).sum().squareRoot() }
+
+extension Sequence<SIMD2<Double>> {
+    /// The least and the greatest coordinates; infinite ones without points.
+    package var bounds: (low: SIMD2<Double>, high: SIMD2<Double>) {
+        reduce((low: SIMD2(repeating: .infinity), high: SIMD2(repeating: -.infinity))) {
+            (pointwiseMin($0.low, $1), pointwiseMax($0.high, $1))
+        }
+    }
+}

@@ -59,8 +59,7 @@ extension ContourExtruder {
                 points += contour.count
                 for (index, point) in contour.enumerated() {
                     (lower, upper) = (pointwiseMin(lower, point), pointwiseMax(upper, point))
-                    let edge = point - contour[index == 0 ? contour.count - 1 : index - 1]
-                    perimeter += (edge * edge).sum().squareRoot()
+                    perimeter += length(point - contour[index == 0 ? contour.count - 1 : index - 1])
                 }
             }
             guard points > 0, perimeter > 0, largestArea > 0, thickness > 0, perimeter.isFinite else { return nil }

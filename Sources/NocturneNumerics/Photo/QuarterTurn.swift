@@ -47,13 +47,10 @@ extension RGBImage {
     /// - Parameter corners: top left, top right, bottom right, bottom left; centres of pixels are whole numbers.
     /// - Returns: nil for less than 4 pixels on a side.
     public func lineOfText(within corners: [SIMD2<Double>]) -> (image: RGBImage, corners: [SIMD2<Double>])? {
-        func length(_ first: Int, _ second: Int) -> Double {
-            let side = corners[second] - corners[first]
-            return (side * side).sum().squareRoot()
-        }
-        let width = Int(max(length(0, 1), length(3, 2)))
-        let height = Int(max(length(0, 3), length(1, 2)))
-        guard min(length(0, 1), length(0, 3)) >= 4, width > 0, height > 0 else { return nil }
+        func side(_ first: Int, _ second: Int) -> Double { length(corners[second] - corners[first]) }
+        let width = Int(max(side(0, 1), side(3, 2)))
+        let height = Int(max(side(0, 3), side(1, 2)))
+        guard min(side(0, 1), side(0, 3)) >= 4, width > 0, height > 0 else { return nil }
         var line = RGBImage(width: width, height: height)
         var alpha = [UInt8](repeating: 0, count: width * height)
         MaskedSampling.sample(

@@ -1,3 +1,5 @@
+import NocturneCore
+
 extension RotatedBox {
     /// The rectangle of least area around points, at any angle. One of its sides lies on a side of the convex hull (Freeman and
     /// Shapira 1975).
@@ -19,17 +21,11 @@ extension RotatedBox {
             var best: (area: Double, direction: SIMD2<Double>, low: SIMD2<Double>, high: SIMD2<Double>)?
             for index in hull.indices {
                 let side = hull[(index + 1) % hull.count] - hull[index]
-                let length = (side * side).sum().squareRoot()
-                guard length > 0 else { continue }
-                let along = side / length
+                let extent = length(side)
+                guard extent > 0 else { continue }
+                let along = side / extent
                 let across = SIMD2(-along.y, along.x)
-                var low = SIMD2(repeating: Double.infinity)
-                var high = -low
-                for point in hull {
-                    let place = SIMD2((point * along).sum(), (point * across).sum())
-                    low = pointwiseMin(low, place)
-                    high = pointwiseMax(high, place)
-                }
+                let (low, high) = hull.lazy.map { SIMD2(($0 * along).sum(), ($0 * across).sum()) }.bounds
                 let area = (high.x - low.x) * (high.y - low.y)
                 if area < (best?.area ?? .infinity) - 1e-9 { best = (area, along, low, high) }
             }

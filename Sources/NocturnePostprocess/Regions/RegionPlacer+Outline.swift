@@ -1,4 +1,5 @@
 import Glibc
+import NocturneCore
 
 extension RegionPlacer {
     /// The border of a flat region in mm in its plane, with its centre at the origin.
@@ -74,7 +75,7 @@ extension RegionPlacer {
             let d = turned(direction)
             switch form {
             case .ellipse(let radii):
-                let reach = ((d * radii) * (d * radii)).sum().squareRoot()
+                let reach = length(d * radii)
                 return -reach...reach
             case .rectangle(let half):
                 let reach = abs(d.x) * half.x + abs(d.y) * half.y

@@ -1,4 +1,5 @@
 import Foundation
+import NocturneCore
 public import NocturneSystem
 
 extension TextRegion {
@@ -110,11 +111,9 @@ extension TextRegion {
     /// OpenCV's `fillPoly` draws it.
     private static func mean(of map: [Float], width: Int, within corners: [SIMD2<Double>]) -> Float {
         let last = SIMD2(Double(width - 1), Double(map.count / width - 1))
-        func extreme(_ choose: (SIMD2<Double>, SIMD2<Double>) -> SIMD2<Double>) -> SIMD2<Double> {
-            corners.dropFirst().reduce(corners[0], choose)
-        }
-        let low = extreme(pointwiseMin).rounded(.down).clamped(lowerBound: .zero, upperBound: last)
-        let high = extreme(pointwiseMax).rounded(.up).clamped(lowerBound: .zero, upperBound: last)
+        let bounds = corners.bounds
+        let low = bounds.low.rounded(.down).clamped(lowerBound: .zero, upperBound: last)
+        let high = bounds.high.rounded(.up).clamped(lowerBound: .zero, upperBound: last)
         let cut = corners.map { ($0 - low).rounded(.towardZero) + low }
         let sides = cut.indices.map { (start: cut[$0], side: cut[($0 + 1) % cut.count] - cut[$0]) }
         var (sum, count) = (0.0, 0)
@@ -137,7 +136,6 @@ extension TextRegion {
     /// from theirs, after which 3 of 130 lines were read otherwise.
     /// - Parameter corners: clockwise.
     static func outline(around corners: [SIMD2<Double>], growth: Double) -> [SIMD2<Double>] {
-        func length(_ side: SIMD2<Double>) -> Double { (side * side).sum().squareRoot() }
         let (along, across) = (length(corners[1] - corners[0]), length(corners[3] - corners[0]))
         let margin = along * across * growth / (2 * (along + across))
         let cut = corners.map { $0.rounded(.towardZero) }
@@ -167,7 +165,7 @@ extension TextRegion {
         let top = around.indices.max { first, second in
             func rightwards(_ index: Int) -> Double {
                 let side = around[(index + 1) % 4] - around[index]
-                return side.x / (side * side).sum().squareRoot()
+                return side.x / length(side)
             }
             return rightwards(first) < rightwards(second)
         }
