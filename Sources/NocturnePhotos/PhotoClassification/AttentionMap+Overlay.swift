@@ -22,18 +22,17 @@ extension AttentionMap {
         return result
     }
 
-    /// `heatmap.png`: the overlay with a colour bar on its right, 0 at the bottom and 1 at the top.
-    package func heatmap(on picture: RGBImage) -> RGBImage {
-        let overlay = overlay(on: picture)
-        let side = picture.width
-        var result = RGBImage(width: side + Self.barSpace, height: side)
+    /// `heatmap.png`: an overlay with a colour bar on its right, 0 at the bottom and 1 at the top.
+    package static func heatmap(_ overlay: RGBImage) -> RGBImage {
+        let side = overlay.width
+        var result = RGBImage(width: side + barSpace, height: side)
         for place in result.samples.indices { result.samples[place] = 255 }
         for y in 0..<side {
             let from = 3 * y * side
             let to = 3 * y * result.width
             result.samples.replaceSubrange(to..<to + 3 * side, with: overlay.samples[from..<from + 3 * side])
             let value = 1 - (Float(y) + 0.5) / Float(side)
-            for x in side + 8..<side + 24 { result[x, y] = Self.bytes(value) }
+            for x in side + 8..<side + 24 { result[x, y] = bytes(value) }
         }
         let text = PictureText(width: 15, size: 15)
         text.draw("1", in: &result, x: side + 29, y: 15, color: .zero)

@@ -7,6 +7,9 @@ package import NocturneSystem
 /// `contact-sheet.pdf`: thumbnails of all photos of a batch with their leading class, their risk and the reason for it, the
 /// highest risk first; as many pages as that takes.
 package enum ContactSheet {
+    /// Its name in the output folder of a batch.
+    static let file = "contact-sheet.pdf"
+
     /// Draws the sheet of finished photos and writes it.
     ///
     /// Reads every `result.json` (a few KB) and every thumbnail, and holds the pictures of one page. The same folders give the same bytes, in

@@ -47,7 +47,7 @@ extension PhotoClassification: RecipeKind {
         into output: String,
         flag: CancellationFlag
     ) throws {
-        try ContactSheet.write(folders: folders, to: output + "/contact-sheet.pdf", flag: flag)
+        try ContactSheet.write(folders: folders, to: output + "/" + ContactSheet.file, flag: flag)
     }
 
     /// The classifier, and the attention graph with its other inputs.
@@ -64,7 +64,7 @@ extension PhotoClassification: RecipeKind {
         let titles: KeyValuePairs = [
             photo: "The part of the photo that the model saw"
                 + (result.isColorCorrected ? ", before colour correction" : ""),
-            "heatmap.png": "The same part with the attention map of the class with the highest score",
+            Writer.heatmapFile: "The same part with the attention map of the class with the highest score",
         ]
         var parts = ReviewParts(.classification, files: result.files, titles: titles)
         parts.thumbnail = Writer.thumbnailFile

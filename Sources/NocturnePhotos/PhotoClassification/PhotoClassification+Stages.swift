@@ -229,12 +229,8 @@ extension PhotoClassification {
         _ item: RecipeItem,
         _ context: StageContext
     ) throws -> IllustratedPhoto {
-        let picture = finished.square.picture
-        return IllustratedPhoto(
-            classified: finished,
-            overlay: finished.attention.map { $0.overlay(on: picture) },
-            heatmap: finished.attention.map { $0.heatmap(on: picture) }
-        )
+        let overlay = finished.attention?.overlay(on: finished.square.picture)
+        return IllustratedPhoto(classified: finished, overlay: overlay, heatmap: overlay.map(AttentionMap.heatmap))
     }
 
     func write(

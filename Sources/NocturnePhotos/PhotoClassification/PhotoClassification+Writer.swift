@@ -25,6 +25,15 @@ extension PhotoClassification {
         /// The part of the photo that the model saw, in the size of its input and before its colours were corrected.
         static let photoFile = "photo.png"
 
+        /// The same with the attention map.
+        static let heatmapFile = "heatmap.png"
+
+        /// The values of the attention map.
+        static let attentionFile = "attention.json"
+
+        /// See ``ClassificationReport``.
+        static let reportFile = "report.pdf"
+
         /// Side of the thumbnail in pixels.
         static let thumbnailSide = 192
 
@@ -39,20 +48,21 @@ extension PhotoClassification {
             try PNGWriter.write(photo.square.picture, to: folder + "/" + Self.photoFile)
             var written = [Self.thumbnailFile, Self.photoFile]
             if let heatmap = illustrated.heatmap, let map = photo.attention {
-                try PNGWriter.write(heatmap, to: folder + "/heatmap.png")
-                try FileSystem.write(folder + "/attention.json", try StableJSON.encodeLine(values(of: map)))
-                written += ["heatmap.png", "attention.json"]
+                try PNGWriter.write(heatmap, to: folder + "/" + Self.heatmapFile)
+                try FileSystem.write(folder + "/" + Self.attentionFile, try StableJSON.encodeLine(values(of: map)))
+                written += [Self.heatmapFile, Self.attentionFile]
             }
             // The report shows no files, and is one of them itself: it is drawn before they are listed.
+            var result = result()
             let page = try ClassificationReport(
-                result: result(files: []),
+                result: result,
                 picture: photo.square.picture,
                 overlay: illustrated.overlay
             ).page()
-            try page.write(to: folder + "/report.pdf")
-            written.append("report.pdf")
-            let files = try written.sorted().map { try ItemFile($0, in: folder) }
-            return try result(files: files).write(into: folder, notes)
+            try page.write(to: folder + "/" + Self.reportFile)
+            written.append(Self.reportFile)
+            result.files = try written.sorted().map { try ItemFile($0, in: folder) }
+            return try result.write(into: folder, notes)
         }
 
         private func values(of map: AttentionMap) -> PhotoClassificationResult.AttentionValues {
@@ -68,7 +78,8 @@ extension PhotoClassification {
 
         private var notes: [Note] { photo.source.shown(photo.notes) }
 
-        private func result(files: [ItemFile]) -> PhotoClassificationResult {
+        /// The result without its files.
+        private func result() -> PhotoClassificationResult {
             let (settings, scores) = (model.settings, photo.scores)
             let leading = scores.ranking[0]
             return PhotoClassificationResult(
@@ -105,7 +116,7 @@ extension PhotoClassification {
                 metadata: metadata(),
                 preparation: preparation(),
                 attention: photo.attention.map(attention),
-                files: files,
+                files: [],
                 notes: notes.texts,
                 noteCodes: notes.codes
             )
@@ -164,8 +175,8 @@ extension PhotoClassification {
                 minimum: map.minimum,
                 maximum: map.maximum,
                 isUniform: map.isUniform,
-                overlayFile: "heatmap.png",
-                valuesFile: "attention.json"
+                overlayFile: Self.heatmapFile,
+                valuesFile: Self.attentionFile
             )
         }
     }

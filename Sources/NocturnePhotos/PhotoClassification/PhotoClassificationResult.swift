@@ -149,7 +149,7 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
     /// Null for a package without an attention graph, and for a map that failed.
     @Nullable package var attention: Attention?
     /// All files of the item but `result.json` and `run.json`.
-    package let files: [ItemFile]
+    package var files: [ItemFile]
     /// Remarks for a person.
     package var notes: [String]
     package var noteCodes: [Note.Code]?
@@ -196,7 +196,9 @@ extension PhotoClassificationResult {
 }
 
 extension PhotoClassificationResult: InspectableResult {
-    package var batchFiles: Set<String> { files.contains { $0.path == "report.pdf" } ? ["contact-sheet.pdf"] : [] }
+    package var batchFiles: Set<String> {
+        files.contains { $0.path == PhotoClassification.Writer.reportFile } ? [ContactSheet.file] : []
+    }
 
     package func inspectFiles(_ inspection: inout ItemInspection) throws {
         let sum = classes.reduce(0) { $0 + $1.probability }
@@ -212,9 +214,10 @@ extension PhotoClassificationResult: InspectableResult {
             size: (inputSide, inputSide),
             of: "the input of the model"
         )
-        try inspection.inspectPicture("heatmap.png")
-        try inspection.inspect("report.pdf") { inspection, path in
-            if let detail = PDFPage.fault(at: path) { inspection.add("report.pdf", detail) }
+        try inspection.inspectPicture(PhotoClassification.Writer.heatmapFile)
+        let report = PhotoClassification.Writer.reportFile
+        try inspection.inspect(report) { inspection, path in
+            if let detail = PDFPage.fault(at: path) { inspection.add(report, detail) }
         }
         guard let attention else { return }
         try inspection.inspect(attention.valuesFile, as: AttentionValues.schema) {

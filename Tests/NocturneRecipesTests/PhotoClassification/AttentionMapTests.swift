@@ -51,7 +51,7 @@ struct AttentionMapTests {
         let attention = try map([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 4, 4)
         let overlay = attention.overlay(on: picture)
         #expect(overlay[39, 39] == SIMD3(100, 100, 100) && overlay[2, 2] != SIMD3(100, 100, 100))
-        let whole = attention.heatmap(on: picture)
+        let whole = AttentionMap.heatmap(overlay)
         #expect(whole.width == 40 + AttentionMap.barSpace && whole.height == 40)
         let light = (0..<40).map { y in
             let color = whole[50, y]
