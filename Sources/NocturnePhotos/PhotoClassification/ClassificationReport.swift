@@ -86,7 +86,7 @@ package struct ClassificationReport {
             page.paragraph(ReportText.noAttention, x: second, y: y + 12, size: 9, color: .quiet)
             return bottom
         }
-        let title = result.classes.first { $0.name == attention.name }?.title ?? attention.name
+        let title = result.title(of: attention.name)
         try place(overlay, x: second, ReportText.attentionAlternative(title))
         caption(ReportText.attentionCaption(title), x: second, width: page.width - margin - second)
         scale(on: page, x: second + side + 4, y: y, height: side)
@@ -128,7 +128,7 @@ package struct ClassificationReport {
         let summary = page.lines(of: result.summary, width: width - 70, size: 10, isBold: true)
         let reasons = risk.reasons.prefix(4).map { reason in
             ReportText.reason(
-                title: result.classes.first { $0.name == reason.name }?.title ?? reason.name,
+                title: result.title(of: reason.name),
                 probability: ClassScores.text(reason.probability),
                 threshold: ClassScores.text(reason.threshold)
             )

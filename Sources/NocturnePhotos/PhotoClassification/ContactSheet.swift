@@ -57,7 +57,7 @@ package enum ContactSheet {
             self.folder = folder
             item = result.item
             let leading = result.classes.first { $0.name == result.leading }
-            title = leading?.title ?? result.leading
+            title = result.title(of: result.leading)
             probability = leading?.probability ?? 0
             level = result.risk?.level
             let reason = result.risk?.reasons.max { $0.probability < $1.probability }
@@ -66,8 +66,7 @@ package enum ContactSheet {
                 // The score of the leading class stands above it.
                 let level = result.risk?.level.rawValue ?? ""
                 guard reason.name != result.leading else { return ReportText.threshold(level, reason.threshold) }
-                let title = result.classes.first { $0.name == reason.name }?.title ?? reason.name
-                return ReportText.reason(title, reason.probability, from: reason.threshold)
+                return ReportText.reason(result.title(of: reason.name), reason.probability, from: reason.threshold)
             }
             model = ReportText.modelName(result.model.name, result.model.version)
             disclaimer = result.disclaimer

@@ -191,6 +191,9 @@ extension PhotoClassificationResult {
         package let rows: [[Float]]
     }
 
+    /// The title of a class, for display.
+    func title(of name: String) -> String { classes.first { $0.name == name }?.title ?? name }
+
     /// Whether the network got other colours than the picture has.
     var isColorCorrected: Bool { preparation.colorConstancy == "applied" }
 }

@@ -68,7 +68,7 @@ extension PhotoInstances: RecipeKind {
             var object = ReviewParts.Object(
                 name: "\(instance.id)",
                 score: instance.confidence,
-                box: [instance.box.x, instance.box.y, instance.box.width, instance.box.height],
+                box: instance.box.numbers,
                 picture: instance.thumbnail,
                 text: instance.class + (instance.reason.map { ", \(instance.state.rawValue): \($0)" } ?? "")
             )

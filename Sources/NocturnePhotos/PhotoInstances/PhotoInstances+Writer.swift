@@ -21,6 +21,7 @@ extension PhotoInstances {
         let item: RecipeItem
 
         private var finished: PhotoInstances.FinishedPhoto { drawn.finished }
+        private var photo: RGBImage { finished.photo.image }
 
         /// The files of one instance, relative to the item's folder.
         private struct Names {
@@ -41,7 +42,6 @@ extension PhotoInstances {
         }
 
         func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
-            let photo = finished.photo.image
             let overlay = "overlay." + options.crops.pictures.fileExtension
             try options.crops.pictures.write(drawn.overlay, to: folder + "/" + overlay)
             var written = [overlay, "coco.json"]
@@ -49,7 +49,8 @@ extension PhotoInstances {
             for (instance, outcome) in zip(finished.instances, outcomes) {
                 if case .files = outcome { written += names(of: instance).all }
             }
-            try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco()))
+            let entries = finished.instances.indices.map { entry(for: $0, outcomes[$0]) }
+            try FileSystem.write(folder + "/coco.json", try StableJSON.encode(coco(entries)))
             let files = try written.sorted().map { try ItemFile($0, in: folder) }
             let notes = finished.record.shown(finished.notes)
             let result = PhotoInstancesResult(
@@ -64,7 +65,7 @@ extension PhotoInstances {
                 textEngine: finished.textEngine,
                 options: options.inResults,
                 rowCount: finished.rowCount,
-                instances: finished.instances.indices.map { entry(for: $0, outcomes[$0], photo) },
+                instances: entries,
                 files: files,
                 notes: notes.texts,
                 noteCodes: notes.codes
@@ -100,7 +101,7 @@ extension PhotoInstances {
             guard !instances.isEmpty else { return [] }
             if options.crops != .none { try FileSystem.makeFolder(folder + "/crops") }
             try FileSystem.makeFolder(folder + "/thumbnails")
-            let photo = finished.photo.image
+            let photo = self.photo
             let limit = photo.width * photo.height / (2 * max(scope.width, 1))
             let isLarge = instances.map { $0.box.width * $0.box.height > limit }
             let small = instances.indices.filter { !isLarge[$0] }
@@ -143,11 +144,7 @@ extension PhotoInstances {
 
         // MARK: The result
 
-        private func entry(
-            for index: Int,
-            _ outcome: CropOutcome,
-            _ photo: RGBImage
-        ) -> PhotoInstancesResult.Instance {
+        private func entry(for index: Int, _ outcome: CropOutcome) -> PhotoInstancesResult.Instance {
             let instance = finished.instances[index]
             let names = names(of: instance)
             let (box, rotated) = (instance.box, instance.rotated)
@@ -176,7 +173,7 @@ extension PhotoInstances {
                     corners: rotated.corners.map { [$0.x.inMillionths, $0.y.inMillionths] }
                 ),
                 areaPixels: instance.area,
-                mask: mask(of: instance),
+                mask: .init(instance.mask),
                 state: state,
                 reason: reason,
                 crop: isWritten ? names.crop : nil,
@@ -206,36 +203,22 @@ extension PhotoInstances {
             )
         }
 
-        private func mask(of instance: PhotoInstances.FoundInstance) -> PhotoInstancesResult.Mask {
-            .init(size: [instance.mask.height, instance.mask.width], counts: instance.mask.cocoString)
-        }
-
         /// Categories count from 1: readers of COCO files take 0 for the background.
-        private func coco() -> COCODocument {
-            COCODocument(
-                info: .init(description: "\(model.package.name) \(model.package.version)"),
-                images: [
-                    .init(
-                        id: 1,
-                        file_name: finished.record.name,
-                        width: finished.photo.image.width,
-                        height: finished.photo.image.height
-                    )
-                ],
-                annotations: finished.instances.map { instance in
-                    .init(
-                        id: instance.id,
-                        image_id: 1,
-                        category_id: instance.classIndex + 1,
-                        bbox: [instance.box.x, instance.box.y, instance.box.width, instance.box.height],
-                        area: instance.area,
-                        segmentation: mask(of: instance),
-                        iscrowd: 0,
-                        score: instance.confidence.map { Double($0).inMillionths }
-                    )
-                },
-                categories: model.settings.classes.enumerated().map { .init(id: $0.offset + 1, name: $0.element.name) }
-            )
+        private func coco(_ entries: [PhotoInstancesResult.Instance]) -> COCODocument {
+            let annotations = zip(finished.instances, entries).map { instance, entry in
+                COCODocument.Annotation(
+                    id: entry.id,
+                    category: instance.classIndex + 1,
+                    box: entry.box,
+                    area: entry.areaPixels,
+                    mask: entry.mask,
+                    score: entry.confidence
+                )
+            }
+            let categories = model.settings.classes.enumerated().map {
+                COCODocument.Category(id: $0.offset + 1, name: $0.element.name)
+            }
+            return COCODocument(model.package, finished.record.name, of: photo, annotations, categories)
         }
     }
 }

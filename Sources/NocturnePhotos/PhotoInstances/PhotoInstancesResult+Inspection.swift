@@ -30,9 +30,9 @@ extension PhotoInstancesResult: InspectableResult {
     private func inspect(_ instance: Instance, _ inspection: inout ItemInspection) {
         let box = instance.box
         func fault(_ detail: String) { inspection.add("result.json", "instance \(instance.id): \(detail)") }
-        guard box.x >= 0, box.y >= 0, box.width > 0, box.height > 0, box.x <= source.width - box.width,
-            box.y <= source.height - box.height
-        else { return fault("its box is not inside the picture of \(source.width)×\(source.height) pixels") }
+        guard box.fits(width: source.width, height: source.height) else {
+            return fault("its box is not inside the picture of \(source.width)×\(source.height) pixels")
+        }
         do {
             let mask = try RunLengthMask(
                 width: instance.mask.size[1],
@@ -74,8 +74,7 @@ extension PhotoInstancesResult: InspectableResult {
                 fault("has an annotation \(annotation.id), which result.json does not list")
                 continue
             }
-            let box = instance.box
-            if annotation.bbox != [box.x, box.y, box.width, box.height] {
+            if annotation.bbox != instance.box.numbers {
                 fault("the box of annotation \(annotation.id) differs from result.json")
             }
             if annotation.area != instance.areaPixels {
@@ -83,9 +82,7 @@ extension PhotoInstancesResult: InspectableResult {
                     "the area of annotation \(annotation.id) is \(annotation.area), its mask has \(instance.areaPixels)"
                 )
             }
-            if annotation.segmentation.counts != instance.mask.counts
-                || annotation.segmentation.size != instance.mask.size
-            {
+            if annotation.segmentation != instance.mask {
                 fault("the mask of annotation \(annotation.id) differs from result.json")
             }
             if names[annotation.category_id] != instance.class {

@@ -1,6 +1,8 @@
 import NocturneCore
 import NocturneFormats
+import NocturneInference
 import NocturneJournal
+import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
 
@@ -60,10 +62,15 @@ struct PhotoInstancesResult: ItemResult {
     }
 
     /// As in pycocotools.
-    struct Mask: Codable {
+    struct Mask: Codable, Equatable {
         /// Height, width.
         let size: [Int]
         let counts: String
+
+        init(_ mask: RunLengthMask) {
+            size = [mask.height, mask.width]
+            counts = mask.cocoString
+        }
     }
 
     /// A line of text.
@@ -192,6 +199,14 @@ struct COCODocument: Codable {
         let segmentation: PhotoInstancesResult.Mask
         let iscrowd: Int
         let score: Double?
+
+        /// Of all pixels of an object in the only picture.
+        init(id: Int, category: Int, box: PixelBox, area: Int, mask: PhotoInstancesResult.Mask, score: Double?) {
+            (self.id, self.area, self.score) = (id, area, score)
+            (image_id, category_id, iscrowd) = (1, category, 0)
+            bbox = box.numbers
+            segmentation = mask
+        }
     }
 
     struct Category: Codable {
@@ -204,6 +219,20 @@ struct COCODocument: Codable {
     let annotations: [Annotation]
     let categories: [Category]
 
+    /// Annotations of one picture by a model.
+    init(
+        _ package: ModelPackage,
+        _ name: String,
+        of image: RGBImage,
+        _ annotations: [Annotation],
+        _ categories: [Category]
+    ) {
+        info = Info(description: "\(package.name) \(package.version)")
+        images = [Image(id: 1, file_name: name, width: image.width, height: image.height)]
+        self.annotations = annotations
+        self.categories = categories
+    }
+
     /// That the picture does not have the size which `result.json` states; nil if it has.
     func sizeFault(_ source: PhotoInstancesResult.Source) -> String? {
         let image = images[0]
@@ -211,6 +240,11 @@ struct COCODocument: Codable {
         return "states that the picture has \(image.width)×\(image.height) pixels, result.json states "
             + "\(source.width)×\(source.height)"
     }
+}
+
+extension PixelBox {
+    /// Left, top, width and height.
+    var numbers: [Int] { [x, y, width, height] }
 }
 
 extension Double {

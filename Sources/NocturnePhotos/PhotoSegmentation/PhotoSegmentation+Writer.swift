@@ -94,24 +94,19 @@ extension PhotoSegmentation {
                 try RunLengthMask.masks(of: $0, width: image.width, height: image.height, flag: scope.flag)
             }
             let present = finished.measured.filter { $0.pixels > 0 }
-            return COCODocument(
-                info: .init(description: "\(model.package.name) \(model.package.version)"),
-                images: [.init(id: 1, file_name: finished.record.name, width: image.width, height: image.height)],
-                annotations: present.enumerated().compactMap { index, label in
-                    guard let box = label.box, let mask = masks[label.value] else { return nil }
-                    return .init(
-                        id: index + 1,
-                        image_id: 1,
-                        category_id: Int(label.value),
-                        bbox: [box.x, box.y, box.width, box.height],
-                        area: label.pixels,
-                        segmentation: .init(size: [mask.height, mask.width], counts: mask.cocoString),
-                        iscrowd: 0,
-                        score: finished.confidence[label.value].map { $0.meanProbability.inMillionths }
-                    )
-                },
-                categories: model.package.labels.map { .init(id: Int($0.value), name: $0.name) }
-            )
+            let annotations = present.enumerated().compactMap { index, label -> COCODocument.Annotation? in
+                guard let box = label.box, let mask = masks[label.value] else { return nil }
+                return .init(
+                    id: index + 1,
+                    category: Int(label.value),
+                    box: box,
+                    area: label.pixels,
+                    mask: .init(mask),
+                    score: finished.confidence[label.value].map { $0.meanProbability.inMillionths }
+                )
+            }
+            let categories = model.package.labels.map { COCODocument.Category(id: Int($0.value), name: $0.name) }
+            return COCODocument(model.package, finished.record.name, of: image, annotations, categories)
         }
     }
 }

@@ -70,13 +70,11 @@ extension PhotoSegmentationResult: InspectableResult {
         }
         for (annotation, label) in zip(document.annotations, present) {
             if annotation.area != label.pixels { fault("the area of \(label.name) differs from result.json") }
-            if annotation.bbox != label.box.map({ [$0.x, $0.y, $0.width, $0.height] }) {
+            if annotation.bbox != label.box?.numbers {
                 fault("the box of \(label.name) differs from result.json")
             }
             guard let mask = UInt16(exactly: label.value).flatMap({ masks?[$0] }) else { continue }
-            if annotation.segmentation.counts != mask.cocoString
-                || annotation.segmentation.size != [mask.height, mask.width]
-            {
+            if annotation.segmentation != .init(mask) {
                 fault("the mask of \(label.name) differs from the label map")
             }
         }
