@@ -57,9 +57,7 @@ enum CropDrawing {
             image: RGBImage(width: width, height: height),
             alpha: [UInt8](repeating: 0, count: width * height)
         )
-        let box = instance.rotated
-        let across = (box.corners[1] - box.corners[0]) / box.width
-        let down = (box.corners[3] - box.corners[0]) / box.height
+        let (across, down) = steps(of: instance.rotated)
         let start =
             place(of: .zero, inUpright: instance)
             - SIMD2(Double(instance.box.x) + 0.5, Double(instance.box.y) + 0.5)
@@ -78,16 +76,20 @@ enum CropDrawing {
         return (max(Int(box.width.rounded(.up)), 1), max(Int(box.height.rounded(.up)), 1))
     }
 
+    /// From one pixel of the upright crop to the next in its row and column, in pixels of the photo.
+    private static func steps(of box: RotatedBox) -> (across: SIMD2<Double>, down: SIMD2<Double>) {
+        ((box.corners[1] - box.corners[0]) / box.width, (box.corners[3] - box.corners[0]) / box.height)
+    }
+
     /// Where a point of the upright crop lies in the photo.
     /// - Parameter point: in pixels of the crop, whose centres are whole numbers.
     /// - Returns: in pixels of the photo, from the corner of the first one.
     static func place(of point: SIMD2<Double>, inUpright instance: PhotoInstances.FoundInstance) -> SIMD2<Double> {
         let (width, height) = uprightSize(of: instance)
-        let box = instance.rotated
-        let across = (box.corners[1] - box.corners[0]) / box.width
-        let down = (box.corners[3] - box.corners[0]) / box.height
+        let (across, down) = steps(of: instance.rotated)
         // The crop is larger than the box by a fraction of a pixel; their centres are the same.
-        return box.centre - across * (Double(width) / 2 - 0.5 - point.x) - down * (Double(height) / 2 - 0.5 - point.y)
+        return instance.rotated.centre - across * (Double(width) / 2 - 0.5 - point.x)
+            - down * (Double(height) / 2 - 0.5 - point.y)
     }
 
     /// White where the crop is transparent.
@@ -107,10 +109,6 @@ enum CropDrawing {
 
     /// Small, on white, for lists.
     static func thumbnail(of crop: Crop) throws -> RGBImage {
-        let image = onWhite(crop)
-        let longest = max(image.width, image.height)
-        guard longest > thumbnailSide else { return image }
-        func scaled(_ side: Int) -> Int { max(side * thumbnailSide / longest, 1) }
-        return try PillowResize.bilinear(image, width: scaled(image.width), height: scaled(image.height))
+        try OverlayDrawing.reduced(onWhite(crop), longestSide: thumbnailSide)
     }
 }

@@ -19,6 +19,32 @@ enum OverlayDrawing {
         return (max(width * longestSide / longest, 1), max(height * longestSide / longest, 1))
     }
 
+    /// The photo in the size of its overlay.
+    /// - Throws: `CancelledError`.
+    static func reduced(
+        _ photo: RGBImage,
+        longestSide: Int,
+        flag: CancellationFlag = CancellationFlag()
+    ) throws -> RGBImage {
+        let size = size(width: photo.width, height: photo.height, longestSide: longestSide)
+        guard size != (photo.width, photo.height) else { return photo }
+        return try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
+    }
+
+    /// Blends a third of a colour into a pixel; on an outline the pixel gets the colour itself.
+    static func tint(
+        _ samples: UnsafeMutableBufferPointer<UInt8>,
+        _ pixel: Int,
+        with color: SIMD3<UInt8>,
+        isOutline: Bool
+    ) {
+        for channel in 0..<3 {
+            let own = UInt16(color[channel])
+            let mixed = (UInt16(samples[3 * pixel + channel]) * 2 + own) / 3
+            samples[3 * pixel + channel] = UInt8(isOutline ? own : mixed)
+        }
+    }
+
     /// - Throws: `CancelledError`.
     static func draw(
         _ instances: [PhotoInstances.FoundInstance],
@@ -26,10 +52,7 @@ enum OverlayDrawing {
         longestSide: Int,
         flag: CancellationFlag
     ) throws -> RGBImage {
-        let size = size(width: photo.width, height: photo.height, longestSide: longestSide)
-        var image =
-            size.width == photo.width && size.height == photo.height
-            ? photo : try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
+        var image = try reduced(photo, longestSide: longestSide, flag: flag)
         for instance in instances {
             try flag.check()
             paint(instance, of: (photo.width, photo.height), into: &image)
@@ -98,12 +121,8 @@ enum OverlayDrawing {
                                 inside[place - 2] && inside[place - 1] && inside[place + 1] && inside[place + 2]
                                 && inside[place - 2 * rowLength] && inside[place - rowLength]
                                 && inside[place + rowLength] && inside[place + 2 * rowLength]
-                            let pixel = ((top + y) * imageWidth + left + x) * 3
-                            for channel in 0..<3 {
-                                let own = UInt16(color[channel])
-                                let mixed = (UInt16(samples[pixel + channel]) * 2 + own) / 3
-                                samples[pixel + channel] = UInt8(isInner ? mixed : own)
-                            }
+                            let pixel = (top + y) * imageWidth + left + x
+                            OverlayDrawing.tint(samples, pixel, with: color, isOutline: !isInner)
                         }
                     }
                 }

@@ -165,15 +165,7 @@ extension PhotoInstances {
         _ context: StageContext
     ) throws -> ItemProduct {
         let model = try model(drawn.finished.record.model)
-        let writer = Writer(
-            model: model,
-            textModel: textModel,
-            options: options,
-            drawn: drawn,
-            item: item
-        )
-        return
-            try writer
+        return try Writer(model: model, textModel: textModel, options: options, drawn: drawn, item: item)
             .write(into: folder, scope: context.scope)
     }
 }

@@ -1,7 +1,6 @@
 import NocturneCore
 import NocturneFormats
 import NocturneInference
-import NocturneNumerics
 import NocturneSystem
 
 extension PhotoSegmentation {
@@ -19,10 +18,8 @@ extension PhotoSegmentation {
         /// - Parameter labels: `[y][x]` on the pixels of the photo.
         /// - Throws: `NumericsError`, `CancelledError`.
         func draw(_ map: FrozenVoxels<UInt16>, on photo: RGBImage, flag: CancellationFlag) throws -> RGBImage {
-            let size = OverlayDrawing.size(width: photo.width, height: photo.height, longestSide: longestSide)
-            var picture =
-                size == (photo.width, photo.height)
-                ? photo : try PillowResize.bilinear(photo, width: size.width, height: size.height, flag: flag)
+            var picture = try OverlayDrawing.reduced(photo, longestSide: longestSide, flag: flag)
+            let size = (picture.width, picture.height)
             let reduced = Self.reduced(map, of: (photo.width, photo.height), to: size)
             try tint(&picture, reduced, flag: flag)
             return PictureLegend(entries: legend(of: photo)).drawn(below: picture)
@@ -89,11 +86,7 @@ extension PhotoSegmentation {
                                     && (y < step || map[place - step * width] == value)
                                     && (y + step >= height || map[place + step * width] == value)
                             }
-                            for channel in 0..<3 {
-                                let own = UInt16(color[channel])
-                                let mixed = (UInt16(samples[3 * place + channel]) * 2 + own) / 3
-                                samples[3 * place + channel] = UInt8(isInner ? mixed : own)
-                            }
+                            OverlayDrawing.tint(samples, place, with: color, isOutline: !isInner)
                         }
                     }
                 }
