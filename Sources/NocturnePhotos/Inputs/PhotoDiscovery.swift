@@ -21,9 +21,7 @@ final class PhotoDiscovery: Sendable {
 
         init(_ model: some PhotoModel, _ options: some RecipeOptions, _ others: [String] = []) {
             id = model.package.id
-            fingerprintParts =
-                model.chosen.fingerprintParts + options.fingerprintTexts()
-                + others
+            fingerprintParts = model.chosen.fingerprintParts + options.fingerprintTexts() + others
             minimumSide = model.minimumSide
         }
     }
@@ -34,6 +32,9 @@ final class PhotoDiscovery: Sendable {
         let facts: Result<PhotoFacts, PhotoError>
         /// Words of its path by which its patient can be identified.
         var words: [String] = []
+
+        /// Whether its header could be read.
+        var isPhoto: Bool { if case .success = facts { true } else { false } }
 
         /// How results show its names.
         func names(_ identifiers: IdentifierPolicy) -> ShownNames { ShownNames(identifiers, words: words) }

@@ -49,6 +49,14 @@ extension ModelValidation {
         return value
     }
 
+    /// Numbers for red, green and blue, finite in single precision too.
+    func threeColors(_ values: [Double], key: String) throws(ModelPackageError) -> [Double] {
+        guard values.count == 3, values.allSatisfy({ Float($0).isFinite }) else {
+            throw refuse(key, expected: "three numbers: red, green, blue", found: values)
+        }
+        return values
+    }
+
     /// Three means and standard deviations.
     func colors(
         mean: [Double],
@@ -56,10 +64,8 @@ extension ModelValidation {
         order: String? = nil,
         key: String
     ) throws(ModelPackageError) -> NetworkColors {
-        for (name, values) in [("mean", mean), ("standardDeviation", deviation)]
-        where values.count != 3 || !values.allSatisfy({ Float($0).isFinite }) {
-            throw refuse("\(key).\(name)", expected: "three numbers", found: values)
-        }
+        let mean = try threeColors(mean, key: "\(key).mean")
+        let deviation = try threeColors(deviation, key: "\(key).standardDeviation")
         guard deviation.allSatisfy({ $0 >= 1e-6 }) else {
             throw refuse("\(key).standardDeviation", expected: "three numbers above 0", found: deviation)
         }

@@ -55,7 +55,7 @@ extension PhotoClassification {
         func finish(_ items: FoundItems) throws -> [String] {
             let files = scanned.withLock { $0 }
             let table = try options.metadataPath.map { try MetadataTable(path: $0) }
-            let photos = files.filter { (try? $0.facts.get()) != nil }.map(\.file.name)
+            let photos = files.filter(\.isPhoto).map(\.file.name)
             let takesMetadata = models.contains { $0.settings.metadata != nil }
             if takesMetadata, let path = options.metadataPath { try table?.checkMatches(photos, path: path) }
             var notes: [String] = []
@@ -65,8 +65,9 @@ extension PhotoClassification {
                     notes += try remarks(on: known, model)
                     if let note = remark(onUnusedSidecars: unusedSidecars), !notes.contains(note) { notes.append(note) }
                 }
+                let reader = PhotoDiscovery.Reader(model, options)
                 for (scanned, metadata) in zip(files, known) {
-                    var item = try item(scanned, metadata, table != nil, model, discovery.request.identifiers)
+                    var item = try item(scanned, metadata, table != nil, reader)
                     item.rank = rank
                     try items.add(item)
                 }
@@ -125,7 +126,7 @@ extension PhotoClassification {
         ) {
             guard let sites = model.settings.metadata else { return (files.map { _ in .success(nil) }, 0) }
             // Files that are not photos must not make a row of the table ambiguous.
-            let photos = files.filter { (try? $0.facts.get()) != nil }
+            let photos = files.filter(\.isPhoto)
             let isStrict = options.requiresKnownMetadata
             let rows =
                 table?.assign(photos.map(\.file.name), sites: sites, isStrict: isStrict)
@@ -151,12 +152,11 @@ extension PhotoClassification {
             _ scanned: PhotoDiscovery.ScannedFile,
             _ metadata: Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>,
             _ hasTable: Bool,
-            _ model: PhotoClassificationModel,
-            _ identifiers: IdentifierPolicy
+            _ reader: PhotoDiscovery.Reader
         ) throws -> DiscoveredItem {
+            let identifiers = discovery.request.identifiers
             let reading = try? metadata.get()
             let known = reading?.metadata
-            let reader = PhotoDiscovery.Reader(model, options)
             let parts =
                 [
                     known.map { "\($0.age.map { "\($0)" } ?? "") \($0.sex.rawValue) \($0.site)" } ?? "none",

@@ -44,11 +44,7 @@ extension ClinicalMetadata.Reading {
         } catch {
             throw ClinicalMetadata.ReadingError(detail: "\(name): \(error.detail)")
         }
-        let reading = ClinicalMetadata.Reading(given, sites: sites)
-        if isStrict, let fault = reading.faults.first {
-            throw ClinicalMetadata.ReadingError(detail: "\(name): \(fault.sentence)")
-        }
-        return reading
+        return try ClinicalMetadata.Reading(given, sites: sites, place: name, isStrict: isStrict)
     }
 
     private static func field(

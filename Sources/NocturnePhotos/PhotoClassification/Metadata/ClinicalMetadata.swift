@@ -98,8 +98,16 @@ extension ClinicalMetadata {
                 + assumptions.map { Note("metadata.assumed", $0) }
         }
 
+        /// - Parameters:
+        ///   - place: names the file, and the row in it.
+        ///   - isStrict: whether a value that is not understood is an error, rather than unknown with a note.
+        init(_ fields: Fields, sites: BodySites, place: String, isStrict: Bool) throws(ReadingError) {
+            self.init(fields, sites: sites)
+            if isStrict, let fault = faults.first { throw ReadingError(detail: "\(place): \(fault.sentence)") }
+        }
+
         /// Empty fields and texts such as NA mean unknown.
-        init(_ fields: Fields, sites: BodySites) {
+        private init(_ fields: Fields, sites: BodySites) {
             var faults: [Fault] = []
             var assumptions: [Sentence] = []
             var age: Double?

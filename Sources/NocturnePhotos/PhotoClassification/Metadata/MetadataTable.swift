@@ -175,11 +175,7 @@ package struct MetadataTable: Sendable {
             site: .init(name: columns.name(of: .site), text: texts.site),
             allowsDecimalComma: separator != UInt8(ascii: ",")
         )
-        let reading = ClinicalMetadata.Reading(fields, sites: sites)
-        if isStrict, let fault = reading.faults.first {
-            throw ClinicalMetadata.ReadingError(detail: "\(place): \(fault.sentence)")
-        }
-        return reading
+        return try ClinicalMetadata.Reading(fields, sites: sites, place: place, isStrict: isStrict)
     }
 
     private func fault(_ text: String) -> Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError> {

@@ -60,18 +60,18 @@ extension ModelValidation {
             key: "\(section).output"
         )
         let classes = try photoClasses(raw.classes, key: "\(section).classes")
-        let deviation = try three(raw.standardDeviation, key: "\(section).standardDeviation")
+        let deviation = try threeColors(raw.standardDeviation, key: "\(section).standardDeviation")
         guard deviation.allSatisfy({ $0 > 0 }) else {
             throw refuse("\(section).standardDeviation", expected: "three numbers above 0", found: deviation)
         }
         var attention: String?
         if let path = raw.networks.attention {
-            attention = try listed(path, files, key: "\(section).networks.attention")
+            attention = try listedFile(path, files, key: "\(section).networks.attention")
         }
         return PhotoClassificationModel.Settings(
             inputSize: size,
             minimumSide: minimum,
-            mean: try three(raw.mean, key: "\(section).mean"),
+            mean: try threeColors(raw.mean, key: "\(section).mean"),
             standardDeviation: deviation,
             usesColorConstancy: raw.colorConstancyPower != nil,
             isMedical: raw.medical ?? true,
@@ -81,7 +81,7 @@ extension ModelValidation {
             lowConfidence: try share(raw.lowConfidence ?? 0.2, key: "\(section).lowConfidence"),
             minimumLead: try share(raw.minimumLead ?? 0.05, key: "\(section).minimumLead"),
             metadata: try metadata(raw.metadata, key: "\(section).metadata"),
-            classifier: try listed(raw.networks.classifier, files, key: "\(section).networks.classifier"),
+            classifier: try listedFile(raw.networks.classifier, files, key: "\(section).networks.classifier"),
             attention: attention
         )
     }
@@ -156,20 +156,6 @@ extension ModelValidation {
             )
         }
         return BodySites(raw.sites)
-    }
-
-    private func listed(_ path: String, _ files: [ModelFile], key: String) throws(ModelPackageError) -> String {
-        guard files.contains(where: { $0.path == path }) else {
-            throw refuse(.unknownName, key, expected: "a path among files", found: path)
-        }
-        return path
-    }
-
-    private func three(_ values: [Double], key: String) throws(ModelPackageError) -> [Double] {
-        guard values.count == 3, values.allSatisfy({ Float($0).isFinite }) else {
-            throw refuse(key, expected: "three numbers: red, green, blue", found: values)
-        }
-        return values
     }
 
     private func share(_ value: Double, key: String) throws(ModelPackageError) -> Double {
