@@ -21,7 +21,6 @@ extension PlanReport {
 
         init(_ journal: Journal, secondsPerStep: [Double], available: Int) throws {
             (self.journal, self.secondsPerStep, self.available) = (journal, secondsPerStep, available)
-            var (count, goodCount, reusedCount, seconds) = (0, 0, 0, 0.0)
             try journal.found.forEachPlanned { row in
                 count += 1
                 if row.isGood { goodCount += 1 }
@@ -29,7 +28,6 @@ extension PlanReport {
                 if item.state == .reuse { reusedCount += 1 }
                 seconds += item.seconds ?? 0
             }
-            (self.count, self.goodCount, self.reusedCount, self.seconds) = (count, goodCount, reusedCount, seconds)
         }
 
         /// Calls `body` with each item, in the order of discovery.

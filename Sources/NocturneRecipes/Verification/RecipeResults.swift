@@ -16,28 +16,32 @@ package struct RecipeResults: ResultInspection {
 
     /// By the kind that the result names; an unknown task is a fault.
     package func inspect(_ item: CommittedItem, flag: CancellationFlag) throws -> ResultFindings {
+        func fault(_ detail: String) -> ResultFindings {
+            var findings = ResultFindings()
+            findings.add("result.json", detail)
+            return findings
+        }
         let document: JSONValue
         do {
             document = try JSONValue(parsing: item.result)
         } catch {
-            var findings = ResultFindings()
-            findings.add("result.json", "\(error)")
-            return findings
+            return fault("\(error)")
         }
         let task = document["task"]?.text
-        guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
+        guard let kind = kind(ofTask: task) else {
             let tasks = registry.kinds.compactMap { $0.resultTask }.joined(separator: ", ")
-            var findings = ResultFindings()
-            findings.add("result.json", "unknown task \(task ?? "none"); known tasks: \(tasks)")
-            return findings
+            return fault("unknown task \(task ?? "none"); known tasks: \(tasks)")
         }
         return try kind.inspect(item, document, flag: flag)
     }
 
+    /// The kind whose results name a task; nil where none does.
+    private func kind(ofTask task: String?) -> (any RecipeKind.Type)? { registry.kinds.first { $0.resultTask == task } }
+
     /// What a page for reviewers shows of a result; nil for one of an unknown kind, or that cannot be read.
     package func reviewParts(of result: [UInt8]) -> ReviewParts? {
         guard let head = try? JSONDecoder().decode(Head.self, from: Data(result)) else { return nil }
-        var parts = try? registry.kinds.first { $0.resultTask == head.task }?.reviewParts(of: result)
+        var parts = try? kind(ofTask: head.task)?.reviewParts(of: result)
         parts?.disclaimer = head.disclaimer
         return parts
     }
@@ -83,7 +87,7 @@ package struct RecipeResults: ResultInspection {
     private func kind(of folder: String) throws -> any RecipeKind.Type {
         let result = try FileSystem.read(folder + "/result.json")
         let task = try JSONDecoder().decode(Head.self, from: Data(result)).task
-        guard let kind = registry.kinds.first(where: { $0.resultTask == task }) else {
+        guard let kind = kind(ofTask: task) else {
             throw LabelMapError(detail: "the item is of a kind that this version does not know")
         }
         return kind
