@@ -60,13 +60,14 @@ extension PhotoClassification {
             if takesMetadata, let path = options.metadataPath { try table?.checkMatches(photos, path: path) }
             var notes: [String] = []
             for (rank, model) in models.enumerated() {
-                let (known, unusedSidecars) = metadata(for: files, table, model)
+                let (known, unusedSidecars) = try metadata(for: files, table, model)
                 if model.settings.metadata != nil, !photos.isEmpty {
                     notes += try remarks(on: known, model)
                     if let note = remark(onUnusedSidecars: unusedSidecars), !notes.contains(note) { notes.append(note) }
                 }
                 let reader = PhotoDiscovery.Reader(model, options)
                 for (scanned, metadata) in zip(files, known) {
+                    try discovery.scope.check()
                     var item = try item(scanned, metadata, table != nil, reader)
                     item.rank = rank
                     try items.add(item)
@@ -121,7 +122,7 @@ extension PhotoClassification {
             for files: [PhotoDiscovery.ScannedFile],
             _ table: MetadataTable?,
             _ model: PhotoClassificationModel
-        ) -> (
+        ) throws -> (
             readings: [Result<ClinicalMetadata.Reading?, ClinicalMetadata.ReadingError>], unusedSidecars: Int
         ) {
             guard let sites = model.settings.metadata else { return (files.map { _ in .success(nil) }, 0) }
@@ -133,7 +134,8 @@ extension PhotoClassification {
                 ?? photos.map { _ in .success(nil) }
             let byPath = Dictionary(uniqueKeysWithValues: zip(photos.map(\.file.path), rows))
             var unusedSidecars = 0
-            let readings = files.map { scanned in
+            let readings = try files.map { scanned in
+                try discovery.scope.check()
                 let path = ClinicalMetadata.Reading.sidecarPath(of: scanned.file.path)
                 let row = byPath[scanned.file.path]
                 guard case .success(nil)? = row, FileSystem.exists(path) else { return row ?? .success(nil) }

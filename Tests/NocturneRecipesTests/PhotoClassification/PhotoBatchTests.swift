@@ -94,6 +94,21 @@ struct PhotoBatchTests {
         #expect(notes.contains(note), "\(notes)")
     }
 
+    @Test("A search that is cancelled ends while metadata is read")
+    func cancelledSearch() throws {
+        let bench = try PhotoBench("primary-told")
+        try bench.add("a.png")
+        let flag = CancellationFlag()
+        let request = DiscoveryRequest(inputs: [bench.input])
+        let claims = try bench.recipe().claims(request, InputFiles(try FoundTable()), scope: .serial(flag))
+        let file = FoundFile(path: bench.input + "/a.png", name: "a.png", root: "")
+        _ = claims.claim(file)
+        let items = FoundItems(take: { _ in })
+        try claims.addItems(of: [[file]], PatientFolders(), to: items)
+        flag.cancel()
+        #expect(throws: CancelledError.self) { try claims.finish(items) }
+    }
+
     @Test("With --strict-metadata, a value that is not understood fails its item")
     func strictMetadata() async throws {
         let bench = try PhotoBench("primary-told")
