@@ -83,7 +83,7 @@ struct Nocturne: AsyncParsableCommand {
 
     /// Without a command.
     func run() throws {
-        let models = LoadedModels.catalog.entries().compactMap { try? $0.package.get().id }
+        let models = LoadedModels.usablePackages.map(\.id)
         let batches = CompletionKind.batchFolders("")
         Terminal.printResult(FirstSteps(version: Program.version, models: models, batches: batches).text)
     }

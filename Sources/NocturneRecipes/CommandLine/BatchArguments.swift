@@ -155,7 +155,7 @@ extension BatchArguments {
 
     /// - Throws: `ValidationError` where the search path has none, or several.
     private func onlyPackage() throws -> ModelPackage {
-        let found = ModelPackage.distinct(LoadedModels.catalog.entries().compactMap { try? $0.package.get() })
+        let found = ModelPackage.distinct(LoadedModels.usablePackages)
         if found.count == 1 { return found[0] }
         let others =
             "Without a model: --view makes pictures of volumes, --existing-labels measures existing label maps, "

@@ -14,9 +14,7 @@ extension CompletionKind {
 
     /// - Parameter prefix: of a name or of a path.
     private static func models(_ prefix: String) -> [String] {
-        let names = LoadedModels.catalog.entries().compactMap { try? $0.package.get().id }.filter {
-            $0.hasPrefix(prefix)
-        }
+        let names = LoadedModels.usablePackages.map(\.id).filter { $0.hasPrefix(prefix) }
         return names.isEmpty ? folders(prefix).map { $0 + "/" } : Array(Set(names)).sorted()
     }
 

@@ -20,14 +20,14 @@ package enum LoadedModels {
         )
     }
 
-    /// The packages on the search path.
-    package static var catalog: ModelCatalog { catalog() }
+    /// The packages on the search path that can be used.
+    package static var usablePackages: [ModelPackage] { catalog().entries().compactMap { try? $0.package.get() } }
 
     /// The package for a name or folder.
     /// - Throws: `BatchError`.
     package static func package(_ name: String) throws -> ModelPackage {
         do {
-            return try catalog.resolve(nameOrPath: name)
+            return try catalog().resolve(nameOrPath: name)
         } catch {
             throw BatchError(.modelUnusable, path: "", detail: "\(error)")
         }

@@ -54,7 +54,7 @@ extension Models {
         var options: [String] = []
 
         func run() throws {
-            guard let folder = into.map(absolutePath) ?? LoadedModels.catalog.searchPath.first else {
+            guard let folder = into.map(absolutePath) ?? LoadedModels.catalog().searchPath.first else {
                 throw ValidationError("no folder of models: name it with --into, or set NOCTURNE_MODELS")
             }
             try check()

@@ -96,7 +96,7 @@ struct HealthReport: Encodable {
 
     /// Verifies the packages on the search path.
     private func packages() -> [HealthFinding] {
-        LoadedModels.catalog.entries().map { entry in
+        LoadedModels.catalog().entries().map { entry in
             switch entry.package {
             case .success(let package): HealthFinding("model", "\(package.id) \(package.version)")
             case .failure(let error): HealthFinding("model", "\(entry.folderName): \(error)", .warning)

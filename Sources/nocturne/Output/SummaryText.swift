@@ -78,7 +78,7 @@ enum SummaryText {
     private static func remedy(for code: FaultCode, _ output: OutputFolder) -> String {
         let remedy = code.remedy(in: output)
         guard [.photo, .volume].contains(code) else { return remedy }
-        let packages = LoadedModels.catalog.entries().compactMap { try? $0.package.get() }
+        let packages = LoadedModels.usablePackages
         let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
         return names.isEmpty
             ? remedy : "\(remedy.dropLast()) (installed: \(names.joined(separator: ", ")))."
