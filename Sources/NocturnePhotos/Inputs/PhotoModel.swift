@@ -3,6 +3,7 @@ package import NocturneBatch
 package import NocturneConcurrency
 package import NocturneFormats
 package import NocturneInference
+package import NocturneJournal
 package import NocturneRecipeSupport
 import NocturneSystem
 
@@ -89,10 +90,21 @@ extension PhotoRecipe {
         for model in models where model.package.id == id { model.networks.forEach { $0.dropPlans() } }
     }
 
+    /// The mean over all models; 0 without one.
+    func mean(_ seconds: (Model) throws -> Double) rethrows -> Double {
+        let total = try models.reduce(0) { $0 + (try seconds($1)) }
+        return models.isEmpty ? 0 : total / Double(models.count)
+    }
+
     /// As many as the model uses that uses the fewest.
     package func threadsOfProcess(cores: Int) throws -> Int {
         try models.map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores
     }
+}
+
+extension RecipeKind where Self: PhotoRecipe {
+    /// Every photo is one.
+    package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
 extension PhotoRecipe where Source == PhotoRecord {

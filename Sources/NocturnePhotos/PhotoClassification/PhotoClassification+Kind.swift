@@ -3,7 +3,7 @@ import Foundation
 package import NocturneBatch
 import NocturneFormats
 package import NocturneInference
-package import NocturneJournal
+import NocturneJournal
 package import NocturneRecipeSupport
 package import NocturneReport
 package import NocturneSystem
@@ -86,9 +86,6 @@ extension PhotoClassification: RecipeKind {
     package static func inspectBatchFile(at path: String) -> String? {
         path.hasSuffix(".pdf") ? PDFPage.fault(at: path) : nil
     }
-
-    /// Every photo is one.
-    package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
 extension PhotoClassification {

@@ -56,18 +56,16 @@ package struct PhotoClassification: PhotoRecipe {
 
     /// Runs a picture through each classifier. The first run of a session also creates it, so the second is timed.
     package func secondsPerStep(scope: ComputeScope) throws -> Double {
-        var total = 0.0
         let sessions = PhotoSessions()
-        for model in models {
+        return try mean { model in
             let side = model.settings.inputSize
             let picture = [Float](repeating: 0, count: 3 * side * side)
             let vector = model.settings.metadata.map { ClinicalMetadata.unknown.vector($0) } ?? []
             _ = try model.classify(picture: picture, vector: vector, in: sessions, scope: scope)
             let start = scope.time.monotonic
             _ = try model.classify(picture: picture, vector: vector, in: sessions, scope: scope)
-            total += (scope.time.monotonic - start).inSeconds
+            return (scope.time.monotonic - start).inSeconds
         }
-        return models.isEmpty ? 0 : total / Double(models.count)
     }
 
     package func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source> {

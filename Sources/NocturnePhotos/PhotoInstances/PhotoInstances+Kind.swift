@@ -3,7 +3,7 @@ import Foundation
 package import NocturneBatch
 import NocturneCore
 package import NocturneInference
-package import NocturneJournal
+import NocturneJournal
 import NocturneOutput
 package import NocturneRecipeSupport
 package import NocturneSystem
@@ -80,9 +80,6 @@ extension PhotoInstances: RecipeKind {
 
     /// Those on the spines of books.
     package static let objectTexts = ["title", "author"]
-
-    /// Every photo is one.
-    package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
 extension PhotoInstances {

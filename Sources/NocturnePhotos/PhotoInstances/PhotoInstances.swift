@@ -80,15 +80,14 @@ package struct PhotoInstances: PhotoRecipe {
     /// Runs one picture of the network's usual input size.
     package func secondsPerStep(scope: ComputeScope) throws -> Double {
         let sessions = PhotoSessions()
-        let total = try models.reduce(0.0) { total, model in
+        return try mean { model in
             let side = model.settings.input.longSide
             let shape = model.inputShape(model.frame(width: side, height: side))
             let input = Tensor(shape: shape, values: [Float](repeating: 0, count: shape.reduce(1, *)))
             let start = scope.time.monotonic
             _ = try model.run(input, in: sessions, scope: scope)
-            return total + (scope.time.monotonic - start).inSeconds
+            return (scope.time.monotonic - start).inSeconds
         }
-        return models.isEmpty ? 0 : total / Double(models.count)
     }
 
     package func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {

@@ -1,7 +1,7 @@
 import Foundation
 package import NocturneBatch
 package import NocturneInference
-package import NocturneJournal
+import NocturneJournal
 import NocturneNumerics
 package import NocturneRecipeSupport
 package import NocturneSystem
@@ -60,9 +60,6 @@ extension PhotoSegmentation: RecipeKind {
         }
         return parts
     }
-
-    /// Every photo is one.
-    package static func isReviewEntry(_ item: JournalItem) -> Bool { PhotoDiscovery.isPhoto(key: item.key) }
 }
 
 extension PhotoSegmentation {

@@ -60,8 +60,7 @@ package struct PhotoSegmentation: PhotoRecipe {
 
     /// Runs and times one tile of every model.
     package func secondsPerStep(scope: ComputeScope) throws -> Double {
-        let total = try models.reduce(0.0) { $0 + (try $1.plane.secondsPerTile(scope: scope)) }
-        return models.isEmpty ? 0 : total / Double(models.count)
+        try mean { try $0.plane.secondsPerTile(scope: scope) }
     }
 
     package func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
