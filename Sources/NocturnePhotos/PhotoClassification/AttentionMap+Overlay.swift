@@ -6,10 +6,9 @@ import NocturneFormats
 extension AttentionMap {
     /// The picture, covered in proportion to the map's value.
     package func overlay(on picture: RGBImage) -> RGBImage {
-        var result = picture
-        let values = enlarged(to: picture.width)
         guard !isUniform, picture.width == picture.height else { return picture }
-        for (index, value) in values.enumerated() {
+        var result = picture
+        for (index, value) in enlarged(to: picture.width).enumerated() {
             // Where the map is 0 the picture stays unchanged.
             let cover = min(0.7, value * 1.2)
             let color = Self.color(value)

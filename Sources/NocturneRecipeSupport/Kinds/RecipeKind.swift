@@ -104,16 +104,6 @@ extension RecipeKind {
     /// The kind's own task.
     package static var resultTask: String? { task }
 
-    /// Checks the files of a finished item against its `result.json`.
-    /// - Throws: `CancelledError`. Every fault of the item is among the findings.
-    package static func inspect(
-        _ item: CommittedItem,
-        _ document: JSONValue,
-        flag: CancellationFlag
-    ) throws -> ResultFindings {
-        try result.findings(of: item, document, schema: resultSchema, flag: flag)
-    }
-
     /// Nothing.
     package static func summarize(
         _ options: Options,

@@ -1,7 +1,7 @@
 import Foundation
 package import NocturneConcurrency
 import NocturneFormats
-package import NocturneJournal
+import NocturneJournal
 package import NocturneReport
 package import NocturneSystem
 
@@ -18,8 +18,8 @@ extension InspectableResult {
     /// None.
     package var batchFiles: Set<String> { [] }
 
-    /// Parses the text of a result and returns the faults of the item.
-    /// - Throws: `CancelledError`.
+    /// Checks the files of a finished item against its `result.json`.
+    /// - Throws: `CancelledError`. Every fault of the item is among the findings.
     package static func findings(
         of item: CommittedItem,
         _ document: JSONValue,
@@ -49,7 +49,8 @@ extension InspectableResult {
             )
         }
         try result.inspectFiles(&inspection)
-        inspection.finish(result.product(ownBytes: item.result), result.batchFiles)
+        inspection.findings.product = result.product(ownBytes: item.result)
+        inspection.findings.batchFiles = result.batchFiles
         return inspection.findings
     }
 }
@@ -60,7 +61,7 @@ package struct ItemInspection {
     package let item: CommittedItem
     /// Ends the inspection.
     package let flag: CancellationFlag
-    package private(set) var findings = ResultFindings()
+    package fileprivate(set) var findings = ResultFindings()
 
     /// Serial: items are inspected in parallel.
     package var scope: ComputeScope { .serial(flag) }
@@ -119,11 +120,5 @@ package struct ItemInspection {
                     + "the size of \(what)"
             )
         }
-    }
-
-    /// Adds what the result states of itself.
-    package mutating func finish(_ product: ItemProduct, _ batchFiles: Set<String>) {
-        findings.product = product
-        findings.batchFiles = batchFiles
     }
 }

@@ -4,7 +4,7 @@ package import NocturneBatch
 import NocturneConcurrency
 package import NocturneInference
 package import NocturneOutput
-package import NocturneRecipeSupport
+import NocturneRecipeSupport
 package import NocturneReport
 package import NocturneSystem
 
@@ -38,11 +38,11 @@ package enum LoadedModels {
     /// - Parameters:
     ///   - instructionSet: the one to use, whatever else this machine has; nil for the best one.
     ///   - weights: what the models share.
-    package static func chosen(
+    private static func chosen(
         _ package: ModelPackage,
         _ options: BatchChoices.InferenceOptions,
-        instructionSet: String? = nil,
-        weights: PackedWeights = PackedWeights()
+        instructionSet: String?,
+        weights: PackedWeights
     ) throws -> ChosenModel {
         do {
             var environment = options.applied(to: ProcessInfo.processInfo.environment)

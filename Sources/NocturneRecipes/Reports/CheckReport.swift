@@ -7,13 +7,13 @@ import NocturneSystem
 /// The report of `models check` about a package.
 package struct CheckReport: Encodable, Sendable {
     /// The id of the package.
-    package var model: String
+    package let model: String
     /// The version of the package.
-    package var version: String
+    package let version: String
     /// With which the networks were timed.
-    package var threads: Int
+    package let threads: Int
     /// Of each network, engines and precisions against the builtin engine's exact arithmetic.
-    package var networks: [EngineComparison.Report]
+    package let networks: [EngineComparison.Report]
 
     /// Why the package is not to be used: the first network that differs from what its library computed; nil where none does.
     package var fault: String? { networks.lazy.compactMap(\.fault).first }

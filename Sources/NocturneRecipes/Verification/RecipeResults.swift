@@ -32,7 +32,7 @@ package struct RecipeResults: ResultInspection {
             let tasks = registry.kinds.compactMap { $0.resultTask }.joined(separator: ", ")
             return fault("unknown task \(task ?? "none"); known tasks: \(tasks)")
         }
-        return try kind.inspect(item, document, flag: flag)
+        return try kind.result.findings(of: item, document, schema: kind.resultSchema, flag: flag)
     }
 
     /// The kind whose results name a task; nil where none does.
