@@ -30,7 +30,7 @@ public struct StageSequence<Source: Codable & Sendable, Payload: Sendable>: Send
     public func prepare<Prepared: Sendable>(_ prepare: @escaping StageFunction<Payload, Prepared>)
         -> StageSequence<Source, Prepared>
     {
-        followed(by: .prepare) { Preprocessor($0, prepare) }
+        followed(by: .prepare) { ComputeStage($0, prepare) }
     }
 
     /// Runs networks, a step at a time.
@@ -48,14 +48,14 @@ public struct StageSequence<Source: Codable & Sendable, Payload: Sendable>: Send
     public func finish<Finished: Sendable>(_ finish: @escaping StageFunction<Payload, Finished>)
         -> StageSequence<Source, Finished>
     {
-        followed(by: .finish) { Postprocessor($0, finish) }
+        followed(by: .finish) { ComputeStage($0, finish) }
     }
 
     /// Makes surfaces and pictures.
     public func render<Rendered: Sendable>(_ render: @escaping StageFunction<Payload, Rendered>)
         -> StageSequence<Source, Rendered>
     {
-        followed(by: .render) { Mesher($0, render) }
+        followed(by: .render) { ComputeStage($0, render) }
     }
 
     /// Writes everything but `run.json` into the folder, which exists and is empty. The committer flushes the files.

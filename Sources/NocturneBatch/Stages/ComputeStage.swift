@@ -23,10 +23,3 @@ actor ComputeStage<Input: Sendable, Output: Sendable>: StageActor {
         return try compute(message.payload, message.item.item, message.item.context)
     }
 }
-
-/// Brings an item into the form that the network takes.
-typealias Preprocessor = ComputeStage
-/// Makes results of what the network computed.
-typealias Postprocessor = ComputeStage
-/// Makes surfaces and pictures of results.
-typealias Mesher = ComputeStage
