@@ -57,17 +57,13 @@ public struct ItemPlan: Sendable {
     /// - Parameter inMemory: whether files in staging are memory, so that all of them count as such.
     package func placingFiles(inMemory: Bool) -> ItemPlan {
         var plan = self
-        let inFiles = buffers.filter(\.isInFile)
-        let most =
-            Stage.allCases.map { stage in
-                inFiles.reduce(0) { $0 + ($1.from <= stage && stage <= max($1.from, $1.through) ? $1.bytes : 0) }
-            }.max() ?? 0
+        let bytesInFiles = ItemPlan(buffers: buffers.filter(\.isInFile), steps: 0).peak()
         if inMemory {
             plan.buffers.append(PlannedBuffer("result, in memory", bytes: diskBytes, from: .load, through: .write))
         } else {
             plan.buffers.removeAll(where: \.isInFile)
         }
-        plan.diskBytes += most
+        plan.diskBytes += bytesInFiles
         return plan
     }
 
