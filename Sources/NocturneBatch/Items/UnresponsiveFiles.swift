@@ -50,28 +50,13 @@ public final class UnresponsiveFiles: Sendable {
     /// - Parameters:
     ///   - remembered: files and folders that are known not to respond, and are not tried.
     ///   - reasons: files that are not to be tried for other reasons.
-    public convenience init(
-        patience: Int?,
-        remembered: [String] = [],
-        reasons: [String: String] = [:],
-        time: any TimeSource = SystemTime()
-    ) {
-        self.init(
-            patience: patience,
-            remembered: remembered,
-            reasons: reasons,
-            time: time,
-            probe: UnresponsiveFiles.perform
-        )
-    }
-
-    /// - Parameter probe: performs a request for a path; it may never return.
+    ///   - probe: performs a request for a path; it may never return.
     package init(
         patience: Int?,
         remembered: [String] = [],
         reasons: [String: String] = [:],
-        time: any TimeSource,
-        probe: @escaping @Sendable (String, Request) -> Void
+        time: any TimeSource = SystemTime(),
+        probe: @escaping @Sendable (String, Request) -> Void = UnresponsiveFiles.perform
     ) {
         self.patience = patience
         self.reasons = reasons
@@ -135,7 +120,8 @@ public final class UnresponsiveFiles: Sendable {
         }
     }
 
-    private static func perform(_ path: String, _ request: Request) {
+    /// Asks the system. Returns when the path has responded.
+    package static func perform(_ path: String, _ request: Request) {
         switch request {
         case .status:
             var status = stat()
