@@ -92,7 +92,7 @@ package struct BatchMeasure: Sendable {
                     Statistic(
                         label: $0.label,
                         measure: name,
-                        value: $0.value.map { (($0 - mean) * 1e6).rounded() / 1e6 },
+                        value: $0.value.map { ComparisonSummary.rounded($0 - mean) },
                         unit: "mm"
                     )
                 }
@@ -109,7 +109,7 @@ package struct BatchMeasure: Sendable {
                 return Statistic(
                     label: row.label,
                     measure: Derived.ratio,
-                    value: ratio.flatMap { $0.isFinite ? ($0 * 1e6).rounded() / 1e6 : nil },
+                    value: ratio.flatMap { $0.isFinite ? ComparisonSummary.rounded($0) : nil },
                     unit: "1"
                 )
             }

@@ -1,4 +1,5 @@
 package import NocturneJournal
+import NocturneOutput
 
 /// Which values are unusual in their batch: far from the median of all completed items of the same model.
 ///
@@ -259,8 +260,7 @@ extension UnusualValues.Value {
         guard value != 0, value.isFinite else { return "0" }
         var scale = 1.0
         while abs(value) * scale < 100, scale < 1e9 { scale *= 10 }
-        let rounded = (value * scale).rounded() / scale
-        return rounded == rounded.rounded() && abs(rounded) < 1e15 ? "\(Int(rounded))" : "\(rounded)"
+        return CSVField.number((value * scale).rounded() / scale)
     }
 }
 
