@@ -69,14 +69,14 @@ package struct FolderClaim: Sendable {
         let descriptor = open(path(output, claim.generation), flags, 0o600)
         guard descriptor >= 0 else {
             if errno == EEXIST { return nil }
-            throw claim.unwritable(errno)
+            throw output.unwritable(errno)
         }
         close(descriptor)
         let code = claim.write(isReleased: false)
         guard code == 0 else {
             // An empty file would be waited for.
             FileSystem.remove(path(output, claim.generation))
-            throw claim.unwritable(code)
+            throw output.unwritable(code)
         }
         let others = generations(in: output)
         guard others.max() ?? 0 <= claim.generation else { return nil }
@@ -91,15 +91,6 @@ package struct FolderClaim: Sendable {
         let claim = FolderClaim(output: output, holder: holder, generation: generation)
         _ = claim.write(isReleased: false)
         return claim
-    }
-
-    private func unwritable(_ code: Int32) -> BatchError {
-        BatchError(
-            .outputUnwritable,
-            path: output.path,
-            detail: "cannot create the file that claims the folder: \(errnoText(code))",
-            systemCode: code
-        )
     }
 
     /// Whether no other run has taken the folder. A share that does not answer counts as not taken.
