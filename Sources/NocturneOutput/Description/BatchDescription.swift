@@ -6,6 +6,15 @@ extension JournalSetting<BatchDescription> {
     public static var batchDescription: Self { Self(json: "description") }
 }
 
+extension BatchError {
+    /// For a folder whose first run ended before it had recorded anything.
+    public init(notDescribed output: OutputFolder) {
+        let detail =
+            "the journal does not describe the batch, since its first run ended too early. Repeat the `nocturne run` command"
+        self.init(.notABatch, path: output.path, detail: detail)
+    }
+}
+
 /// What the whole batch has in common: kept in the journal, and compared when a later run continues it.
 public struct BatchDescription: Sendable, Codable, Equatable {
     /// A model package as results depend on it.

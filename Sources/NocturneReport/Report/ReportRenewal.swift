@@ -40,7 +40,7 @@ public struct ReportRenewal: Sendable {
         defer { withExtendedLifetime(lock) {} }
         return try await Journal.with(path: output.journal) { journal in
             guard let description = try await journal.value(of: .batchDescription) else {
-                throw BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
+                throw BatchError(notDescribed: output)
             }
             try await change(journal)
             let writing = ReportWriting(

@@ -25,7 +25,7 @@ extension BatchVerification {
             return
         }
         guard let description = try await journal.value(of: .batchDescription) else {
-            throw BatchError(.notABatch, path: output.path, detail: "the journal has no description of the batch")
+            throw BatchError(notDescribed: output)
         }
         let expected = try await journal.report(description)
         let different = try await differentFiles(journal, expected, &report)

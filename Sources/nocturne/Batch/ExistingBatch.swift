@@ -31,7 +31,7 @@ enum ExistingBatch {
     static func description(of output: OutputFolder) async throws -> BatchDescription {
         try output.checkHoldsBatch()
         let stored = try await output.reading { try await $0.value(of: .batchDescription) }
-        guard let description = stored else { throw BatchError.notDescribed(output) }
+        guard let description = stored else { throw BatchError(notDescribed: output) }
         return description
     }
 
@@ -105,13 +105,6 @@ enum ExistingBatch {
                 unusual: unusual.filter { seen.insert($0.item).inserted }.map { items[$0.item].name }
             )
         }
-    }
-}
-
-extension BatchError {
-    /// For a folder whose first run ended before it had recorded anything.
-    static func notDescribed(_ output: OutputFolder) -> BatchError {
-        BatchError(.notABatch, path: output.path, detail: "the journal does not describe the batch")
     }
 }
 

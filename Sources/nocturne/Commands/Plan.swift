@@ -72,7 +72,7 @@ struct Plan: AsyncParsableCommand {
         json: Bool
     ) async throws {
         let batch = try await PlannedBatch.read(folder)
-        guard let description = batch.description else { throw BatchError.notDescribed(folder) }
+        guard let description = batch.description else { throw BatchError(notDescribed: folder) }
         try await show(
             try changes.applied(to: description),
             resources: resources,
