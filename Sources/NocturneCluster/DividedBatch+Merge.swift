@@ -44,12 +44,7 @@ extension DividedBatch {
             let report = try await renewal.write { [output] journal in
                 for shard in batch.readable {
                     try await output.shard(shard.plan.number).reading { own in
-                        var last: Int64? = 0
-                        while let id = last {
-                            let records = try await own.records(after: id, limit: BatchReport.itemsPerPart)
-                            try await journal.merge(records)
-                            last = records.count < BatchReport.itemsPerPart ? nil : records.last?.item.id
-                        }
+                        try await own.forEachPart { records, _ in try await journal.merge(records) }
                     }
                 }
                 try mergeEvents(batch)
