@@ -19,7 +19,8 @@ struct BatchReportWriter {
     /// Writes what is older than the journal. It waits while the disk is full, and retries a failing disk three times. Where
     /// nothing can be written the run is given up: the journal has everything that the report is made of.
     func bringUpToDate() async throws -> Outcome {
-        for attempt in 0...3 {
+        var attempt = 0
+        while true {
             if let reason = await context.health.fault() { return try await giveUp(reason) }
             do {
                 return try await context.disk.retryingWhenFull { try await write() }
@@ -33,9 +34,9 @@ struct BatchReportWriter {
                 }
                 await progress.note("writing the report again: \(error)")
                 try? await context.time.sleep(for: .seconds(1 << (2 * attempt)))
+                attempt += 1
             }
         }
-        return try await write()
     }
 
     /// Writes the report of a batch that has just begun, in which nothing is done yet.

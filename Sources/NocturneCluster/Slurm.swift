@@ -29,7 +29,8 @@ public struct Slurm: Sendable {
     /// - Returns: the number of the job.
     /// - Throws: ``BatchError`` with Slurm's message; `CancellationError`.
     public func submit(_ script: String, _ options: [String]) async throws -> String {
-        for attempt in 0...4 {
+        var attempt = 0
+        while true {
             let answer = try Self.call("sbatch", ["--parsable"] + options, input: script)
             if answer.succeeded {
                 let line = answer.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -38,8 +39,8 @@ public struct Slurm: Sendable {
             }
             guard attempt < 4, Self.mayPass(answer.errors) else { throw Self.refusal(answer.errors) }
             try await time.sleep(for: .seconds(5 << attempt))
+            attempt += 1
         }
-        throw Self.refusal("")
     }
 
     /// Asks Slurm whether and when it would start a script.
