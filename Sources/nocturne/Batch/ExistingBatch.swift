@@ -1,5 +1,6 @@
 import Foundation
 import NocturneBatch
+import NocturneCluster
 import NocturneJournal
 import NocturneOutput
 import NocturneRecipes
@@ -68,8 +69,13 @@ enum ExistingBatch {
         return ReportRenewal(output, page: ReviewPage { results.reviewParts(of: $0) }, summaries: summaries)
     }
 
-    static func contents(of output: OutputFolder) async throws -> Contents {
-        try await output.reading { journal in
+    /// - Parameter divided: the shards, whose journals have the present state of the items; nil for a batch that is whole.
+    static func contents(of output: OutputFolder, _ divided: DividedBatch? = nil) async throws -> Contents {
+        if let divided {
+            let (items, parts) = try await divided.contents()
+            return Contents(items: items, parts: parts)
+        }
+        return try await output.reading { journal in
             Contents(
                 items: try await journal.items(),
                 parts: try await journal.parts(),

@@ -49,10 +49,7 @@ struct SentRequests {
     /// - Throws: `BatchError` when there is no item of one of the names; `JournalError`.
     static func items(_ names: [String], of folder: OutputFolder) async throws -> [String: JournalItem] {
         guard !names.isEmpty else { return [:] }
-        let all =
-            if let divided = try await DividedBatch.read(folder) { try await divided.contents().items } else {
-                try await ExistingBatch.contents(of: folder).items
-            }
+        let all = try await ExistingBatch.contents(of: folder, DividedBatch.read(folder)).items
         let known = all.named(Set(names))
         for name in names where known[name] == nil {
             throw BatchError(noItem: name, in: folder.path, among: all.map(\.name))

@@ -252,13 +252,7 @@ struct BatchState {
     static func read(_ folder: OutputFolder, newestFirst: Bool = false) async throws -> BatchState {
         let lock = BatchLock.state(of: folder)
         let divided = try await DividedBatch.read(folder)
-        let contents: ExistingBatch.Contents
-        if let divided {
-            let (items, parts) = try await divided.contents()
-            contents = ExistingBatch.Contents(items: items, parts: parts)
-        } else {
-            contents = try await ExistingBatch.contents(of: folder)
-        }
+        let contents = try await ExistingBatch.contents(of: folder, divided)
         let isActive = lock.isHeld || divided?.shards.contains { $0.state == .running } ?? false
         // While shards are open, the journal of the batch lacks what they have done.
         let review = try await ExistingBatch.review(of: folder, contents.items, isActive: isActive || divided != nil)

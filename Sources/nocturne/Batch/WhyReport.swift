@@ -66,10 +66,7 @@ struct WhyReport: Encodable {
     static func read(_ folder: OutputFolder, _ text: String) async throws -> WhyReport {
         let description = try await ExistingBatch.description(of: folder)
         let divided = try await DividedBatch.read(folder)
-        let all =
-            if let divided { try await divided.contents().items } else {
-                try await ExistingBatch.contents(of: folder).items
-            }
+        let all = try await ExistingBatch.contents(of: folder, divided).items
         let path = absolutePath(text)
         // A file of a series: the item has the path of the folder.
         let candidates = all.filter { $0.name == text || $0.path == path || path.hasPrefix($0.path + "/") }
