@@ -92,14 +92,11 @@ extension ReviewPage {
     }
 
     /// Changes whenever something changes that the file with these items shows. Equal fingerprints mean equal results.
-    static func signature(
-        of items: [ReportedItem],
-        _ entries: [ReportedItem.Entry],
-        _ head: ReportText.Head
-    ) -> String {
+    static func signature(of items: [ReportedItem], _ head: ReportText.Head) -> String {
         var digester = ContentDigester()
         digester.update(Array("1 \(head.version) \(head.disclaimer)\n".utf8))
-        for (item, entry) in zip(items, entries) {
+        for item in items {
+            let entry = item.entry
             let texts = [
                 "\(item.place)", item.item.fingerprint, item.model, entry.item, entry.source, entry.state,
                 entry.reason ?? "", entry.code ?? "",
@@ -179,11 +176,11 @@ extension ReviewPage.Entry {
     /// - Throws: `FileSystemError` for a result that is there and cannot be read now.
     init(
         _ item: ReportedItem,
-        _ entry: ReportedItem.Entry,
         in output: OutputFolder,
         under disclaimer: String,
         _ reader: ReviewPage.Reader
     ) throws {
+        let entry = item.entry
         let isCompleted = item.item.state == .completed
         let folder = output.item(item.item.name)
         var parts = isCompleted ? try Self.result(in: folder).flatMap(reader) : nil

@@ -26,15 +26,14 @@ extension ReviewPage {
         mutating func add(_ items: [ReportedItem]) throws {
             guard !items.isEmpty else { return }
             try flag.check()
-            let entries = items.map(\.entry)
-            for (item, entry) in zip(items, entries) {
-                failures.add(entry, at: item.place)
+            for item in items {
+                failures.add(item.entry, at: item.place)
                 marks += item.marks
             }
-            let signature = ReviewPage.signature(of: items, entries, head)
+            let signature = ReviewPage.signature(of: items, head)
             try write(ReviewPage.fileName(fileCount), signature) {
-                let data = try zip(items, entries).map {
-                    try ReviewPage.Entry($0, $1, in: batch.output, under: head.disclaimer, reader)
+                let data = try items.map {
+                    try ReviewPage.Entry($0, in: batch.output, under: head.disclaimer, reader)
                 }
                 return try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
             }
