@@ -63,7 +63,8 @@ struct ExpiredResults {
     /// The items whose folders hold the files of the result as they were written, and nothing else, where some are to be removed.
     private func unchanged(_ items: ArraySlice<JournalItem>) async throws -> [ItemRecord] {
         var found: [ItemRecord] = []
-        for item in items {
+        // Every file is read.
+        for item in items where context.control.mode != .cancelled {
             guard let record = try await context.journal.records(after: item.id - 1, limit: 1).first,
                 record.item == item, record.written.files.contains(where: isRemoved)
             else { continue }

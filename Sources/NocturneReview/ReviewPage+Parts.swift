@@ -32,8 +32,10 @@ extension ReviewPage {
             }
             let signature = ReviewPage.signature(of: items, head)
             try write(ReviewPage.fileName(fileCount), signature) {
-                let data = try items.map {
-                    try ReviewPage.Entry($0, in: batch.output, under: head.disclaimer, reader)
+                let data = try items.map { item in
+                    // Each result is read from the disk, which may be a slow share.
+                    try flag.check()
+                    return try ReviewPage.Entry(item, in: batch.output, under: head.disclaimer, reader)
                 }
                 return try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
             }

@@ -84,18 +84,20 @@ package struct Reconciler: Sendable {
         guard try journal.found.hasNew() else { return nil }
         let names = ItemNames(journal.found, planner.identifiers, below: planner.inputs)
         try names.find(check: check)
-        return try ItemNames.Alternatives(names, foreign: try foreignEntries())
+        return try ItemNames.Alternatives(names, foreign: try foreignEntries(check))
     }
 
     /// What lies in the output folder and is not proven to be ours: no item may take its name. Ours is what the journal
     /// names, and what proves to be a whole result of the item that would have that name; a file called `result.json`
     /// proves nothing.
-    private func foreignEntries() throws -> Set<String> {
+    private func foreignEntries(_ check: () throws -> Void) throws -> Set<String> {
         guard let output else { return [] }
         let table = journal.found
         let others = try FileSystem.entries(output.path).filter { try table.recordedItem(named: $0) == nil }
         return Set(
             try others.filter { entry in
+                // A result that the journal does not have is recognized by the digests of all its files.
+                try check()
                 guard output.holdsResult(entry) else { return true }
                 return try !table.items(called: entry).contains { item in
                     let folder = output.item(entry)

@@ -70,7 +70,7 @@ package struct Reconciliation: Sendable {
             at: time.wallClock.timestamp
         )
         if let withdrawn {
-            let count = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp)
+            let count = try await withdrawn.perform(in: journal, at: time.wallClock.timestamp) { try check() }
             if count > 0 {
                 let leave = count == 1 ? "leaves" : "leave"
                 await progress.note(

@@ -30,15 +30,16 @@ package struct WithdrawnResults: Sendable {
     /// How many results of a batch are withdrawn.
     package func count(in journal: Journal) async throws -> Int {
         var count = 0
-        try await forEachPortion(in: journal) { count += $0.count }
+        try await forEachPortion(in: journal, {}) { count += $0.count }
         return count
     }
 
     /// Withdraws results.
+    /// - Parameter check: called again and again; what it throws is thrown.
     /// - Returns: how many.
-    func perform(in journal: Journal, at time: String) async throws -> Int {
+    func perform(in journal: Journal, at time: String, check: () throws -> Void) async throws -> Int {
         var count = 0
-        try await forEachPortion(in: journal) { ids in
+        try await forEachPortion(in: journal, check) { ids in
             try await journal.setAside(ids, .discovered(.vanished, Self.reason), at: time)
             count += ids.count
         }
@@ -48,13 +49,21 @@ package struct WithdrawnResults: Sendable {
     private static let reason: Sentence =
         "its input or its model is no longer given; the result stays in its folder and counts again when both are given"
 
-    private func forEachPortion(in journal: Journal, _ body: ([Int64]) async throws -> Void) async throws {
+    private func forEachPortion(
+        in journal: Journal,
+        _ check: () throws -> Void,
+        _ body: ([Int64]) async throws -> Void
+    ) async throws {
         var last: Int64 = 0
         while true {
             let results = try await journal.absentResults(after: last, limit: FoundTable.itemsAtOnce)
             guard let end = results.last else { return }
             last = end.id
-            let ids = results.filter { contains(path: $0.path, model: $0.model) { FileSystem.exists($0) } }.map(\.id)
+            let withdrawn = try results.filter { result in
+                try check()
+                return contains(path: result.path, model: result.model) { FileSystem.exists($0) }
+            }
+            let ids = withdrawn.map(\.id)
             if !ids.isEmpty { try await body(ids) }
         }
     }

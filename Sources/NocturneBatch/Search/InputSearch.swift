@@ -32,7 +32,7 @@ package struct InputSearch: Sendable {
         let claims = try claims(request, InputFiles(table), scope)
         let offer = FileOffer(request: request, table: table, claims: claims, scope: scope)
         try offer.run()
-        let patients = try patients(claims, request, walk, table)
+        let patients = try patients(claims, request, walk, table, scope)
         var all = Discovery(notes: walk.notes, patients: patients)
         var unnamed = 0
         for (index, own) in claims.enumerated() {
@@ -61,7 +61,7 @@ package struct InputSearch: Sendable {
                 "--name \(pattern.text): \(items) not have every part of it, and keep the name of the file or folder"
             )
         }
-        try addUnclaimed(walk, request, patients, to: table)
+        try addUnclaimed(walk, request, patients, to: table, scope)
         try merge(&all, in: table)
         return all
     }
@@ -109,7 +109,8 @@ package struct InputSearch: Sendable {
         _ claims: [any InputClaims],
         _ request: DiscoveryRequest,
         _ walk: FileWalk,
-        _ table: FoundTable
+        _ table: FoundTable,
+        _ scope: ComputeScope
     ) throws -> PatientFolders {
         guard request.identifiers == .hash else { return PatientFolders() }
         var sought: [String: SoughtWords] = [:]
@@ -123,6 +124,7 @@ package struct InputSearch: Sendable {
         var patients = PatientFolders(sought, paths: walk.unusable.map(\.path))
         guard patients.isSought else { return patients }
         try table.forEachFile { files in
+            try scope.check()
             for (_, file) in files { patients.look(at: file.path) }
         }
         return patients
@@ -133,9 +135,11 @@ package struct InputSearch: Sendable {
         _ walk: FileWalk,
         _ request: DiscoveryRequest,
         _ patients: PatientFolders,
-        to table: FoundTable
+        to table: FoundTable,
+        _ scope: ComputeScope
     ) throws {
         try table.forEachUnclaimed { portion in
+            try scope.check()
             try table.add(
                 portion.map { file, reason in
                     let (key, words) = (DiscoveredItem.fileKeyPrefix + file.path, patients.words(of: file.path))
