@@ -98,7 +98,11 @@ extension Journal {
     }
 
     /// The report's values about the batch as a whole.
-    nonisolated package func report(_ description: BatchDescription) async throws -> BatchReport {
+    /// - Throws: `CancelledError` once the flag is raised; `JournalError`.
+    nonisolated package func report(
+        _ description: BatchDescription,
+        flag: CancellationFlag = CancellationFlag()
+    ) async throws -> BatchReport {
         var collector = BatchReport.Collector(
             description,
             marks: try await marks(),
@@ -106,6 +110,7 @@ extension Journal {
             ranges: try await value(of: .referenceRanges) ?? []
         )
         try await forEachPart { records, _ in
+            try flag.check()
             for record in records { try collector.add(record) }
         }
         return try collector.report()

@@ -9,8 +9,13 @@ import NocturneSystem
 /// looked into.
 extension BatchVerification {
     /// - Parameter promised: names of files about the batch that results refer to.
-    /// - Throws: ``BatchError`` when the journal does not describe the batch; `JournalError`.
-    func checkReport(_ journal: Journal, promised: Set<String>, _ report: inout VerificationReport) async throws {
+    /// - Throws: ``BatchError`` when the journal does not describe the batch; `CancelledError`; `JournalError`.
+    func checkReport(
+        _ journal: Journal,
+        promised: Set<String>,
+        _ flag: CancellationFlag,
+        _ report: inout VerificationReport
+    ) async throws {
         guard try await journal.value(of: .isReportUpToDate) == true else {
             report.add(
                 output.report,
@@ -27,11 +32,11 @@ extension BatchVerification {
         guard let description = try await journal.value(of: .batchDescription) else {
             throw BatchError(notDescribed: output)
         }
-        let expected = try await journal.report(description)
-        let different = try await differentFiles(journal, expected, &report)
-        if different.contains(output.report) { try await checkBatch(journal, expected, &report) }
+        let expected = try await journal.report(description, flag: flag)
+        let different = try await differentFiles(journal, expected, flag, &report)
+        if different.contains(output.report) { try await checkBatch(journal, expected, flag, &report) }
         for file in ReportText.File.allCases where file != .batch && different.contains(file.path(in: output)) {
-            if let fault = try await firstDifferentLine(of: file, journal, expected) {
+            if let fault = try await firstDifferentLine(of: file, journal, expected, flag) {
                 report.add(file.path(in: output), fault)
             }
         }
@@ -50,6 +55,7 @@ extension BatchVerification {
     private func differentFiles(
         _ journal: Journal,
         _ expected: BatchReport,
+        _ flag: CancellationFlag,
         _ report: inout VerificationReport
     ) async throws -> Set<String> {
         var text = try ReportText(expected)
@@ -64,6 +70,7 @@ extension BatchVerification {
         }
         for index in comparisons.indices { comparisons[index].compare(text.beginning) }
         try await journal.forEachPart { records, place in
+            try flag.check()
             let part = try text.part(expected.items(records, from: place))
             for index in comparisons.indices { comparisons[index].compare(part) }
         }
@@ -78,6 +85,7 @@ extension BatchVerification {
     private func checkBatch(
         _ journal: Journal,
         _ expected: BatchReport,
+        _ flag: CancellationFlag,
         _ report: inout VerificationReport
     ) async throws {
         let path = output.report
@@ -98,6 +106,7 @@ extension BatchVerification {
         }
         var differences: [String] = []
         try await journal.forEachPart { records, place in
+            try flag.check()
             let known = expected.items(records, from: place).map(\.entry)
             for (found, known) in zip(written.items.dropFirst(place), known) where found != known {
                 differences.append("has \(found.item): \(found.text); the journal has \(known.item): \(known.text)")
@@ -116,13 +125,15 @@ extension BatchVerification {
     private func firstDifferentLine(
         of file: ReportText.File,
         _ journal: Journal,
-        _ expected: BatchReport
+        _ expected: BatchReport,
+        _ flag: CancellationFlag
     ) async throws -> String? {
         var text = try ReportText(expected)
         do {
             var comparison = LineComparison(try LineReader(file.path(in: output)))
             try comparison.compare(text.beginning[file])
             try await journal.forEachPart { records, place in
+                try flag.check()
                 try comparison.compare(try text.part(expected.items(records, from: place))[file])
             }
             try comparison.compare(text.end[file])

@@ -79,8 +79,8 @@ public struct BatchVerification: Sendable {
             done += completed.count
         }
         var report = checked.report
-        try await checkOrphans(journal, pool, &report)
-        try await checkReport(journal, promised: checked.promised, &report)
+        try await checkOrphans(journal, scope, pool, &report)
+        try await checkReport(journal, promised: checked.promised, scope.flag, &report)
         let (read, ends) = try await pool.run { [report] () throws in
             var report = report
             let ends = try lastEvents(flag: scope.flag, &report)
@@ -88,6 +88,7 @@ public struct BatchVerification: Sendable {
         }
         report = read
         try await journal.forEachPart { records, _ in
+            try scope.check()
             let sources = checksSources ? try await journal.discovered(records.map(\.item.id)) : [:]
             report = await pool.run { [report] in
                 var report = report
@@ -198,6 +199,7 @@ public struct BatchVerification: Sendable {
 
     private func checkOrphans(
         _ journal: Journal,
+        _ scope: ComputeScope,
         _ pool: ComputePool,
         _ report: inout VerificationReport
     ) async throws {
@@ -205,6 +207,7 @@ public struct BatchVerification: Sendable {
             !$0.hasPrefix(".") && ![output.kept, output.reviewFolder].contains(output.item($0))
         }.sorted()
         for start in stride(from: 0, to: entries.count, by: BatchReport.itemsPerPart) {
+            try scope.check()
             let portion = Array(entries[start...].prefix(BatchReport.itemsPerPart))
             let items = try await journal.items(named: portion)
             report = await pool.run { [report] in
