@@ -89,16 +89,7 @@ extension BatchVerification {
         _ report: inout VerificationReport
     ) async throws {
         let path = output.report
-        let written: ReportText.Head
-        do {
-            let bytes = try FileSystem.read(path, limit: 1 << 32)
-            if let first = try JSONSchema.batch.faults(in: bytes).first {
-                return report.add(path, "does not match its schema: \(first)")
-            }
-            written = try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
-        } catch {
-            return report.add(path, "cannot be read: \(error)")
-        }
+        guard let written = readBatch(&report) else { return }
         let head = ReportText.Head(expected)
         if written.counts != head.counts { report.add(path, "its counts are not those of the journal") }
         if written.items.count != head.counts.inputs {
@@ -119,6 +110,21 @@ extension BatchVerification {
         if written.version != head.version {
             let fact = "written by version \(written.version), the batch was continued by \(head.version)"
             report.notes.append("\(path): \(fact)")
+        }
+    }
+
+    /// What `batch.json` holds; nil for a file that cannot be used, which is a fault then.
+    func readBatch(_ report: inout VerificationReport) -> ReportText.Head? {
+        do {
+            let bytes = try FileSystem.read(output.report, limit: 1 << 32)
+            if let first = try JSONSchema.batch.faults(in: bytes).first {
+                report.add(output.report, "does not match its schema: \(first)")
+                return nil
+            }
+            return try JSONDecoder().decode(ReportText.Head.self, from: Data(bytes))
+        } catch {
+            report.add(output.report, "cannot be read: \(error)")
+            return nil
         }
     }
 
