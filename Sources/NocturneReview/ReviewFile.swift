@@ -37,12 +37,17 @@ package struct ReviewFile: Sendable, Codable {
             throw refusal("not a file of the review page: \(reason(of: error)). Give the review.json that it saves")
         }
         guard file.schemaVersion == 1 else {
-            throw refusal("its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1")
+            throw refusal(
+                "its schemaVersion is \(file.schemaVersion); this version of Nocturne reads 1. Save it again from the review page"
+            )
         }
         for mark in file.marks {
             let texts = [mark.item, mark.rater, mark.comment, mark.fingerprint, mark.time, mark.object ?? ""]
             guard !mark.rater.isEmpty, texts.allSatisfy({ $0.utf8.count <= longestText && !$0.utf8.contains(0) }) else {
-                throw refusal("a mark of \(mark.item.prefix(80)) has no rater, or a text too long")
+                throw refusal(
+                    "a mark of \(mark.item.prefix(80)) has no rater, or a text that is too long. Save the file again from the "
+                        + "review page"
+                )
             }
         }
         return file
@@ -95,7 +100,10 @@ extension ReviewFile {
             var text =
                 counted(marks.count, "mark")
                 + (marks.isEmpty ? "." : " by \(raters): \(counts.joined(separator: ", ")).")
-            if staleCount > 0 { text += " \(staleCount) are of results that have changed since, and do not count." }
+            if staleCount > 0 {
+                let fact = staleCount == 1 ? "is of a result that has" : "are of results that have"
+                text += " \(staleCount) \(fact) changed since: not counted."
+            }
             if !unknownItems.isEmpty {
                 text +=
                     " Left out: \(counted(unknownItems.count, "item")) that this batch does not have, such as \(unknownItems[0])."

@@ -49,7 +49,7 @@ struct ReviewTests {
         #expect(imported.status == 0, "\(imported.errors)")
         #expect(
             imported.output.contains(
-                "2 marks by Ada: 0 pass, 2 fail, 0 questionable. 1 are of results that have changed"
+                "2 marks by Ada: 0 pass, 2 fail, 0 questionable. 1 is of a result that has changed"
             )
         )
         #expect(imported.output.contains("Left out: 1 item that this batch does not have, such as x."))

@@ -91,7 +91,7 @@ extension LineWriter {
     package static let standardError = LineWriter(
         name: "stderr",
         limit: terminalLimit,
-        notice: { Array("(\($0) lines left out: they were not read in time)\n".utf8) },
+        notice: { Array("(\(counted($0, "line")) left out, since the output was not read in time)\n".utf8) },
         write: { writeAll($0, to: 2) }
     )
 
@@ -100,7 +100,8 @@ extension LineWriter {
         name: "stdout",
         limit: terminalLimit,
         notice: { count in
-            var event = BatchEvent(.note, reason: "\(count) lines left out: they were not read in time")
+            let text = "\(counted(count, "line")) left out, since the output was not read in time"
+            var event = BatchEvent(.note, reason: text)
             event.time = SystemTime().wallClock.timestamp
             return (try? StableJSON.encodeLine(event)) ?? []
         },

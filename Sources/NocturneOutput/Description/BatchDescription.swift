@@ -127,8 +127,9 @@ extension BatchDescription {
             }
             let gone = earlier.map(\.id).filter { id in !now.contains { $0.id == id } }
             if !gone.isEmpty {
+                let (noun, verb) = gone.count == 1 ? ("model", "is") : ("models", "are")
                 differences.append(
-                    "the batch's model \(gone.joined(separator: ", ")) is not given (to add models, give all)"
+                    "the batch's \(noun) \(gone.joined(separator: ", ")) \(verb) not given (to add models, give all)"
                 )
             }
         }

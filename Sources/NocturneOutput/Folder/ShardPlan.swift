@@ -1,4 +1,5 @@
 public import NocturneJournal
+import NocturneSystem
 
 /// How a batch is divided into shards, each of which one machine works on. Made once, and never changed.
 public struct ShardPlan: Codable, Sendable, Equatable {
@@ -64,7 +65,7 @@ extension BatchError {
             .divided,
             path: output.path,
             detail:
-                "this batch is divided into \(count) shards. Process them with `nocturne run \(output.path) --shard "
+                "this batch is divided into \(counted(count, "shard")). Process them with `nocturne run \(output.path) --shard "
                 + "1/\(count)` and so on, then use `nocturne merge \(output.path)`; with --close it ends the division before "
                 + "all shards have ended"
         )

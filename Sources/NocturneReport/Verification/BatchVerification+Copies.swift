@@ -1,4 +1,3 @@
-import Foundation
 public import NocturneConcurrency
 import NocturneJournal
 import NocturneOutput

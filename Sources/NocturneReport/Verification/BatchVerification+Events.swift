@@ -48,7 +48,7 @@ extension BatchVerification {
             return nil
         }
         // Somebody may set the clock during a run.
-        if goesBack > 0 { report.notes.append("\(path): the time goes back \(goesBack) times") }
+        if goesBack > 0 { report.notes.append("\(path): the time goes back \(counted(goesBack, "time"))") }
         return ends
     }
 

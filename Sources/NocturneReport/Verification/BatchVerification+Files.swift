@@ -48,7 +48,7 @@ extension BatchVerification {
         let known = Set(recorded.map(\.path)).union(["run.json"])
         let foreign = FileSystem.tree(below: folder).filter { !known.contains($0) }
         guard let first = foreign.first else { return }
-        let others = foreign.count > 1 ? " and \(foreign.count - 1) more files" : ""
+        let others = foreign.count > 1 ? " and \(counted(foreign.count - 1, "more file"))" : ""
         report.notes.append("\(name): \(first)\(others) in its folder: not written by Nocturne, not checked")
     }
 

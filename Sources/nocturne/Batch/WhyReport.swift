@@ -131,7 +131,7 @@ struct WhyReport: Encodable {
         if let waitingFor { return "the run waits for \(waitingFor)" }
         guard let progress else { return "the run has just begun" }
         return
-            "it waits for its turn with \(max(progress.queued - 1, 0)) others; \(progress.items.count) are being processed"
+            "it waits for its turn with \(counted(max(progress.queued - 1, 0), "other")); being processed: \(progress.items.count)"
     }
 
     /// - Parameters:
@@ -214,7 +214,7 @@ extension WhyReport.Item {
         add("now", explanation.now)
         if let first = explanation.changedSources.first {
             let others = explanation.changedSources.count - 1
-            add("changed", others == 0 ? first : "\(first) and \(others) others")
+            add("changed", others == 0 ? first : "\(first) and \(counted(others, "other"))")
         }
         if let result = explanation.result {
             let order = ["load", "prepare", "infer", "finish", "render", "write"]

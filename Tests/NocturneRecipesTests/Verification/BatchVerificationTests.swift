@@ -95,7 +95,7 @@ struct BatchVerificationTests {
         try FileSystem.write(batch.url("c/x").path, [65])
         #expect(try await batch.faults() == [])
         let notes = try await batch.notes()
-        #expect(notes.contains { $0.hasPrefix("a: ") && $0.contains("and 1 more files in its folder") }, "\(notes)")
+        #expect(notes.contains { $0.hasPrefix("a: ") && $0.contains("and 1 more file in its folder") }, "\(notes)")
         #expect(notes.contains { $0.hasPrefix("c: a folder of no item") }, "\(notes)")
     }
 

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import NocturneOutput
+
+@Suite("What a run changes in a batch")
+struct BatchChangesTests {
+    private func description(models: [String]) -> BatchDescription {
+        BatchDescription(
+            version: "1",
+            models: models.map { BatchDescription.Model(id: $0, name: $0, version: "1", digest: "abc") },
+            options: [:],
+            inputs: ["/in"],
+            modelPaths: []
+        )
+    }
+
+    @Test(
+        "names the models that are no longer given",
+        arguments: [
+            (["a"], "the batch's model b is not given (to add models, give all)"),
+            ([], "the batch's models a, b are not given (to add models, give all)"),
+        ]
+    )
+    func models(given: [String], text: String) {
+        let changes = description(models: given).changes(from: description(models: ["a", "b"]))
+        #expect(changes.differences == [text] && changes.additions.isEmpty)
+    }
+}
