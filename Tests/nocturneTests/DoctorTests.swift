@@ -32,6 +32,15 @@ struct DoctorTests {
         }
     }
 
+    @Test("an engine that is there and cannot be used is a warning with the reason, and not called missing")
+    func engine() throws {
+        try TemporaryFolder.with { folder in
+            let tool = try Tool(["doctor"], environment: ["NOCTURNE_ONNXRUNTIME": folder.path])
+            #expect(tool.status == 0 && tool.output.contains("which does not contain libonnxruntime"), "\(tool.output)")
+            #expect(!tool.output.contains("not installed; networks"), "\(tool.output)")
+        }
+    }
+
     @Test("the cores are those that the process may run on")
     func affinity() throws {
         guard Tool.answers("taskset", ["--version"]) else { return }

@@ -77,11 +77,13 @@ struct HealthReport: Encodable {
             do {
                 let engine = try kind.make(ProcessInfo.processInfo.environment)
                 return HealthFinding(kind.title, engine.facts)
-            } catch {
+            } catch let error as EngineError where error.code == .notFound {
                 return HealthFinding(
                     kind.title,
                     "not installed; networks that the builtin engine runs do not need it"
                 )
+            } catch {
+                return HealthFinding(kind.title, "\(error)", .warning)
             }
         }
     }
