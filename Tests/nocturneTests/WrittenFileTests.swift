@@ -37,4 +37,17 @@ struct WrittenFileTests {
         #expect(compared.count > 1 && compared.dropFirst().allSatisfy { $0.hasSuffix(",\(Disclaimer.short)") })
         #expect(try Tool(["history", bench.output, "--table", trace]).status == 2)
     }
+
+    @Test("A history without any item, such as that of a mistyped subject, is no success")
+    func noItem() throws {
+        let bench = try ToolBench()
+        try bench.addVolume("a.nii")
+        #expect(try bench.run().status == 0)
+        let subjects = bench.folder("subjects.csv").path
+        try FileSystem.write(subjects, Array("item,subject\na,jane\n".utf8))
+        let command = ["history", bench.output, "--subjects", subjects, "--subject"]
+        #expect(try Tool(command + ["jane"]).status == 0)
+        let missed = try Tool(command + ["jnae"])
+        #expect(missed.status == 4 && missed.output.contains("No items. Check"), "\(missed.output)")
+    }
 }

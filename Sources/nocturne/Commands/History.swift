@@ -54,13 +54,16 @@ struct History: AsyncParsableCommand {
         let history = BatchHistory(batches, subjects: known, only: subject)
         if let table { try WrittenFile.write(table: history.table, to: absolutePath(table)) }
         if json { try Terminal.printJSON(history) } else { Terminal.printResult(history.text) }
+        if history.entries.isEmpty { throw NocturneExit.nothingMatched }
     }
 }
 
 /// What `history` prints for a person.
 extension BatchHistory {
     var text: String {
-        guard !entries.isEmpty else { return "No items." }
+        guard !entries.isEmpty else {
+            return "No items. Check the folders, and with --subject the name in the table of --subjects."
+        }
         let head = ["date", "subject", "batch", "item", "state", "result"]
         let rows = entries.map { entry in
             [
