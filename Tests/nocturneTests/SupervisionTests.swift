@@ -70,6 +70,16 @@ struct SupervisionTests {
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
+    @Test("A list of inputs that cannot be read from standard input ends the run before an engine is started")
+    func unreadableList() throws {
+        let bench = try bench()
+        let command = [Tool.path, "run", "--list", "-", "--model", bench.model(), "--output", bench.output]
+        let tool = try Tool(["-c", #"exec "$0" "$@" < /"#] + command, program: "sh")
+        #expect(tool.status == 1, "\(tool.errors)")
+        #expect(tool.errors.contains("cannot read the list of inputs from standard input"), "\(tool.errors)")
+        #expect(!FileSystem.exists(bench.output), "\(tool.errors)")
+    }
+
     @Test("The supervisor starts no threads of a library")
     func light() throws {
         let run = try BackgroundTool(try bench(), fault: "item.stage:1:delay-300")

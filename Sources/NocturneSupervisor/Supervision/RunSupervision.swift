@@ -29,7 +29,10 @@ public enum RunSupervision {
         if case .detachedSupervisor(let descriptor, let wasConfirmed) = ProcessHandover.received {
             (readyDescriptor, isConfirmed) = (descriptor, wasConfirmed)
         }
-        if keepsInput, let problem = keepInput() { show("cannot keep standard input: \(problem)") }
+        if keepsInput, let problem = keepInput() {
+            show("cannot read the list of inputs from standard input: \(problem). Give --list a file")
+            return .failed
+        }
         let handover = EngineHandover(
             run: name(time),
             ignoresHangUp: ignoresHangUp,
@@ -71,8 +74,8 @@ public enum RunSupervision {
         let file = cposix_memory_file("nocturne-input")
         guard file >= 0 else { return errnoText() }
         defer { close(file) }
-        let input = FileHandle.standardInput.readDataToEndOfFile()
         do {
+            let input = try FileHandle.standardInput.readToEnd() ?? Data()
             try FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: input)
         } catch {
             return "\(error)"
