@@ -9,7 +9,6 @@ enum FollowedRun {
     /// Prints events until the run ends.
     /// - Throws: ``NocturneExit`` unless all items completed; `BatchError` for a folder without a batch, or with a divided one.
     static func follow(_ folder: OutputFolder) async throws {
-        try folder.checkHoldsBatch()
         guard try await DividedBatch.read(folder) == nil else {
             throw BatchError(
                 .divided,

@@ -19,7 +19,6 @@ struct Cancel: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        try folder.checkHoldsBatch()
         _ = try await SentRequests.items(items, of: folder)
         let request = SentRequests(
             folder: folder,

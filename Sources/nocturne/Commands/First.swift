@@ -32,7 +32,6 @@ struct First: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        try folder.checkHoldsBatch()
         let again = "nocturne resume \(ShellWord.quoted(folder.path)) --failed"
         let known = try await SentRequests.items(items, of: folder)
         for name in items {

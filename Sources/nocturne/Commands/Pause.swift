@@ -98,7 +98,6 @@ private struct PauseEnd {
 
     /// - Throws: `BatchError` where there is no such pause; `JournalError`.
     func perform() async throws {
-        try folder.checkHoldsBatch()
         let shards = try await folder.shardPlan()?.shards
         let places = shards?.map { folder.shard($0.number) }.filter(\.holdsBatch) ?? [folder]
         var (isActive, isForgotten, others) = (false, false, 0)

@@ -55,7 +55,6 @@ struct Review: ParsableCommand {
 
         func run() async throws {
             let folder = OutputFolder(absolutePath(output))
-            try folder.checkHoldsBatch()
             try await folder.checkIsWhole()
             if let list {
                 for line in try await ExistingBatch.inputs(of: folder, marked: list) { Terminal.printResult(line) }

@@ -45,7 +45,6 @@ extension Review {
 
         func run() async throws {
             let folder = OutputFolder(absolutePath(output))
-            try folder.checkHoldsBatch()
             try await folder.checkIsWhole()
             let titles = try catalogue.map { try KnownTitles.read(absolutePath($0), fields: Self.texts) }
             guard !imports.isEmpty || titles != nil else {
