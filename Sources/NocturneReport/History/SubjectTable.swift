@@ -59,9 +59,6 @@ package struct SubjectTable: Sendable {
         return digits.count == 8 && digits.allSatisfy { $0.isASCII && $0.isNumber }
     }
 
-    /// The subject of an item, found as ``entry(item:path:)`` does.
-    package func subject(item: String, path: String) -> String? { entry(item: item, path: path)?.subject }
-
     /// The entry of an item, found by its name, the file name of its input, or one of them without its extension.
     package func entry(item: String, path: String) -> Entry? {
         let file = path.split(separator: "/").last.map(String.init) ?? path

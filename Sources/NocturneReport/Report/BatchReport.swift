@@ -111,7 +111,7 @@ package struct BatchReport: Sendable {
             let (item, product) = (record.item, record.product)
             let measures = product.statistics.withoutFeatures
             let rows = BatchMeasure.Derived.with(measures.rows)
-            let model = description.model(of: item)
+            let model = description.models.id(of: item)
             try unusual.add(model: model, rows + measures.features)
             tables.measurements.add(rows)
             tables.radiomics.add(measures.features)
@@ -167,7 +167,7 @@ package struct BatchReport: Sendable {
         return ReportedItem(
             record,
             place: place,
-            model: description.model(of: item),
+            model: description.models.id(of: item),
             unusual: unusualOfItem[place] ?? [],
             additions: (marks[item.name] ?? [], texts[item.id] ?? [:]),
             names: ShownNames(description.identifiers, words: item.words)
@@ -181,11 +181,6 @@ package struct BatchReport: Sendable {
     package static func name(of state: ItemState) -> String {
         state == .pending || state == .started ? "notReached" : state.rawValue
     }
-}
-
-extension BatchDescription {
-    /// The id of the model that processes an item; empty for none.
-    package func model(of item: JournalItem) -> String { models.id(of: item) }
 }
 
 extension [BatchDescription.Model] {

@@ -68,7 +68,7 @@ struct Forget: AsyncParsableCommand {
         }
         let table = try subjects.map { try SubjectTable.read(absolutePath($0)) }
         for subject in subject
-        where !known.contains(where: { table?.subject(item: $0.name, path: $0.path) == subject }) {
+        where !known.contains(where: { table?.entry(item: $0.name, path: $0.path)?.subject == subject }) {
             throw BatchError(
                 .unknownItem,
                 path: folder.path,
@@ -78,7 +78,7 @@ struct Forget: AsyncParsableCommand {
         let (names, sources, subjects) = (Set(items), source.map(absolutePath), Set(subject))
         let isWanted: @Sendable (JournalItem) -> Bool = { item in
             names.contains(item.name) || sources.contains { FileSystem.isWithin(item.path, $0) }
-                || table?.subject(item: item.name, path: item.path).map(subjects.contains) ?? false
+                || table?.entry(item: item.name, path: item.path)?.subject.map(subjects.contains) ?? false
         }
         guard try confirm(await removal.extent(of: isWanted)) else { return }
         let outcome = try await removal.remove(isWanted)
