@@ -65,7 +65,7 @@ extension OutputFolder {
         /// Removes what a run has made that was refused before it had any item: the folder is as it was.
         package func removeWhatWasMade() {
             // A detached run has its messages there.
-            guard isNew, !FileSystem.exists(output.hidden + "/log") else { return }
+            guard isNew, !FileSystem.exists(output.log) else { return }
             if !hadHiddenFolder { FileSystem.remove(output.hidden) }
             for name in OutputFolder.reportNames where !earlierReports.contains(name) {
                 FileSystem.remove(output.path + "/" + name)

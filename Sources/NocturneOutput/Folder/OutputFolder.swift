@@ -26,6 +26,8 @@ public struct OutputFolder: Sendable {
     public var journal: String { hidden + "/journal.sqlite" }
     /// The file that the run of this machine has locked; it names the run.
     public var lock: String { hidden + "/lock" }
+    /// Where the output of a detached run goes that would have gone to the terminal.
+    public var log: String { hidden + "/log" }
     /// Where commands leave what a run is to do, one file for each request.
     public var requests: String { hidden + "/requests" }
     /// Where results are prepared before they are moved to their places.
@@ -103,9 +105,9 @@ public struct OutputFolder: Sendable {
     /// Folders with a batch: the one that this folder is in, else up to three that are in this folder.
     private var batchesNearby: [String] {
         let above = (path as NSString).deletingLastPathComponent
-        if !above.isEmpty, access(above + "/.nocturne/journal.sqlite", F_OK) == 0 { return [above] }
+        if !above.isEmpty, OutputFolder(above).holdsBatch { return [above] }
         let below = FileSystem.entries(path).sorted().prefix(1000).map { path + "/" + $0 }
-        return Array(below.filter { access($0 + "/.nocturne/journal.sqlite", F_OK) == 0 }.prefix(3))
+        return Array(below.filter { OutputFolder($0).holdsBatch }.prefix(3))
     }
 
     /// Makes the folder and its hidden part, which is for its owner alone: what is in work is not to be seen, and nobody

@@ -145,7 +145,7 @@ public struct ItemRemoval: Sendable {
 
     /// From events and logs, which are lists of lines.
     private func removeLines(_ traces: Traces) throws(FileSystemError) {
-        let logs = [output.hidden + "/log"] + FileSystem.entries(output.taskLogs).map { output.taskLogs + "/" + $0 }
+        let logs = [output.log] + FileSystem.entries(output.taskLogs).map { output.taskLogs + "/" + $0 }
         try removeLines(of: output.events, where: traces.occur(inEvent:))
         for log in logs { try removeLines(of: log, where: traces.occur(in:)) }
     }

@@ -13,9 +13,6 @@ public enum Detachment {
         case ended(code: Int32?, text: String)
     }
 
-    /// Where the output goes that would have gone to the terminal.
-    static func log(of output: OutputFolder) -> String { output.hidden + "/log" }
-
     /// Starts a command line, without its flag, in a new session. Returns once the batch has begun.
     /// - Parameters:
     ///   - arguments: the command line, with the name of the program.
@@ -27,7 +24,7 @@ public enum Detachment {
         try output.checkReportsAreOwn()
         try output.create()
         signal(SIGCHLD, SIG_DFL)
-        let path = log(of: output)
+        let path = output.log
         let log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
         guard log >= 0 else {
             throw BatchError(.outputUnwritable, path: path, detail: "cannot open the log: \(errnoText())")
