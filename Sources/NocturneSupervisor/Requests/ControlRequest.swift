@@ -79,8 +79,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
     /// Reads and removes the requests in the folder.
     /// - Returns: Those to this run, in the order in which they were sent.
     static func take(from output: OutputFolder, run: String) -> [(file: String, action: Action)] {
-        FileSystem.entries(output.requests).filter { $0.hasSuffix(".json") || $0.hasSuffix(".txt") }.compactMap {
-            name in
+        FileSystem.entries(output.requests).filter { $0.hasSuffix(".json") }.compactMap { name in
             let path = output.requests + "/" + name
             defer { FileSystem.remove(path) }
             // Only plain files: reading a pipe would block.
