@@ -106,7 +106,7 @@ public struct OutputFolder: Sendable {
     private var batchesNearby: [String] {
         let above = (path as NSString).deletingLastPathComponent
         if !above.isEmpty, OutputFolder(above).holdsBatch { return [above] }
-        let below = FileSystem.entries(path).sorted().prefix(1000).map { path + "/" + $0 }
+        let below = FileSystem.entries(path).prefix(1000).map { path + "/" + $0 }
         return Array(below.filter { OutputFolder($0).holdsBatch }.prefix(3))
     }
 

@@ -20,7 +20,7 @@ extension BatchVerification {
         try output.checkOwnFolders()
         let scope = ComputeScope(pool: pool, flag: flag)
         return try await pool.run {
-            let names = FileSystem.entries(output.path).filter { !$0.hasPrefix(".") && output.holdsResult($0) }.sorted()
+            let names = FileSystem.entries(output.path).filter { !$0.hasPrefix(".") && output.holdsResult($0) }
             let own = part.map { names.filter($0.contains) } ?? names
             var ofReport = VerificationReport()
             let thinned = checkReport(names: names, &ofReport)

@@ -205,7 +205,7 @@ public struct BatchVerification: Sendable {
     ) async throws {
         let entries = FileSystem.entries(output.path).filter {
             !$0.hasPrefix(".") && ![output.kept, output.reviewFolder].contains(output.item($0))
-        }.sorted()
+        }
         for start in stride(from: 0, to: entries.count, by: BatchReport.itemsPerPart) {
             try scope.check()
             let portion = Array(entries[start...].prefix(BatchReport.itemsPerPart))
