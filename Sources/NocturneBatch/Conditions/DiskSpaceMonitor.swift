@@ -112,7 +112,8 @@ struct DiskProbe {
     /// Tries to make files with this number of bytes in all, and removes them again.
     /// - Returns: the system's code when there is no space for them; nil also where it cannot be tried.
     func refusal(of bytes: Int) -> Int32? {
-        let folder = nearestFolder() + "/.nocturne-space-\(getpid())"
+        // In the output's hidden folder where there is one.
+        let folder = FileSystem.nearest(to: OutputFolder(path).hidden) + "/.nocturne-space-\(getpid())"
         // What an earlier process of this number has left.
         FileSystem.remove(folder)
         guard mkdir(folder, 0o700) == 0 else { return DiskProbe.outOfSpace(errno) }
@@ -135,15 +136,4 @@ struct DiskProbe {
     }
 
     static func outOfSpace(_ code: Int32) -> Int32? { code == ENOSPC || code == EDQUOT ? code : nil }
-
-    /// The output's hidden folder, the output, or the nearest folder above that is there.
-    private func nearestFolder() -> String {
-        let hidden = OutputFolder(path).hidden
-        if FileSystem.exists(hidden) { return hidden }
-        var folder = path
-        while !FileSystem.exists(folder), let slash = folder.lastIndex(of: "/"), slash > folder.startIndex {
-            folder = String(folder[..<slash])
-        }
-        return folder
-    }
 }

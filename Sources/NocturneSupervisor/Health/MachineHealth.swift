@@ -78,8 +78,7 @@ public struct MachineHealth: Sendable {
 
     /// Writes, flushes, exchanges and removes files in the folder, or in the nearest one above it that exists.
     public func disk(_ folder: String) -> [HealthFinding] {
-        var place = folder
-        while !FileSystem.exists(place), place != "/" { place = (place as NSString).deletingLastPathComponent }
+        let place = FileSystem.nearest(to: folder)
         let trial = place + "/.nocturne-doctor-\(getpid())"
         defer { FileSystem.remove(trial) }
         var findings: [HealthFinding] = []

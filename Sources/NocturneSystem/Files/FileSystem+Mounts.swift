@@ -32,11 +32,7 @@ extension FileSystem {
     /// False for an overlay, whose kind does not show where its upper layer is.
     public static func isInMemory(_ path: String) -> Bool {
         let kinds: Set<UInt32> = [0x0102_1994, 0x8584_58F6, 0x9584_58F6]  // tmpfs, ramfs, hugetlbfs
-        var folder = path
-        while !exists(folder), let slash = folder.lastIndex(of: "/"), slash > folder.startIndex {
-            folder = String(folder[..<slash])
-        }
-        return kinds.contains(cposix_file_system_type(folder))
+        return kinds.contains(cposix_file_system_type(nearest(to: path)))
     }
 
     /// Whether the file system that holds `path` is one of this machine alone, so that its locks exclude everybody who can

@@ -90,6 +90,13 @@ public enum FileSystem {
         return slash == whole.startIndex ? "/" : String(whole[..<slash])
     }
 
+    /// The path itself, or the nearest folder above it that exists.
+    public static func nearest(to path: String) -> String {
+        var place = path
+        while !exists(place), case let above = parent(of: place), !above.isEmpty { place = above }
+        return place
+    }
+
     /// Makes a folder, where there is none. A link to one is none.
     public static func makeFolder(_ path: String, mode: UInt32 = 0o777) throws(FileSystemError) {
         guard FaultPoint.folderCreate.call({ mkdir(path, mode) }) != 0 else { return }

@@ -18,6 +18,16 @@ struct FileKindTests {
     )
     func parent(path: String, folder: String) { #expect(FileSystem.parent(of: path) == folder) }
 
+    @Test("The nearest path that exists is the path itself, or the first one above it that is there")
+    func nearest() throws {
+        try TemporaryFolder.with { folder in
+            #expect(FileSystem.nearest(to: folder.path) == folder.path)
+            #expect(FileSystem.nearest(to: folder.path + "/a/b/c") == folder.path)
+        }
+        #expect(FileSystem.nearest(to: "/nowhere/at/all") == "/")
+        #expect(FileSystem.nearest(to: "nowhere") == "nowhere")
+    }
+
     @Test("a pipe without a writer, a device without an end, a folder, and links to them are refused at once")
     func refused() throws {
         try TemporaryFolder.with { folder in
