@@ -7,11 +7,6 @@ import NocturneSystem
 /// How long items took and when they got their state, for the page. Times differ between runs, while the page's files are the same for every run, so
 /// times are in the hidden folder, and the page shows none where the results were copied without it.
 extension ReviewPage.Parts {
-    private struct Record: Decodable {
-        /// Of every stage.
-        let seconds: [String: Double]
-    }
-
     /// Writes the times of the items of the data file with that number, unless they exist. Errors are ignored: the page then
     /// has no times.
     func writeTimes(of items: [ReportedItem]) {
@@ -41,9 +36,6 @@ extension ReviewPage.Parts {
 
     /// Of all stages together; nil for a result without the record.
     private static func time(of folder: String) -> Double? {
-        guard let bytes = try? FileSystem.read(folder + "/run.json", limit: 1 << 20),
-            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes))
-        else { return nil }
-        return (record.seconds.values.reduce(0, +) * 1000).rounded() / 1000
+        ResultFolder(folder).stageSeconds().map { ($0.values.reduce(0, +) * 1000).rounded() / 1000 }
     }
 }

@@ -114,11 +114,9 @@ package struct PlannedBatch: Sendable {
 
     /// Seconds that the stages of an item took, without inference, when its result was made; nil where there is none.
     package func secondsWithoutInference(of name: String) -> Double? {
-        struct Report: Decodable { let seconds: [String: Double] }
-        guard let bytes = try? FileSystem.read(output.item(name) + "/run.json"),
-            let report = try? JSONDecoder().decode(Report.self, from: Data(bytes))
-        else { return nil }
-        return report.seconds.reduce(0) { $0 + ($1.key == Stage.infer.rawValue ? 0 : $1.value) }
+        ResultFolder(output.item(name)).stageSeconds().map { seconds in
+            seconds.reduce(0) { $0 + ($1.key == Stage.infer.rawValue ? 0 : $1.value) }
+        }
     }
 
     /// The mean of ``secondsWithoutInference(of:)`` over some completed items; nil when there are none. To be asked before

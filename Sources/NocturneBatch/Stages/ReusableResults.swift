@@ -72,9 +72,7 @@ package struct ReusableResult: Sendable {
 
     /// Whether `result.json`, by whose digests a recipe checks the other files, is as it was recorded.
     var hasRecordedDigests: Bool {
-        let name = "result.json"
-        guard let recorded = files.first(where: { $0.path == name }) else { return false }
-        return (try? FileSystem.digest(folder + "/" + name))?.digest.hex == recorded.sha256
+        files.first { $0.path == "result.json" }.map(ResultFolder(folder).isUnchanged) ?? false
     }
 
     /// Copies the files, which are independent of those of the other batch from then on, and checks the copies.

@@ -63,6 +63,13 @@ package struct ResultFolder {
         return record.files + [own]
     }
 
+    /// The seconds that each stage took, as `run.json` has them; nil for a folder without this record.
+    package func stageSeconds() -> [String: Double]? {
+        struct Run: Decodable { let seconds: [String: Double] }
+        guard let bytes = try? FileSystem.read(path + "/run.json", limit: 1 << 20) else { return nil }
+        return try? JSONDecoder().decode(Run.self, from: Data(bytes)).seconds
+    }
+
     /// Removes files that `result.json` lists, and that are as it lists them, but for some; then folders that are empty.
     /// - Parameter kept: the files that the result is to have, among them `result.json` as it is.
     /// - Returns: what stays although it was to go.
@@ -93,7 +100,8 @@ package struct ResultFolder {
         }
     }
 
-    private func isUnchanged(_ file: ItemFile) -> Bool {
+    /// Whether a file has this size and digest.
+    package func isUnchanged(_ file: ItemFile) -> Bool {
         FileSystem.size(path + "/" + file.path) == file.bytes && digest(of: file.path) == file
     }
 
