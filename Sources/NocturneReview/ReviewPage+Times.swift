@@ -1,4 +1,3 @@
-import Foundation
 import NocturneJournal
 import NocturneOutput
 import NocturneReport

@@ -1,4 +1,3 @@
-import Foundation
 package import NocturneJournal
 package import NocturneOutput
 import NocturneReport

@@ -8,8 +8,10 @@ import NocturneSystem
 
 /// What `status` prints for a person.
 extension StatusReport {
-    /// - Parameter listsParts: whether photos and detected objects are listed, in the order of ``parts``.
-    func text(_ folder: OutputFolder, _ state: BatchLock.State, listsParts: Bool) -> String {
+    /// - Parameters:
+    ///   - isActive: whether a run is active, on any shard.
+    ///   - listsParts: whether photos and detected objects are listed, in the order of ``parts``.
+    func text(_ folder: OutputFolder, _ state: BatchLock.State, isActive: Bool, listsParts: Bool) -> String {
         var lines = shards.map { shardLines($0, folder) } ?? [run(state)]
         lines += progress?.lines ?? []
         lines += pause.map { [$0.text(folder, isActive: state.isHeld)] } ?? []
@@ -36,12 +38,8 @@ extension StatusReport {
                 "\(counted(waiting, "object")) \(waiting == 1 ? "waits" : "wait") for \(texts): nocturne review titles"
             )
         }
-        lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: isActive(state)))
+        lines.append(SummaryText.summary(counts, output: folder, seconds: nil, isRunning: isActive))
         return lines.joined(separator: "\n")
-    }
-
-    private func isActive(_ state: BatchLock.State) -> Bool {
-        state.isHeld || shards?.contains { $0.state == .running } ?? false
     }
 
     private func shardLines(_ shards: [Shard], _ folder: OutputFolder) -> [String] {

@@ -68,7 +68,7 @@ struct StatusReport: Encodable {
         init(_ shard: DividedBatch.Shard) {
             number = shard.plan.number
             state = shard.state
-            _host = Nullable(wrappedValue: shard.host)
+            host = shard.host
             items = shard.counts.inputs
             ended = shard.counts.inputs - shard.counts.notReached
             failed = shard.counts.failed + shard.counts.quarantined
@@ -76,7 +76,7 @@ struct StatusReport: Encodable {
             starts = shard.starts.starts
             timeLimits = shard.starts.timeLimits
             preemptions = shard.starts.preemptions
-            _progress = Nullable(wrappedValue: shard.progress)
+            progress = shard.progress
             startsText = shard.starts.text
         }
     }

@@ -68,7 +68,7 @@ struct Status: AsyncParsableCommand {
         case .json: try Terminal.printJSON(state.report)
         case .prometheus: try Terminal.printExactly(BatchMetrics(state).text)
         case .text, .trace:
-            let text = state.report.text(folder, state.lock, listsParts: newestFirst)
+            let text = state.report.text(folder, state.lock, isActive: state.isActive, listsParts: newestFirst)
             Terminal.printResult((state.skipLines + [text]).joined(separator: "\n"))
         }
     }
