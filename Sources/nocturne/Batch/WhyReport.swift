@@ -70,7 +70,9 @@ struct WhyReport: Encodable {
         let path = absolutePath(text)
         // A file of a series: the item has the path of the folder.
         let candidates = all.filter { $0.name == text || $0.path == path || path.hasPrefix($0.path + "/") }
-        let sources = try await folder.reading { try await $0.discovered(candidates.map(\.id)) }
+        let (sources, pause) = try await folder.reading {
+            (try await $0.discovered(candidates.map(\.id)), try await $0.value(of: .pause))
+        }
         let found = candidates.filter { item in
             item.name == text || item.path == path || sources[item.id]?.inputs.contains { $0.path == path } == true
         }
@@ -80,7 +82,6 @@ struct WhyReport: Encodable {
         let lock = BatchLock.state(of: folder)
         let progress = folder.runProgress(of: lock.holder)
         let events = try events(in: folder, of: Set(found.map(\.name)))
-        let pause = try await folder.reading { try await $0.value(of: .pause) }
         return WhyReport(
             items: found.map { item in
                 // Shards have their own journals.
@@ -159,6 +160,8 @@ struct WhyReport: Encodable {
             "`nocturne resume \(folder.path)` leaves it as it is; `nocturne resume \(folder.path) --failed` tries it again"
         case .skipped where item.reason?.code == .expired:
             "nothing: its result is older than those that the watch keeps"
+        case .skipped where item.reason?.code == .vanished:
+            "nothing until its input is found again and its model is given"
         case .skipped: "nothing: it is not an input for the models of this batch"
         }
     }
