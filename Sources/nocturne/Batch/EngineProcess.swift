@@ -198,17 +198,17 @@ struct EngineProcess {
         // A restart of the engine does not retry items that failed earlier in the same run.
         if handover?.previousEnd == nil { rules.retries = request.retries }
         rules.isChangeConfirmed = request.isChangeConfirmed || handover?.isConfirmed == true
-        rules.stop = request.resources.schedule.stopWhen
         rules.deadline = request.deadline
         let schedule = request.resources.schedule
+        rules.stop = schedule.stopWhen
         rules.pilot = schedule.pilot?.count
         (rules.needsApproval, rules.waitsForApproval) = (schedule.approve, !schedule.noWait)
         rules.order = schedule.order
-        rules.onFull = request.resources.schedule.onFull
+        rules.onFull = schedule.onFull
         rules.watch = request.watch
         rules.referenceRanges = try request.resources.attachments.referenceRanges()
-        rules.hours = request.resources.schedule.hours
-        rules.stall = request.resources.schedule.stallPolicy { reason in
+        rules.hours = schedule.hours
+        rules.stall = schedule.stallPolicy { reason in
             // By the exit code the supervisor knows the reason, and starts another engine.
             Terminal.printUrgently(reason)
             EngineHandover.exit(EngineEnd.stalledCode)

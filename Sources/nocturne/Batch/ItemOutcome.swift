@@ -19,11 +19,11 @@ struct ItemOutcome: Encodable {
     /// - Parameter folder: of the batch, for the remedy.
     init(_ item: JournalItem, in folder: OutputFolder) {
         (self.item, state) = (item.name, item.state)
-        _model = Nullable(wrappedValue: item.model.isEmpty ? nil : item.model)
-        _changed = Nullable(wrappedValue: item.changed)
-        _reason = Nullable(wrappedValue: item.reason?.text)
-        _code = Nullable(wrappedValue: item.reason?.code.rawValue)
-        _stage = Nullable(wrappedValue: item.reason?.stage)
-        _remedy = Nullable(wrappedValue: item.reason.map { $0.code.remedy(in: folder) })
+        model = item.model.isEmpty ? nil : item.model
+        changed = item.changed
+        reason = item.reason?.text
+        code = item.reason?.code.rawValue
+        stage = item.reason?.stage
+        remedy = item.reason.map { $0.code.remedy(in: folder) }
     }
 }

@@ -100,11 +100,11 @@ private struct PauseEnd {
     func perform() async throws {
         let shards = try await folder.shardPlan()?.shards
         let places = shards?.map { folder.shard($0.number) }.filter(\.holdsBatch) ?? [folder]
-        var (isActive, isForgotten, others) = (false, false, 0)
+        var (isActive, isForgotten, hasOther) = (false, false, false)
         for place in places {
             let pause = try await place.reading { try await $0.value(of: .pause) }
             let isOther = pause.map { $0.awaitsApproval != approves } ?? approves
-            if isOther { others += pause == nil ? 0 : 1 }
+            hasOther = hasOther || isOther && pause != nil
             if BatchLock.state(of: place).isHeld {
                 // What a user has asked for may not be recorded yet.
                 isActive = isActive || !isOther
@@ -117,7 +117,7 @@ private struct PauseEnd {
             let action = approves ? ControlRequest.Action.approve : .endPause
             return try await SentRequests(folder: folder, action: action, what: "continue").sendAndPrint()
         }
-        guard isForgotten else { throw BatchError(.notABatch, path: folder.path, detail: fact(hasOther: others > 0)) }
+        guard isForgotten else { throw BatchError(.notABatch, path: folder.path, detail: fact(hasOther: hasOther)) }
         let end = approves ? "The pilot is approved; process the other items with" : "The next run will not be paused"
         Terminal.printResult("\(end): nocturne resume \(folder.path)")
     }
