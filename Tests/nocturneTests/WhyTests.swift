@@ -60,6 +60,13 @@ struct WhyTests {
         #expect(failure?["model"] as? String == "threshold" && failure?["changed"] is NSNull)
     }
 
+    @Test("A result that has left the batch counts again once its input is found")
+    func withdrawn() throws {
+        _ = try bench.run("--meshes", "none", "--preview", "none", "--exclude", "good*", "--yes")
+        let found = try why("good").output
+        #expect(found.contains("good: skipped") && found.contains("next: nothing until its input is found"), "\(found)")
+    }
+
     @Test("tells why an input became no item")
     func absent() throws {
         let excluded = try why(bench.input + "/left/out.nii")
