@@ -135,8 +135,7 @@ struct FirstSteps {
         guard !models.isEmpty else {
             return ["", "No model package is on the search path: set NOCTURNE_MODELS, or give --model a folder.", ""]
         }
-        let more = models.count > 6 ? ", …" : ""
-        return ["", "Models: \(models.prefix(6).joined(separator: ", "))\(more)", ""]
+        return ["", "Models: \(listed(models, most: 6))", ""]
     }
 
     private var steps: [(String, String)] {

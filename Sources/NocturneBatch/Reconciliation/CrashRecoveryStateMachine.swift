@@ -161,7 +161,7 @@ package struct CrashRecoveryStateMachine: Sendable {
     }
 
     private func text(of crash: String, active: [JournalItem], reading: [[String]]) -> String {
-        let names = active.prefix(8).map(\.name).joined(separator: ", ") + (active.count > 8 ? ", …" : "")
+        let names = listed(active.map(\.name), most: 8)
         let files = reading.compactMap(\.first).prefix(4).joined(separator: ", ")
         return "The engine crashed: \(crash). Active items: \(active.isEmpty ? "none" : names)."
             + (files.isEmpty ? "" : " It may have been reading: \(files).")

@@ -199,9 +199,8 @@ extension Scheduler {
         let items = (try? await context.journal.items(named: trip.names)) ?? [:]
         let folder = CircuitBreaker.Trip.folder(of: items.values.map(\.path))
         let place = folder.map { " All are below \($0)." } ?? ""
-        let first = trip.names.prefix(3).joined(separator: ", ") + (trip.names.count > 3 ? ", …" : "")
         await context.progress.note(
-            "Stopping: \(trip.text) (\(first)).\(place) Look at them: are these the right inputs for the model? If they are, "
+            "Stopping: \(trip.text) (\(listed(trip.names, most: 3))).\(place) Look at them: are these the right inputs for the model? If they are, "
                 + "continue with: nocturne resume \(context.output.path) --stop-when never"
         )
     }

@@ -148,10 +148,7 @@ extension BatchDescription {
         /// The number of inputs, with the first names; nil for none.
         private static func text(_ inputs: Set<String>) -> String? {
             guard !inputs.isEmpty else { return nil }
-            let names = inputs.sorted().prefix(mostNames).joined(separator: ", ")
-            return "\(inputs.count) (\(names)\(inputs.count > mostNames ? ", …" : ""))"
+            return "\(inputs.count) (\(listed(inputs.sorted(), most: 3)))"
         }
-
-        private static var mostNames: Int { 3 }
     }
 }

@@ -6,3 +6,9 @@
 package func counted(_ count: Int, _ noun: String, plural: String? = nil) -> String {
     "\(count) " + (count == 1 ? noun : plural ?? noun + "s")
 }
+
+/// The first of some names: "a, b, …".
+/// - Parameter most: how many of them are given.
+package func listed(_ names: some Collection<String>, most: Int) -> String {
+    names.prefix(most).joined(separator: ", ") + (names.count > most ? ", …" : "")
+}

@@ -19,7 +19,7 @@ extension StatusReport {
         lines += failureLines
         if listsParts { lines += partLines }
         if !unusual.isEmpty {
-            let shown = unusual.prefix(5).joined(separator: ", ") + (unusual.count > 5 ? ", …" : "")
+            let shown = listed(unusual, most: 5)
             lines.append("\(counted(unusual.count, "item")) with values that are unusual in this batch: \(shown)")
         }
         if reused > 0 {
@@ -127,7 +127,7 @@ extension StatusReport.Verified {
         if let oldest {
             return parts == 1 ? "Verified at \(oldest)." : "All \(parts) parts are verified, the oldest at \(oldest)."
         }
-        let shown = missing.prefix(10).map(String.init).joined(separator: ", ") + (missing.count > 10 ? ", …" : "")
+        let shown = listed(missing.map(String.init), most: 10)
         return "\(parts - missing.count) of \(parts) parts are verified; not yet: \(shown)"
     }
 }

@@ -77,11 +77,9 @@ struct ComparisonReport: Encodable {
 
     var text: String {
         var lines = ["\(counted(items, "item")) \(items == 1 ? "is" : "are") in both batches."]
-        func list(_ names: [String]) -> String {
-            names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
+        for (names, place) in [(onlyFirst, "first"), (onlySecond, "second")] where !names.isEmpty {
+            lines.append("\(names.count) only in the \(place): \(listed(names, most: 5))")
         }
-        if !onlyFirst.isEmpty { lines.append("\(onlyFirst.count) only in the first: \(list(onlyFirst))") }
-        if !onlySecond.isEmpty { lines.append("\(onlySecond.count) only in the second: \(list(onlySecond))") }
         lines += changedStates.map { "\($0.item): \($0.first) in the first, \($0.second) in the second" }
         lines += notCompared.map { "\($0.item): label maps not compared: \($0.reason)" }
         if !agreement.isEmpty {
