@@ -58,8 +58,7 @@ extension Models {
                 throw ValidationError("no folder of models: name it with --into, or set NOCTURNE_MODELS")
             }
             try check()
-            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            var arguments = [exporter, "auto", source, folder, "--program", program]
+            var arguments = [exporter, "auto", source, folder, "--program", Program.path]
             for (name, value) in [
                 ("--task", task), ("--inside", inside), ("--sha256", try KnownModel.digest(of: source)),
             ] {

@@ -51,16 +51,11 @@ struct Submit: AsyncParsableCommand {
         if let tasks, tasks < 1 { throw ValidationError("--tasks must be at least 1.") }
     }
 
-    /// Where this program lies; its name alone where the system does not have /proc.
-    private static var ownPath: String {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "nocturne"
-    }
-
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
         guard let batch = try await DividedBatch.read(folder) else { throw BatchError.notDivided(folder) }
         var job = Slurm.Job(
-            program: program ?? Self.ownPath,
+            program: program ?? Program.path,
             output: folder,
             plan: batch.plan,
             shards: batch.shards.filter { $0.state == .waiting || $0.state == .stopped }.map(\.plan.number),

@@ -1,3 +1,4 @@
+import Foundation
 import NocturneSystem
 
 /// This program, and how it was called.
@@ -10,6 +11,10 @@ enum Program {
     /// The command line with the options of a profile, or why that cannot be read.
     static let commandLine = Result { try ExpandedCommandLine() }
 
+    /// Where this program lies; its name alone where the system does not have /proc.
+    static var path: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "nocturne"
+    }
     /// The whole command line, for processes that are to do the same.
     static var arguments: [String] { (try? commandLine.get().arguments) ?? CommandLine.arguments }
 }
