@@ -22,11 +22,15 @@ extension ItemRemoval {
 
         /// Whether a path or fingerprint stands in the bytes, as a whole: not as a part of a longer name or path.
         /// - Complexity: linear for each text.
-        func areMarked(in bytes: [UInt8]) -> Bool { marks.contains { Self.occurs($0, in: bytes) } }
+        func areMarked(in bytes: [UInt8]) -> Bool {
+            let data = Data(bytes)
+            return marks.contains { Self.occurs($0, in: data) }
+        }
 
         /// The same for names too.
         package func occur(in bytes: [UInt8]) -> Bool {
-            areMarked(in: bytes) || names.contains { Self.occurs($0, in: bytes) }
+            let data = Data(bytes)
+            return marks.union(names).contains { Self.occurs($0, in: data) }
         }
 
         /// Whether an event is about one of the items.
@@ -43,11 +47,11 @@ extension ItemRemoval {
         /// - Parameter piece: whether bytes of the same file are before and after: what touches that end is found in the next piece.
         private static func occurs(
             _ text: String,
-            in bytes: [UInt8],
+            in data: Data,
             _ piece: (hasBefore: Bool, hasAfter: Bool) = (false, false)
         ) -> Bool {
             guard !text.isEmpty else { return false }
-            let (data, pattern) = (Data(bytes), Data(text.utf8))
+            let pattern = Data(text.utf8)
             var start = data.startIndex
             while let found = data.range(of: pattern, in: start..<data.endIndex) {
                 start = found.lowerBound + 1
@@ -87,7 +91,7 @@ extension ItemRemoval {
             let overlap = (texts.map(\.utf8.count).max() ?? 0) + 3
             var place = 0
             while true {
-                let piece = try file.read(count: pieceSize + overlap, at: place)
+                let piece = Data(try file.read(count: pieceSize + overlap, at: place))
                 let isLast = piece.count < pieceSize + overlap
                 if texts.contains(where: { Self.occurs($0, in: piece, (place > 0, !isLast)) }) { return true }
                 if isLast { return false }
