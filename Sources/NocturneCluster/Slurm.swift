@@ -67,7 +67,8 @@ public struct Slurm: Sendable {
         } catch {
             let detail =
                 error.code == ENOENT
-                ? "the program \(program) is not installed on this machine"
+                ? "the program \(program) is not installed on this machine. Use a machine of the cluster that has it, or process "
+                    + "each shard with `nocturne run OUT --shard K/N`"
                 : "the program \(program) cannot be started: \(errnoText(error.code))"
             throw BatchError(.unknownItem, path: "", detail: detail, systemCode: error.code)
         }

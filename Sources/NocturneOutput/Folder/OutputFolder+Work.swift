@@ -17,19 +17,22 @@ extension OutputFolder {
         let digest = ContentDigest.of(hidden).hex.prefix(16)
         let path = parent + "/nocturne-" + digest
         func refusal(_ detail: String) -> BatchError { BatchError(.workUnusable, path: parent, detail: detail) }
-        guard FileSystem.kind(parent) == .folder || FileSystem.exists(parent) else {
+        guard FileSystem.exists(parent) else {
             throw refusal("the folder for work does not exist. Create it, or give another with --work")
         }
         do throws(FileSystemError) {
             try FileSystem.makeFolder(path, mode: 0o700)
         } catch {
-            throw refusal("no folder can be made in the folder for work: \(errnoText(error.code))")
+            throw refusal(
+                "no folder can be made in the folder for work: \(errnoText(error.code)). Make it writable, or give another with "
+                    + "--work"
+            )
         }
         var status = stat()
         // Others may write to such folders: what they put there is not used.
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
             chmod(path, 0o700) == 0
-        else { throw refusal("\(path) belongs to somebody else") }
+        else { throw refusal("\(path) belongs to somebody else. Give another folder with --work") }
         return path
     }
 

@@ -54,7 +54,8 @@ public struct ControlRequest: Codable, Sendable, Hashable {
             throw BatchError(
                 .outputUnwritable,
                 path: output.path,
-                detail: "cannot determine whether a run is active on this batch: \(errnoText(code))",
+                detail: "cannot determine whether a run is active on this batch: \(errnoText(code)). "
+                    + "Check the folder and its disk",
                 systemCode: code
             )
         case .held(let holder):

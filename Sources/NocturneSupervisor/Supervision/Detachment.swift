@@ -27,7 +27,8 @@ public enum Detachment {
         let path = output.log
         let log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
         guard log >= 0 else {
-            throw BatchError(.outputUnwritable, path: path, detail: "cannot open the log: \(errnoText())")
+            let detail = "cannot open the log: \(errnoText()). Make it writable, or move it away"
+            throw BatchError(.outputUnwritable, path: path, detail: detail)
         }
         defer { close(log) }
         let before = max(lseek(log, 0, SEEK_END), 0)

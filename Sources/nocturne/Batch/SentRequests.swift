@@ -19,7 +19,8 @@ struct SentRequests {
         guard let divided = try await DividedBatch.read(folder) else { return [(try send(to: folder), nil)] }
         let running = divided.shards.filter { $0.state == .running }
         guard !running.isEmpty else {
-            throw BatchError(.notABatch, path: folder.path, detail: "no run is active on a shard of this batch")
+            let detail = "no run is active on a shard of this batch. Its state: `nocturne status \(folder.path)`"
+            throw BatchError(.notABatch, path: folder.path, detail: detail)
         }
         // A shard ignores items that it does not have.
         return try running.map { (try send(to: folder.shard($0.plan.number)), $0.plan.number) }
