@@ -8,7 +8,10 @@ import NocturneReport
 /// when one is chosen.
 extension ReviewPage {
     /// Values in a page's files: about 25 MB. A batch with more has them in `radiomics.csv` only.
-    static let mostFeatureValues = 2_000_000
+    private static let mostFeatureValues = 2_000_000
+
+    /// Whether the page has the values of this table, which may be none.
+    static func hasFeatures(_ table: RadiomicsTable) -> Bool { table.valueCount <= mostFeatureValues }
 
     /// A feature on one image, in the file about the batch.
     struct Feature: Encodable {
@@ -35,7 +38,7 @@ extension ReviewPage {
 extension ReviewPage.Feature {
     /// Empty where the page has no features, or too many.
     static func all(of table: RadiomicsTable) -> [ReviewPage.Feature] {
-        guard table.valueCount <= ReviewPage.mostFeatureValues else { return [] }
+        guard ReviewPage.hasFeatures(table) else { return [] }
         return table.measures.map { measure in
             let code = String(RadiomicsTable.code(measure))
             let name = Radiomics.feature(code: code).map { "\($0.title) (\($0.name))" } ?? code

@@ -40,7 +40,7 @@ extension ReviewPage {
                 return try ReviewPage.script("nocturneItems", data, prefix: "\(fileCount), ")
             }
             let features = ReviewPage.fileName(fileCount, of: "features")
-            if hasFeatures, items.contains(where: { !$0.features.isEmpty }) {
+            if ReviewPage.hasFeatures(batch.report.radiomics), items.contains(where: { !$0.features.isEmpty }) {
                 try write(features, signature) {
                     try ReviewPage.script("nocturneFeatures", ReviewPage.Features(items))
                 }
@@ -50,8 +50,6 @@ extension ReviewPage {
             writeTimes(of: items)
             fileCount += 1
         }
-
-        private var hasFeatures: Bool { batch.report.radiomics.valueCount <= ReviewPage.mostFeatureValues }
 
         /// Leaves a file whose first line has the signature.
         private func write(_ name: String, _ signature: String, _ body: () throws -> [UInt8]) throws {
