@@ -138,6 +138,13 @@ package final class PhotoSessions {
 
     private var cached: [String: CachedSession] = [:]
     private let memory = SessionMemory()
+    private var others: [PhotoSessions] = []
+
+    /// As many sets of sessions, this one and others, for inferences that run at the same time.
+    func lanes(_ count: Int) -> [PhotoSessions] {
+        while others.count + 1 < count { others.append(PhotoSessions()) }
+        return [self] + others.prefix(count - 1)
+    }
 
     /// - Parameters:
     ///   - network: names it among those of all models.

@@ -5,6 +5,7 @@ import NocturneInference
 import NocturnePostprocess
 import NocturneRecipeSupport
 import NocturneSystem
+import Synchronization
 
 extension PhotoInstances {
     /// The network's outputs for a picture, or what was made of them.
@@ -29,7 +30,8 @@ extension PhotoInstances {
         let notes: [Note]
     }
 
-    /// Inference of one photo: a step for the network that finds instances, then one for the text on each of them. Nothing is
+    /// Inference of one photo: a step for the network that finds instances, then one for the text on each of them, of which
+    /// several are done at the same time. Nothing is
     /// checkpointed.
     package final class Run: InferenceRun {
         private let recipe: PhotoInstances
@@ -97,13 +99,32 @@ extension PhotoInstances {
             return inferred
         }
 
+        /// Instances of a step for each that is read at the same time, so that few wait for the last of a step.
+        private static let instancesPerLane = 4
+
+        /// Reads the text on the next instances.
         private func readNext(_ scope: ComputeScope) throws {
             guard let textModel = recipe.textModel, let reading = inferred?.reading else { return }
-            let instance = reading.decoded.instances[reading.texts.count]
-            let plain = CropDrawing.plain(instance, of: prepared.photo.image)
-            let crop = CropDrawing.onWhite(CropDrawing.upright(instance, from: plain))
+            let lanes = textModel.lanes(threads: scope.width)
+            let instances = Array(reading.decoded.instances.dropFirst(reading.texts.count).prefix(Self.instancesPerLane * lanes))
+            let sessions = ParallelValue(sessions.lanes(lanes))
+            let inner = lanes == 1 ? scope : ComputeScope(pool: nil, flag: scope.flag, time: scope.time)
+            let found = Mutex([Int: Result<PhotoTextModel.Reading, any Error>]())
+            let next = Atomic(0)
+            try scope.forEach(lanes) { [image = prepared.photo.image] lane in
+                while !inner.flag.isCancelled {
+                    let index = next.add(1, ordering: .relaxed).oldValue
+                    guard index < instances.count else { return }
+                    let plain = CropDrawing.plain(instances[index], of: image)
+                    let crop = CropDrawing.onWhite(CropDrawing.upright(instances[index], from: plain))
+                    let own = sessions.value[lane]
+                    let text = Result { try PhotoTextModel.Reading(of: crop, textModel, own, inner) }
+                    found.withLock { $0[index] = text }
+                }
+            }
             do {
-                inferred?.reading?.texts.append(try PhotoTextModel.Reading(of: crop, textModel, sessions, scope))
+                let texts = try found.withLock { found in try instances.indices.compactMap { try found[$0]?.get() } }
+                inferred?.reading?.texts += texts
             } catch let error as InstanceError {
                 throw NetworkOutputError(
                     path: prepared.record.path,

@@ -67,11 +67,11 @@ package struct PhotoInstances: PhotoRecipe {
             PlannedBuffer("crops", bytes: 20 * record.width * record.height, in: .write),
         ]
         if let textModel {
-            // An instance at a time: its crop as it lies, upright, and turned.
+            // Crops as they lie, upright, and turned: those that are read at the same time cover the picture at most once.
             let crops = 20 * record.width * record.height
             own += [
                 PlannedBuffer("text crop", bytes: crops, in: .infer),
-                PlannedBuffer("text networks", bytes: textModel.itemBytes, in: .infer),
+                PlannedBuffer("text networks", bytes: textModel.itemBytes(threads: threads), in: .infer),
             ]
         }
         return ItemPlan(buffers: record.buffers + own, steps: 1, isLean: lean)

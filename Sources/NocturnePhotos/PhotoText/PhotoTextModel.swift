@@ -82,31 +82,45 @@ package final class PhotoTextModel: Sendable {
         ]
     }
 
-    /// Weights, and the workspace for the largest input.
+    /// The largest number of pictures that are read at the same time: each takes the memory of a session.
+    private static let mostLanes = 4
+
+    /// How many pictures are read at the same time, each with one thread. The networks are small: two threads read a picture
+    /// hardly faster than one. An engine that manages its own memory and threads reads one at a time.
+    func lanes(threads: Int) -> Int {
+        detection.sharesMemory && recognition.sharesMemory ? min(max(threads, 1), Self.mostLanes) : 1
+    }
+
+    /// Weights, and the workspace for the largest input of each picture that is read at the same time.
     ///
-    /// Inputs have many shapes. A network keeps the plans of three of them, each with packed weights, so three are planned.
+    /// Inputs have many shapes. A network keeps the plans of three of them, each with packed weights, so three are planned. A
+    /// session may have another one.
     func residentBytes(threads: Int) throws -> Int {
         let side = settings.detection.longSide
+        let lanes = lanes(threads: threads)
+        let width = lanes == 1 ? threads : 1
         let (longest, step) = (settings.recognition.maximumWidth, settings.recognition.widthMultiple)
         let pictures = [(side / 2, side), (side, side / 2), (side, side)].map {
             detectionShape(width: $0.0, height: $0.1)
         }
         let lines = [step, min(2 * step, longest), longest].map { recognitionShape(width: $0) }
         func largest(_ network: any LoadedNetwork, _ shapes: [[Int]]) throws -> Int {
-            try shapes.map { try network.workspaceBytes(inputShape: $0, width: threads) }.max() ?? 0
+            try shapes.map { try network.workspaceBytes(inputShape: $0, width: width) }.max() ?? 0
         }
         // Sessions share the memory for activations.
         let workspace = try max(largest(detection, pictures), largest(recognition, lines))
-        return workspace + detection.weightBytes + recognition.weightBytes
+        let plans = (lanes - 1) * (detection.packedBytes + recognition.packedBytes) / 3
+        return lanes * workspace + detection.weightBytes + recognition.weightBytes + plans
     }
 
     /// Inputs and outputs of the networks at the same time.
-    var itemBytes: Int {
+    func itemBytes(threads: Int) -> Int {
         let side = settings.detection.longSide
         // The network divides the width by 8 or more.
         let steps = settings.recognition.maximumWidth / 8 + 1
         let line = 12 * settings.recognition.height * settings.recognition.maximumWidth
-        return max(2 * (12 + 4) * side * side, 2 * (line + 4 * steps * (characters.count + 1)))
+        return lanes(threads: threads)
+            * max(2 * (12 + 4) * side * side, 2 * (line + 4 * steps * (characters.count + 1)))
     }
 
     /// What runs the networks from now on.
