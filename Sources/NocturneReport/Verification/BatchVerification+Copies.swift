@@ -1,3 +1,4 @@
+import Glibc
 public import NocturneConcurrency
 import NocturneJournal
 import NocturneOutput

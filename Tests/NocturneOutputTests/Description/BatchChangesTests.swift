@@ -1,6 +1,5 @@
+import NocturneOutput
 import Testing
-
-@testable import NocturneOutput
 
 @Suite("What a run changes in a batch")
 struct BatchChangesTests {
