@@ -106,7 +106,8 @@ extension PhotoInstances {
         private func readNext(_ scope: ComputeScope) throws {
             guard let textModel = recipe.textModel, let reading = inferred?.reading else { return }
             let lanes = textModel.lanes(threads: scope.width)
-            let instances = Array(reading.decoded.instances.dropFirst(reading.texts.count).prefix(Self.instancesPerLane * lanes))
+            let left = reading.decoded.instances.dropFirst(reading.texts.count)
+            let instances = Array(left.prefix(Self.instancesPerLane * lanes))
             let sessions = ParallelValue(sessions.lanes(lanes))
             let inner = lanes == 1 ? scope : ComputeScope(pool: nil, flag: scope.flag, time: scope.time)
             let found = Mutex([Int: Result<PhotoTextModel.Reading, any Error>]())
