@@ -8,9 +8,9 @@ extension FaultCode {
             ?? "Read the reason; `nocturne resume OUT --failed` tries the item again."
     }
 
-    /// The remedy for a batch, with its folder in the place of `OUT`.
-    package func remedy(in folder: OutputFolder) -> String {
-        remedy.replacing("nocturne resume OUT", with: "nocturne resume \(ShellWord.quoted(folder.path))")
+    /// The remedy for a batch, with the path of its folder in the place of `OUT`.
+    package func remedy(in folder: String) -> String {
+        remedy.replacing("nocturne resume OUT", with: "nocturne resume \(ShellWord.quoted(folder))")
     }
 
     /// The codes and domains with a separate text.

@@ -172,7 +172,7 @@ struct ExistingDiscovery: InputClaims {
         let path = file.path
         let (candidates, fitting) = try images.candidates(ofSegmentation: path, flag: scope.flag)
         let chosen = candidates.isNamed || fitting.count == 1 ? fitting.first : nil
-        let header = try chosen?.header ?? DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits)
+        let header = try chosen?.header ?? DICOMSegmentation.readHeader(path: path, limits: LabelObject.limits)
         let note = chosen == nil ? candidates.note(fits: fitting.count) : candidates.substitution
         let notes = note.map { [$0] } ?? []
         return (
@@ -191,7 +191,7 @@ struct ExistingDiscovery: InputClaims {
     }
 
     private func structureSet(_ file: FoundFile, _ images: SourceImages) throws -> Found {
-        let set = try DICOMStructureSet.read(path: file.path, limits: ExistingSource.limits, flag: scope.flag)
+        let set = try DICOMStructureSet.read(path: file.path, limits: LabelObject.limits, flag: scope.flag)
         let candidates = images.candidates(
             series: set.referencedSeriesUID,
             images: Set(set.referencedImageUIDs),

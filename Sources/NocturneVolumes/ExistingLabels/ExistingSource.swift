@@ -36,12 +36,9 @@ package struct ExistingSource: ItemSource {
     /// The paths of the object and of the images, relative to the input as given: by these, regions of interest name it.
     var paths: [String] { [name] + (image.map { [$0.name] } ?? []) }
 
-    /// Limits for reading an object.
-    static let limits = DICOMObjectLimits(segments: 4096, contours: 1 << 18, points: 1 << 24, voxels: 1 << 29)
-
-    /// ``limits`` with the planned number of volumes.
+    /// ``LabelObject/limits`` with the planned number of volumes.
     var limits: DICOMObjectLimits {
-        var limits = Self.limits
+        var limits = LabelObject.limits
         limits.volumes = volumes
         return limits
     }

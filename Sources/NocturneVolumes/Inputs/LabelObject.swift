@@ -2,6 +2,9 @@ import NocturneFormats
 
 /// A file that holds labels instead of an image.
 struct LabelObject: Hashable {
+    /// Limits for reading an object.
+    static let limits = DICOMObjectLimits(segments: 4096, contours: 1 << 18, points: 1 << 24, voxels: 1 << 29)
+
     enum Kind: String, Codable, Sendable {
         case segmentation, structureSet
         /// A NIfTI file.

@@ -69,7 +69,7 @@ struct SourceImages {
         ofSegmentation path: String,
         flag: CancellationFlag
     ) throws -> (all: Candidates, fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)]) {
-        let limits = ExistingSource.limits
+        let limits = LabelObject.limits
         let (series, frame) = try DICOMSegmentation.readReference(path: path, limits: limits)
         let all = candidates(series: series, images: [], frameOfReference: frame)
         var fitting: [(series: DICOMSeries, header: DICOMSegmentation.Header)] = []

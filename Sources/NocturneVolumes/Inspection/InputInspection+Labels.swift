@@ -26,7 +26,7 @@ extension InputInspection {
         let sources = SourceImages(all)
         let header: DICOMSegmentation.Header
         do throws(DICOMReadError) {
-            header = try DICOMSegmentation.readHeader(path: path, limits: ExistingSource.limits)
+            header = try DICOMSegmentation.readHeader(path: path, limits: LabelObject.limits)
         } catch {
             let fitting = try sources.candidates(ofSegmentation: path, flag: scope.flag).fitting
             guard let found = fitting.first else { throw error }
@@ -64,7 +64,7 @@ extension InputInspection {
         _ series: DICOMSeries,
         _ all: [DICOMSeries]
     ) throws -> Entry {
-        let set = try DICOMStructureSet.read(path: path, limits: ExistingSource.limits, flag: scope.flag)
+        let set = try DICOMStructureSet.read(path: path, limits: LabelObject.limits, flag: scope.flag)
         let labels = set.regions.map {
             Label(
                 number: $0.number,

@@ -76,7 +76,7 @@ enum SummaryText {
 
     /// For inputs of the other kind with the models on the search path.
     private static func remedy(for code: FaultCode, _ output: OutputFolder) -> String {
-        let remedy = code.remedy(in: output)
+        let remedy = code.remedy(in: output.path)
         guard [.photo, .volume].contains(code) else { return remedy }
         let packages = LoadedModels.usablePackages
         let names = packages.filter { $0.task.hasPrefix("photo-") == (code == .photo) }.map(\.id)
