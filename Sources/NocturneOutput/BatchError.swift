@@ -69,7 +69,7 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
             ?? names.first { $0.lowercased().contains(name.lowercased()) }
         let step =
             meant.map { "Did you mean \($0)?" }
-            ?? "The names of items are in the first column of statistics.csv, and are made of those of the inputs"
+            ?? "The names of items are made of those of the inputs; the review page and batch.json list them"
         self.init(.unknownItem, path: "", detail: "there is no item \(name) in \(folder). \(step)")
     }
 

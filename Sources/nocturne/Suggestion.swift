@@ -70,17 +70,20 @@ struct Suggestion {
         "-m", "--model", "--include", "--exclude", "--only", "--isosurface", "--reuse",
     ]
 
+    /// How messages begin about inputs that do not exist.
+    private static let missing = ["there is no file or folder", "no file or folder matches"]
+
     /// A message of a command; about an input that does not exist and that follows the value of an option, with the way to give
     /// that option another value.
     func explained(error message: String) -> String {
         for (place, word) in arguments.enumerated().dropFirst(2)
-        where message.hasPrefix("there is no file or folder \(absolutePath(word)).") {
+        where Self.missing.contains(where: { message.hasPrefix("\($0) \(absolutePath(word)).") }) {
             let (option, value) = (arguments[place - 2], arguments[place - 1])
             if option == "--labels" {
                 return "\(message). If it is a label, separate labels with commas: --labels \(value),\(word)"
             }
             if Self.repeated.contains(option) {
-                let both = "\(option) \(value) \(option) \(word)"
+                let both = [option, value, option, word].map(ShellWord.quoted).joined(separator: " ")
                 return "\(message). If it is another value of \(option), repeat the option: \(both)"
             }
         }

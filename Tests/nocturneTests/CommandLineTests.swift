@@ -28,6 +28,10 @@ struct CommandLineTests {
                 ["run", bench.input, "--isosurface", "100", "200", "--output", bench.output],
                 "repeat the option: --isosurface 100 --isosurface 200"
             ),
+            (
+                ["run", bench.input, "--include", "*.nii.gz", "*.nope", "--model", bench.model(), "-o", bench.output],
+                "repeat the option: --include '*.nii.gz' --include '*.nope'"
+            ),
             (["resume", bench.input], "holds no batch"),
             (["resume", bench.folder("gone").path], "does not exist"),
             (["rum", bench.input], "Did you mean 'nocturne run'?"),
@@ -102,6 +106,10 @@ struct CommandLineTests {
             (
                 ["run", bench.input, "--isosurface", "100", "200", "--output", bench.output],
                 "repeat the option: --isosurface 100 --isosurface 200"
+            ),
+            (
+                ["run", bench.input, "--include", "*.nii.gz", "*.nope", "--model", bench.model(), "-o", bench.output],
+                "repeat the option: --include '*.nii.gz' --include '*.nope'"
             ),
             (
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],

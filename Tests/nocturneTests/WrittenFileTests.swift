@@ -48,6 +48,6 @@ struct WrittenFileTests {
         let command = ["history", bench.output, "--subjects", subjects, "--subject"]
         #expect(try Tool(command + ["jane"]).status == 0)
         let missed = try Tool(command + ["jnae"])
-        #expect(missed.status == 4 && missed.output.contains("No items. Check"), "\(missed.output)")
+        #expect(missed.status == 4 && missed.output.contains("No item was found. Check"), "\(missed.output)")
     }
 }

@@ -214,7 +214,7 @@ extension ModelPackage {
             let text = context.debugDescription
             let found = text.firstRange(of: "but found ").map {
                 String(text[$0.upperBound...]).replacing(" instead.", with: "")
-            }
+            }.map { $0.contains(" ") ? $0 : "a \($0)" }
             return failure(.wrongType, context.codingPath, name(of: type), found ?? text)
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
             return failure(.notJSON, [], "JSON", context.debugDescription)
@@ -227,7 +227,7 @@ extension ModelPackage {
 
     private static func name(of type: Any.Type) -> String {
         switch type {
-        case is String.Type: "a text"
+        case is String.Type: "text"
         case is Bool.Type: "true or false"
         case is Int.Type: "a whole number"
         case is Double.Type: "a number"

@@ -47,7 +47,8 @@ extension ONNXRuntimeLibrary {
 
     /// The error of a library that is there.
     static func unusable(_ path: String, _ reason: String) -> EngineError {
-        EngineError(.unusableLibrary, "\(path): ONNX Runtime cannot be used: \(reason)")
+        let step = "Set \(variable) to the folder of another one, or unset it"
+        return EngineError(.unusableLibrary, "\(path): ONNX Runtime cannot be used: \(reason). \(step)")
     }
 
     /// Folders to search, in order of preference, and their description for messages.

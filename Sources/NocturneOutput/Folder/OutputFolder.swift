@@ -71,6 +71,9 @@ public struct OutputFolder: Sendable {
         FileSystem.kind(item(name)) == .folder && FileSystem.kind(item(name) + "/result.json") == .file
     }
 
+    /// The path as an argument of a command that a person copies into a shell.
+    public var argument: String { ShellWord.quoted(path) }
+
     /// Whether this folder holds a batch, which this user may or may not be able to read.
     public var holdsBatch: Bool { access(journal, F_OK) == 0 || isClosed }
 
@@ -84,6 +87,11 @@ public struct OutputFolder: Sendable {
         try checkOwnFolders()
         try checkIsOpen()
         guard !holdsBatch else { return }
+        guard access(journal, F_OK) == 0 || errno != EACCES else {
+            let detail =
+                "the folder \(path) cannot be read: \(errnoText(EACCES)). Use the command as a user who can read it"
+            throw BatchError(.notABatch, path: "", detail: detail)
+        }
         let fact = FileSystem.exists(path) ? "\(path) holds no batch" : "the folder \(path) does not exist"
         let nearby = batchesNearby
         let step =

@@ -65,8 +65,8 @@ extension BatchError {
             .divided,
             path: output.path,
             detail:
-                "this batch is divided into \(counted(count, "shard")). Process them with `nocturne run \(output.path) --shard "
-                + "1/\(count)` and so on, then use `nocturne merge \(output.path)`; with --close it ends the division before "
+                "this batch is divided into \(counted(count, "shard")). Process them with `nocturne run \(output.argument) --shard "
+                + "1/\(count)` and so on, then use `nocturne merge \(output.argument)`; with --close it ends the division before "
                 + "all shards have ended"
         )
     }

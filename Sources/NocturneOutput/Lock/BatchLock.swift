@@ -255,8 +255,8 @@ extension BatchError {
     /// For a batch on which a run works.
     public init(inUse output: OutputFolder, by state: BatchLock.State) {
         let detail =
-            "\(state.holderText) is working on this batch. Use `nocturne status` to see its progress, `nocturne status --follow` to "
-            + "follow its messages, or `nocturne cancel` to stop it"
+            "\(state.holderText) is working on this batch. Use `nocturne status \(output.argument)` to see its progress, with --follow "
+            + "its messages, or `nocturne cancel \(output.argument)` to stop it"
         self.init(.outputInUse, path: output.path, detail: detail)
     }
 }

@@ -77,7 +77,7 @@ package enum ReportText {
 
     /// - Parameter fields: at least one of age, sex and site.
     static func unknown(_ fields: [String]) -> Note {
-        Note("classification.unknownMetadata", "not known of this picture: \(own: fields.joined(separator: ", "))")
+        Note("classification.unknownMetadata", "unknown for this picture: \(own: fields.joined(separator: ", "))")
     }
 
     static let transparent = Note(

@@ -48,7 +48,7 @@ public struct ControlRequest: Codable, Sendable, Hashable {
             throw BatchError(
                 .notABatch,
                 path: "",
-                detail: "no run is active on \(output.path). Its state: `nocturne status \(output.path)`"
+                detail: "no run is active on \(output.path). Its state: `nocturne status \(output.argument)`"
             )
         case .unknown(let code):
             throw BatchError(

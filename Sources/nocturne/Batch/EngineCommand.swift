@@ -70,7 +70,7 @@ extension EngineCommand {
             engineEnded(with: NocturneExit(stoppedBy: signal))
             throw NocturneExit(stoppedBy: signal)
         case .engineHangs:
-            Terminal.printUrgently("once it has ended, continue with: nocturne resume \(folder.path)")
+            Terminal.printUrgently("once it has ended, continue with: nocturne resume \(folder.argument)")
             engineEnded(with: .stoppedEarly)
             throw NocturneExit.stoppedEarly
         case .failed: throw NocturneExit.internalError
@@ -100,7 +100,7 @@ extension EngineCommand {
         case .started(let process, let log):
             Terminal.printMessage(
                 "Process \(process) runs the batch; output goes to \(log); follow it with "
-                    + "`nocturne status --follow \(folder.path)`"
+                    + "`nocturne status --follow \(folder.argument)`"
             )
         case .ended(let code, let text):
             Terminal.printMessage(text.trimmingCharacters(in: .whitespacesAndNewlines))

@@ -227,7 +227,7 @@ struct EngineProcess {
                 )
             )
             if [.interrupted, .terminated, .stoppedEarly].contains(code) {
-                Terminal.printMessage("Continue with: nocturne resume \(request.output.path)")
+                Terminal.printMessage("Continue with: nocturne resume \(request.output.argument)")
             }
         }
         if code != .allCompleted { throw code }

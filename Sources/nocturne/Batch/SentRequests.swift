@@ -19,7 +19,7 @@ struct SentRequests {
         guard let divided = try await DividedBatch.read(folder) else { return [(try send(to: folder), nil)] }
         let running = divided.shards.filter { $0.state == .running }
         guard !running.isEmpty else {
-            let detail = "no run is active on a shard of this batch. Its state: `nocturne status \(folder.path)`"
+            let detail = "no run is active on a shard of this batch. Its state: `nocturne status \(folder.argument)`"
             throw BatchError(.notABatch, path: folder.path, detail: detail)
         }
         // A shard ignores items that it does not have.

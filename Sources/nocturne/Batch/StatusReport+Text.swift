@@ -61,7 +61,7 @@ extension StatusReport {
                 + failures + (shard.progress?.remark ?? "") + shard.startsRemark
         }
         if shown.count > 20 { lines.append("  … and \(shown.count - 20) more") }
-        if shards.allSatisfy({ $0.state == .finished }) { lines.append("Use: nocturne merge \(folder.path)") }
+        if shards.allSatisfy({ $0.state == .finished }) { lines.append("Use: nocturne merge \(folder.argument)") }
         return lines
     }
 
@@ -147,11 +147,11 @@ extension StatusReport.PauseState {
     fileprivate func text(_ folder: OutputFolder, isActive: Bool) -> String {
         if awaitsApproval {
             return
-                "The pilot waits for approval since \(since). Look at \(folder.page), then: nocturne approve \(folder.path)"
+                "The pilot waits for approval since \(since). Look at \(folder.page), then: nocturne approve \(folder.argument)"
         }
         let end = until.map { ", until \($0)" } ?? ""
         let what = isActive ? "Paused" : "The next run is paused"
-        return "\(what) since \(since)\(end). Continue with: nocturne continue \(folder.path)"
+        return "\(what) since \(since)\(end). Continue with: nocturne continue \(folder.argument)"
     }
 }
 

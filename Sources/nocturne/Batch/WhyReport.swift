@@ -148,16 +148,16 @@ struct WhyReport: Encodable {
     ) -> String {
         switch item.state {
         case .completed where isChanged:
-            "`nocturne resume \(folder.path)` makes the result again, since a source file has changed"
+            "`nocturne resume \(folder.argument)` makes the result again, since a source file has changed"
         case .completed: "nothing: the result is there, and its source files are as they were"
         case .pending where pause?.awaitsApproval == true:
-            "a run processes it once the pilot is approved: look at \(folder.page), then `nocturne approve \(folder.path)`"
+            "a run processes it once the pilot is approved: look at \(folder.page), then `nocturne approve \(folder.argument)`"
         case .pending where isActive, .started where isActive: "nothing: the run that is active processes it"
-        case .pending, .started: "`nocturne resume \(folder.path)` processes it"
+        case .pending, .started: "`nocturne resume \(folder.argument)` processes it"
         case .failed where isChanged, .skipped where isChanged:
-            "`nocturne resume \(folder.path)` tries it again, since a source file has changed"
+            "`nocturne resume \(folder.argument)` tries it again, since a source file has changed"
         case .failed, .cancelled, .quarantined:
-            "`nocturne resume \(folder.path)` leaves it as it is; `nocturne resume \(folder.path) --failed` tries it again"
+            "`nocturne resume \(folder.argument)` leaves it as it is; `nocturne resume \(folder.argument) --failed` tries it again"
         case .skipped where item.reason?.code == .expired:
             "nothing: its result is older than those that the watch keeps"
         case .skipped where item.reason?.code == .vanished:

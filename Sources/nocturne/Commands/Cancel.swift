@@ -26,7 +26,7 @@ struct Cancel: AsyncParsableCommand {
             what: items.isEmpty ? "stop" : "stop " + items.joined(separator: ", ")
         )
         guard items.isEmpty else { return try await request.sendAndPrint() }
-        try await request.sendAndPrint(advice: "Continue later with: nocturne resume \(folder.path)")
+        try await request.sendAndPrint(advice: "Continue later with: nocturne resume \(folder.argument)")
         if try await DividedBatch.read(folder) != nil {
             Terminal.printResult(
                 "Tasks that wait in the queue of a cluster are cancelled there, for instance with scancel."

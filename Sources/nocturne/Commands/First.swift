@@ -32,7 +32,7 @@ struct First: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        let again = "nocturne resume \(ShellWord.quoted(folder.path)) --failed"
+        let again = "nocturne resume \(folder.argument) --failed"
         let known = try await SentRequests.items(items, of: folder)
         for name in items {
             guard let state = known[name]?.state, ![.pending, .started].contains(state) else { continue }
@@ -48,7 +48,7 @@ struct First: AsyncParsableCommand {
             let lock = try BatchLock(folder)
             defer { withExtendedLifetime(lock) {} }
             try await Journal.with(path: folder.journal) { [items] in try await $0.putFirst(items) }
-            return Terminal.printResult("The next run begins with \(list): nocturne resume \(folder.path)")
+            return Terminal.printResult("The next run begins with \(list): nocturne resume \(folder.argument)")
         }
         let action = ControlRequest.Action.putFirst(FirstRequest(items, now: now))
         try await SentRequests(folder: folder, action: action, what: "process \(list) \(now ? "now" : "next")")

@@ -62,7 +62,7 @@ struct History: AsyncParsableCommand {
 extension BatchHistory {
     var text: String {
         guard !entries.isEmpty else {
-            return "No items. Check the folders, and with --subject the name in the table of --subjects."
+            return "No item was found. Check the folders, and with --subject the name in the table of --subjects."
         }
         let head = ["date", "subject", "batch", "item", "state", "result"]
         let rows = entries.map { entry in

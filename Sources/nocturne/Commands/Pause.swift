@@ -54,7 +54,7 @@ struct Pause: AsyncParsableCommand {
         let pause = RunPause(since: now, until: end, releasesMemory: releaseMemory)
         let limit = end.map { " until \(WallTime(seconds: $0).localText)" } ?? ""
         let request = SentRequests(folder: folder, action: .pause(pause), what: "pause\(limit)")
-        try await request.sendAndPrint(advice: "Continue with: nocturne continue \(folder.path)")
+        try await request.sendAndPrint(advice: "Continue with: nocturne continue \(folder.argument)")
     }
 }
 
@@ -119,7 +119,7 @@ private struct PauseEnd {
         }
         guard isForgotten else { throw BatchError(.notABatch, path: folder.path, detail: fact(hasOther: hasOther)) }
         let end = approves ? "The pilot is approved; process the other items with" : "The next run will not be paused"
-        Terminal.printResult("\(end): nocturne resume \(folder.path)")
+        Terminal.printResult("\(end): nocturne resume \(folder.argument)")
     }
 
     private func forgetPause(of place: OutputFolder) async throws {

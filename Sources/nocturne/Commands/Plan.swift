@@ -133,8 +133,8 @@ struct Plan: AsyncParsableCommand {
             \(folder.path): \(counted(items, "item")) in \(counted(count, "shard")); the longest takes about \(EventText.duration(longest)) with \
             \(counted(plan.threads, "thread")), and at most \(ByteCount(bytes)) of memory\
             \(plan.instructionSet.map { "; all machines use \($0)" } ?? "").
-            Process them with: nocturne run \(folder.path) --shard 1/\(count) and so on, or nocturne submit \(folder.path)
-            Afterwards: nocturne merge \(folder.path)\
+            Process them with: nocturne run \(folder.argument) --shard 1/\(count) and so on, or nocturne submit \(folder.argument)
+            Afterwards: nocturne merge \(folder.argument)\
             \(plan.threads < cores ? "\n" + processesText(threads: plan.threads, cores: cores) : "")
             """
     }

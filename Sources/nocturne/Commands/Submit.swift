@@ -66,7 +66,7 @@ struct Submit: AsyncParsableCommand {
         guard !job.shards.isEmpty else {
             let open = batch.open.map { "\($0.plan.number) (\($0.state.rawValue))" }.joined(separator: ", ")
             let text = open.isEmpty ? "All shards are finished" : "Shards that are not finished: \(open)"
-            return Terminal.printResult(text + ". Nothing was submitted. Next: nocturne merge \(folder.path)")
+            return Terminal.printResult(text + ". Nothing was submitted. Next: nocturne merge \(folder.argument)")
         }
         try FileSystem.makeFolder(folder.taskLogs, mode: 0o700)
         if dryRun { try show(job) } else { try await submit(job) }
@@ -96,7 +96,7 @@ struct Submit: AsyncParsableCommand {
             job.mergeOptions + ["--dependency=afterany:\(array)"]
         )
         Terminal.printResult(
-            "Job \(merge) merges afterwards. Follow both with: nocturne status --refresh \(job.output.path)"
+            "Job \(merge) merges afterwards. Follow both with: nocturne status --refresh \(job.output.argument)"
         )
     }
 }
@@ -107,7 +107,7 @@ extension BatchError {
             .notAShard,
             path: folder.path,
             detail:
-                "this batch is not divided into shards. `nocturne plan … --output \(folder.path) --shards auto` begins a "
+                "this batch is not divided into shards. `nocturne plan … --output \(folder.argument) --shards auto` begins a "
                 + "batch that is"
         )
     }

@@ -111,7 +111,10 @@ struct PlanText {
         var counts = [("to process", 0), ("too large for the memory budget", 0), ("not processed", 0)]
         try report.items.forEach { item in counts[item.problem != nil ? 2 : item.fits ? 0 : 1].1 += 1 }
         let parts = counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0)" }
-        return parts.isEmpty ? "No input was found. Check the path." : parts.joined(separator: ", ") + "."
+        guard !parts.isEmpty else {
+            return "No input was found. Check the path, and the patterns of --include and --exclude."
+        }
+        return parts.joined(separator: ", ") + "."
     }
 
     /// What the plan changes in the batch, as one line.

@@ -176,12 +176,12 @@ struct ModelPackageTests {
         "an error reads as file, key, expected, found, next step",
         arguments: [
             ("labels.0.value", "65536", "labels[0].value: expected 1...65535, found 65536"),
-            ("labels.0.name", "5", "labels[0].name: expected a text, found number"),
+            ("labels.0.name", "5", "labels[0].name: expected text, found a number"),
             ("labels.0.value", "1.5", "labels[0].value: expected a whole number, found 1.5"),
             ("labels", "\"x\"", "labels: expected a list, found a string"),
             (
                 "volumeSegmentation.cropToNonzero", "1",
-                "volumeSegmentation.cropToNonzero: expected true or false, found number"
+                "volumeSegmentation.cropToNonzero: expected true or false, found a number"
             ),
         ]
     )

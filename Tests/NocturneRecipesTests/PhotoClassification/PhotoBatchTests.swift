@@ -67,7 +67,7 @@ struct PhotoBatchTests {
         #expect(outcome.counts.completed == 5 && outcome.counts.failed == 1 && outcome.counts.inputs == 6)
         let (a, b, c) = (try bench.result("a"), try bench.result("b"), try bench.result("c"))
         #expect(a.metadata?.vector == [0.5, 0, 1, 1] && a.metadata?.site == "head/neck" && a.metadata?.ageYears == 50)
-        #expect(b.metadata?.vector == [1, 0, 0, 2] && b.notes.contains("not known of this picture: site"))
+        #expect(b.metadata?.vector == [1, 0, 0, 2] && b.notes.contains("unknown for this picture: site"))
         #expect(c.metadata?.vector == [0, 1, 2, 2] && c.metadata?.ageYears == nil)
         // Grey pictures: what differs is what was told. exp(3 × 0.5), exp(1) against 1.
         let sum = exp(1.5) + exp(1) + 1
