@@ -100,18 +100,6 @@ struct CommandLineTests {
                 "there is no file or folder"
             ),
             (
-                ["run", bench.input, "--labels", "above", "below", "--model", bench.model(), "-o", bench.output],
-                "separate labels with commas: --labels above,below"
-            ),
-            (
-                ["run", bench.input, "--isosurface", "100", "200", "--output", bench.output],
-                "repeat the option: --isosurface 100 --isosurface 200"
-            ),
-            (
-                ["run", bench.input, "--include", "*.nii.gz", "*.nope", "--model", bench.model(), "-o", bench.output],
-                "repeat the option: --include '*.nii.gz' --include '*.nope'"
-            ),
-            (
                 ["run", "https://example.org/a.zip", "--model", bench.model(), "--output", bench.output],
                 "is an address: download it first"
             ),
