@@ -1,33 +1,35 @@
 public import NocturneJournal
 public import NocturneSystem
 
-/// What a recipe may ask about the files of the inputs.
+/// What a recipe may ask about the files of the inputs. Every answer throws if the table of files cannot be read.
 public struct InputFiles: Sendable {
     private let table: FoundTable
 
     package init(_ table: FoundTable) { self.table = table }
 
     /// Whether the inputs have a file at this path.
-    public func contains(_ path: String) -> Bool { (try? table.containsFile(path)) ?? false }
+    public func contains(_ path: String) throws -> Bool { try table.containsFile(path) }
 
     /// How many files there are; those that other files list are added later.
-    public var count: Int { (try? table.fileCount()) ?? 0 }
+    public func count() throws -> Int { try table.fileCount() }
 
     /// Whether the inputs have a file whose path begins so and fulfils a condition.
-    public func contains(beginning prefix: String, where isMeant: (_ path: String) -> Bool) -> Bool {
-        (try? table.containsFile(beginning: prefix, where: isMeant)) ?? false
+    public func contains(beginning prefix: String, where isMeant: (_ path: String) -> Bool) throws -> Bool {
+        try table.containsFile(beginning: prefix, where: isMeant)
     }
 
     /// Whether the inputs have this file, be it under another name.
-    public func containsFile(at path: String) -> Bool {
-        FileIdentity(path).map { (try? table.contains(identity: $0)) ?? false } ?? false
+    public func containsFile(at path: String) throws -> Bool {
+        guard let identity = FileIdentity(path) else { return false }
+        return try table.contains(identity: identity)
     }
 }
 
 /// What one search of the inputs is for one recipe: it claims files, and makes items of those that it has claimed.
 public protocol InputClaims: Sendable {
     /// What a file is to the recipe. Called once for each file of the inputs, on several threads; reads no pixels.
-    func claim(_ file: FoundFile) -> FileClaim
+    /// - Throws: what ends the search, such as a table of files that cannot be read; a damaged file is a claim.
+    func claim(_ file: FoundFile) throws -> FileClaim
 
     /// What headers state of patients, by the folders of their files: called when all files were offered.
     func soughtWords() -> [String: SoughtWords]

@@ -194,16 +194,17 @@ private struct FileOffer {
             file.isUnresponsive = silent.contains(file.path)
             return file
         }
-        let answers = Mutex([[FileClaim]](repeating: [], count: files.count))
+        let answers = Mutex([Result<[FileClaim], any Error>](repeating: .success([]), count: files.count))
         try scope.forEach(files.count) { index in
-            let own = claims.map { $0.claim(files[index]) }
+            let own = Result { try claims.map { try $0.claim(files[index]) } }
             answers.withLock { $0[index] = own }
         }
         request.trace.end()
         var claimed: [FoundTable.Claimed] = []
         var unclaimed: [(file: Int64, reason: ItemReason)] = []
         var listed: [FoundFile] = []
-        for (place, own) in answers.withLock({ $0 }).enumerated() {
+        for (place, answer) in answers.withLock({ $0 }).enumerated() {
+            let own = try answer.get()
             let (number, file) = (rows[place].number, files[place])
             let before = claimed.count
             for (recipe, claim) in own.enumerated() {

@@ -30,16 +30,16 @@ extension PhotoClassification {
         }
 
         /// A row of the table is assigned with regard to all photos: they are one family.
-        func claim(_ file: FoundFile) -> FileClaim {
-            isMetadata(file.path) ? .companion : discovery.claim(file, family: "photos")
+        func claim(_ file: FoundFile) throws -> FileClaim {
+            try isMetadata(file.path) ? .companion : discovery.claim(file, family: "photos")
         }
 
         /// Whether it is the metadata table or the sidecar file of a picture.
-        private func isMetadata(_ path: String) -> Bool {
+        private func isMetadata(_ path: String) throws -> Bool {
             if path == options.metadataPath { return true }
             guard path.hasSuffix(".json") else { return false }
             let stem = (path as NSString).deletingPathExtension
-            return files.contains(stem)
+            return try files.contains(stem)
                 || files.contains(beginning: stem + ".") {
                     !$0.hasSuffix(".json") && ($0 as NSString).deletingPathExtension == stem
                 }
@@ -54,7 +54,7 @@ extension PhotoClassification {
 
         func finish(_ items: FoundItems) throws -> [String] {
             let files = scanned.withLock { $0 }
-            let table = try options.metadataPath.map { try MetadataTable(path: $0) }
+            let table = try options.metadataPath.map { try MetadataTable(path: $0, flag: discovery.scope.flag) }
             let photos = files.filter(\.isPhoto).map(\.file.name)
             let takesMetadata = models.contains { $0.settings.metadata != nil }
             if takesMetadata, let path = options.metadataPath { try table?.checkMatches(photos, path: path) }

@@ -22,12 +22,12 @@ struct ExistingDiscovery: InputClaims {
     }
 
     /// Labels refer to images anywhere in the inputs: all are one family.
-    func claim(_ file: FoundFile) -> FileClaim {
+    func claim(_ file: FoundFile) throws -> FileClaim {
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
         if FoundVolume.isVolumeFile(file.fileName) { return .member(family: "labels and images") }
         switch dicom.header(of: file) {
         case .object: return .member(family: "labels and images")
-        case .fault(let error) where error.code == .mediaDirectory: return .directory(of: dicom.listed(by: file))
+        case .fault(let error) where error.code == .mediaDirectory: return .directory(of: try dicom.listed(by: file))
         case .fault, .notDICOM: return .none(Self.noLabels)
         }
     }

@@ -47,17 +47,18 @@ final class DICOMInputs: Sendable {
     }
 
     /// The files that a DICOMDIR lists and that are found only through it. Files excluded by a pattern stay excluded.
-    func listed(by directory: FoundFile) -> [FoundFile] {
+    func listed(by directory: FoundFile) throws -> [FoundFile] {
+        // The reason why it cannot be read is stated with its item.
         guard let listing = try? MediaDirectory(path: directory.path, flag: scope.flag) else { return [] }
-        return files(of: listing, at: directory)
+        return try files(of: listing, at: directory)
     }
 
-    private func files(of listing: MediaDirectory, at directory: FoundFile) -> [FoundFile] {
+    private func files(of listing: MediaDirectory, at directory: FoundFile) throws -> [FoundFile] {
         // Compared by what they are, so that a file with two names is included once.
         var known: Set<FileIdentity> = []
-        return listing.files.compactMap { path in
+        return try listing.files.compactMap { path in
             let file = Self.named(path, by: directory)
-            guard request.admits(file), !files.contains(path), !files.containsFile(at: path),
+            guard request.admits(file), try !files.contains(path), try !files.containsFile(at: path),
                 let identity = FileIdentity(path), known.insert(identity).inserted
             else { return nil }
             return file
@@ -110,7 +111,7 @@ final class DICOMInputs: Sendable {
         for (file, header) in zip(found, headers.withLock { $0 }) {
             switch header {
             case .object(let object): objects.append(object)
-            case .fault(let error): rejected.append((file, described(error, of: file)))
+            case .fault(let error): rejected.append((file, try described(error, of: file)))
             case .notDICOM: notDICOM.append(file)
             }
         }
@@ -122,14 +123,15 @@ final class DICOMInputs: Sendable {
     }
 
     /// What a DICOMDIR lists is part of the reason why it is not an image.
-    private func described(_ error: DICOMReadError, of file: FoundFile) -> DICOMReadError {
+    private func described(_ error: DICOMReadError, of file: FoundFile) throws -> DICOMReadError {
         guard error.code == .mediaDirectory else { return error }
+        let listing: MediaDirectory
         do throws(DICOMReadError) {
-            let listing = try MediaDirectory(path: file.path, flag: scope.flag)
-            let detail = listing.description(added: files(of: listing, at: file).count)
-            return DICOMReadError(error.code, path: file.path, detail: detail)
+            listing = try MediaDirectory(path: file.path, flag: scope.flag)
         } catch {
             return DICOMReadError(.mediaDirectory, path: file.path, detail: error.detail)
         }
+        let detail = listing.description(added: try files(of: listing, at: file).count)
+        return DICOMReadError(error.code, path: file.path, detail: detail)
     }
 }

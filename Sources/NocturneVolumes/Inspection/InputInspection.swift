@@ -95,7 +95,7 @@ package struct InputInspection: Sendable {
         let search = InputSearch { request, files, scope in
             let dicom = DICOMInputs(request, files, scope: scope)
             return [
-                InspectedInputs(dicom: dicom, done: progress.map { counter(of: files, $0) }) { own in
+                InspectedInputs(dicom: dicom, done: try progress.map { counter(of: try files.count(), $0) }) { own in
                     let new = try entries(own, dicom)
                     found.withLock { $0 += new }
                 }
@@ -112,10 +112,10 @@ package struct InputInspection: Sendable {
 
     /// Counts files that were looked at.
     private func counter(
-        of files: InputFiles,
+        of all: Int,
         _ progress: @escaping @Sendable (_ done: Int, _ all: Int) -> Void
     ) -> @Sendable () -> Void {
-        let (all, done) = (files.count, SharedCount())
+        let done = SharedCount()
         return { progress(done.next(), all) }
     }
 
@@ -262,12 +262,12 @@ private struct InspectedInputs: InputClaims {
     let done: (@Sendable () -> Void)?
     let inspect: @Sendable ([FoundFile]) throws -> Void
 
-    func claim(_ file: FoundFile) -> FileClaim {
+    func claim(_ file: FoundFile) throws -> FileClaim {
         defer { done?() }
         guard !FoundVolume.isVolumeFile(file.fileName), case .fault(let error) = dicom.header(of: file),
             error.code == .mediaDirectory
         else { return .member(family: "inputs") }
-        return .directory(of: dicom.listed(by: file))
+        return .directory(of: try dicom.listed(by: file))
     }
 
     func addItems(of families: [[FoundFile]], _ patients: PatientFolders, to items: FoundItems) throws {

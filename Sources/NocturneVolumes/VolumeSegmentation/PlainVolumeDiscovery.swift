@@ -31,7 +31,7 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
         finder = VolumeFinder([], reading, request, files, scope: scope)
     }
 
-    func claim(_ file: FoundFile) -> FileClaim { finder.claim(file) }
+    func claim(_ file: FoundFile) throws -> FileClaim { try finder.claim(file) }
 
     func soughtWords() -> [String: SoughtWords] { finder.soughtWords() }
 

@@ -38,12 +38,12 @@ struct VolumeFinder: Sendable {
     // MARK: Claims
 
     /// All channels of a case are one family, and so are all objects of a DICOM series.
-    func claim(_ file: FoundFile) -> FileClaim {
+    func claim(_ file: FoundFile) throws -> FileClaim {
         if isExcluded(file.path) { return .companion }
         if isNamed(file) { return .member(family: ChannelCases.prefix(of: file).map { "case:" + $0 }) }
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
         // Files with the spacing of TIFFs are part of those.
-        if readsTIFF, isSpacing(file.path) { return .companion }
+        if readsTIFF, try isSpacing(file.path) { return .companion }
         switch dicom.header(of: file) {
         case .object(let shared):
             let object = shared.wrappedValue
@@ -51,9 +51,9 @@ struct VolumeFinder: Sendable {
             if let label { return .none(.discovered(.unknownFormat, Sentence(shown: label.skipReason))) }
             return .member(family: "dicom:" + object.seriesKey)
         case .fault(let error):
-            return error.code == .mediaDirectory ? .directory(of: dicom.listed(by: file)) : .member(family: nil)
+            return error.code == .mediaDirectory ? .directory(of: try dicom.listed(by: file)) : .member(family: nil)
         case .notDICOM:
-            if isImageOfPair(file) { return .companion }
+            if try isImageOfPair(file) { return .companion }
             switch problem(ofUnknown: file.path) {
             case .setAside(let reason): return .none(reason)
             case .refused: return .member(family: nil)
@@ -61,10 +61,10 @@ struct VolumeFinder: Sendable {
         }
     }
 
-    private func isSpacing(_ path: String) -> Bool {
-        path.hasSuffix(".json")
+    private func isSpacing(_ path: String) throws -> Bool {
+        try path.hasSuffix(".json")
             && [".", "_"].contains { end in
-                files.contains(beginning: path.dropLast(5) + end) {
+                try files.contains(beginning: path.dropLast(5) + end) {
                     TIFFVolumes.isName($0) && TIFFSpacing.sideFile(of: $0) == path
                 }
             }
@@ -175,11 +175,11 @@ struct VolumeFinder: Sendable {
     }
 
     /// Whether the file holds the voxels of a detached header that is an item, by its name.
-    private func isImageOfPair(_ file: FoundFile) -> Bool {
-        VolumeFileFormat.detachedEndings.contains { ending in
+    private func isImageOfPair(_ file: FoundFile) throws -> Bool {
+        try VolumeFileFormat.detachedEndings.contains { ending in
             guard file.path.hasSuffix(ending.voxels) else { return false }
             let stem = String(file.path.dropLast(ending.voxels.count))
-            return ending.headers.contains { files.contains(stem + $0) && !isExcluded(stem + $0) }
+            return try ending.headers.contains { try files.contains(stem + $0) && !isExcluded(stem + $0) }
         }
     }
 }
@@ -194,7 +194,7 @@ final class VolumeDiscovery: InputClaims {
         seconds = Mutex(SecondImageFinder(finder.options, scope: finder.scope))
     }
 
-    func claim(_ file: FoundFile) -> FileClaim { finder.claim(file) }
+    func claim(_ file: FoundFile) throws -> FileClaim { try finder.claim(file) }
 
     func soughtWords() -> [String: SoughtWords] { finder.soughtWords() }
 

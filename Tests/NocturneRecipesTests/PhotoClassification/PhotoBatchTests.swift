@@ -102,7 +102,7 @@ struct PhotoBatchTests {
         let request = DiscoveryRequest(inputs: [bench.input])
         let claims = try bench.recipe().claims(request, InputFiles(try FoundTable()), scope: .serial(flag))
         let file = FoundFile(path: bench.input + "/a.png", name: "a.png", root: "")
-        _ = claims.claim(file)
+        _ = try claims.claim(file)
         let items = FoundItems(take: { _ in })
         try claims.addItems(of: [[file]], PatientFolders(), to: items)
         flag.cancel()

@@ -1,6 +1,6 @@
 import Foundation
 import NocturneOutput
-import NocturneSystem
+package import NocturneSystem
 
 /// The file of `--metadata`: one row per picture, with columns for the picture, age, sex and site in any order, under
 /// the names of ISIC, HAM10000 and similar tables (``MetadataTable/Columns``). Other columns are ignored.
@@ -31,8 +31,8 @@ package struct MetadataTable: Sendable {
         let site: String?
     }
 
-    /// - Throws: `BatchError` for a file that cannot be read, has unmatched quotes, or has no column of pictures.
-    package init(path: String) throws {
+    /// - Throws: `BatchError` for a file that cannot be read, has unmatched quotes, or has no column of pictures; `CancelledError`.
+    package init(path: String, flag: CancellationFlag = CancellationFlag()) throws {
         let bytes: [UInt8]
         do {
             bytes = try FileSystem.read(path, limit: 1 << 28, accepts: .filesAndStreams)
@@ -43,12 +43,12 @@ package struct MetadataTable: Sendable {
                 detail: error.unreadable("the metadata \(path)", option: "--metadata")
             )
         }
-        try self.init(bytes: bytes, path: path)
+        try self.init(bytes: bytes, path: path, flag: flag)
     }
 
     /// Reads the bytes of a table.
     /// - Parameter path: names it in messages.
-    package init(bytes: [UInt8], path: String) throws {
+    package init(bytes: [UInt8], path: String, flag: CancellationFlag = CancellationFlag()) throws {
         fileName = (path as NSString).lastPathComponent
         // What .xlsx and .ods begin with, and .xls.
         if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) || bytes.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
@@ -66,11 +66,12 @@ package struct MetadataTable: Sendable {
             try DelimitedText.read(text, separator: separator) { row in
                 if !isHeader { add(row) }
                 isHeader = false
-                return true
+                return !flag.isCancelled
             }
         } catch {
             throw BatchError(.inputMissing, path: path, detail: "the metadata is not CSV: \(error)")
         }
+        try flag.check()
     }
 
     private mutating func add(_ row: DelimitedText.Row) {
