@@ -281,7 +281,7 @@ struct CommandLineTests {
         #expect(try bench.run().status == 4)
     }
 
-    @Test("What Nocturne sees is told without a model")
+    @Test("Inputs are described without a model, and a folder of results by what it is")
     func inspect() throws {
         let bench = try ToolBench()
         try bench.addVolume("a.nii", 20, 30, 40)
@@ -290,6 +290,9 @@ struct CommandLineTests {
         #expect(tool.status == 0)
         #expect(tool.output.contains("20×30×40 voxels of 1.0×1.0×1.0 mm, RAS"))
         #expect(tool.output.contains("not usable: "))
+        #expect(try bench.run().status == 3)
+        let results = try Tool(["inspect", bench.output])
+        #expect(results.output.contains("the output folder of another batch"), "\(results.output)")
     }
 
     @Test("Inputs are counted by kind, photos among them, and what is refused is grouped by reason")

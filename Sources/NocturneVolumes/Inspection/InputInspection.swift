@@ -101,8 +101,13 @@ package struct InputInspection: Sendable {
                 }
             ]
         }
-        let notes = try search.run(request, scope: scope, into: try FoundTable()).notes
-        let all = found.withLock { $0 }
+        let table = try FoundTable()
+        let notes = try search.run(request, scope: scope, into: table).notes
+        // What could not be searched, such as the output folder of a batch.
+        let unusable = try table.items().map {
+            Entry(path: $0.path, format: "", problem: $0.problem?.reason.sentence.description)
+        }
+        let all = found.withLock { $0 } + unusable
         return Report(
             entries: all.sorted { ($0.path, $0.part ?? "") < ($1.path, $1.part ?? "") },
             notes: notes,
