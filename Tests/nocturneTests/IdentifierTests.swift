@@ -135,6 +135,23 @@ struct IdentifierTests {
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
+    @Test("A batch of photos alone shows no words of a patient that a CT among the photos states")
+    func patientsAmongPhotos() throws {
+        let bench = try ToolBench()
+        let folder = "in/QuincyPatient_Rose"
+        try PlantedNames.addSeries(to: bench.folder, folder + "/ct")
+        let photo = Fixtures.url("../../Samples/Photos/lesions/lesion-01.jpg")
+        try FileManager.default.copyItem(at: photo, to: bench.folder(folder + "/ct/QuincyPatient.jpg"))
+        let model = Fixtures.url("../../Samples/Models/skin-lesions-demo").path
+        let tool = try Tool(["run", bench.input, "--output", bench.output, "--model", model])
+        #expect(tool.status == 0, "\(tool.errors)")
+        let found = try shared(bench)
+        #expect(found.contains { $0.name.hasSuffix("/report.pdf") })
+        for file in found {
+            #expect(!file.name.contains("QuincyPatient") && !file.text.contains("QuincyPatient"), "\(file.name)")
+        }
+    }
+
     @Test("Other words are refused")
     func refused() throws {
         let bench = try ToolBench()

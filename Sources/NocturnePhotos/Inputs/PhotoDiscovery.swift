@@ -61,26 +61,37 @@ final class PhotoDiscovery: Sendable {
     /// - Parameter family: of pictures, and of damaged ones.
     func claim(_ file: FoundFile, family: String? = nil) -> FileClaim {
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
-        let facts = facts(of: file)
-        switch facts {
-        case .failure(let error) where error.code == .notAPicture:
+        var facts = facts(of: file)
+        let isDICOM =
+            switch facts {
+            case .success(let photo): photo.format == .dicom
+            case .failure: DICOMScanner.looksLikeDICOM(file.path)
+            }
+        if isDICOM {
+            do throws(DICOMReadError) {
+                try keepPatient(of: file)
+            } catch {
+                // A photo whose patient is unknown is refused: its path may have the patient's name.
+                if case .success = facts { facts = .failure(PhotoError(.cannotRead, path: file.path, error.detail)) }
+            }
+        }
+        if case .failure(let error) = facts, error.code == .notAPicture {
             if VolumeFileFormat(ofName: file.path) != nil {
                 return .none(.discovered(.volume, "a volume; this model takes photos"))
             }
-            guard DICOMScanner.looksLikeDICOM(file.path) else {
-                return .none(.discovered(error.faultCode, text: error.detail))
-            }
+            guard isDICOM else { return .none(.discovered(error.faultCode, text: error.detail)) }
             return .none(.discovered(.volume, "CT, MR or another DICOM image; this model takes photos"))
-        case .success(let photo) where photo.format == .dicom:
-            if let words = (try? DICOMObject.readHeader(path: file.path))?.patient?.sought {
-                sought.withLock { sought in
-                    if sought[file.folderPath]?.formUnion(words) == nil { sought[file.folderPath] = words }
-                }
-            }
-        default: break
         }
         kept.keep(facts, of: file.path)
         return .member(family: family)
+    }
+
+    /// Keeps what the header of a DICOM file states of its patient, so that it is withheld from paths.
+    private func keepPatient(of file: FoundFile) throws(DICOMReadError) {
+        guard let words = try DICOMObject.readHeader(path: file.path).patient?.sought else { return }
+        sought.withLock { sought in
+            if sought[file.folderPath]?.formUnion(words) == nil { sought[file.folderPath] = words }
+        }
     }
 
     private func facts(of file: FoundFile) -> Result<PhotoFacts, PhotoError> {
