@@ -2,6 +2,7 @@ import NocturneConcurrency
 import NocturneCore
 import NocturneFormats
 import NocturneInference
+import NocturneOutput
 import NocturneSystem
 
 /// Why nothing can be compared.
@@ -22,8 +23,8 @@ enum SegmentationReference {
     /// The maximum number of label volumes for overlapping segments.
     static let maximumVolumeCount = 3
 
-    /// Maps the segments to `geometry`, each with the value of the label that has its name (ignoring case), else its
-    /// code, else its number.
+    /// Maps the segments to `geometry`, each with the value of the label that has its name, else its code. Only if no
+    /// segment has the name or the code of a label, numbers are compared, and a note states it.
     /// - Throws: `CancelledError`; a `DICOMReadError` or `AllocationError` if memory cannot be allocated.
     static func read(
         _ path: String,
@@ -74,25 +75,26 @@ enum SegmentationReference {
                 values[segment.number] = rest.remove(at: place).value
             }
         }
-        take { $0.label.lowercased() == $1.name.lowercased() }
+        take { ReferenceNames.areSame($0.label, $1.name) }
         take { segment, label in
             guard let own = segment.type, let code = label.code else { return false }
             return own.scheme == code.scheme && own.value == code.value
         }
-        // Numbers are ignored if names or codes have identified segments.
-        if values.isEmpty { take { $0.number == $1.value } }
-        let unmatched = rest.map(\.name)
-        return (
-            values,
-            unmatched.isEmpty
-                ? []
-                : [
-                    Note(
-                        "comparison.segmentsMissing",
-                        "it has no segment for \(own: unmatched.joined(separator: ", "))"
-                    )
-                ]
-        )
+        var notes: [Note] = []
+        if values.isEmpty {
+            take { $0.number == $1.value }
+            if !values.isEmpty {
+                let text: Sentence =
+                    "by number, since no segment has the name or the code of a label; "
+                    + "make sure that both number their labels alike"
+                notes.append(Note(.comparedByNumber, text))
+            }
+        }
+        if !rest.isEmpty {
+            let names = rest.map(\.name).joined(separator: ", ")
+            notes.append(Note("comparison.segmentsMissing", "it has no segment for \(own: names)"))
+        }
+        return (values, notes)
     }
 
     private static func merged(

@@ -302,6 +302,7 @@ struct ExistingLabelsTests {
             let result = try JSONSerialization.jsonObject(with: data) as? [String: Any]
             let compared = (result?["comparison"] as? [String: Any])?["labels"] as? [[String: Any]]
             #expect(compared?.first?["dice"] as? Double == 1)
+            #expect(String(decoding: data, as: UTF8.self).contains("comparison.byNumber") == (name == "numbered"))
         }
         try bench.writeStructureSet([("above", try bench.labels([(4, 1, 8)]))], to: "named/ct.dcm")
         try await bench.batch.run(
