@@ -68,8 +68,7 @@ package struct PlannedBatch: Sendable {
 
     /// - Throws: ``BatchError`` for a batch of another user, and for a divided batch, whose shards have their own journals; `JournalError`.
     package static func read(_ output: OutputFolder) async throws -> PlannedBatch {
-        try output.checkOwnFolders()
-        try output.checkIsOpen()
+        try output.checkIsUsable()
         guard output.holdsBatch else {
             return PlannedBatch(output: output, journal: try await .temporary(), description: nil, removed: [])
         }

@@ -47,8 +47,7 @@ extension OutputFolder {
     /// written. A folder with a journal, or with the lock that a run leaves, has passed this check before.
     /// - Throws: ``BatchError`` naming the file. Nothing was written.
     public func checkReportsAreOwn() throws(BatchError) {
-        try checkOwnFolders()
-        try checkIsOpen()
+        try checkIsUsable()
         guard !holdsBatch else { return }
         guard FileSystem.kind(lock) != .file else { return }
         for name in Self.reportNames + Self.reportNames.map({ $0 + ".part" })

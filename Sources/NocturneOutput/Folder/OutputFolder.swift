@@ -84,8 +84,7 @@ public struct OutputFolder: Sendable {
 
     /// - Throws: ``BatchError`` for a folder without a batch, or with links in place of the batch's own folders.
     public func checkHoldsBatch() throws(BatchError) {
-        try checkOwnFolders()
-        try checkIsOpen()
+        try checkIsUsable()
         guard !holdsBatch else { return }
         guard access(journal, F_OK) == 0 || errno != EACCES else {
             let detail =
@@ -101,8 +100,9 @@ public struct OutputFolder: Sendable {
         throw BatchError(.notABatch, path: "", detail: "\(fact). \(step)")
     }
 
-    /// - Throws: ``BatchError`` for a batch of another user.
-    package func checkIsOpen() throws(BatchError) {
+    /// - Throws: ``BatchError`` for a batch of another user, or with links in place of the batch's own folders.
+    package func checkIsUsable() throws(BatchError) {
+        try checkOwnFolders()
         guard isClosed else { return }
         let detail =
             "the batch in \(path) can be used only by the user who started it: its journal cannot be read (\(errnoText(EACCES))). "
@@ -122,8 +122,7 @@ public struct OutputFolder: Sendable {
     /// else can put a link where something will be written.
     /// - Throws: ``BatchError`` naming what cannot be written.
     public func create() throws(BatchError) {
-        var isFolder: ObjCBool = false
-        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue {
+        if FileSystem.exists(path), !FileSystem.isFolder(path) {
             throw BatchError(
                 .outputUnwritable,
                 path: "",

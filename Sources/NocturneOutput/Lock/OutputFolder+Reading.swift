@@ -9,8 +9,7 @@ extension OutputFolder {
         isolation: isolated (any Actor)? = #isolation,
         _ body: (Journal) async throws -> Result
     ) async throws -> Result {
-        try checkOwnFolders()
-        try checkIsOpen()
+        try checkIsUsable()
         return try await Journal.with(
             path: journal,
             readsCopy: { !FileSystem.isLocal(hidden) || FolderClaim.isHeldByAnotherMachine(self) },
