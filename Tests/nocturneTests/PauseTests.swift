@@ -66,6 +66,8 @@ struct PauseTests {
         #expect(continued.status == 2 && continued.errors.contains("nocturne resume"), "\(continued.errors)")
         let first = try Tool(["first", bench.output, "v1"])
         #expect(first.status == 2 && first.errors.contains("v1 is completed"), "\(first.errors)")
+        let cancelled = try Tool(["cancel", bench.output, "v1"])
+        #expect(cancelled.status == 2 && cancelled.errors.contains("waits for nothing"), "\(cancelled.errors)")
         let unknown = try Tool(["first", bench.output, "v9"])
         #expect(unknown.status == 2 && unknown.errors.contains("there is no item v9"), "\(unknown.errors)")
         for options in [["--for", "0"], ["--for", "x"], ["--until", "25:00"], ["--for", "2h", "--until", "18:00"]] {

@@ -31,6 +31,12 @@ extension BatchLock {
             return false
         }
 
+        /// Whether no run works on the folder, for certain.
+        public var isFree: Bool {
+            if case .free = self { return true }
+            return false
+        }
+
         /// The run that works on the folder, where that is known.
         public var holder: Holder? {
             if case .held(let holder) = self { return holder }

@@ -16,11 +16,12 @@ enum FollowedRun {
                 detail: "the batch is divided into shards, which have a run each. `nocturne status --refresh` shows all"
             )
         }
-        guard BatchLock.state(of: folder).isHeld else { return try await end(folder, message: "No run is active.") }
+        guard !BatchLock.state(of: folder).isFree else { return try await end(folder, message: "No run is active.") }
         var offset = UInt64(max(0, (FileSystem.size(folder.events) ?? 0) - 4096))
         var rest = Data()
         while true {
-            let isActive = BatchLock.state(of: folder).isHeld
+            // A file system that fails for a while does not end a run.
+            let isActive = !BatchLock.state(of: folder).isFree
             rest += try read(folder.events, from: &offset)
             while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = rest[rest.startIndex..<newline]

@@ -57,4 +57,17 @@ struct SentRequests {
         }
         return known
     }
+
+    /// Items that are processed or wait for it.
+    /// - Throws: `BatchError` when there is no item of one of the names, or it has ended; `JournalError`.
+    static func check(areOpen names: [String], of folder: OutputFolder) async throws {
+        let known = try await items(names, of: folder)
+        for name in names {
+            guard let state = known[name]?.state, ![.pending, .started].contains(state) else { continue }
+            let again = "; `nocturne resume \(folder.argument) --failed` tries it again"
+            let advice = [.completed, .skipped].contains(state) ? "" : again
+            let detail = "\(name) is \(state.rawValue) and waits for nothing\(advice)"
+            throw BatchError(.unknownItem, path: folder.path, detail: detail)
+        }
+    }
 }

@@ -19,7 +19,7 @@ struct Cancel: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        _ = try await SentRequests.items(items, of: folder)
+        try await SentRequests.check(areOpen: items, of: folder)
         let request = SentRequests(
             folder: folder,
             action: items.isEmpty ? .stop : .cancelItems(items),

@@ -32,19 +32,9 @@ struct First: AsyncParsableCommand {
 
     func run() async throws {
         let folder = OutputFolder(absolutePath(output))
-        let again = "nocturne resume \(folder.argument) --failed"
-        let known = try await SentRequests.items(items, of: folder)
-        for name in items {
-            guard let state = known[name]?.state, ![.pending, .started].contains(state) else { continue }
-            let advice = [.completed, .skipped].contains(state) ? "" : "; `\(again)` tries it again"
-            throw BatchError(
-                .unknownItem,
-                path: folder.path,
-                detail: "\(name) is \(state.rawValue) and waits for nothing\(advice)"
-            )
-        }
+        try await SentRequests.check(areOpen: items, of: folder)
         let list = items.joined(separator: ", ")
-        if try await DividedBatch.read(folder) == nil, case .free = BatchLock.state(of: folder) {
+        if try await DividedBatch.read(folder) == nil, BatchLock.state(of: folder).isFree {
             let lock = try BatchLock(folder)
             defer { withExtendedLifetime(lock) {} }
             try await Journal.with(path: folder.journal) { [items] in try await $0.putFirst(items) }
