@@ -70,7 +70,7 @@ public struct Slurm: Sendable {
                 ? "the program \(program) is not installed on this machine. Use a machine of the cluster that has it, or process "
                     + "each shard with `nocturne run OUT --shard K/N`"
                 : "the program \(program) cannot be started: \(errnoText(error.code))"
-            throw BatchError(.unknownItem, path: "", detail: detail, systemCode: error.code)
+            throw BatchError(.clusterRefused, path: "", detail: detail, systemCode: error.code)
         }
     }
 
@@ -83,7 +83,7 @@ public struct Slurm: Sendable {
 
     private static func refusal(_ errors: String) -> BatchError {
         let text = errors.trimmingCharacters(in: .whitespacesAndNewlines)
-        return BatchError(.unknownItem, path: "", detail: "sbatch refused the job: \(text)")
+        return BatchError(.clusterRefused, path: "", detail: "sbatch refused the job: \(text)")
     }
 }
 
@@ -194,7 +194,7 @@ extension Slurm {
             }
             let answer = try Slurm.call("scontrol", [], input: commands)
             guard answer.succeeded else {
-                throw BatchError(.unknownItem, path: "", detail: "scontrol requeue: \(answer.errors)")
+                throw BatchError(.clusterRefused, path: "", detail: "scontrol requeue: \(answer.errors)")
             }
         }
     }

@@ -36,6 +36,8 @@ public struct BatchError: SystemCallError, CodedError, Sendable, CustomStringCon
         case modelUnusable
         /// The process that computes crashed several times without completing an item in between.
         case engineDied
+        /// A program of the cluster, such as sbatch, is missing or has refused a request.
+        case clusterRefused
         /// The system would not start the threads that were asked for.
         case threadsUnavailable
     }

@@ -27,10 +27,7 @@ enum NocturneExit: Int32, Error {
         case .otherArithmetic: self = .unsuitableMachine
         case .engineDied, .optionsUnusable: self = .internalError
         case .outputUnwritable, .workUnusable, .outputInUse, .notABatch, .linkInOutput, .optionsDiffer, .divided,
-            .notAShard,
-            .inputMissing,
-            .unknownItem, .modelUnusable,
-            .threadsUnavailable:
+            .notAShard, .inputMissing, .unknownItem, .modelUnusable, .clusterRefused, .threadsUnavailable:
             self = .usage
         }
     }
