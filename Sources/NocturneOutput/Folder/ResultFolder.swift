@@ -74,11 +74,16 @@ package struct ResultFolder {
     /// - Parameter kept: the files that the result is to have, among them `result.json` as it is.
     /// - Returns: what stays although it was to go.
     package func removeFiles(but kept: [ItemFile]) -> [FileSystemError] {
-        guard kept.contains(where: { $0.path == "result.json" && isUnchanged($0) }),
-            let bytes = try? FileSystem.read(path + "/result.json"),
-            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)),
+        let (bytes, present): ([UInt8], Set<String>)
+        do throws(FileSystemError) {
             // Below no link.
-            let present = try? Set(entries())
+            (bytes, present) = (try FileSystem.read(path + "/result.json"), Set(try entries()))
+        } catch {
+            return [error]
+        }
+        // A result that somebody has changed stays as it is.
+        guard kept.contains(where: { $0.path == "result.json" && isUnchanged($0) }),
+            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes))
         else { return [] }
         let paths = Set(kept.map(\.path))
         let unwanted = record.files.filter {
