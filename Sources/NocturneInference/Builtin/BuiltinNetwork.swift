@@ -6,8 +6,8 @@ final class BuiltinNetwork: LoadedNetwork {
     let arithmetic: ConvolutionArithmetic
     /// Each holds a packed copy of the weights.
     private let plans = PlanCache<ExecutionPlan>()
-    /// Of the plans when the last one was used; nil before the first.
-    private let packed = Mutex<Int?>(nil)
+    /// Of the plans when the last one was used, and of the largest of them; nil before the first.
+    private let packed = Mutex<(all: Int, largest: Int)?>(nil)
     let instructionSet: String
     private let weights: PackedWeights
 
@@ -25,7 +25,9 @@ final class BuiltinNetwork: LoadedNetwork {
     /// an estimate for one plan.
     var weightBytes: Int { graph.constantBytes + packedBytes }
 
-    var packedBytes: Int { packed.withLock { $0 } ?? graph.constantBytes }
+    var packedBytes: Int { packed.withLock { $0?.all } ?? graph.constantBytes }
+
+    var packedBytesOfPlan: Int { packed.withLock { $0?.largest } ?? graph.constantBytes }
 
     var packedLimit: Int { weights.limit }
 
@@ -62,7 +64,7 @@ final class BuiltinNetwork: LoadedNetwork {
             try ExecutionPlan(graph, inputShapes: shapes, arithmetic: arithmetic)
         }
         let bytes = kept.reduce(0) { $0 + $1.packedBytes }
-        packed.withLock { $0 = bytes }
+        packed.withLock { $0 = (bytes, kept.map(\.packedBytes).max() ?? 0) }
         weights.used(self, bytes: bytes)
         return plan
     }

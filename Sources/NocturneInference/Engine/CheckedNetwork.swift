@@ -47,6 +47,8 @@ package final class CheckedNetwork: LoadedNetwork {
     /// Of the processor.
     package var packedBytes: Int { processor.packedBytes }
     /// Of the processor.
+    package var packedBytesOfPlan: Int { processor.packedBytesOfPlan }
+    /// Of the processor.
     package var packedLimit: Int { processor.packedLimit }
     /// Each session has its own memory.
     package var sharesMemory: Bool { false }

@@ -106,6 +106,9 @@ public protocol LoadedNetwork: Sendable {
     /// The part of ``weightBytes`` that is freed when the networks in memory have more than ``packedLimit``.
     var packedBytes: Int { get }
 
+    /// The largest part of ``packedBytes`` that belongs to one plan: what a session keeps when its plan is dropped.
+    var packedBytesOfPlan: Int { get }
+
     /// How many bytes of packed weights this network and others keep together, but for those of the networks in use.
     var packedLimit: Int { get }
 
@@ -159,6 +162,8 @@ extension LoadedNetwork {
     public func ended(_ item: String) {}
     /// By default nothing is packed.
     public var packedBytes: Int { 0 }
+    /// By default nothing is packed.
+    public var packedBytesOfPlan: Int { 0 }
     /// By default there is no limit.
     public var packedLimit: Int { .max }
 

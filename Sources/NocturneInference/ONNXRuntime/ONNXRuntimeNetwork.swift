@@ -128,9 +128,8 @@ final class ONNXRuntimeNetwork: LoadedNetwork {
 
     /// The size in bytes of a readable file that is not empty.
     private static func size(_ path: String) throws(ModelFormatError) -> Int {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else {
-            throw .unreadable(path: path, reason: isFolder.boolValue ? "a folder" : "no such file")
+        guard FileSystem.exists(path), !FileSystem.isFolder(path) else {
+            throw .unreadable(path: path, reason: FileSystem.exists(path) ? "a folder" : "no such file")
         }
         let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
         guard let size, FileManager.default.isReadableFile(atPath: path) else {

@@ -93,7 +93,7 @@ package final class PhotoTextModel: Sendable {
 
     /// Weights, and the workspace for the largest input of each picture that is read at the same time.
     ///
-    /// Inputs have many shapes. A network keeps the plans of three of them, each with packed weights, so three are planned. A
+    /// Inputs have many shapes. A network keeps the plans of a few of them, each with packed weights, so three are planned. A
     /// session may have another one.
     func residentBytes(threads: Int) throws -> Int {
         let side = settings.detection.longSide
@@ -109,7 +109,7 @@ package final class PhotoTextModel: Sendable {
         }
         // Sessions share the memory for activations.
         let workspace = try max(largest(detection, pictures), largest(recognition, lines))
-        let plans = (lanes - 1) * (detection.packedBytes + recognition.packedBytes) / 3
+        let plans = (lanes - 1) * (detection.packedBytesOfPlan + recognition.packedBytesOfPlan)
         return lanes * workspace + detection.weightBytes + recognition.weightBytes + plans
     }
 
