@@ -46,6 +46,21 @@ struct FaultTests {
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
+    @Test("a lack of memory fails a photo, and takes nothing from its result", arguments: 12...20)
+    func memory(pass: Int) throws {
+        let bench = try ToolBench()
+        let photo = Checkout.folder.appendingPathComponent("Samples/Photos/lesions/lesion-01.jpg")
+        try FileManager.default.copyItem(at: photo, to: bench.folder("in/a.jpg"))
+        let model = Checkout.folder.appendingPathComponent("Samples/Models/skin-lesions-demo").path
+        let command = ["run", bench.input, "--model", model, "--fault-injection", "--output", bench.output]
+        let tool = try Tool(command, environment: ["NOCTURNE_FAULT": "memory.allocate:\(pass):ENOSPC"])
+        #expect([0, 3].contains(tool.status), "\(tool.errors)")
+        #expect(FileSystem.exists(bench.output + "/a/attention.json") == (tool.status == 0), "\(tool.errors)")
+        #expect(tool.errors.contains("no memory for a buffer") == (tool.status == 3), "\(tool.errors)")
+        #expect(try Tool(["resume", bench.output, "--failed"]).status == 0)
+        #expect(FileSystem.exists(bench.output + "/a/attention.json"))
+    }
+
     @Test("an item that hangs fails after its time, blames no other, and the others are done")
     func hangs() throws {
         let bench = try ToolBench()

@@ -144,7 +144,7 @@ extension PhotoClassification {
         } catch let fault as NetworkOutputError {
             throw NetworkOutputError(path: prepared.source.photo.path, detail: fault.detail)
         }
-        let (attention, notes) = try Self.withoutFailure {
+        let (attention, notes) = try Self.withNotes {
             try features.flatMap {
                 try model.attention(
                     features: $0,
@@ -164,18 +164,14 @@ extension PhotoClassification {
         )
     }
 
-    /// A map that fails becomes a note: the scores do not depend on it.
-    private static func withoutFailure(_ map: () throws -> AttentionMap?) throws -> (AttentionMap?, [Note]) {
+    /// A map of values that are not finite becomes a note: the scores do not depend on it. Other failures are the item's, whose next
+    /// attempt has a map: the result does not depend on a lack of memory.
+    private static func withNotes(_ map: () throws -> AttentionMap?) throws -> (AttentionMap?, [Note]) {
         do {
             let map = try map()
             return (map, map?.isUniform == true ? [ReportText.uniformAttention] : [])
-        } catch let error as CancelledError {
-            throw error
         } catch let fault as NetworkOutputError {
             return (nil, [ReportText.attentionFailed(fault.detail)])
-        } catch {
-            // An engine's message may contain local paths.
-            return (nil, [ReportText.attentionFailed(ReportText.attentionNotRun)])
         }
     }
 

@@ -94,8 +94,6 @@ package enum ReportText {
         "low activation: the attention map is uniform and highlights no place"
     )
 
-    static let attentionNotRun = "its graph could not be run"
-
     static func attentionFailed(_ reason: String) -> Note {
         Note("classification.noAttention", "there is no attention map: \(reason)")
     }

@@ -37,8 +37,8 @@ extension PhotoInstances {
             case files
             /// This instance has no crop; the others are unaffected.
             case refused(String)
-            /// A disk error: the item fails, and may be retried.
-            case failed(PictureError)
+            /// The item fails, and may be retried: a full disk, no memory.
+            case failed(any Error)
         }
 
         func write(into folder: String, scope: ComputeScope) throws -> ItemProduct {
@@ -133,12 +133,12 @@ extension PhotoInstances {
                 let thumbnail = try CropDrawing.thumbnail(of: upright)
                 try options.crops.pictures.write(thumbnail, to: folder + "/" + names.thumbnail)
                 return .files
-            } catch let error as PictureError where error.code != .invalidImage {
-                return .failed(error)
-            } catch {
+            } catch let error as PictureError where error.code == .invalidImage {
                 // Some of the files may have been written before the fault; the result lists none of them.
                 for path in names.all { FileSystem.remove(folder + "/" + path) }
-                return .refused((error as? PictureError)?.detail ?? "\(error)")
+                return .refused(error.detail)
+            } catch {
+                return .failed(error)
             }
         }
 

@@ -21,23 +21,13 @@ struct MeasuredUnit: Sendable {
     }
 
     /// Reads the headers of a PET series again. Of other images the modality and the type of their values count.
-    /// - Throws: `CancelledError`. What cannot be read is a note.
+    /// - Throws: `CancelledError`; `DICOMReadError` for a header that can no longer be read.
     init(of image: VolumeSource, scope: ComputeScope) throws {
         guard image.format == .dicom, image.modality == "PT" else {
             self.init(image)
             return
         }
-        let header: PETHeader
-        do {
-            header = try PETHeader(paths: image.files, scope: scope)
-        } catch let error as DICOMReadError {
-            self.init(
-                ImageUnit.unknown,
-                nil,
-                [Note("pet.noSUV", "no SUV: a header cannot be read again: \(error.detail)")]
-            )
-            return
-        }
+        let header = try PETHeader(paths: image.files, scope: scope)
         switch Result(catching: { () throws(SUVFactor.Refusal) in try SUVFactor(header) }) {
         case .success(let factor): self.init(ImageUnit.suv, factor, header.notes)
         case .failure(let refusal):

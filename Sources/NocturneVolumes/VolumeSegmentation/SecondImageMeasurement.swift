@@ -64,14 +64,15 @@ struct SecondImageMeasurement {
             return (nil, notMeasured(second.problem ?? ""))
         }
         let read: VolumeLoader.Loaded
+        let unit: MeasuredUnit
         do {
             read = try VolumeLoader(source: image, path: image.files.first ?? "", scope: scope).load()
+            unit = try MeasuredUnit(of: image, scope: scope)
         } catch let error as DICOMReadError where error.code != .tooLarge {
             return (nil, notMeasured(error.detail))
         } catch let error as VolumeFileError where error.code != .outOfMemory {
             return (nil, notMeasured(error.detail))
         }
-        let unit = try MeasuredUnit(of: image, scope: scope)
         var notes = (read.notes + [frameNote(image)].compactMap { $0 } + unit.notes).map(about)
         if let (_, count) = read.nonFinite {
             notes.append(about(Note("volume.notFinite", "\(count) voxels are NaN or infinite and left out")))
