@@ -23,7 +23,7 @@ def difference(network: MeshNet) -> float:
     """ONNX Runtime against NumPy in double precision: the largest difference over the largest output."""
     volume = np.random.default_rng(0).random(EXTENTS).astype(np.float32)
     turned = np.ascontiguousarray(graph.to_package(volume))
-    model = graph.build(network, turned.shape)
+    model = graph.build(network)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

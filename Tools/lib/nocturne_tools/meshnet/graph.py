@@ -95,16 +95,16 @@ def _add(writer: _Writer, name: str, layer: Convolution) -> None:
         writer.add({"relu": "Relu", "elu": "Elu"}[layer.activation], name)
 
 
-def build(network: MeshNet, patch: tuple[int, ...]) -> onnx.ModelProto:
-    """The graph from `input` (1, 1, z, y, x) to `logits` (1, classes, z, y, x)."""
+def build(network: MeshNet) -> onnx.ModelProto:
+    """The graph from `input` (1, 1, z, y, x) of any extents to `logits` (1, classes, z, y, x)."""
     writer = _Writer()
     for number, layer in enumerate(network.layers, 1):
         _add(writer, "logits" if number == len(network.layers) else f"layer_{number}", layer)
     graph = helper.make_graph(
         writer.nodes,
         "meshnet",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 1, *patch])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, network.classes, *patch])],
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 1, *"zyx"])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, network.classes, *"zyx"])],
         list(writer.constants.values()),
     )
     model = helper.make_model(graph, producer_name="nocturne", opset_imports=[helper.make_opsetid("", OPSET)])
@@ -113,5 +113,5 @@ def build(network: MeshNet, patch: tuple[int, ...]) -> onnx.ModelProto:
     return model
 
 
-def write(network: MeshNet, patch: tuple[int, ...], file: Path) -> None:
-    file.write_bytes(build(network, patch).SerializeToString(deterministic=True))
+def write(network: MeshNet, file: Path) -> None:
+    file.write_bytes(build(network).SerializeToString(deterministic=True))
