@@ -90,6 +90,9 @@ extension FaultCode {
             "The file changed after the batch was divided: merge the shards, then `nocturne run` with the batch's inputs and "
             + "options processes it as it is now.",
         "input.crashesReader": report,
+        "item.engineCrashed":
+            "If memory ran out, use `nocturne resume OUT --failed` with a smaller --memory. Otherwise report it with the log in "
+            + ".nocturne/: it is a fault of Nocturne.",
         "input.empty": "Copy or download the file again.",
         "input.isPhoto": "Use a model for photos.",
         "input.isVolume": "Use a model for volumes.",
