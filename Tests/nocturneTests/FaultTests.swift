@@ -46,12 +46,12 @@ struct FaultTests {
         #expect(try Tool(["verify", bench.output]).status == 0)
     }
 
-    @Test("a lack of memory fails a photo, and takes nothing from its result", arguments: 12...20)
+    @Test("a lack of memory fails a photo, and takes nothing from its result", arguments: 6...10)
     func memory(pass: Int) throws {
         let bench = try ToolBench()
         let photo = Checkout.folder.appendingPathComponent("Samples/Photos/lesions/lesion-01.jpg")
         try FileManager.default.copyItem(at: photo, to: bench.folder("in/a.jpg"))
-        let model = Checkout.folder.appendingPathComponent("Samples/Models/skin-lesions-demo").path
+        let model = Fixtures.url("PhotoModels/primary").path
         let command = ["run", bench.input, "--model", model, "--fault-injection", "--output", bench.output]
         let tool = try Tool(command, environment: ["NOCTURNE_FAULT": "memory.allocate:\(pass):ENOSPC"])
         #expect([0, 3].contains(tool.status), "\(tool.errors)")
