@@ -20,6 +20,8 @@ struct KnownModel: Codable {
     let sha256: String
     /// The size of the package's files.
     let bytes: Int
+    /// The largest memory of a run with two threads, as Tools/proofs/catalogue.py measures it.
+    let memoryBytes: Int
     /// What was compared with the original library, and the result.
     let compared: String
     let citation: String
@@ -43,6 +45,7 @@ struct KnownModel: Codable {
             Terminal.printResult(
                 """
                 \(model.id): \(model.name), \(model.modality), \(model.task), \(model.licence), \(ByteCount(model.bytes))
+                  memory: \(ByteCount(model.memoryBytes)) in a measured run, with two threads
                   from: \(model.origin)
                   labels: \(model.labels.isEmpty ? "-" : model.labels.joined(separator: ", "))
                   compared: \(model.compared)
