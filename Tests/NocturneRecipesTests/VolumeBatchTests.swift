@@ -487,7 +487,7 @@ struct VolumeBatchTests {
         #expect(refused.counts.failed == 1)
         #expect(try await bench.reason("series")?.contains("slices are missing; --fix-tilt resamples it") == true)
 
-        var options = try SegmentationOptions(given: ["fix-tilt": "yes"])
+        var options = try SegmentationOptions(given: ["fix-tilt": "yes", "step-size": "1"])
         options.writesSegmentationObject = true
         let output = OutputFolder(bench.folder("out2").path)
         let outcome = try await bench.run(options, output: output)

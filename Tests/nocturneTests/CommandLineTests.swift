@@ -345,7 +345,7 @@ struct CommandLineTests {
     @Test("Interrupted, it leaves with 130, tells the truth, and goes on", arguments: [SIGINT, SIGTERM])
     func interrupt(signal: Int32) throws {
         let bench = try ToolBench()
-        for index in 0..<6 { try bench.addVolume("v\(index).nii", 160, 160, 160) }
+        for index in 0..<6 { try bench.addVolume("v\(index).nii", 104, 104, 104) }
         let start = ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output]
         let tool = try Tool(start, signal: signal, in: bench.output + "/events.jsonl")
         #expect(tool.status == (signal == SIGINT ? 130 : 143))
@@ -430,9 +430,9 @@ struct CommandLineTests {
     func drain() throws {
         let bench = try ToolBench()
         // More than fit between the stages at once, so that some are left when the signal comes.
-        for index in 10..<40 { try bench.addVolume("v\(index).nii", 96, 96, 96) }
+        for index in 10..<40 { try bench.addVolume("v\(index).nii", 64, 64, 64) }
         let tool = try Tool(
-            ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output],
+            ["run", bench.input, "--model", bench.model("classes-16"), "--output", bench.output, "--preview", "none"],
             signal: SIGUSR1,
             after: "itemCompleted",
             in: bench.output + "/events.jsonl"

@@ -82,6 +82,7 @@ struct IdentifierTests {
 
         let tool = try Tool(
             ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--compare", references.path]
+                + ["--step-size", "1"]
                 + (word.map { ["--identifiers", $0] } ?? [])
         )
         #expect(tool.status == 3, "\(tool.errors)")
@@ -113,6 +114,7 @@ struct IdentifierTests {
         try bench.addVolume("other.nii")
         let tool = try Tool(
             ["run", bench.input, "--output", bench.output, "--model", bench.model(), "--review", "volumes"]
+                + ["--step-size", "1"]
                 + (word.map { ["--identifiers", $0] } ?? [])
         )
         #expect(tool.status == 3 && tool.errors.contains("completed"), "\(tool.errors)")

@@ -88,7 +88,7 @@ struct NameTests {
         let samples = Checkout.folder.appendingPathComponent("Samples/Volumes/dicom-coronal").path
         // Folders name the items; what is in the files does not.
         try FileManager.default.copyItem(atPath: samples, toPath: bench.input + "/-..\u{1B}[2J;rm -rf")
-        let tool = try bench.run("--quiet")
+        let tool = try bench.run("--quiet", "--step-size", "1")
         #expect(tool.status == 0, "\(tool.errors)")
         #expect(try account(bench).values.compactMap { $0["item"] as? String } == ["__2J_rm_-rf"])
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: bench.folder("").path)) == ["in", "out"])
@@ -257,7 +257,7 @@ struct NameTests {
             atPath: samples.appendingPathComponent("Volumes/dicom-coronal").path,
             toPath: bench.input + "/ct"
         )
-        let tool = try bench.run("--identifiers", "none", "--dicom-seg", "--preview", "none")
+        let tool = try bench.run("--identifiers", "none", "--dicom-seg", "--preview", "none", "--step-size", "1")
         #expect(tool.status == 0, "\(tool.errors)")
         let report = try String(contentsOfFile: bench.output + "/batch.json", encoding: .utf8)
         #expect(report.contains("the DICOM objects name patient and study as the source does"))
@@ -284,7 +284,7 @@ struct NameTests {
         let photo = Fixtures.url("PhotoModels/primary").path
         let words = [
             "run", bench.input, "--model", bench.model(), "--model", photo, "--output", bench.output, "--dicom-seg",
-            "--rtstruct", "--pictures", "--quiet",
+            "--rtstruct", "--pictures", "--step-size", "1", "--quiet",
         ]
         let script = "umask \(String(mask, radix: 8)); exec \"$0\" \"$@\""
         let tool = try Tool(["-c", script, Tool.path] + words, program: "sh")

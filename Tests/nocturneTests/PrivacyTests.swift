@@ -11,6 +11,7 @@ struct PrivacyTests {
         ["run"] + inputs + ["--output", output]
             + ["--model", Checkout.folder.appendingPathComponent("Samples/Models/skin-lesions-demo").path]
             + ["threshold", "coloured-maps"].flatMap { ["--model", Fixtures.url("Models/\($0)").path] }
+            + ["--step-size", "1"]
     }
 
     /// Where a secret is in a file, plain, in UTF-16, or inside a compressed stream of it; nil for nowhere.
