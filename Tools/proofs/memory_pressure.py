@@ -98,7 +98,8 @@ class Proof:
 
         def items(folder: Path) -> dict[str, str]:
             found = tree(folder)
-            return {name: found[name] for name in found if "/" in name and not name.startswith(without)}
+            # The page's data is that of the whole batch.
+            return {name: found[name] for name in found if "/" in name and not name.startswith(("review/", without))}
 
         folders = {path.name for path in run.out.iterdir()}
         mine = items(run.out)
@@ -249,7 +250,8 @@ class Proof:
         counts, reason = run.close(code=3, one_engine=False), run.reason("big")
         print(f"             big: {reason}")
         run.print_events("note")
-        retry = [Path(line).name for line in (run.out / "retry.txt").read_text().split()]
+        lines = (run.out / "retry.txt").read_text().splitlines()
+        retry = [Path(line).name for line in lines if not line.startswith("#")]
         if counts["completed"] != 4 or counts["quarantined"] != 1 or retry != ["big.nii"]:
             run.fail(f"{counts}, retry {retry}")
         if "signal 9" not in reason or interface.OUT_OF_MEMORY not in reason:

@@ -58,13 +58,13 @@ def finished(workspace: Workspace, *options: str, code: int = 0, **settings: obj
 
 def running(workspace: Workspace) -> str:
     run = active(workspace, *ONE_BY_ONE)
-    wait_until("progress is written", lambda: run.status()["inFlight"])
+    wait_until("progress is written", lambda: run.status()["progress"])
     return end(run, why(workspace, str(run.events("itemStarted")[0]["item"]), "started", "now: stage"))
 
 
 def waits_for_its_turn(workspace: Workspace) -> str:
     run = active(workspace, *ONE_BY_ONE)
-    wait_until("progress is written", lambda: run.status()["inFlight"])
+    wait_until("progress is written", lambda: run.status()["progress"])
     return end(run, why(workspace, "v7", "pending", "waits for its turn"))
 
 
