@@ -5,7 +5,7 @@
 
 Takes from the wheel the two networks and the text of the licence; each file is compared with the wheel's record, and those that matter with
 the digests of version 1.0.2, whose arithmetic the package repeats. The wheel's code is not run. The networks, in TorchScript, become
-ONNX and are compared with it: this needs PyTorch and 12 GB of memory.
+ONNX and are compared with it: this needs PyTorch and 3 GB of memory.
 
 What cannot be exported is refused by name with exit code 2, and nothing is written.
 """
