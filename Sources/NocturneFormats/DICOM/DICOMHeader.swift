@@ -137,7 +137,9 @@ extension DICOMReadError {
 /// text fits on one line of a report.
 func text<Characters>(_ field: Characters) -> String {
     withUnsafeBytes(of: field) { bytes in
-        let used = bytes.prefix { $0 != 0 }
+        let used = UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 != 0 })
+        // Nearly all texts are printable ASCII.
+        if used.allSatisfy({ (32..<127).contains($0) }) { return String(decoding: used, as: UTF8.self) }
         let decoded =
             String(validating: used, as: UTF8.self) ?? String(String.UnicodeScalarView(used.map { Unicode.Scalar($0) }))
         return String(

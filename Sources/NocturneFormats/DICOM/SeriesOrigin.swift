@@ -68,7 +68,7 @@ enum SeriesOrigin {
     /// - Parameter objects: sorted by path, at least one.
     /// - Returns: parts in the order of their first paths, each sorted by path.
     static func parts(_ objects: [Object]) -> [Part] {
-        let differing = elements.filter { values(of: $0, in: objects).count > 1 }
+        let differing = zip(elements, statements(of: objects)).filter { $1.values > 1 }.map(\.0)
         guard !differing.isEmpty else { return [Part(objects: objects)] }
         let groups = split(objects, by: differing.filter { !$0.mayBeOfEachObject }).flatMap { group in
             split(group, by: differing.filter { $0.mayBeOfEachObject && !isOfEachObject($0, group) })
@@ -103,9 +103,7 @@ enum SeriesOrigin {
         guard objects.count > 1 else { return [] }
         var notes: [Note] = []
         var common: [String] = []
-        for element in elements {
-            let missing = objects.count { element.value($0.wrappedValue).isEmpty }
-            let count = values(of: element, in: objects).count
+        for (element, (count, missing)) in zip(elements, statements(of: objects)) {
             if count > 1 {
                 let who = count == objects.count ? "every file has a different" : "the files have \(count) values of"
                 notes.append(
@@ -145,6 +143,19 @@ enum SeriesOrigin {
             )
         }
         return notes
+    }
+
+    /// How many values of each element the objects state, and how many of them do not state it. An object is read once: it has
+    /// dozens of fields, and each reading copies them.
+    private static func statements(of objects: [Object]) -> [(values: Int, missing: Int)] {
+        var found = [(values: Set<String>, missing: Int)](repeating: ([], 0), count: elements.count)
+        for object in objects.lazy.map(\.wrappedValue) {
+            for (place, element) in elements.enumerated() {
+                let value = element.value(object)
+                if value.isEmpty { found[place].missing += 1 } else { found[place].values.insert(value) }
+            }
+        }
+        return found.map { ($0.values.count, $0.missing) }
     }
 
     /// The stated values.
