@@ -90,15 +90,17 @@ class Proof:
         while True:
             last = run(command, self.random.uniform(0.0, self.length * 1.02))
             if last is not None:
-                return last
+                return self.ended(out, last)
             self.disturbed(out)
             command = self.start(out)
             if (out / ".nocturne" / "journal.sqlite").exists() and self.random.random() < 0.5:
                 command = [self.arguments.nocturne, "resume", str(out), "--quiet"]
             if self.disturbances >= self.arguments.kills or self.random.random() > self.arguments.again:
-                last = run(command, None)
-                # 2: killed before the journal knew what the batch is.
-                return run(self.start(out), None) if last == 2 else last
+                return self.ended(out, run(command, None))
+
+    def ended(self, out: Path, last: int | None) -> int | None:
+        """The last exit code; the batch is started again where it was killed before the journal knew what it is (2)."""
+        return run(self.start(out), None) if last == 2 else last
 
     def fill(self, out: Path) -> int | None:
         """Starts the batch, fills its disk, empties it and resumes the batch until it ends: its last exit code."""
