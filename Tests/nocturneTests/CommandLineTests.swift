@@ -292,7 +292,7 @@ struct CommandLineTests {
         #expect(tool.output.contains("not usable: "))
         #expect(try bench.run().status == 3)
         let results = try Tool(["inspect", bench.output])
-        #expect(results.output.contains("the output folder of another batch"), "\(results.output)")
+        #expect(results.output.contains("out\n  not usable: the output folder of another batch"), "\(results.output)")
     }
 
     @Test("Inputs are counted by kind, photos among them, and what is refused is grouped by reason")

@@ -74,6 +74,8 @@ package struct ResultFolder {
     /// - Parameter kept: the files that the result is to have, among them `result.json` as it is.
     /// - Returns: what stays although it was to go.
     package func removeFiles(but kept: [ItemFile]) -> [FileSystemError] {
+        // A result that somebody has changed or removed stays as it is.
+        guard kept.contains(where: { $0.path == "result.json" && isUnchanged($0) }) else { return [] }
         let (bytes, present): ([UInt8], Set<String>)
         do throws(FileSystemError) {
             // Below no link.
@@ -81,10 +83,7 @@ package struct ResultFolder {
         } catch {
             return [error]
         }
-        // A result that somebody has changed stays as it is.
-        guard kept.contains(where: { $0.path == "result.json" && isUnchanged($0) }),
-            let record = try? JSONDecoder().decode(Record.self, from: Data(bytes))
-        else { return [] }
+        guard let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)) else { return [] }
         let paths = Set(kept.map(\.path))
         let unwanted = record.files.filter {
             !paths.contains($0.path) && present.contains($0.path) && isUnchanged($0)

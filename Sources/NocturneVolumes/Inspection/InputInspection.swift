@@ -105,7 +105,7 @@ package struct InputInspection: Sendable {
         let notes = try search.run(request, scope: scope, into: table).notes
         // What could not be searched, such as the output folder of a batch.
         let unusable = try table.items().map {
-            Entry(path: $0.path, format: "", problem: $0.problem?.reason.sentence.description)
+            Entry(path: $0.path, problem: $0.problem?.reason.sentence.description)
         }
         let all = found.withLock { $0 } + unusable
         return Report(
