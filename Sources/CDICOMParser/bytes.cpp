@@ -27,13 +27,22 @@ cdicom_code FileBytes::open(const char *path, cdicom_error *error) {
     if (descriptor_ < 0 || fstat(descriptor_, &facts) != 0) {
         return fail(error, CDICOM_NOT_OPENED, std::strerror(errno));
     }
-    if (!S_ISREG(facts.st_mode)) return fail(error, CDICOM_NOT_OPENED, "not a regular file");
+    if (!S_ISREG(facts.st_mode)) return fail(error, CDICOM_NOT_DICOM, "not a regular file");
     size_ = static_cast<uint64_t>(facts.st_size);
     return CDICOM_OK;
 }
 
 bool FileBytes::copy(uint64_t at, size_t count, void *target) {
     if (!has(at, count)) return false;
+    if (count == 0) return true;
+    // Nearly all values of a header are in the window: without it each would be a system call.
+    if (count > window_size) return read(at, count, target);
+    const uint8_t *bytes = view(at, count);
+    if (bytes) std::memcpy(target, bytes, count);
+    return bytes != nullptr;
+}
+
+bool FileBytes::read(uint64_t at, size_t count, void *target) {
     uint8_t *place = static_cast<uint8_t *>(target);
     while (count > 0) {
         const ssize_t taken = pread(descriptor_, place, count, static_cast<off_t>(at));
@@ -52,7 +61,7 @@ const uint8_t *FileBytes::view(uint64_t at, size_t count) {
         const size_t wanted = static_cast<size_t>(std::min<uint64_t>(std::max(count, window_size), size_ - at));
         if (window_.size() < wanted) window_.resize(wanted);
         filled_ = 0;
-        if (!copy(at, wanted, window_.data())) return nullptr;
+        if (!read(at, wanted, window_.data())) return nullptr;
         start_ = at;
         filled_ = wanted;
     }

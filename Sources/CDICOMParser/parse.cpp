@@ -106,6 +106,8 @@ cdicom_code cdicom::read_object(const char *path, bool with_frames, Object &obje
     std::unique_ptr<FileBytes> file(new FileBytes);
     const cdicom_code opened = file->open(path, error);
     if (opened != CDICOM_OK) return opened;
+    const cdicom_code recognised = file->recognise(error);
+    if (recognised != CDICOM_OK) return recognised;
     object.file_size = static_cast<int64_t>(file->size());
     uint64_t at = 0;
     if (!read_meta(*file, object, at)) return report(Walk::Outcome::not_understood, error);

@@ -1,9 +1,8 @@
-#include "cdicom/errors.hpp"
+#include "cdicom/bytes.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <sys/stat.h>
 
 namespace {
 
@@ -24,28 +23,24 @@ bool is_plausible_first_element(const unsigned char *bytes, size_t count, uint64
     return length <= size - 8 && length <= 1024;
 }
 
-int not_opened(cdicom_error *error) {
-    cdicom::fail(error, CDICOM_NOT_OPENED, std::strerror(errno));
-    return -1;
-}
-
 }  // namespace
 
-extern "C" int cdicom_looks_like_dicom(const char *path, cdicom_error *error) {
-    struct stat facts;
-    if (stat(path, &facts) != 0) return not_opened(error);
-    if (!S_ISREG(facts.st_mode)) return 0;
-    std::FILE *file = std::fopen(path, "rb");
-    if (!file) return not_opened(error);
-    unsigned char bytes[132];
-    const size_t count = std::fread(bytes, 1, sizeof bytes, file);
-    const bool is_broken = std::ferror(file) != 0;
-    const int reason = errno;
-    std::fclose(file);
-    if (is_broken) {
-        errno = reason;
-        return not_opened(error);
+cdicom_code cdicom::FileBytes::recognise(cdicom_error *error) {
+    const size_t count = static_cast<size_t>(std::min<uint64_t>(size_, 132));
+    errno = 0;
+    const uint8_t *bytes = count == 0 ? nullptr : view(0, count);
+    if (count > 0 && !bytes) {
+        return fail(error, CDICOM_NOT_OPENED, errno != 0 ? std::strerror(errno) : "the file has become shorter");
     }
-    if (count == sizeof bytes && std::memcmp(bytes + 128, "DICM", 4) == 0) return 1;
-    return is_plausible_first_element(bytes, count, static_cast<uint64_t>(facts.st_size)) ? 1 : 0;
+    if (count == 132 && std::memcmp(bytes + 128, "DICM", 4) == 0) return CDICOM_OK;
+    if (is_plausible_first_element(bytes, count, size_)) return CDICOM_OK;
+    return fail(error, CDICOM_NOT_DICOM, "the file does not start like a DICOM object");
+}
+
+extern "C" int cdicom_looks_like_dicom(const char *path) {
+    return cdicom::guarded(nullptr, [path]() -> cdicom_code {
+        cdicom::FileBytes file;
+        const cdicom_code opened = file.open(path, nullptr);
+        return opened == CDICOM_OK ? file.recognise(nullptr) : opened;
+    }) == CDICOM_OK;
 }

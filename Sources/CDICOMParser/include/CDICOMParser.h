@@ -50,7 +50,8 @@ typedef enum {
     CDICOM_DECODER_FAILED = 8,       /* the text is the decoder's message */
     CDICOM_NO_MEMORY = 9,
     CDICOM_INTERNAL = 10,            /* an exception was caught */
-    CDICOM_NOT_UNDERSTOOD = 11       /* a file for DCMTK's parser; never returned by CDCMTK */
+    CDICOM_NOT_UNDERSTOOD = 11,      /* a file for DCMTK's parser; never returned by CDCMTK */
+    CDICOM_NOT_DICOM = 12            /* the file does not start like a DICOM object, or is not a regular file */
 } cdicom_code;
 
 typedef struct {
@@ -211,10 +212,10 @@ typedef struct {
 
 /*
  * Returns 1 if the file starts like a DICOM object: "DICM" after the preamble, or without preamble a plausible first
- * element of group 2 or 8. Returns 0 if not, or if it is not a regular file. Returns -1 if it cannot be read (the text
- * states the reason).
+ * element of group 2 or 8. Returns 0 if not, if it is not a regular file, and if it cannot be read. The functions that read an
+ * object check the same first, and return CDICOM_NOT_DICOM.
  */
-int cdicom_looks_like_dicom(const char *path, cdicom_error *error);
+int cdicom_looks_like_dicom(const char *path);
 
 /*
  * Reads the elements before the pixel data, and the functional groups of a multi-frame object. The pixel data itself is

@@ -8,6 +8,14 @@ extension DICOMObject {
     /// Safe for hostile files. The time depends on the number of elements before the pixel data, not on their size.
     /// - Throws: ``DICOMReadError`` when the file cannot be opened or parsed.
     public static func readHeader(path: String) throws(DICOMReadError) -> DICOMObject {
+        guard let object = try readHeader(ifDICOM: path) else {
+            throw DICOMReadError(.notReadable, path: path, detail: "the file does not start like a DICOM object")
+        }
+        return object
+    }
+
+    /// The same, and nil for a file that does not start like a DICOM object.
+    public static func readHeader(ifDICOM path: String) throws(DICOMReadError) -> DICOMObject? {
         var header = cdicom_header()
         var names = cdcmtk_names()
         var error = cdicom_error()
@@ -15,6 +23,7 @@ extension DICOMObject {
         var count = 0
         let code = cdcmtk_read_object(path, &header, &names, &groups, &count, &error)
         defer { free(groups) }
+        guard code != CDICOM_NOT_DICOM else { return nil }
         guard code == CDICOM_OK else { throw DICOMReadError(code, error, path: path) }
         let frames = UnsafeBufferPointer(start: groups, count: groups == nil ? 0 : count)
         return DICOMObject(header, names, frames: frames.map(DICOMPlane.init), path: path)
@@ -90,9 +99,10 @@ extension DICOMObject {
     /// Hours, minutes and seconds of a time, as "HHMMSS", since tools drop fractions and zeros, or write colons. Empty for another
     /// text.
     private static func wholeSeconds(_ time: String) -> String {
-        let digits = time.filter { $0 != ":" }.prefix { $0 != "." }
-        guard [2, 4, 6].contains(digits.count), digits.allSatisfy({ $0.isASCII && $0.isNumber }) else { return "" }
-        return digits + String(repeating: "0", count: 6 - digits.count)
+        let digits = time.utf8.prefix { $0 != UInt8(ascii: ".") }.filter { $0 != UInt8(ascii: ":") }
+        let isTime = digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isTime, [2, 4, 6].contains(digits.count) else { return "" }
+        return String(decoding: digits, as: UTF8.self) + String(repeating: "0", count: 6 - digits.count)
     }
 
     /// Which numbers of a header or of the functional groups of a frame can be used; the others become nil.
@@ -112,7 +122,7 @@ extension DICOMReadError {
         let kind: Code =
             switch code {
             case CDICOM_NOT_OPENED: .notOpened
-            case CDICOM_NOT_READABLE: .notReadable
+            case CDICOM_NOT_READABLE, CDICOM_NOT_DICOM: .notReadable
             case CDICOM_NESTED_TOO_DEEP: .nestedTooDeep
             case CDICOM_NO_DICTIONARY: .missingDictionary
             case CDICOM_NO_PIXEL_DATA: .missingPixelData

@@ -1,4 +1,3 @@
-internal import CDICOMParser
 internal import NocturneConcurrency
 public import NocturneSystem
 
@@ -23,18 +22,12 @@ extension DICOMScanner {
     }
 
     /// Reads the header of one file.
-    /// - Parameter texts: what it shares with other headers that are kept.
-    public static func header(of path: String, sharing texts: RepeatedTexts) -> FileHeader {
-        var error = cdicom_error()
-        switch cdicom_looks_like_dicom(path, &error) {
-        case 1: break
-        case 0: return .notDICOM
-        default: return .fault(DICOMReadError(CDICOM_NOT_OPENED, error, path: path))
-        }
+    /// - Parameter texts: what it shares with other headers that are kept; nil for a header that is not.
+    public static func header(of path: String, sharing texts: RepeatedTexts?) -> FileHeader {
         do {
-            var object = try DICOMObject.readHeader(path: path)
+            guard var object = try DICOMObject.readHeader(ifDICOM: path) else { return .notDICOM }
             if let error = rejection(of: object) { return .fault(error) }
-            texts.share(in: &object)
+            texts?.share(in: &object)
             return .object(SharedValue(wrappedValue: object))
         } catch {
             return .fault(error)

@@ -23,7 +23,7 @@ public enum DICOMScanner {
 
     /// Whether the file starts like a DICOM object: "DICM" after the preamble, or a plausible first element without
     /// one. Also false when the file cannot be read or is not a regular file. Reads 132 bytes.
-    public static func looksLikeDICOM(_ path: String) -> Bool { cdicom_looks_like_dicom(path, nil) == 1 }
+    public static func looksLikeDICOM(_ path: String) -> Bool { cdicom_looks_like_dicom(path) == 1 }
 
     /// Reads the headers of `paths`, which are files, and groups the objects into series.
     ///

@@ -13,6 +13,14 @@ public struct DICOMSlice: Sendable, Hashable {
     /// The values of this slice; for a mosaic, of the tile.
     public var plane: DICOMPlane
 
+    /// A slice that covers the whole object.
+    init(of object: DICOMObject) { self.init(of: SharedValue(wrappedValue: object)) }
+
+    /// A slice that covers the whole object, and shares it.
+    init(of shared: SharedValue<DICOMObject>) {
+        (_object, frame, plane) = (shared, 0, shared.wrappedValue.plane)
+    }
+
     public var path: String { object.path }
 
     /// A name for messages: the last component of the path, with the frame and the tile where there are several.

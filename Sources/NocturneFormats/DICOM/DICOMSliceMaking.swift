@@ -1,4 +1,5 @@
 internal import NocturneCore
+import NocturneSystem
 
 extension DICOMObject {
     /// The planes of this object: a single plane, its frames, or the used tiles of a mosaic or grid.
@@ -7,16 +8,24 @@ extension DICOMObject {
     /// that covers the whole object; ``DICOMSeries/problem`` then states what is missing.
     /// - Throws: ``DICOMReadError`` for an image whose file is too small for the pixels of its frames: such a file must
     ///   not produce a quarter of a million slices.
-    public func slices() throws(DICOMReadError) -> [DICOMSlice] {
-        try ObjectCheck.checkLength(self)
-        var shared = self
-        shared.frameGroups = []
-        let whole = DICOMSlice(of: shared)
-        if frameGroupCount > 0, frameGroupCount == numberOfFrames ?? 1, frameGroups.count == frameGroupCount {
-            return frameGroups.enumerated().map { whole.framed($0.offset, by: $0.element) }
+    public func slices() throws(DICOMReadError) -> [DICOMSlice] { try Self.slices(of: SharedValue(wrappedValue: self)) }
+
+    /// The same. Slices of an object without frames share it as it is: it has dozens of fields, and series have hundreds of objects.
+    static func slices(of shared: SharedValue<DICOMObject>) throws(DICOMReadError) -> [DICOMSlice] {
+        try ObjectCheck.checkLength(shared.wrappedValue)
+        guard shared.wrappedValue.mayHaveSeveralSlices else { return [DICOMSlice(of: shared)] }
+        let object = shared.wrappedValue
+        var rest = object
+        rest.frameGroups = []
+        let whole = DICOMSlice(of: rest)
+        let (count, groups) = (object.frameGroupCount, object.frameGroups)
+        if count > 0, count == object.numberOfFrames ?? 1, groups.count == count {
+            return groups.enumerated().map { whole.framed($0.offset, by: $0.element) }
         }
-        return gridSlices(of: whole) ?? mosaicSlices(of: whole) ?? [whole]
+        return object.gridSlices(of: whole) ?? object.mosaicSlices(of: whole) ?? [whole]
     }
+
+    private var mayHaveSeveralSlices: Bool { !frameGroups.isEmpty || mosaicTiles != nil }
 
     /// Whether ImageType states that several slices are tiled into one image.
     var isMosaic: Bool { plane.imageType.contains("MOSAIC") }
@@ -98,11 +107,6 @@ extension DICOMObject {
 }
 
 extension DICOMSlice {
-    /// A slice that covers the whole object.
-    init(of object: DICOMObject) {
-        self.init(object: object, frame: 0, plane: object.plane)
-    }
-
     /// One tile of the object that this slice covers.
     fileprivate func tiled(_ tile: PixelBox, at position: SIMD3<Double>?) -> DICOMSlice {
         var slice = self

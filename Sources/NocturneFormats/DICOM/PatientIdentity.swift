@@ -39,9 +39,9 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Digests of what identifies the patient and the examination in a header: whether two objects are of the same, and nothing
-    /// else.
+    /// else. They hold within one process only.
     ///
-    /// Capital letters, spaces and the separators of names do not count. 60 bits each, as hexadecimal digits, which a
+    /// Capital letters, spaces and the separators of names do not count. 64 bits each, as digits of base 36, which a
     /// string holds without allocating; empty where the element is missing or empty.
     struct Digests: Sendable, Hashable {
         let name: String
@@ -62,9 +62,14 @@ public struct PatientIdentity: Sendable, Hashable, CustomStringConvertible, Cust
             accessionNumber = Self.digest(text(header.accession_number))
         }
 
+        private static let separators = Array(" ^=".utf8)
+
         private static func digest(_ text: String) -> String {
-            let words = text.split { $0 == " " || $0 == "^" || $0 == "=" }.joined(separator: " ")
-            return words.isEmpty ? "" : String(ContentDigest.of(words).hex.prefix(15))
+            let words = text.utf8.split { separators.contains($0) }
+            guard !words.isEmpty else { return "" }
+            var hasher = Hasher()
+            for word in words { hasher.combine(Substring(word)) }
+            return String(UInt(bitPattern: hasher.finalize()), radix: 36)
         }
     }
 }

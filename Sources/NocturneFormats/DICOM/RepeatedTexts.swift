@@ -3,38 +3,43 @@ import Synchronization
 
 /// Texts that many files have in common, such as the UID of their series, each kept in memory once.
 public final class RepeatedTexts: Sendable {
-    private let known = Mutex<Set<String>>([])
-    private let patients = Mutex<[PatientIdentity: SharedValue<PatientIdentity?>]>([:])
+    private let known = Mutex(Known())
 
     public init() {}
 
     /// Lets `object` share its texts with the objects before it.
-    func share(in object: inout DICOMObject) {
-        patients.withLock { object.sharePatient(&$0) }
-        known.withLock { known in
-            for text in Self.texts { share(&object[keyPath: text], known: &known) }
-            for text in Self.optionalTexts {
-                if var value = object[keyPath: text] {
-                    share(&value, known: &known)
-                    object[keyPath: text] = value
-                }
+    func share(in object: inout DICOMObject) { known.withLock { $0.share(in: &object) } }
+
+    private struct Known {
+        var texts: Set<String> = []
+        var patients: [PatientIdentity: SharedValue<PatientIdentity?>] = [:]
+
+        mutating func share(in object: inout DICOMObject) {
+            object.sharePatient(&patients)
+            // By name: reading and writing them through key paths took more time than all else here.
+            share(&object.sopClassUID)
+            share(&object.sopClassName)
+            share(&object.studyInstanceUID)
+            share(&object.seriesInstanceUID)
+            share(&object.frameOfReferenceUID)
+            share(&object.transferSyntaxUID)
+            share(&object.transferSyntaxName)
+            share(&object.photometricInterpretation)
+            if var text = object.seriesDescription {
+                share(&text)
+                object.seriesDescription = text
             }
-            for index in object.plane.imageType.indices { share(&object.plane.imageType[index], known: &known) }
+            if var text = object.manufacturer {
+                share(&text)
+                object.manufacturer = text
+            }
+            for index in object.plane.imageType.indices { share(&object.plane.imageType[index]) }
+        }
+
+        private mutating func share(_ text: inout String) {
+            // A string holds shorter ones without allocating.
+            guard text.utf8.count > 15 else { return }
+            text = texts.insert(text).memberAfterInsert
         }
     }
-
-    private func share(_ text: inout String, known: inout Set<String>) {
-        // A string holds shorter ones without allocating.
-        guard text.utf8.count > 15 else { return }
-        text = known.insert(text).memberAfterInsert
-    }
-
-    private static var texts: [WritableKeyPath<DICOMObject, String>] {
-        [
-            \.sopClassUID, \.sopClassName, \.studyInstanceUID, \.seriesInstanceUID, \.frameOfReferenceUID,
-            \.transferSyntaxUID, \.transferSyntaxName, \.photometricInterpretation,
-        ]
-    }
-
-    private static var optionalTexts: [WritableKeyPath<DICOMObject, String?>] { [\.seriesDescription, \.manufacturer] }
 }

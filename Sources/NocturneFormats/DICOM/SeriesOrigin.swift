@@ -24,7 +24,7 @@ enum SeriesOrigin {
         /// Whether some scanners write a time of the images there, which a few of them may share.
         var mayBeOfImages = false
         /// Empty where the object does not state it.
-        let value: @Sendable (DICOMObject) -> String
+        let value: @Sendable (Object) -> String
     }
 
     /// Objects of one series.
@@ -37,31 +37,31 @@ enum SeriesOrigin {
     }
 
     private static let elements = [
-        Element(name: "PatientID (0010,0020)", label: "patient") { $0.patientDigests.identifier },
+        Element(name: "PatientID (0010,0020)", label: "patient") { $0.wrappedValue.patientDigests.identifier },
         // The same identifier from another hospital is another patient.
-        Element(name: "IssuerOfPatientID (0010,0021)", label: "patient") { $0.patientDigests.issuer },
-        Element(name: "PatientName (0010,0010)", label: "patient") { $0.patientDigests.name },
-        Element(name: "PatientBirthDate (0010,0030)", label: "patient") { $0.patientDigests.birthDate },
-        Element(name: "PatientSex (0010,0040)", label: "patient") { $0.patientDigests.sex },
+        Element(name: "IssuerOfPatientID (0010,0021)", label: "patient") { $0.wrappedValue.patientDigests.issuer },
+        Element(name: "PatientName (0010,0010)", label: "patient") { $0.wrappedValue.patientDigests.name },
+        Element(name: "PatientBirthDate (0010,0030)", label: "patient") { $0.wrappedValue.patientDigests.birthDate },
+        Element(name: "PatientSex (0010,0040)", label: "patient") { $0.wrappedValue.patientDigests.sex },
         Element(name: "StudyInstanceUID (0020,000D)", label: "study", mayBeOfEachObject: true) {
-            $0.studyInstanceUID
+            $0.wrappedValue.studyInstanceUID
         },
-        Element(name: "StudyDate (0008,0020)", label: "study") { $0.studyDate },
+        Element(name: "StudyDate (0008,0020)", label: "study") { $0.wrappedValue.studyDate },
         Element(name: "StudyTime (0008,0030)", label: "study", mayBeOfEachObject: true, mayBeOfImages: true) {
-            $0.studyTime
+            $0.wrappedValue.studyTime
         },
         Element(name: "AccessionNumber (0008,0050)", label: "study", mayBeOfEachObject: true) {
-            $0.patientDigests.accessionNumber
+            $0.wrappedValue.patientDigests.accessionNumber
         },
         // Reports and labels may share the UID of the images' series.
         Element(name: "Modality (0008,0060)", label: "modality") {
-            ["CT", "MR", "PT"].contains($0.modality) ? $0.modality : ""
+            ["CT", "MR", "PT"].contains($0.wrappedValue.modality) ? $0.wrappedValue.modality : ""
         },
         Element(name: "FrameOfReferenceUID (0020,0052)", label: "frame", mayBeOfEachObject: true) {
-            $0.frameOfReferenceUID
+            $0.wrappedValue.frameOfReferenceUID
         },
         Element(name: "SeriesNumber (0020,0011)", label: "number", mayBeOfEachObject: true) {
-            $0.seriesNumber.map(String.init) ?? ""
+            $0.wrappedValue.seriesNumber.map(String.init) ?? ""
         },
     ]
 
@@ -99,7 +99,7 @@ enum SeriesOrigin {
     /// What was put together although it does not agree in every element, or comes from several folders.
     static func notes(of slices: [DICOMSlice]) -> [Note] {
         var known: Set<String> = []
-        let objects = slices.filter { known.insert($0.path).inserted }.map { Object(wrappedValue: $0.object) }
+        let objects = slices.filter { known.insert($0.path).inserted }.map(\.$object)
         guard objects.count > 1 else { return [] }
         var notes: [Note] = []
         var common: [String] = []
@@ -145,22 +145,27 @@ enum SeriesOrigin {
         return notes
     }
 
-    /// How many values of each element the objects state, and how many of them do not state it. An object is read once: it has
-    /// dozens of fields, and each reading copies them.
+    /// How many values of each element the objects state, and how many of them do not state it.
     private static func statements(of objects: [Object]) -> [(values: Int, missing: Int)] {
-        var found = [(values: Set<String>, missing: Int)](repeating: ([], 0), count: elements.count)
-        for object in objects.lazy.map(\.wrappedValue) {
-            for (place, element) in elements.enumerated() {
+        elements.map { element in
+            var (last, values, missing): (String, Set<String>, Int) = ("", [], 0)
+            for object in objects {
                 let value = element.value(object)
-                if value.isEmpty { found[place].missing += 1 } else { found[place].values.insert(value) }
+                if value.isEmpty {
+                    missing += 1
+                } else if value != last {
+                    // Nearly all objects state what the one before does: they cost a comparison, and no digest of the text.
+                    values.insert(value)
+                    last = value
+                }
             }
+            return (values.count, missing)
         }
-        return found.map { ($0.values.count, $0.missing) }
     }
 
     /// The stated values.
     private static func values(of element: Element, in objects: [Object]) -> Set<String> {
-        var values = Set(objects.lazy.map { element.value($0.wrappedValue) })
+        var values = Set(objects.lazy.map { element.value($0) })
         values.remove("")
         return values
     }
@@ -168,7 +173,7 @@ enum SeriesOrigin {
     /// Whether no two of at least three single planes have the same value; of a time that may be one of the images, whether there
     /// are more values than half of the planes.
     private static func isOfEachObject(_ element: Element, _ objects: [Object]) -> Bool {
-        let stated = objects.filter { !element.value($0.wrappedValue).isEmpty }
+        let stated = objects.filter { !element.value($0).isEmpty }
         let count = values(of: element, in: stated).count
         return stated.count > 2 && (count == stated.count || element.mayBeOfImages && 2 * count > stated.count)
             && stated.allSatisfy { $0.wrappedValue.frameGroupCount == 0 && $0.wrappedValue.mosaicTiles == nil }
@@ -189,7 +194,7 @@ enum SeriesOrigin {
         var groups: [Group] = []
         var number: [[String]: Int] = [:]
         for (place, object) in objects.enumerated() {
-            let values = elements.map { $0.value(object.wrappedValue) }
+            let values = elements.map { $0.value(object) }
             if let known = number[values] {
                 groups[known].places.append(place)
             } else {

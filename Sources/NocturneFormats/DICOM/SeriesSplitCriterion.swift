@@ -167,23 +167,26 @@ struct SeriesSplitCriterion: Sendable {
         }
     }
 
-    /// The part of a complex image, or of a water-fat separation, that ImageType names.
+    /// What ImageType calls the parts of a complex image or of a water-fat separation: Siemens, GE, Philips and the standard's
+    /// ComplexImageComponent, in the order in which parts are listed.
+    private static let components: [(values: Set<String>, label: String)] = [
+        (["M", "MAGNITUDE", "M_FFE", "M_SE", "M_IR"], "magnitude"),
+        (["P", "PHASE", "PHASE MAP", "P_FFE"], "phase"),
+        (["R", "REAL", "R_FFE", "R_IR"], "real"), (["I", "IMAGINARY", "I_FFE"], "imaginary"),
+        (["WATER", "W"], "water"), (["FAT", "F"], "fat"),
+        (["IN_PHASE", "IN-PHASE", "IP", "INPHASE"], "inphase"),
+        (["OUT_PHASE", "OPP_PHASE", "OUT-PHASE", "OP", "OUTPHASE", "OPPOSED_PHASE"], "outphase"),
+        (["FIELD_MAP", "FIELDMAP", "B0", "B0 MAP"], "fieldmap"), (["FAT_FRACTION", "FF"], "fatfraction"),
+    ]
+
+    /// The part that ImageType names.
     private static func component(_ type: [String]) -> Value {
-        // Siemens, GE, Philips and the standard's ComplexImageComponent, in the order in which parts are listed.
-        let names: [(values: Set<String>, label: String)] = [
-            (["M", "MAGNITUDE", "M_FFE", "M_SE", "M_IR"], "magnitude"),
-            (["P", "PHASE", "PHASE MAP", "P_FFE"], "phase"),
-            (["R", "REAL", "R_FFE", "R_IR"], "real"), (["I", "IMAGINARY", "I_FFE"], "imaginary"),
-            (["WATER", "W"], "water"), (["FAT", "F"], "fat"),
-            (["IN_PHASE", "IN-PHASE", "IP", "INPHASE"], "inphase"),
-            (["OUT_PHASE", "OPP_PHASE", "OUT-PHASE", "OP", "OUTPHASE", "OPPOSED_PHASE"], "outphase"),
-            (["FIELD_MAP", "FIELDMAP", "B0", "B0 MAP"], "fieldmap"), (["FAT_FRACTION", "FF"], "fatfraction"),
-        ]
         // The first two values describe the image's origin; water and fat take precedence over magnitude.
-        let values = Set(type.dropFirst(2))
-        let places = names.indices.filter { !names[$0].values.isDisjoint(with: values) }
-        guard let place = places.last else { return Value(order: -1, text: "none of these", label: "other") }
-        return Value(order: Double(place), text: names[place].label, label: names[place].label)
+        let values = type.dropFirst(2)
+        guard let place = components.lastIndex(where: { values.contains(where: $0.values.contains) }) else {
+            return Value(order: -1, text: "none of these", label: "other")
+        }
+        return Value(order: Double(place), text: components[place].label, label: components[place].label)
     }
 
     static func isBefore(_ left: DICOMSlice, _ right: DICOMSlice) -> Bool {

@@ -61,12 +61,12 @@ enum SeriesTriage {
         var kinds: [DICOMReadError.Code?: (slices: [DICOMSlice], problem: DICOMReadError?)] = [:]
         var fault: DICOMReadError?
         var unsliced: [DICOMObject] = []
-        for object in objects.lazy.map(\.wrappedValue) {
+        for object in objects {
             let slices: [DICOMSlice]
             do {
-                slices = try object.slices()
+                slices = try DICOMObject.slices(of: object)
             } catch {
-                unsliced.append(object)
+                unsliced.append(object.wrappedValue)
                 fault = fault ?? error
                 continue
             }

@@ -22,10 +22,11 @@ final class DICOMPhotoSource: PhotoSource {
 
     /// The picture of an object whose class is a picture class: Secondary Capture, and Visible Light except whole
     /// slides. A CT slice is an image too, but not a photo.
-    convenience init(photoAt path: String) throws(PhotoError) {
+    /// - Parameter known: the header of the file, if it was read before.
+    convenience init(photoAt path: String, _ known: DICOMObject?) throws(PhotoError) {
         let object: DICOMObject
         do throws(DICOMReadError) {
-            object = try DICOMObject.readHeader(path: path)
+            if let known { object = known } else { object = try DICOMObject.readHeader(path: path) }
         } catch {
             throw PhotoError(.corrupt, path: path, PhotoError.damage(.dicom, error.detail))
         }

@@ -16,13 +16,18 @@ public import NocturneSystem
 /// the highest eight are used, and CMYK is converted by channel × (255 − K) / 255, both as in Pillow, except for 16-bit
 /// grey, which Pillow clamps to 255. Colour profiles are not applied, as in training code that does not request it.
 ///
-/// A picture with missing or damaged pixels is an error; a partial picture is never returned.
+/// A picture whose pixels the decoder finds missing or damaged is an error; a partial picture is never returned. HEVC and WebP store no
+/// checksums: changed bits in their pixels can give another whole picture, here as with every reader.
 public enum PhotoReader {
     /// Reads the header and predicts the cost of decoding; no pixel is decoded and little is allocated.
+    /// - Parameter object: the header of the file, if it is DICOM and was read before.
     /// - Throws: ``PhotoError``, `tooLarge` included.
-    public static func readHeader(at path: String, limits: PhotoLimits = PhotoLimits()) throws(PhotoError) -> PhotoFacts
-    {
-        try checkedFacts(of: open(path, limits), path: path, limits: limits)
+    public static func readHeader(
+        at path: String,
+        limits: PhotoLimits = PhotoLimits(),
+        object: DICOMObject? = nil
+    ) throws(PhotoError) -> PhotoFacts {
+        try checkedFacts(of: open(path, limits, object), path: path, limits: limits)
     }
 
     /// Decodes a picture and rotates it upright.
@@ -51,10 +56,14 @@ public enum PhotoReader {
         return Photo(image: image, facts: facts)
     }
 
-    static func open(_ path: String, _ limits: PhotoLimits) throws(PhotoError) -> any PhotoSource {
+    static func open(
+        _ path: String,
+        _ limits: PhotoLimits,
+        _ object: DICOMObject? = nil
+    ) throws(PhotoError) -> any PhotoSource {
         let format = try format(of: path)
         return format == .dicom
-            ? try DICOMPhotoSource(photoAt: path) : try LibrarySource(format, path: path, limits: limits)
+            ? try DICOMPhotoSource(photoAt: path, object) : try LibrarySource(format, path: path, limits: limits)
     }
 
     /// The format, recognised by the first bytes.

@@ -36,14 +36,22 @@ public struct FoundFile: Sendable, Hashable {
         return FoundFile(path: path, name: String(name[..<end]) + Self.lastComponent(path), root: root)
     }
 
-    /// Identifies the file's version: name, size, modification time, and a digest of the content if the file is small.
-    public var stamp: String {
+    /// Looks at the file once, and reads it if it has at most 64 KiB.
+    public var stamp: Stamp {
         let input = InputStamp(path)
-        let stamp = "\(name) \(input.text)"
+        let text = "\(name) \(input.text)"
         guard !isUnresponsive, let size = input.size, size <= 64 << 10, let digest = try? FileSystem.digest(path) else {
-            return stamp
+            return Stamp(input: input, text: text)
         }
-        return stamp + " \(digest.digest.hex)"
+        return Stamp(input: input, text: text + " \(digest.digest.hex)")
+    }
+
+    /// What identifies the version of a file.
+    public struct Stamp: Sendable {
+        /// As the journal keeps it.
+        public let input: InputStamp
+        /// For fingerprints: name, size, modification time, and a digest of the content if the file is small.
+        public let text: String
     }
 }
 

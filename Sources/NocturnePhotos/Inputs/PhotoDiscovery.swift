@@ -61,19 +61,16 @@ final class PhotoDiscovery: Sendable {
     /// - Parameter family: of pictures, and of damaged ones.
     func claim(_ file: FoundFile, family: String? = nil) -> FileClaim {
         guard !file.isUnresponsive else { return .none(request.silent.reason(for: file.path)) }
-        var facts = facts(of: file)
-        let isDICOM =
-            switch facts {
-            case .success(let photo): photo.format == .dicom
-            case .failure: DICOMScanner.looksLikeDICOM(file.path)
-            }
-        if isDICOM {
-            do throws(DICOMReadError) {
-                try keepPatient(of: file)
-            } catch {
-                // A photo whose patient is unknown is refused: its path may have the patient's name.
-                if case .success = facts { facts = .failure(PhotoError(.cannotRead, path: file.path, error.detail)) }
-            }
+        request.trace.willRead([file.path])
+        var (facts, isDICOM): (Result<PhotoFacts, PhotoError>, Bool)
+        do throws(DICOMReadError) {
+            let object = try DICOMObject.readHeader(ifDICOM: file.path)
+            if let words = object?.patient?.sought { keep(words, below: file.folderPath) }
+            (facts, isDICOM) = (self.facts(of: file, object), object != nil)
+        } catch {
+            (facts, isDICOM) = (self.facts(of: file), error.code != .notOpened)
+            // A photo whose patient is unknown is refused: its path may have the patient's name.
+            if case .success = facts { facts = .failure(PhotoError(.cannotRead, path: file.path, error.detail)) }
         }
         if case .failure(let error) = facts, error.code == .notAPicture {
             if VolumeFileFormat(ofName: file.path) != nil {
@@ -87,19 +84,17 @@ final class PhotoDiscovery: Sendable {
     }
 
     /// Keeps what the header of a DICOM file states of its patient, so that it is withheld from paths.
-    private func keepPatient(of file: FoundFile) throws(DICOMReadError) {
-        guard let words = try DICOMObject.readHeader(path: file.path).patient?.sought else { return }
+    private func keep(_ words: SoughtWords, below folder: String) {
         sought.withLock { sought in
-            if sought[file.folderPath]?.formUnion(words) == nil { sought[file.folderPath] = words }
+            if sought[folder]?.formUnion(words) == nil { sought[folder] = words }
         }
     }
 
-    private func facts(of file: FoundFile) -> Result<PhotoFacts, PhotoError> {
-        request.trace.willRead([file.path])
+    private func facts(of file: FoundFile, _ object: DICOMObject? = nil) -> Result<PhotoFacts, PhotoError> {
         do throws(PhotoError) {
             return .success(
                 try retryingTransientErrors(scope) { () throws(PhotoError) in
-                    try PhotoReader.readHeader(at: file.path, limits: limits)
+                    try PhotoReader.readHeader(at: file.path, limits: limits, object: object)
                 }
             )
         } catch {
@@ -137,7 +132,8 @@ final class PhotoDiscovery: Sendable {
         source: (PhotoFacts) throws -> String
     ) throws -> DiscoveredItem {
         let names = scanned.names(identifiers)
-        let all = ["nocturne 1", names.fingerprint] + reader.fingerprintParts + fingerprintParts + [scanned.file.stamp]
+        let stamp = scanned.file.stamp
+        let all = ["nocturne 1", names.fingerprint] + reader.fingerprintParts + fingerprintParts + [stamp.text]
         let baseName = (scanned.file.fileName as NSString).deletingPathExtension
         var item = DiscoveredItem(
             key: keyPrefix + scanned.file.path,
@@ -145,7 +141,7 @@ final class PhotoDiscovery: Sendable {
             model: reader.id,
             path: scanned.file.path,
             fingerprint: ContentDigest.of(all.joined(separator: "\n")),
-            inputs: [InputStamp(scanned.file.path)]
+            inputs: [stamp.input]
         )
         (item.words, item.order) = (scanned.words, scanned.file.path)
         switch scanned.facts {

@@ -9,6 +9,9 @@ package final class KeptHeaders<Header: Sendable>: Sendable {
     /// - Parameter most: how many are kept; a DICOM header takes 2 KB.
     package init(most: Int = 16_384) { self.most = most }
 
+    /// Whether another header would be kept.
+    package var hasRoom: Bool { kept.withLock { $0.count < most } }
+
     /// Keeps a header, unless as many as allowed are kept: such a header is read again.
     package func keep(_ header: Header, of path: String) {
         kept.withLock { if $0.count < most { $0[path] = header } }

@@ -14,9 +14,7 @@ public enum PathWords {
 
     /// Letters and digits alone, in lower case and without diacritics.
     public static func folded(_ text: some StringProtocol) -> String {
-        if text.utf8.allSatisfy({ $0 < 128 }) {
-            return text.lowercased().filter { $0.isLetter || $0.isNumber }
-        }
+        if isASCII(text) { return String(decoding: text.utf8.lazy.filter(isPlain).map(lowered), as: UTF8.self) }
         let plain = String(text).lowercased().folding(options: .diacriticInsensitive, locale: nil)
         var result = ""
         for character in plain where character.isLetter || character.isNumber {
@@ -25,6 +23,17 @@ public enum PathWords {
         }
         return result
     }
+
+    private static func isASCII(_ text: some StringProtocol) -> Bool { text.utf8.allSatisfy { $0 < 128 } }
+
+    /// Whether a byte of ASCII is a letter or a digit.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(lowered(byte))
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+
+    /// A letter of ASCII in lower case; other bytes may change.
+    private static func lowered(_ byte: UInt8) -> UInt8 { byte < 64 ? byte : byte | 32 }
 
     private static let letters: [Character: String] = [
         "ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae", "œ": "oe", "ı": "i",
@@ -35,18 +44,19 @@ public enum PathWords {
         var words: [Word] = []
         var start: String.Index?
         var index = text.startIndex
+        // Most paths are ASCII, and a cohort has millions: their characters are bytes.
+        let isASCII = isASCII(text)
         func add(_ start: String.Index, _ end: String.Index) {
             words.append(Word(range: start..<end, text: folded(text[start..<end])))
         }
         while index < text.endIndex {
-            let character = text[index]
-            if character.isLetter || character.isNumber {
+            if isASCII ? isPlain(text.utf8[index]) : text[index].isLetter || text[index].isNumber {
                 start = start ?? index
             } else if let begin = start {
                 add(begin, index)
                 start = nil
             }
-            index = text.index(after: index)
+            index = isASCII ? text.utf8.index(after: index) : text.index(after: index)
         }
         if let start { add(start, text.endIndex) }
         return words

@@ -153,11 +153,10 @@ struct ExistingDiscovery: InputClaims {
             source.image = found.series.flatMap { VolumeSource($0, files: slices, model: ExistingLabels.model) }
             source.image?.notes = nil
             let optionTexts = options.fingerprintTexts()
-            let stamps = [file.stamp] + slices.map(\.stamp)
-            item.fingerprint = ContentDigest.of(
-                (["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps).joined(separator: "\n")
-            )
-            item.inputs += slices.map { InputStamp($0.path) }
+            let stamps = ([file] + slices).map(\.stamp)
+            let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps.map(\.text)
+            item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
+            item.inputs = stamps.map(\.input)
             item.record(source)
         } catch let error as DICOMReadError {
             let reason = ItemReason.discovered(error.faultCode, text: error.detail)

@@ -108,9 +108,10 @@ struct LabelMapDiscovery {
         let volumes = ([file] + (image == nil ? [] : [pair.image].compactMap(\.self))).flatMap(\.withVoxels)
         let used = volumes + [labelNames].compactMap(\.self)
         let optionTexts = options.fingerprintTexts()
-        let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + used.map(\.stamp)
+        let stamps = used.map(\.stamp)
+        let parts = ["nocturne existing labels 1", names.fingerprint] + optionTexts + stamps.map(\.text)
         item.fingerprint = ContentDigest.of(parts.joined(separator: "\n"))
-        item.inputs = used.map { InputStamp($0.path) }
+        item.inputs = stamps.map(\.input)
         item.record(source)
         return item
     }

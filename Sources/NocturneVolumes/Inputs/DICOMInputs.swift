@@ -30,7 +30,7 @@ final class DICOMInputs: Sendable {
     /// Reads the header of a file that is offered.
     func header(of file: FoundFile) -> DICOMScanner.FileHeader {
         request.trace.willRead([file.path])
-        let header = DICOMScanner.header(of: file.path, sharing: texts)
+        let header = DICOMScanner.header(of: file.path, sharing: kept.hasRoom ? texts : nil)
         guard case .object(let shared) = header else { return header }
         kept.keep(shared, of: file.path)
         let (key, patient) = (shared.wrappedValue.seriesKey, shared.wrappedValue.patient)
@@ -78,12 +78,15 @@ final class DICOMInputs: Sendable {
     /// What the headers state of patients, by the folders of their files.
     func soughtWords() -> [String: SoughtWords] {
         var known: [PatientIdentity: SoughtWords] = [:]
-        return folders.withLock { $0.patients }.mapValues { patients in
-            patients.reduce(into: SoughtWords(names: [], identifiers: [], birthDate: "")) { sought, patient in
+        return folders.withLock { $0.patients }.compactMapValues { patients in
+            var sought: SoughtWords?
+            for patient in patients {
                 let own = known[patient] ?? patient.sought
                 known[patient] = own
-                sought.formUnion(own)
+                // The folders of one patient share the words, of which there are a hundred.
+                if sought?.formUnion(own) == nil { sought = own }
             }
+            return sought
         }
     }
 

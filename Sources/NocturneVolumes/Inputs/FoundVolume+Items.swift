@@ -64,7 +64,7 @@ extension FoundVolume {
 
     /// The stamps of all files by path.
     /// - Throws: `CancelledError`.
-    static func stamps(of found: [FoundVolume], scope: ComputeScope) throws -> [String: String] {
+    static func stamps(of found: [FoundVolume], scope: ComputeScope) throws -> [String: FoundFile.Stamp] {
         try FoundFile.stamps(of: Array(Set(found.flatMap(\.allFiles))), scope: scope)
     }
 }
@@ -72,8 +72,8 @@ extension FoundVolume {
 extension FoundFile {
     /// The stamps of files by path.
     /// - Throws: `CancelledError`.
-    static func stamps(of files: [FoundFile], scope: ComputeScope) throws -> [String: String] {
-        let stamps = Mutex([String: String]())
+    static func stamps(of files: [FoundFile], scope: ComputeScope) throws -> [String: Stamp] {
+        let stamps = Mutex([String: Stamp]())
         try scope.forEach(files.count) { index in
             let stamp = files[index].stamp
             stamps.withLock { $0[files[index].path] = stamp }

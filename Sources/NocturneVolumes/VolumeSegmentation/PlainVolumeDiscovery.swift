@@ -39,26 +39,30 @@ struct PlainVolumeDiscovery<Options: RecipeOptions>: InputClaims {
         let volumes = try finder.volumes(of: families, patients)
         let stamps = try FoundVolume.stamps(of: volumes, scope: finder.scope)
         for found in volumes {
-            let own = [found.ownStamp].compactMap(\.self)
-            let all = found.allFiles.map { stamps[$0.path] ?? "" } + own
-            try items.add(item(found, all, finder.request.identifiers))
+            try items.add(item(found, found.allFiles.compactMap { stamps[$0.path] }, finder.request.identifiers))
         }
     }
 
-    private func item(_ found: FoundVolume, _ stamps: [String], _ identifiers: IdentifierPolicy) -> DiscoveredItem {
+    /// - Parameter stamps: of all files of the volume.
+    private func item(
+        _ found: FoundVolume,
+        _ stamps: [FoundFile.Stamp],
+        _ identifiers: IdentifierPolicy
+    ) -> DiscoveredItem {
         let source = (try? found.volume.get()).map { found.source($0, model: rules.model, identifiers) }
         let optionTexts = rules.options.fingerprintTexts(of: source)
+        let versions = stamps.map(\.text) + [found.ownStamp].compactMap(\.self)
         var item = DiscoveredItem(
             key: found.key,
             name: found.names(identifiers).itemName(found.name, key: found.key),
             model: rules.model,
             path: found.path,
             fingerprint: ContentDigest.of(
-                ([rules.version, found.names(identifiers).fingerprint] + optionTexts + stamps).joined(
+                ([rules.version, found.names(identifiers).fingerprint] + optionTexts + versions).joined(
                     separator: "\n"
                 )
             ),
-            inputs: found.allFiles.map { InputStamp($0.path) }
+            inputs: stamps.map(\.input)
         )
         (item.words, item.suffix, item.order) = (found.words, found.suffix, found.order)
         item.headerNames = found.headerNames(identifiers)

@@ -10,8 +10,8 @@ import NocturneSystem
 struct SecondImageFinder {
     struct Found {
         let image: SecondImage
-        let files: [FoundFile]
-        /// Of the files.
+        let inputs: [InputStamp]
+        /// Of the files, for fingerprints.
         let stamp: String
     }
 
@@ -39,13 +39,13 @@ struct SecondImageFinder {
         }
         if let found = try seriesForAll(root) { return found }
         let none = SecondImage(name: nil, problem: "there is none for this item")
-        return Found(image: none, files: [], stamp: "none")
+        return Found(image: none, inputs: [], stamp: "none")
     }
 
     /// The series that the folder itself holds, in the files directly in it. A single file is that of one item.
     private mutating func seriesForAll(_ root: String) throws -> Found? {
         let found = try found(FoundFile(path: root, name: (root as NSString).lastPathComponent, root: ""))
-        return found.files.count > 1 ? found : nil
+        return found.inputs.count > 1 ? found : nil
     }
 
     private mutating func found(_ file: FoundFile) throws -> Found {
@@ -57,8 +57,9 @@ struct SecondImageFinder {
 
     private func made(_ image: SecondImage, _ files: [FoundFile]) throws -> Found {
         let stamps = try FoundFile.stamps(of: files, scope: scope)
-        let texts = files.map { stamps[$0.path] ?? "" } + [image.problem].compactMap { $0 }
-        return Found(image: image, files: files, stamp: texts.joined(separator: "\n"))
+        let own = files.compactMap { stamps[$0.path] }
+        let texts = own.map(\.text) + [image.problem].compactMap { $0 }
+        return Found(image: image, inputs: own.map(\.input), stamp: texts.joined(separator: "\n"))
     }
 
     private func volume(_ file: FoundFile) throws -> Found {

@@ -212,9 +212,9 @@ final class VolumeDiscovery: InputClaims {
         let stamps = try FoundVolume.stamps(of: cases.flatMap(\.self), scope: finder.scope)
         for (rank, own) in cases.enumerated() {
             for found in own {
-                let parts = found.allFiles.map { stamps[$0.path] ?? "" } + [found.ownStamp].compactMap(\.self)
+                let files = found.allFiles.compactMap { stamps[$0.path] }
                 let second = try seconds.withLock { try $0.find(for: found.inputName, item: found.name) }
-                var item = item(found, parts.joined(separator: "\n"), models[rank], (second, identifiers))
+                var item = item(found, files, models[rank], (second, identifiers))
                 (item.rank, item.order) = (rank, found.order)
                 try items.add(item)
             }
@@ -223,7 +223,7 @@ final class VolumeDiscovery: InputClaims {
 
     private func item(
         _ found: FoundVolume,
-        _ stamp: String,
+        _ stamps: [FoundFile.Stamp],
         _ model: SegmentationModel,
         _ beside: (second: SecondImageFinder.Found?, identifiers: IdentifierPolicy)
     ) -> DiscoveredItem {
@@ -231,13 +231,14 @@ final class VolumeDiscovery: InputClaims {
         let options = finder.options
         let (name, names) = (found.inputName, found.names(identifiers))
         let reference = ReferenceComparison.file(for: name, item: found.name, options)
-        let references = reference?.withVoxels ?? []
+        let references = (reference?.withVoxels ?? []).map(\.stamp)
+        let stamp = (stamps.map(\.text) + [found.ownStamp].compactMap(\.self)).joined(separator: "\n")
         var source = (try? found.volume.get()).map { found.source($0, model: id, identifiers) }
         let optionText = options.fingerprintTexts(of: source).joined(separator: "\n")
         let text = [
             "nocturne 1", names.fingerprint, model.package.digest.hex, model.engineIdentity, model.precision.rawValue,
             optionText,
-            stamp + references.map { "\nreference \($0.stamp)" }.joined()
+            stamp + references.map { "\nreference \($0.text)" }.joined()
                 + (second.map { "\nsecond image \($0.stamp)" } ?? ""),
         ].joined(separator: "\n")
         var item = DiscoveredItem(
@@ -246,8 +247,7 @@ final class VolumeDiscovery: InputClaims {
             model: id,
             path: found.path,
             fingerprint: ContentDigest.of(text),
-            inputs: (found.allFiles + references + (second?.files ?? []))
-                .map { InputStamp($0.path) }
+            inputs: (stamps + references).map(\.input) + (second?.inputs ?? [])
         )
         (item.words, item.suffix) = (found.words, found.suffix)
         item.headerNames = found.headerNames(identifiers)

@@ -55,8 +55,10 @@ struct WordCount: Recipe {
         }
 
         private func item(_ file: FoundFile, _ model: Model) throws -> DiscoveredItem {
+            let stamp = file.stamp
             let facts =
-                [model.package.digest.hex, request.identifiers.rawValue, file.stamp] + recipe.options.fingerprintTexts()
+                [model.package.digest.hex, request.identifiers.rawValue, stamp.text]
+                + recipe.options.fingerprintTexts()
             let source = Source(model: model.package.id, path: file.path, identifiers: request.identifiers)
             var item = DiscoveredItem(
                 key: "text:" + file.path,
@@ -64,7 +66,7 @@ struct WordCount: Recipe {
                 model: model.package.id,
                 path: file.path,
                 fingerprint: ContentDigest.of(facts.joined(separator: "\n")),
-                inputs: [InputStamp(file.path)]
+                inputs: [stamp.input]
             )
             item.source = try source.encoded
             return item

@@ -27,7 +27,10 @@ class Bytes {
 class FileBytes : public Bytes {
   public:
     ~FileBytes() override;
+    /// CDICOM_NOT_DICOM for what is not a regular file.
     cdicom_code open(const char *path, cdicom_error *error);
+    /// CDICOM_OK if the file starts like a DICOM object; see cdicom_looks_like_dicom. Defined in recognise.cpp.
+    cdicom_code recognise(cdicom_error *error);
     uint64_t size() const { return size_; }
 
     bool has(uint64_t at, uint64_t count) override { return at <= size_ && count <= size_ - at; }
@@ -36,6 +39,9 @@ class FileBytes : public Bytes {
     uint64_t left(uint64_t at) override { return at < size_ ? size_ - at : 0; }
 
   private:
+    /// Reads bytes that exist.
+    bool read(uint64_t at, size_t count, void *target);
+
     int descriptor_ = -1;
     uint64_t size_ = 0, start_ = 0;
     size_t filled_ = 0;
