@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import NocturneBatch
 import NocturneConcurrency
+import NocturneFormats
 import NocturneInference
 import NocturneOutput
 import NocturneRecipeSupport
@@ -87,8 +88,8 @@ struct AddedKindTests {
             .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(help.contains("--distinct-words") && help.contains("Count every word once."))
         #expect(help.uppercased().contains("COUNTING OF WORDS:"), "\(help)")
-        #expect(help.contains("values: stl, obj, glb, ply, none"))
-        #expect(help.contains("values: auto, builtin, onnxruntime"))
+        #expect(help.contains("values: " + MeshSelection.allCases.map(\.rawValue).joined(separator: ", ")))
+        #expect(help.contains("values: " + InferenceEngines.all.names.joined(separator: ", ")))
         #expect(!BatchArguments.helpMessage().contains("--distinct-words"))
     }
 
