@@ -191,12 +191,12 @@ struct CommandLineTests {
         #expect(one.errors.contains("Using the only model on the search path: threshold in "))
         let two = try run([bench.model(), Fixtures.url("Models/classes-4").path], "two")
         #expect(
-            two.status == 2 && two.errors.contains("Models: threshold, classes-4. Without a model: --view"),
+            two.status == 2 && two.errors.contains("Models: threshold, classes-4. Without a model: --existing-labels"),
             "\(two.errors)"
         )
         let none = try run([], "none")
         #expect(none.status == 2)
-        #expect(none.errors.contains("name a model with --model. Without a model: --view"))
+        #expect(none.errors.contains("name a model with --model. Without a model: --existing-labels"))
         #expect(!FileSystem.exists(bench.folder("two").path) && !FileSystem.exists(bench.folder("none").path))
     }
 

@@ -157,9 +157,10 @@ extension BatchArguments {
     private func onlyPackage() throws -> ModelPackage {
         let found = ModelPackage.distinct(LoadedModels.usablePackages)
         if found.count == 1 { return found[0] }
-        let others =
-            "Without a model: --view makes pictures of volumes, --existing-labels measures existing label maps, "
-            + "--isosurface makes surfaces"
+        let without = RecipeRegistry.current.kinds.compactMap { kind in
+            kind.enablingOption.map { "--\($0) to \(kind.purpose)" }
+        }
+        let others = "Without a model: \(without.joined(separator: ", "))"
         guard !found.isEmpty else { throw ValidationError("name a model with --model. \(others)") }
         let names = found.map(\.id).joined(separator: ", ")
         throw ValidationError("name a model with --model, such as --model \(found[0].id). Models: \(names). \(others)")

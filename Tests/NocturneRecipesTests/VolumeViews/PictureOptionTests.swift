@@ -55,7 +55,7 @@ struct PictureOptionTests {
             "\($0)".contains("--rois needs a model to segment volumes, or --existing-labels, or --view")
         }
         #expect { try description("--view", "--planes", "all") } throws: { "\($0)".contains("add --pictures") }
-        #expect { try description() } throws: { "\($0)".contains("--view makes pictures of volumes") }
+        #expect { try description() } throws: { "\($0)".contains("--view to make pictures of volumes") }
     }
 
     @Test("Existing labels have the pictures, the volume for the page and the regions that the CT alone has")
