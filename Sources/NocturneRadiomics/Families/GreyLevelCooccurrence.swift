@@ -67,6 +67,7 @@ extension RadiomicsSettings.Weighting {
 struct CooccurrenceMatrix: TextureMatrix {
     private let base: Int
     private let levels: Int
+    /// By which normalised features divide differences of levels.
     private let levelCount: Int
     /// `levels` × `levels`; of stored levels less 1.
     private var pairs: [Double]
@@ -105,6 +106,7 @@ struct CooccurrenceMatrix: TextureMatrix {
     }
 
     var measures: Measures? {
+        // Pairs were counted one way; the matrix of the manual has both, and is symmetric.
         let total = 2 * pairs.reduce(0, +)
         guard total > 0 else { return nil }
         var measures = Measures(levels: levels, base: base, levelCount: levelCount)
@@ -126,7 +128,9 @@ extension CooccurrenceMatrix {
         private let levelCount: Double
         /// The share of each level among the ends of pairs.
         private var marginal: [Double]
+        /// By the difference of the levels of a pair.
         private var differences: [Double]
+        /// By the sum of the stored levels of a pair, each less 1.
         private var sums: [Double]
         private(set) var jointMaximum = 0.0
         private(set) var jointEntropy = 0.0
@@ -190,6 +194,7 @@ extension CooccurrenceMatrix {
                 normalisedInverseDifference += share / (1 + difference / levelCount)
                 inverseDifferenceMoment += share / (1 + difference * difference)
                 normalisedInverseDifferenceMoment += share / (1 + difference * difference / (levelCount * levelCount))
+                // The manual leaves out the diagonal, where the term would divide by zero.
                 if k > 0 { inverseVariance += share / (difference * difference) }
             }
             for (k, share) in sums.enumerated() where share > 0 {

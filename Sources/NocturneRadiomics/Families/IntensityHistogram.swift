@@ -52,8 +52,11 @@ struct HistogramMeasures: Sendable {
     let distribution: DistributionMeasures
     /// The most frequent level; of several, the one closest to the mean, then the lowest.
     let mode: Double
+    /// In bits.
     let entropy: Double
+    /// The sum of the squared shares of levels.
     let uniformity: Double
+    /// In voxels for each level, and the level at which it is.
     let greatestGradient: (value: Double, level: Double)
     let leastGradient: (value: Double, level: Double)
 
@@ -68,6 +71,7 @@ struct HistogramMeasures: Sendable {
         let distribution = DistributionMeasures(RankedValues(values))
         let most = counts.dropFirst().max() ?? 0
         let modes = (1...grid.count).filter { counts[$0] == most }.map(grid.level)
+        // `min` returns the first of equal elements, the lowest level.
         mode = modes.min { abs($0 - distribution.mean) < abs($1 - distribution.mean) } ?? .nan
         let shares = counts.dropFirst().map { Double($0) / Double(grid.voxelCount) }
         entropy = -shares.reduce(0) { $1 > 0 ? $0 + $1 * log2($1) : $0 }

@@ -35,6 +35,7 @@ struct VolumeHistogramMeasures: Sendable {
     /// What an intensity is when no bin has so small a volume: one bin beyond the last.
     private let beyond: Double
 
+    /// A million bins of three numbers each: more are refused as `tooManyBins`.
     private static let mostBins = 1 << 20
 
     /// nil when there would be too many bins.

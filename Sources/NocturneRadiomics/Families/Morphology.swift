@@ -65,8 +65,11 @@ struct ShapeMeasures: Sendable {
     let area: Double
     /// Of all voxels, in mm³.
     let voxelVolume: Double
+    /// Around the surface, along the axes of the grid; in mm³ and mm².
     let box: (volume: Double, area: Double)
+    /// Around the surface; in mm³ and mm².
     let hull: (volume: Double, area: Double)
+    /// The largest distance of two points of the surface, in mm.
     let diameter: Double
     /// Half axes are twice the standard deviations of the positions of voxels.
     let ellipsoid: Ellipsoid
@@ -77,6 +80,7 @@ struct ShapeMeasures: Sendable {
         area = surface.area
         voxelVolume = region.voxelVolume * region.morphology.reduce(0) { $0 + Double($1) }
         let step = region.spacing / 2
+        // In half steps all points are integers, which the hull needs to be exact.
         let points = region.surfaceExtremes()
         var (lower, upper) = (SIMD3(Int.max, Int.max, Int.max), SIMD3(Int.min, Int.min, Int.min))
         for point in points {
@@ -100,6 +104,7 @@ struct ShapeMeasures: Sendable {
 struct SpatialMeasures: Sendable {
     /// The distance in mm between the centre of the region and that of its intensities.
     let centreShift: Double
+    /// The mean intensity times the volume of the surface, in the unit of the intensities times mm³.
     let integratedIntensity: Double
     let correlation: SpatialAutocorrelation
 

@@ -43,11 +43,13 @@ struct ToneDifferenceMatrix: TextureMatrix {
                     let first = shape.offset(0, row, slice)
                     for i in 1..<shape.x - 1 where levels[first + i] != 0 {
                         let level = Int32(levels[first + i])
+                        // The columns include the voxel itself, which is not its neighbour.
                         var (sum, number) = (-level, Int32(-1))
                         for other in max(i - distance, 0)...min(i + distance, shape.x - 1) {
                             sum += sums[other]
                             number += numbers[other]
                         }
+                        // A voxel without a neighbour in the region is not counted, as the manual requires.
                         guard number > 0 else { continue }
                         counts[Int(level) - 1] += 1
                         differences[Int(level) - 1] += abs(Double(level) - Double(sum) / Double(number))

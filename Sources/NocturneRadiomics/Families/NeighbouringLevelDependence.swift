@@ -51,6 +51,7 @@ extension LevelSizeMatrix {
             for slice in slices {
                 for row in 1..<shape.y - 1 {
                     let first = shape.offset(0, row, slice)
+                    // The manual counts the voxel itself as dependent: sizes begin at 1.
                     for i in 0..<shape.x { dependent[i] = 1 }
                     for offset in offsets {
                         let (j, k) = (row + offset.y, slice + offset.z)

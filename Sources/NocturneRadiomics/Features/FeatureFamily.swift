@@ -35,6 +35,7 @@ struct FeatureSource: Sendable {
         levels = Result { () throws(FeatureAbsence) in
             guard region.intensityMask.contains(1) else { throw .noVoxels }
             guard !region.hasValuesThatAreNotFinite() else { throw .notFinite }
+            // Made once for all families: histogram and textures have the same discretisation.
             return try LevelGrid(of: region, settings.discretisation)
         }
     }

@@ -51,6 +51,7 @@ struct LevelSizeMatrix: TextureMatrix {
         var sums = Measures(voxels: Double(voxels))
         var sizes = [Double](repeating: 0, count: width)
         var largeSizes: [Int: Double] = [:]
+        // A dictionary has another order in every process; a sum in that order would have other last digits.
         let large = large.sorted { ($0.key.level, $0.key.size) < ($1.key.level, $1.key.size) }
         var next = 0
         for level in 1...levels {
@@ -69,6 +70,7 @@ struct LevelSizeMatrix: TextureMatrix {
                 sum += number
                 next += 1
             }
+            // The sum over all sizes of this level, squared: for the non-uniformity of levels.
             sums.squaresOfLevels += sum * sum
         }
         guard sums.total > 0 else { return nil }
@@ -83,7 +85,10 @@ extension LevelSizeMatrix {
     /// Sums over the elements of a matrix: what the features of runs, zones and dependencies have in common (sections 3.7 to
     /// 3.9, and 3.11).
     struct Measures: Sendable {
+        /// Of the part, each as often as it was counted: the divisor of percentages.
         let voxels: Double
+        /// Of all elements: the number of runs, zones or neighbourhoods. From `smallSize` to `largeHigh` each element is
+        /// multiplied or divided by the square of its size, its level, or both.
         private(set) var total = 0.0
         private(set) var smallSize = 0.0
         private(set) var largeSize = 0.0
@@ -95,9 +100,12 @@ extension LevelSizeMatrix {
         private(set) var largeHigh = 0.0
         private(set) var levels = 0.0
         private(set) var sizes = 0.0
+        /// Of each element times its logarithm to base 2, for the entropy.
         private(set) var logarithms = 0.0
         private(set) var squares = 0.0
+        /// Of the sums over all sizes of a level, squared.
         fileprivate(set) var squaresOfLevels = 0.0
+        /// Of the sums over all levels of a size, squared.
         fileprivate(set) var squaresOfSizes = 0.0
 
         fileprivate init(voxels: Double) { self.voxels = voxels }

@@ -9,6 +9,7 @@ package struct LevelZones {
     package struct Zone: Sendable {
         /// As stored in the grid.
         package let level: Int
+        /// How many voxels it has, from 1.
         package var voxels: Int
         /// The least of the distances of its voxels.
         package var distance: Int
@@ -47,6 +48,7 @@ package struct LevelZones {
         let shape = grid.shape
         // The first run of every row of this slice and of the one before; rows at the edges are empty.
         var before = [Int](repeating: 0, count: shape.y + 1)
+        // Each slice refers to runs of the one before only, so two lists of starts are enough, whatever the number of slices.
         for slice in slices {
             var starts = [Int](repeating: runs.count, count: shape.y + 1)
             for row in 1..<shape.y - 1 {
@@ -72,6 +74,7 @@ package struct LevelZones {
             }
             let start = place
             var distance = UInt16.max
+            // The layer without levels around the box ends every run, so no bound is checked.
             while grid.levels[first + place] == level {
                 if let distances { distance = min(distance, distances[first + place]) }
                 place += 1
@@ -85,6 +88,8 @@ package struct LevelZones {
     private mutating func join(_ added: Range<Int>, _ others: Range<Int>) {
         var first = others.lowerBound
         for run in added {
+            // Ends are exclusive: an end that equals the other start is a neighbour by an edge or a corner. Both lists ascend,
+            // so runs before `first` touch no later run.
             while first < others.upperBound, runs[first].end < runs[run].start { first += 1 }
             var other = first
             while other < others.upperBound, runs[other].start <= runs[run].end {
@@ -101,6 +106,7 @@ package struct LevelZones {
             let run = runs[place]
             let root = joined.root(of: place)
             let (voxels, distance) = (Int(run.end - run.start), Int(run.distance))
+            // The root of joined runs is the first of them, so that its zone exists before later runs are added to it.
             if root == place {
                 numbers[place] = zones.count
                 zones.append(Zone(level: Int(run.level), voxels: voxels, distance: distance))

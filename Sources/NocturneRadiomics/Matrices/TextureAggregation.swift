@@ -10,8 +10,11 @@ protocol TextureMatrix: Sendable {
 
 /// Matrices of slices and directions, put together to values. Sums are in the order of slices and directions.
 struct TextureAggregation<Matrix: TextureMatrix, Direction> {
+    /// Of the region; its slices are those of the box, without the layer around it.
     let grid: LevelGrid
+    /// In the order of the values of a row.
     let features: [FeatureDefinition<Matrix.Measures>]
+    /// In one slice, and in space; without directions a single element each.
     let directions: (plane: [Direction], space: [Direction])
     /// The matrix of some slices in a direction.
     let matrix: (_ slices: Range<Int>, _ direction: Direction) -> Matrix
@@ -32,6 +35,7 @@ struct TextureAggregation<Matrix: TextureMatrix, Direction> {
         var averaged: [[Double]] = []
         var merged: [[Double]] = []
         var stack: [Matrix] = []
+        // Empty slices have no value, and would not change a mean. Matrices of slices are needed for the stack in any case.
         for slice in grid.slices where grid.hasVoxels(slice) {
             let matrices = directions.plane.map { matrix(slice..<slice + 1, $0) }
             if stack.isEmpty {

@@ -7,6 +7,7 @@ internal import NocturneSystem
 package struct AxisInterpolation: Sendable {
     /// The number of voxels of the old and of the new grid.
     package let sourceCount: Int
+    /// At least 1. On a new axis at most 2²⁰, at which no region is made.
     package let count: Int
     /// The distance in mm between voxels of the new grid.
     package let spacing: Double
@@ -29,6 +30,7 @@ package struct AxisInterpolation: Sendable {
         start = 0.5 * (Double(count) - 1) - 0.5 * (Double(self.count) - 1) * step
     }
 
+    /// Whether every new voxel is an old one, so that nothing is interpolated along the axis.
     package var keepsGrid: Bool { step == 1 && count == sourceCount }
 
     /// The place of a new voxel among the old ones, not beyond the first and the last.
@@ -230,6 +232,7 @@ extension GridInterpolation {
         /// A slice of the new grid: the weighted sum of old slices.
         mutating func append(slice: Int, to values: inout [Float]) {
             let taps = weights[2].taps
+            // What this slice does not read is dropped: the old slices of later ones are the same or lie beyond.
             let needed = (0..<taps).map { Int(weights[2].sources[slice * taps + $0]) }
             ready = ready.filter { needed.contains($0.key) }
             var sum = [Double](repeating: 0, count: target.sliceCount)

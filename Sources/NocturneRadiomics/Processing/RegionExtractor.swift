@@ -7,7 +7,9 @@ public struct RegionExtractor: Sendable {
     private let image: Volume
     private let labels: LabelVolume
     private let settings: RadiomicsSettings
+    /// From the image's values to the unit of the settings.
     private let scale: Double
+    /// Of a box of the new grid.
     private let maximumVoxels: Int
     private let flag: CancellationFlag
     private let grid: GridInterpolation

@@ -4,6 +4,7 @@ package import NocturneCore
 package struct LevelGrid: Sendable {
     /// The box and one more voxel at each side.
     package let shape: VolumeShape
+    /// The distance between voxels along i, j and k, in mm.
     package let spacing: SIMD3<Double>
     /// 0 outside the intensity mask, else the level minus `base`.
     package let levels: [UInt16]
@@ -98,11 +99,14 @@ extension LevelGrid {
 package struct Bins: Sendable {
     /// The least and the greatest intensity of the region.
     package let least: Double
+    /// In the unit of the region; −∞ where no intensity counts.
     package let greatest: Double
     /// Where the first bin begins.
     package let origin: Double
     private let discretisation: RadiomicsSettings.Discretisation
 
+    /// Finds the range of the intensities that count.
+    /// - Complexity: one read of the box.
     package init(of region: RadiomicsRegion, _ discretisation: RadiomicsSettings.Discretisation) {
         var least = Float.infinity
         var greatest = -Float.infinity
@@ -127,6 +131,7 @@ package struct Bins: Sendable {
         case .identity: return intensity
         case .fixedBinSize: return max(1, ((intensity - origin) / discretisation.binWidth).rounded(.down) + 1)
         case .fixedBinNumber:
+            // The formula would divide by zero for equal intensities. The greatest intensity itself belongs to the last bin.
             guard greatest > least else { return 1 }
             let count = Double(discretisation.binCount)
             return min(count, (count * (intensity - least) / (greatest - least)).rounded(.down) + 1)

@@ -2,14 +2,18 @@ internal import NocturneCore
 
 /// Values in ascending order, with what statistics and histograms share.
 package struct RankedValues: Sendable {
+    /// Ascending.
     package let sorted: [Float]
 
     /// - Parameter values: finite.
     /// - Complexity: linear: three passes over keys of 11 bits.
     package init(_ values: [Float]) { sorted = Self.sort(values) }
 
+    /// How many values there are, as the divisor of means.
     package var count: Double { Double(sorted.count) }
+    /// - Precondition: there is a value.
     package var least: Double { Double(sorted[0]) }
+    /// - Precondition: there is a value.
     package var greatest: Double { Double(sorted[sorted.count - 1]) }
 
     /// The percentile by linear interpolation between ranks, as NumPy's default. The manual does not fix this.
@@ -45,12 +49,16 @@ package struct RankedValues: Sendable {
 struct DistributionMeasures: Sendable {
     let ranked: RankedValues
     let mean: Double
+    /// The mean squared deviation: divided by the number of values, not by one less.
     let variance: Double
     let skewness: Double
+    /// Excess: 0 for a normal distribution.
     let kurtosis: Double
     let median: Double
     let meanAbsoluteDeviation: Double
+    /// Of the values from the 10th to the 90th percentile, from their own mean.
     let robustMeanAbsoluteDeviation: Double
+    /// The mean deviation from the median, as the manual defines it, not the median of deviations.
     let medianAbsoluteDeviation: Double
 
     /// - Precondition: there is a value.
@@ -98,7 +106,9 @@ struct DistributionMeasures: Sendable {
 
     var interquartileRange: Double { ranked.percentile(75) - ranked.percentile(25) }
     var range: Double { ranked.greatest - ranked.least }
+    /// Not finite for a mean of 0, which is reported as undefined.
     var coefficientOfVariation: Double { variance.squareRoot() / mean }
+    /// Not finite where the quartiles cancel each other.
     var quartileCoefficient: Double { interquartileRange / (ranked.percentile(75) + ranked.percentile(25)) }
     /// Of the variance and the mean, so that no second pass is needed.
     var energy: Double { ranked.count * (variance + mean * mean) }

@@ -67,6 +67,7 @@ package struct ConvexHull: Sendable {
 
     /// The volume and the area with a size of the steps in mm.
     package func size(step: SIMD3<Double>) -> (volume: Double, area: Double) {
+        // Tetrahedra from one corner of the hull: six times their volume is a triple product.
         guard let origin = points.first else { return (.nan, .nan) }
         var (volume, area) = (0.0, 0.0)
         for face in faces {
@@ -80,6 +81,7 @@ package struct ConvexHull: Sendable {
 
     /// The largest distance of two points.
     package func diameter(step: SIMD3<Double>) -> Double {
+        // Points that are farthest from each other are corners of the hull, so pairs of inner points need not be compared.
         let places = points.map { SIMD3<Double>($0) * step }
         var greatest = 0.0
         for (number, a) in places.enumerated() {
@@ -158,6 +160,7 @@ extension ConvexHull {
                     }
                 }
             }
+            // Points inside the tetrahedron are outside no face, and never looked at again.
             for point in points.indices { assign(point, to: 0..<4) }
         }
 

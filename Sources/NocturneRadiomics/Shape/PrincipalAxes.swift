@@ -76,10 +76,13 @@ struct PrincipalAxes: Sendable {
 
 /// An ellipsoid by its half axes in mm, descending.
 package struct Ellipsoid: Sendable {
+    /// Longest first.
     package let halfAxes: SIMD3<Double>
 
+    /// - Parameter halfAxes: in mm, longest first.
     package init(halfAxes: SIMD3<Double>) { self.halfAxes = halfAxes }
 
+    /// In mm³; 0 for a flat ellipsoid.
     package var volume: Double { 4 * .pi / 3 * halfAxes.x * halfAxes.y * halfAxes.z }
 
     /// By the series of the manual with Legendre polynomials, to the 20th degree, on which the reference values rest. It is
@@ -91,6 +94,7 @@ package struct Ellipsoid: Sendable {
         let beta = (1 - c * c / (a * a)).squareRoot()
         guard alpha > 1e-8 else { return beta > 0 ? oblateArea : 4 * .pi * a * a }
         let argument = (alpha * alpha + beta * beta) / (2 * alpha * beta)
+        // The series is in αβ and (α² + β²) / 2αβ, with the eccentricities α and β of the manual.
         // P₀ and P₁, then Bonnet's recursion.
         var (before, last) = (1.0, argument)
         var (power, sum) = (1.0, 1.0)

@@ -4,6 +4,7 @@ import Glibc
 ///
 /// Element n of sequence s is at n · `lanes` + s: the innermost loops run over sequences, in vectors. Real and imaginary parts are in separate arrays; exchanging them gives the inverse transform.
 package struct FourierTransform: Sendable {
+    /// The elements of a sequence.
     package let length: Int
     private let radices: [Int]
     private let cosines: [Float]
@@ -47,6 +48,9 @@ package struct FourierTransform: Sendable {
         var real: UnsafeMutablePointer<Float>
         var imaginary: UnsafeMutablePointer<Float>
 
+        /// - Parameters:
+        ///   - real: memory that the caller allocates and frees.
+        ///   - imaginary: as long as `real`.
         package init(real: UnsafeMutablePointer<Float>, imaginary: UnsafeMutablePointer<Float>) {
             (self.real, self.imaginary) = (real, imaginary)
         }
@@ -56,6 +60,7 @@ package struct FourierTransform: Sendable {
 
     /// Transforms `data`; `scratch` is overwritten.
     package func transform(_ data: Buffers, scratch: Buffers, lanes: Int) {
+        // Each pass writes in the order that the next one reads. That takes a second array, and no pass that reorders.
         var (source, target) = (data, scratch)
         var (part, stride) = (length, 1)
         for radix in radices {
@@ -72,6 +77,7 @@ package struct FourierTransform: Sendable {
             stride *= radix
             swap(&source, &target)
         }
+        // After an odd number of passes the result is in the scratch memory.
         guard source.real != data.real else { return }
         data.real.update(from: source.real, count: length * lanes)
         data.imaginary.update(from: source.imaginary, count: length * lanes)

@@ -8,7 +8,9 @@ package import NocturneSystem
 /// size, so that nothing wraps around. Only the transform along i is kept whole; those along j and k are made plane by
 /// plane. Time: n log n in the voxels of the box. Memory: 24 bytes per voxel of the box, and ten planes.
 package struct SpatialAutocorrelation: Sendable {
+    /// Moran's I; NaN for fewer than two voxels or equal intensities.
     package let moran: Double
+    /// Geary's C; NaN in the same cases.
     package let geary: Double
 
     /// - Parameters:
@@ -24,6 +26,8 @@ package struct SpatialAutocorrelation: Sendable {
         }
         let sums = InverseDistanceConvolution(region, mean: mean, flag: flag).sums()
         moran = count * sums.products / (sums.weights * squares)
+        // The square of a difference of two deviations, summed over ordered pairs, is twice the squares less twice the products;
+        // the 2 in the denominator of the formula cancels it.
         geary = (count - 1) * (sums.squares - sums.products) / (sums.weights * squares)
     }
 }
@@ -93,6 +97,7 @@ extension SpatialAutocorrelation {
                     for n in 0..<length {
                         let x = Double(min(n, length - n)) * region.spacing.x
                         let square = x * x + y * y + z * z
+                        // The weight of a voxel with itself is 0.
                         data.real[n * lanes + lane] = square > 0 ? Float(1 / square.squareRoot()) : 0
                         data.imaginary[n * lanes + lane] = 0
                     }
