@@ -107,6 +107,7 @@ extension IsosurfaceExtractor {
         /// The most triangles that were allowed.
         public let limit: Int
 
+        /// Both numbers, for a person.
         public var description: String { "the surface would have \(triangles) triangles, more than \(limit)" }
     }
 }

@@ -40,6 +40,10 @@ extension DetectionDecoder {
         /// Index from 0 among the package's classes.
         public let classIndex: Int
 
+        /// - Parameters:
+        ///   - mask: of the upright picture's size.
+        ///   - confidence: from 0 to 1.
+        ///   - classIndex: from 0.
         public init(mask: RunLengthMask, confidence: Float, classIndex: Int) {
             self.mask = mask
             self.confidence = confidence

@@ -63,6 +63,8 @@ public struct InstanceError: CodedError, Hashable, Sendable, CustomStringConvert
 
     /// Always `networkOutput`.
     public var faultCode: FaultCode { .networkOutput }
+
+    /// - Parameter description: what is wrong, without the photo, which the caller adds.
     public init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
@@ -90,6 +92,9 @@ extension InstanceSplitter {
         /// The number of instances.
         public var count: Int { confidences.count }
 
+        /// - Parameters:
+        ///   - labels: `width` × `height` of them, 0 or the number of an instance.
+        ///   - confidences: one for each instance, from the first.
         public init(
             width: Int,
             height: Int,

@@ -57,6 +57,7 @@ extension DetectionDecoder {
         /// Smaller masks, in pixels of the network's input, are discarded.
         public var minimumArea: Int
 
+        /// The values of a package take the place of these defaults.
         public init(
             scoreThreshold: Float = 0.25,
             boxOverlap: Float = 0.7,

@@ -17,6 +17,7 @@ extension TextRegion {
         /// Rectangles beyond this number are dropped, those found last first.
         public var maximumRegions: Int
 
+        /// The values of a package take the place of these defaults.
         public init(
             threshold: Float = 0.3,
             boxThreshold: Float = 0.6,
