@@ -27,6 +27,7 @@ package struct ExistingLabels: Recipe {
 
     // MARK: Discovery and planning
 
+    /// All files as one family: labels refer to images anywhere among the inputs.
     package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
@@ -35,12 +36,14 @@ package struct ExistingLabels: Recipe {
         ExistingDiscovery(options, request, files, scope: scope)
     }
 
+    /// Patterns of the regions file that match no item.
     package func remarks(
         on items: (_ body: (_ name: String, _ source: ExistingSource) throws -> Bool) throws -> Void
     ) throws -> [String] {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
+    /// - Parameter lean: ignored; there is only one plan.
     package func plan(_ source: ExistingSource, threads: Int, lean: Bool) throws -> ItemPlan {
         ExistingMemory(source: source, options: options, regions: regions).plan(threads: threads, lean: lean)
     }
@@ -235,16 +238,21 @@ package struct ExistingLabels: Recipe {
 
 /// Existing segmentations, structure sets and label maps as items: the entry in the registry.
 extension ExistingLabels: RecipeKind {
+    /// Also stands for the id of a model in events, reports and `--only`.
     package static let task = model
     package static let purpose = "read existing labels"
     package static let enablingOption: String? = ExistingLabelsOptions.enabling
+    /// `Schemas/existing-result.schema.json`.
     package static let resultSchema = JSONSchema(own: PackageResources.existing_result_schema_json)
     package static var result: any InspectableResult.Type { ExistingLabelsResult.self }
 
+    /// - Parameter models: none, since no network runs.
+    /// - Throws: `BatchError` for a regions file that cannot be used or has changed.
     package static func make(_ models: [ChosenModel], options: ExistingLabelsOptions) throws -> any Recipe {
         try ExistingLabels(options: options)
     }
 
+    /// The pictures and the labels, grey where the object states no colour.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(ExistingLabelsResult.self, from: Data(result))
         var parts = ReviewParts(

@@ -3,6 +3,7 @@ package import NocturneRecipeSupport
 
 /// The options of a batch that processes segmentations and structure sets.
 package struct ExistingLabelsOptions: OptionSection, RecipeOptions {
+    /// The heading of the section in help.
     package static let title = "Existing labels"
     /// The option that enables this recipe.
     package static let enabling = "existing-labels"
@@ -17,17 +18,20 @@ package struct ExistingLabelsOptions: OptionSection, RecipeOptions {
     package var regions = RegionOptions()
     /// The features of labels.
     package var radiomics = RadiomicsOptions()
+    /// Whether `--existing-labels` was given.
     package var isEnabled = false
     /// The folder with the images of label maps; nil to find them by their names.
     package var imageFolder: String?
     /// The JSON file that names the labels of label maps.
     package var namesFile: String?
 
+    /// In the order of help.
     package static let sections = [
         RecipeSection<Self>(\.choice), RecipeSection<Self>(\.surfaces), RecipeSection<Self>(\.pictures),
         RecipeSection<Self>(\.regions), RecipeSection<Self>(\.radiomics), RecipeSection<Self>(\.self),
     ]
 
+    /// Each option with its help.
     package static let options: [Entry] = [
         Entry(
             enabling,
@@ -56,8 +60,10 @@ package struct ExistingLabelsOptions: OptionSection, RecipeOptions {
         ),
     ]
 
+    /// The recipe is not in use.
     package init() {}
 
+    /// The options of label maps need `--existing-labels`.
     package func check() throws {
         guard isEnabled || imageFolder == nil && namesFile == nil else {
             throw ValidationError("--label-images and --label-names are about label maps; add --existing-labels.")

@@ -23,14 +23,18 @@ package struct ExistingSource: ItemSource {
     /// Points of all contours, and of the region with the most.
     var points = 0
     var mostPoints = 0
+    /// Of the file.
     var bytes: Int
     /// Notes from discovery.
     var notes: [Note]
     /// The file that names the labels of a label map; nil where its header does, or nothing does.
     var namesFile: String?
+    /// How results show names of inputs.
     package var identifiers: IdentifierPolicy?
+    /// Words of its path that identify its patient; nil for none.
     package var words: [String]?
 
+    /// The object, the images, and the file with names, if there are any.
     package var namedFiles: [String] { [path] + (image?.files ?? []) + (namesFile.map { [$0] } ?? []) }
 
     /// The paths of the object and of the images, relative to the input as given: by these, regions of interest name it.

@@ -8,11 +8,15 @@ package import NocturneJournal
 /// - or its header names labels, or has NIfTI's intent for labels;
 /// - or its name ends with `seg`, `dseg`, `label`, `labels`, `mask` or `segmentation` after a separator, as in BIDS.
 package struct LabelMapPairs {
+    /// A label map, and the image that it labels.
     package struct Pair: Hashable {
+        /// The label map.
         package let labels: FoundFile
+        /// Nil where none was found.
         package let image: FoundFile?
     }
 
+    /// In the order of the files. Images of other label maps are left out.
     package private(set) var pairs: [Pair] = []
     /// Files that are neither label maps nor images of one.
     package private(set) var others: [FoundFile] = []

@@ -11,11 +11,14 @@ package import NocturneSystem
 package struct LabelMapValues: Equatable {
     /// How many there are, 0 included.
     package let count: Int
+    /// A whole number, at most 65,535.
     package let highest: Int
 
     /// So few voxels show too little.
     private static let leastVoxels = 1 << 15
+    /// More values are those of a scan.
     private static let mostValues = 256
+    /// Between the 57 % of an enlarged scan and the 65 % of a label map (above).
     private static let leastEqualShare = 0.6
 
     /// - Parameter channels: of one case.
@@ -57,6 +60,7 @@ package struct LabelMapValues: Equatable {
                     if count > Self.mostValues { return nil }
                 }
             }
+            // Without background, or with a single value, it may be any volume.
             return seen[0] && count > 1 ? LabelMapValues(count: count, highest: highest) : nil
         }
         guard let found, try found.count == 2 || Self.equalShare(volume, flag) >= Self.leastEqualShare else {

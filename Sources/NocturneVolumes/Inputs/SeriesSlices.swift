@@ -32,6 +32,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
         }
 
         package init(from decoder: any Decoder) throws {
+            // In the order of `encode(to:)`.
             var container = try decoder.unkeyedContainer()
             file = try container.decode(Int.self)
             frame = try container.decode(Int.self)
@@ -49,6 +50,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
 
     private init(form: Form) { self.form = form }
 
+    /// - Parameter slices: in the order of the volume.
     package init(_ slices: [Slice]) {
         let isPlain = slices.enumerated().allSatisfy { $0.element == Slice(file: $0.offset) }
         form = isPlain ? .oneInEachFile(count: slices.count) : .listed(slices)
@@ -88,6 +90,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
     }
 
     package init(from decoder: any Decoder) throws {
+        // A number stands for as many files with one slice each.
         let container = try decoder.singleValueContainer()
         if let count = try? container.decode(Int.self) {
             self.init(form: .oneInEachFile(count: count))

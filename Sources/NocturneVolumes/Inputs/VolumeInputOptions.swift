@@ -46,6 +46,7 @@ package struct VolumeInputOptions: OptionSection, RecipeOptions {
         ).absentFromResults,
     ]
 
+    /// Refuses what is tilted, derived, without an orientation, or a time series.
     package init() {}
 
     /// Which DICOM series become volumes.

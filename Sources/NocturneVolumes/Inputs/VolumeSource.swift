@@ -57,9 +57,12 @@ package struct VolumeSource: ItemSource {
     var notes: [Note]?
     /// The voxel files of NIfTI pairs and other detached headers, which are ``files``; the file with the spacing of TIFFs.
     var images: [String]?
+    /// How results show names of inputs.
     package var identifiers: IdentifierPolicy?
+    /// Words of its path that identify its patient; nil for none.
     package var words: [String]?
 
+    /// Its files and their voxel files, the reference labels, and the second image.
     package var namedFiles: [String] {
         files + (images ?? []) + (reference.map { [$0] } ?? []) + (secondImage?.image?.namedFiles ?? [])
     }
@@ -148,12 +151,15 @@ struct SecondImage: Codable, Sendable {
 /// scans has millions.
 @propertyWrapper
 package struct FilePaths: Codable, Sendable, Hashable {
+    /// Full paths, in the order of channels or slices.
     package var wrappedValue: [String]
 
+    /// - Parameter wrappedValue: full paths.
     package init(wrappedValue: [String]) { self.wrappedValue = wrappedValue }
 
     private enum CodingKeys: String, CodingKey { case folder, names }
 
+    /// A folder with names where several files are in one folder, else a list of paths.
     package func encode(to encoder: any Encoder) throws {
         let ends = wrappedValue.map { path in
             path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) }

@@ -6,6 +6,7 @@ extension InputInspection {
     package struct Summary: Encodable, Sendable, Equatable {
         /// A reason that several inputs share: the same text, except for the numbers in it.
         package struct Reason: Encodable, Sendable, Equatable {
+            /// Of inputs, from 1.
             package let count: Int
             /// With the range of each number that differs between inputs.
             package let text: String
@@ -13,9 +14,11 @@ extension InputInspection {
 
         /// DICOM series and their parts, and NIfTI, NRRD and MetaImage files.
         package let volumes: Int
+        /// Files that can be read as photos.
         package let photos: Int
         /// Segmentations and structure sets.
         package let labelObjects: Int
+        /// Inputs with a problem, of any kind.
         package let notUsable: Int
         /// The most frequent first.
         package let reasons: [Reason]

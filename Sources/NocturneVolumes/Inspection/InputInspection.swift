@@ -8,16 +8,25 @@ import Synchronization
 
 /// Describes volumes, label objects and photos among the inputs, without regard to a model.
 package struct InputInspection: Sendable {
+    /// One volume, object or file. In JSON, null stands for what the input does not state.
     package struct Entry: Encodable, Sendable {
+        /// The file; of a series the first one in the order of paths.
         package let path: String
+        /// Such as `NIfTI-1`, `DICOM` or `PNG photo`; nil for an unknown file.
         @Nullable package var format: String?
+        /// As a DICOM header states it.
         @Nullable package var modality: String?
+        /// Voxels along i, j and k; nil for a photo.
         @Nullable package var shape: [Int]?
+        /// Along i, j and k.
         @Nullable package var spacingMm: [Double]?
+        /// The directions in which i, j and k grow, as three letters such as LPS.
         @Nullable package var orientation: String?
+        /// The first three rows of the map from voxel indices to RAS+ mm.
         @Nullable package var affineRas: [[Double]]?
         /// Distinguishes this part from the other parts of its series; nil for a complete series.
         @Nullable package var part: String?
+        /// Of DICOM objects, as the next two.
         @Nullable package var seriesInstanceUid: String?
         @Nullable package var studyInstanceUid: String?
         @Nullable package var frameOfReferenceUid: String?
@@ -25,6 +34,7 @@ package struct InputInspection: Sendable {
         @Nullable package var sopClassUid: String?
         /// Number of files; nil for a single file that is not a series.
         @Nullable package var files: Int?
+        /// Facts of the format, such as type of voxels, scaling, window.
         package var details: [String] = []
         /// Facts that do not prevent processing: how a series was split, what was excluded, what would be resampled.
         package var notes: [String] = []
@@ -40,8 +50,11 @@ package struct InputInspection: Sendable {
 
     /// A segment or region.
     package struct Label: Codable, Sendable {
+        /// Of the segment or region in its object.
         package let number: Int
+        /// As the object states it.
         package let name: String
+        /// `#rrggbb`; nil where the object states none.
         @Nullable package var color: String?
         /// Scheme, value and meaning.
         @Nullable package var code: String?
@@ -53,18 +66,29 @@ package struct InputInspection: Sendable {
     package struct Correction: Codable, Sendable {
         /// Whether resampling was requested; otherwise the series is refused.
         package let isApplied: Bool
+        /// The angle between the stack and the normal of its slices; 0 where the affine can hold it.
         package let tiltDegrees: Double
+        /// Between neighbouring slices along their normal.
         package let shortestStepMm: Double
+        /// The same; equal to the shortest in an even series.
         package let longestStepMm: Double
+        /// Planes of the new grid at whose positions no slice was stored.
         package let interpolatedPlanes: Int
+        /// Columns, rows and slices as stored.
         package let storedShape: [Int]
+        /// Columns, rows and slices of the new grid.
         package let shape: [Int]
+        /// Of the new grid.
         package let spacingMm: [Double]
     }
 
+    /// What `nocturne inspect --json` prints.
     package struct Report: Encodable, Sendable {
+        /// In the order of paths.
         package let entries: [Entry]
+        /// Remarks of the search.
         package let notes: [String]
+        /// The numbers of each kind.
         package let summary: Summary
 
         /// Whether no input can be used.

@@ -43,8 +43,10 @@ package struct IsosurfaceOptions: OptionSection, RecipeOptions {
         )
     ]
 
+    /// Without values, with which the recipe is not in use.
     package init() {}
 
+    /// At most ``maximumCount`` values, counted after equal ones are joined.
     package func check() throws {
         guard thresholds.count <= Self.maximumCount else {
             throw ValidationError(
@@ -59,6 +61,7 @@ package struct IsosurfaceOptions: OptionSection, RecipeOptions {
 
 /// A value of `--isosurface`, finite in single precision.
 package struct IsosurfaceThreshold: ExpressibleByArgument, OptionValue, Hashable, Sendable {
+    /// For the message about another text.
     package static var allowed: String { "a number such as 300 or -0.5" }
     /// Finite in single precision, and not -0.
     package let value: Double

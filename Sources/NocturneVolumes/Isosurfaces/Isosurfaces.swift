@@ -14,10 +14,12 @@ package struct Isosurfaces: Recipe {
 
     package let options: IsosurfaceOptions
 
+    /// - Parameter options: checked by ``IsosurfaceOptions/check()``.
     package init(options: IsosurfaceOptions) { self.options = options }
 
     // MARK: Discovery and planning
 
+    /// Every volume is an item; single slices are set aside.
     package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
@@ -54,16 +56,20 @@ package struct Isosurfaces: Recipe {
 
 /// Isosurfaces of volumes as items: the entry in the registry.
 extension Isosurfaces: RecipeKind {
+    /// Also stands for the id of a model in events, reports and `--only`.
     package static let task = model
     package static let purpose = "make isosurfaces"
     package static let enablingOption: String? = IsosurfaceOptions.enabling
+    /// `Schemas/isosurface-result.schema.json`.
     package static let resultSchema = JSONSchema(own: PackageResources.isosurface_result_schema_json)
     package static var result: any InspectableResult.Type { IsosurfacesResult.self }
 
+    /// - Parameter models: none, since no network runs.
     package static func make(_ models: [ChosenModel], options: IsosurfaceOptions) throws -> any Recipe {
         Isosurfaces(options: options)
     }
 
+    /// The pictures, and the inside of each surface as a label.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(IsosurfacesResult.self, from: Data(result))
         var parts = ReviewParts(

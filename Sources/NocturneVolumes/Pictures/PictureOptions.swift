@@ -65,8 +65,10 @@ package struct PictureOptions: OptionSection {
         ),
     ]
 
+    /// The whole preview, and no other pictures.
     package init() {}
 
+    /// `--planes` needs `--pictures`.
     package func check() throws {
         guard drawsSlices || planes == .acquired else {
             throw ValidationError("--planes is about the slices of --pictures; add --pictures.")

@@ -5,6 +5,7 @@ import NocturneRecipeSupport
 
 /// The window of pictures as a person states it: the name of a preset, or centre and width, such as `40,400`.
 package struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleByArgument, OptionValue {
+    /// For the message about another text.
     package static var allowed: String {
         presets.map(\.name).joined(separator: ", ") + ", or centre and width such as 40,400"
     }
@@ -19,10 +20,13 @@ package struct WindowChoice: RawRepresentable, Hashable, Sendable, ExpressibleBy
 
         /// For a person.
         var title: String { String(name.map { $0 == "-" ? " " : $0 }) }
+        /// HU, shown as black.
         var lower: Double { center - width / 2 }
+        /// HU, shown as white.
         var upper: Double { center + width / 2 }
     }
 
+    /// The first is the window of CT without another one.
     static let presets = [
         Preset(name: "soft-tissue", center: 40, width: 400), Preset(name: "lung", center: -600, width: 1500),
         Preset(name: "bone", center: 300, width: 1500), Preset(name: "brain", center: 40, width: 80),
@@ -67,6 +71,7 @@ extension HeaderWindow {
         guard let center = middle.plane.windowCenter, let width = middle.plane.windowWidth, width > 1 else {
             return nil
         }
+        // DICOM PS3.3, C.11.2.1.2.1: the function is centred half a value below the stated centre, and one value narrower.
         let (lower, upper) = (center - 0.5 - (width - 1) / 2, center - 0.5 + (width - 1) / 2)
         guard lower.isFinite, upper.isFinite else { return nil }
         self.init(lower: lower, upper: upper)

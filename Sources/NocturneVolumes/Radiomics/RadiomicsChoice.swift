@@ -106,5 +106,6 @@ package struct RadiomicsOptions: OptionSection {
         ).stated { $0.choice?.digest }
     ]
 
+    /// Without features.
     package init() {}
 }

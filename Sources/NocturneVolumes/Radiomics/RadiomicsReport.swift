@@ -10,6 +10,7 @@ package struct RadiomicsReport: Encodable, Sendable {
         package let name: String?
         /// The manual's identifier, and that of the aggregation after a point.
         package let code: String
+        /// In the unit that the feature has; null where there is none.
         @Nullable package var value: Double?
         /// Why there is no value; absent where there is one.
         package let absence: String?
@@ -24,12 +25,15 @@ package struct RadiomicsReport: Encodable, Sendable {
 
     /// A label of the mask.
     package struct Region: Codable, Sendable {
+        /// Its value in the mask.
         package let label: Int
+        /// Null for a label without a name.
         @Nullable package var name: String?
         /// In the morphological mask after interpolation.
         package let voxels: Int
         /// In the intensity mask after re-segmentation.
         package let intensityVoxels: Int
+        /// In the order of the manual.
         package let features: [Feature]
 
         /// - Parameter region: nil when interpolation leaves no voxel.
@@ -55,5 +59,6 @@ package struct RadiomicsReport: Encodable, Sendable {
     package let settingsDigest: String
     /// Facts about the image and the mask.
     package let notes: [String]
+    /// One for each label.
     package let regions: [Region]
 }

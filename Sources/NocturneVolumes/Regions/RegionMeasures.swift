@@ -11,10 +11,12 @@ import NocturneSystem
 
 /// The file of `--rois` as an option: its path and a digest of its content.
 package struct RegionInstruction: Sendable, Hashable {
+    /// Absolute.
     package var path: String
     /// SHA-256 of the content, in hexadecimal.
     package var digest: String
 
+    /// What the journal has. The file is not read.
     package init(path: String, digest: String) {
         self.path = path
         self.digest = digest

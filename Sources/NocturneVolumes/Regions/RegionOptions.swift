@@ -28,5 +28,6 @@ package struct RegionOptions: OptionSection {
         ).stated { $0.file?.digest }
     ]
 
+    /// Without a file.
     package init() {}
 }

@@ -49,8 +49,10 @@ package struct SegmentationOptions: OptionSection, RecipeOptions {
     /// Each option with its help.
     package static let options: [Entry] = outputs + measurements
 
+    /// All options with their defaults.
     package init() {}
 
+    /// The range of `--surface-tolerance`.
     package func check() throws {
         if let surfaceTolerance, !(0...1000).contains(surfaceTolerance) {
             throw ValidationError("--surface-tolerance takes 0 to 1000 mm, not \(surfaceTolerance).")
@@ -129,6 +131,7 @@ package struct LabelChoice: OptionSection {
         ).main
     ]
 
+    /// All labels.
     package init() {}
 }
 
@@ -179,11 +182,13 @@ package struct TileOptions: OptionSection, RecipeOptions {
         ),
     ]
 
+    /// As the package states it, without rounding to half precision.
     package init() {}
 }
 
 /// A share of the patch, above 0 and at most 1.
 package struct TileStep: OptionValue, Hashable, Sendable {
+    /// For the message about another text.
     package static var allowed: String { "a number above 0 and at most 1, such as 0.5" }
     /// Above 0 and at most 1.
     package let share: Double

@@ -41,11 +41,13 @@ package struct SurfaceOptions: OptionSection {
         ),
     ]
 
+    /// STL in LPS, simplified within a quarter of the smallest distance between voxels.
     package init() {}
 
     /// How far the surfaces of labels on a grid may deviate, in mm.
     func meshTolerance(on geometry: VolumeGeometry) -> Double { meshDetail ?? geometry.spacing.min() / 4 }
 
+    /// The ranges of `--mesh-detail` and `--label-opacity`.
     package func check() throws {
         if let meshDetail, !(0...1000).contains(meshDetail) {
             throw ValidationError("--mesh-detail takes 0 to 1000 mm, not \(meshDetail).")

@@ -80,13 +80,19 @@ package final class TiledSegmentation: InferenceRun {
         try model.reporting { try program?.begin(context) }
     }
 
+    /// Tiles of all parts; 0 where labels are read instead.
     package var stepCount: Int { program?.stepCount ?? 0 }
+    /// Also those that a checkpoint of an interrupted run had.
     package var stepsDone: Int { program?.stepsDone ?? 0 }
 
+    /// One tile. Where it was the last of a part, the next part is prepared, too.
     package func step(_ context: StageContext) throws { try model.reporting { try program?.step(context) } }
 
+    /// Does nothing where labels are read.
     package func checkpoint(force: Bool, _ context: StageContext) throws { try program?.checkpoint(force: force) }
 
+    /// The labels of a person, of an earlier result, or of the networks, in this order.
+    /// - Throws: `DeviceFault` where the device failed meanwhile; what reading a label map throws.
     package func finish(_ context: StageContext) throws -> LabelledVolume {
         let geometry = prepared.source.geometry
         let labels: LabelVolume

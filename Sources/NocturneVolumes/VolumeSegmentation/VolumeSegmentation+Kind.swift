@@ -11,14 +11,18 @@ package import NocturneSystem
 /// Segmentation of volumes: the entry in the registry.
 extension VolumeSegmentation: RecipeKind {
     package static let task = "volume-segmentation"
+    /// Also programs, which apply several packages.
     package static let packageTasks = [task, VolumeModelSettings.programTask]
     package static let purpose = "segment volumes"
     package static let settings: (any ModelSettings.Type)? = VolumeModelSettings.self
     /// Nil: results of this recipe are older than the `task` key.
     package static let resultTask: String? = nil
+    /// `Schemas/result.schema.json`.
     package static let resultSchema = JSONSchema(own: PackageResources.result_schema_json)
     package static var result: any InspectableResult.Type { SegmentationResult.self }
 
+    /// Loads the networks.
+    /// - Throws: `BatchError` for a package that cannot be used, and for a label of `--labels` that no model has.
     package static func make(_ models: [ChosenModel], options: SegmentationOptions) throws -> any Recipe {
         let models = try load(models) {
             try SegmentationModel(package: $0.package, engine: $0.engine, precision: $0.precision)
@@ -35,6 +39,7 @@ extension VolumeSegmentation: RecipeKind {
         return try VolumeSegmentation(models: models, options: options)
     }
 
+    /// The inputs, the steps of a program, and each level of each member.
     package static func details(of package: ModelPackage) throws -> [String] {
         let settings = try VolumeModelSettings(package)
         let inputs =
@@ -49,11 +54,13 @@ extension VolumeSegmentation: RecipeKind {
             }
     }
 
+    /// The networks of all levels, with the shape of a patch.
     package static func networks(of model: ChosenModel) throws -> [NetworkInputs] {
         let model = try SegmentationModel(package: model.package, engine: model.engine, precision: model.precision)
         return model.networks.map { NetworkInputs(file: $0.file, shape: $0.inputShape) }
     }
 
+    /// The pictures and the labels; a result that a person has edited is marked.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(SegmentationResult.Shown.self, from: Data(result))
         var parts = ReviewParts(
@@ -69,10 +76,12 @@ extension VolumeSegmentation: RecipeKind {
         return parts
     }
 
+    /// Of both label maps, by label.
     package static func agreement(_ folder: String, _ other: String, scope: ComputeScope) throws -> [Statistic] {
         try LabelMapComparison.rows(folder, other, scope: scope)
     }
 
+    /// The edited label map must have the voxels and the labels of `segmentation.nii.gz` in the folder.
     package static func checkEdit(_ path: String, of folder: String, scope: ComputeScope) throws -> String {
         let map = folder + "/" + SegmentationWriter.labelFile
         try EditedLabelMap.check(path, against: map, scope: scope)

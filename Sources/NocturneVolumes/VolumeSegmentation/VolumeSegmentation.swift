@@ -23,6 +23,7 @@ package struct VolumeSegmentation: Recipe {
 
     // MARK: Discovery and planning
 
+    /// Channels of one case are one family, as are the objects of a DICOM series.
     package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
@@ -31,12 +32,15 @@ package struct VolumeSegmentation: Recipe {
         VolumeDiscovery(VolumeFinder(models, options, request, files, scope: scope))
     }
 
+    /// Patterns of the regions file that match no item.
     package func remarks(
         on items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
     ) throws -> [String] {
         try regions?.unmatchedPatterns(items, \.paths) ?? []
     }
 
+    /// What all models keep, and the buffers of the one that needs most: one runs at a time. Weights as they were read stay when
+    /// a model is released.
     package func sharedMemory(threads: Int) throws -> SharedMemory {
         let needs = try models.map { try $0.memory(threads: threads, options: options) }
         func total(_ needs: [LevelMemory]) -> Int {
@@ -58,6 +62,8 @@ package struct VolumeSegmentation: Recipe {
         for model in models where model.package.id == id { model.loadedNetworks.forEach { $0.dropPlans() } }
     }
 
+    /// By the model that the item was found for.
+    /// - Throws: for a model of another run.
     package func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         try VolumeMemory(source: source, model: try model(source.model), options: options, regions: regions)
             .plan(threads: threads, lean: lean)
@@ -71,6 +77,7 @@ package struct VolumeSegmentation: Recipe {
         return levels.isEmpty ? 0 : total / Double(levels.count)
     }
 
+    /// As many as the level uses that uses the fewest.
     package func threadsOfProcess(cores: Int) throws -> Int {
         try models.flatMap(\.levels).map { try $0.threadsOfProcess(cores: cores) }.min() ?? cores
     }
@@ -84,6 +91,7 @@ package struct VolumeSegmentation: Recipe {
 
     // MARK: Stages
 
+    /// All stages; inference runs tile by tile.
     package func stages(_ start: StageBuilder<VolumeSource>) -> RecipeStages<VolumeSource> {
         start.load(load).prepare(prepare).infer(LevelSessions.init, startInference).finish(finish).render(render)
             .write(write)

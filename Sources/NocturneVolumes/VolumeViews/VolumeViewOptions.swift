@@ -14,6 +14,7 @@ package struct VolumeViewOptions: OptionSection, RecipeOptions {
     package var inputs = VolumeInputOptions()
     /// The regions of interest.
     package var regions = RegionOptions()
+    /// Whether `--view` was given.
     package var isEnabled = false
 
     /// In the order of help.
@@ -34,5 +35,6 @@ package struct VolumeViewOptions: OptionSection, RecipeOptions {
         ).main
     ]
 
+    /// The recipe is not in use.
     package init() {}
 }

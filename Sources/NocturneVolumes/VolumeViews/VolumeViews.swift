@@ -25,6 +25,7 @@ package struct VolumeViews: Recipe {
 
     // MARK: Discovery and planning
 
+    /// Every volume is an item, also a single slice.
     package func claims(
         _ request: DiscoveryRequest,
         _ files: InputFiles,
@@ -45,6 +46,7 @@ package struct VolumeViews: Recipe {
         )
     }
 
+    /// Patterns of the regions file that match no item.
     package func remarks(
         on items: (_ body: (_ name: String, _ source: VolumeSource) throws -> Bool) throws -> Void
     ) throws -> [String] {
@@ -152,16 +154,21 @@ package struct VolumeViews: Recipe {
 
 /// Volumes without a model as items: the entry in the registry.
 extension VolumeViews: RecipeKind {
+    /// Also stands for the id of a model in events, reports and `--only`.
     package static let task = model
     package static let purpose = "make pictures of volumes"
     package static let enablingOption: String? = VolumeViewOptions.enabling
+    /// `Schemas/view-result.schema.json`.
     package static let resultSchema = JSONSchema(own: PackageResources.view_result_schema_json)
     package static var result: any InspectableResult.Type { VolumeViewResult.self }
 
+    /// - Parameter models: none, since no network runs.
+    /// - Throws: `BatchError` for a regions file that cannot be used or has changed.
     package static func make(_ models: [ChosenModel], options: VolumeViewOptions) throws -> any Recipe {
         try VolumeViews(options: options)
     }
 
+    /// The pictures, and the intensities in one line.
     package static func reviewParts(of result: [UInt8]) throws -> ReviewParts {
         let result = try JSONDecoder().decode(VolumeViewResult.self, from: Data(result))
         var parts = ReviewParts(

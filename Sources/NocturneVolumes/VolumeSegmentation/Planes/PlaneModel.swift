@@ -131,5 +131,6 @@ package struct PlaneModel: Sendable {
 package final class PlaneSessions {
     let levels = LevelSessions()
 
+    /// Empty: a session is made when its network first runs.
     package init() {}
 }

@@ -75,6 +75,7 @@ package struct ProgramMember: Hashable, Sendable {
         one.path == other.path && one.package.digest == other.package.digest
     }
 
+    /// By what equality compares.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(path)
         hasher.combine(package.digest)

@@ -33,6 +33,7 @@ package struct VolumeSegmentationSettings: Hashable, Sendable {
     /// The window of pictures if an image gives none; nil for the first channel's bounds.
     package let window: DisplayWindow?
 
+    /// Takes values that were checked; ``init(_:)`` reads and checks a package.
     package init(
         levels: [CascadeLevel],
         output: Output,
@@ -200,6 +201,7 @@ package struct TilingSettings: Hashable, Sendable {
     /// Of the voxels of a tile where tiles overlap.
     package let weights: ImportanceMap.Profile
 
+    /// By default with Gaussian weights, as nnU-Net.
     package init(rule: TilingRule = TilingRule(), weights: ImportanceMap.Profile = .gaussian) {
         self.rule = rule
         self.weights = weights
