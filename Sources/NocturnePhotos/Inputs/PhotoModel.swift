@@ -163,6 +163,7 @@ package final class PhotoSessions {
 
 /// Options for the overlay of a photo, for all recipes that draw one.
 package struct PhotoOverlayOptions: OptionSection {
+    /// The heading of the section in help.
     package static let title = "Pictures of photos"
 
     /// The longest side, in pixels.
@@ -171,12 +172,15 @@ package struct PhotoOverlayOptions: OptionSection {
     /// Large enough to see something, small enough to be planned for.
     package static let sides = 64...8192
 
+    /// The option with its help.
     package static let options: [Entry] = [
         Entry("overlay-size", \.side, ArgumentHelp("Longest side of the overlay in pixels.", valueName: "pixels"))
     ]
 
+    /// 1,600 pixels.
     package init() {}
 
+    /// The side must be one of ``sides``.
     package func check() throws {
         guard Self.sides.contains(side) else {
             throw ValidationError("--overlay-size takes 64 to 8192 pixels, not \(side).")

@@ -23,6 +23,7 @@ package struct PhotoRecord: ItemSource {
     /// Words of its path that identify its patient; nil for none.
     package var words: [String]?
 
+    /// The photo alone.
     package var namedFiles: [String] { [path] }
 
     /// - Parameter inBands: whether the picture is read in bands, which takes less memory.
@@ -87,6 +88,8 @@ package struct NetworkOutputError: CodedError, Hashable, Sendable, CustomStringC
     package var path = ""
     /// The fact, for a person.
     package let detail: String
+    /// The same for all recipes.
     package var faultCode: FaultCode { .networkOutput }
+    /// The detail, with the photo where it is known.
     package var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
 }

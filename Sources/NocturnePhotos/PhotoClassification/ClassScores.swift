@@ -86,6 +86,7 @@ extension ClassScores.Risk {
         /// From 0 for low to 2 for high.
         var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
+        /// By urgency: low before high.
         package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
     }
 }

@@ -65,6 +65,7 @@ extension PhotoClassification {
                     notes += try remarks(on: known, model)
                     if let note = remark(onUnusedSidecars: unusedSidecars), !notes.contains(note) { notes.append(note) }
                 }
+                // Items of one model stay together: ranks put those of the first model in front.
                 let reader = PhotoDiscovery.Reader(model, options)
                 for (scanned, metadata) in zip(files, known) {
                     try discovery.scope.check()
@@ -194,8 +195,11 @@ extension PhotoClassification {
         /// Whether the run had any metadata.
         var expectsMetadata: Bool
 
+        /// Those of the photo.
         package var identifiers: IdentifierPolicy? { photo.identifiers }
+        /// Those of the photo.
         package var words: [String]? { photo.words }
+        /// The photo alone.
         package var namedFiles: [String] { photo.namedFiles }
 
         init(photo: PhotoRecord, metadata reading: ClinicalMetadata.Reading?, expectsMetadata: Bool) {

@@ -13,6 +13,7 @@ extension PhotoClassification: RecipeKind {
     package static let task = "photo-classification"
     package static let purpose = "classify photos"
     package static let settings: (any ModelSettings.Type)? = PhotoClassificationModel.Settings.self
+    /// `Schemas/classification-result.schema.json`.
     package static let resultSchema = JSONSchema(own: PackageResources.classification_result_schema_json)
     package static var result: any InspectableResult.Type { PhotoClassificationResult.self }
 
@@ -91,6 +92,7 @@ extension PhotoClassification: RecipeKind {
 extension PhotoClassification {
     /// The options of a batch that change the classification of photos.
     package struct Options: OptionSection, RecipeOptions {
+        /// The heading of the section in help.
         package static let title = "Classification of photos"
 
         /// A CSV file with metadata of the people; see ``MetadataTable``.
@@ -98,6 +100,7 @@ extension PhotoClassification {
         /// Whether a photo fails whose metadata have a value that is not understood.
         package var requiresKnownMetadata = false
 
+        /// Each option with its help. Strictness changes which photos fail, but no result.
         package static let options: [Entry] = [
             Entry(
                 path: "metadata",
@@ -114,6 +117,7 @@ extension PhotoClassification {
             ).absentFromResults,
         ]
 
+        /// Without metadata.
         package init() {}
     }
 }

@@ -249,13 +249,17 @@ extension PhotoClassification {
 
         init(_ body: @escaping (StageContext) throws -> Inferred) { self.body = body }
 
+        /// Always 1.
         package var stepCount: Int { 1 }
+        /// 0 or 1.
         package var stepsDone: Int { inferred == nil ? 0 : 1 }
 
+        /// Runs the body.
         package func step(_ context: StageContext) throws { inferred = try body(context) }
         /// Writes nothing: the only step is repeated instead.
         package func checkpoint(force: Bool, _ context: StageContext) throws {}
 
+        /// What the body returned. Traps before ``step(_:)``.
         package func finish(_ context: StageContext) throws -> Inferred {
             guard let inferred else { preconditionFailure("an inference is finished before its step") }
             return inferred

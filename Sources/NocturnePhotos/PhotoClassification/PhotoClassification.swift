@@ -10,6 +10,7 @@ package import NocturneSystem
 ///
 /// Results never state a diagnosis: see ``ReportText``.
 package struct PhotoClassification: PhotoRecipe {
+    /// In the order in which they were named.
     package let models: [PhotoClassificationModel]
     package let options: Options
     package let limits = PhotoLimits()
@@ -68,6 +69,7 @@ package struct PhotoClassification: PhotoRecipe {
         }
     }
 
+    /// All stages; inference is one step.
     package func stages(_ start: StageBuilder<Source>) -> RecipeStages<Source> {
         start.load(load).prepare(prepare).infer(PhotoSessions.init, startInference).finish(finish)
             .render(render).write(write)

@@ -10,6 +10,7 @@ package import NocturneRecipeSupport
 /// together with `target` (1, classes), 1 for the class to explain, and `metadata` if the graph has such an input; the
 /// graph returns a map (1, h, w).
 package final class PhotoClassificationModel: PhotoModel {
+    /// The package, the engine, and the precision.
     package let chosen: ChosenModel
     /// The checked section of the package.
     package let settings: Settings
@@ -112,8 +113,10 @@ package final class PhotoClassificationModel: PhotoModel {
         return shapes
     }
 
+    /// As the package states it, in pixels.
     package var minimumSide: Int { settings.minimumSide }
 
+    /// The classifier, and the attention graph where there is one.
     package var networks: [any LoadedNetwork] { [classifier] + (attention.map { [$0] } ?? []) }
 
     /// Weights, a workspace of the classifier, and 1 MiB.

@@ -152,6 +152,7 @@ package struct PhotoClassificationResult: ItemResult, Sendable {
     package var files: [ItemFile]
     /// Remarks for a person.
     package var notes: [String]
+    /// The kind of each note; nil without notes.
     package var noteCodes: [Note.Code]?
 
     /// The highest score first; equal ones in the model's order.
@@ -199,10 +200,12 @@ extension PhotoClassificationResult {
 }
 
 extension PhotoClassificationResult: InspectableResult {
+    /// The contact sheet, which has this result if the result has a report.
     package var batchFiles: Set<String> {
         files.contains { $0.path == PhotoClassification.Writer.reportFile } ? [ContactSheet.file] : []
     }
 
+    /// Scores, pictures, report and attention values must be as `result.json` states.
     package func inspectFiles(_ inspection: inout ItemInspection) throws {
         let sum = classes.reduce(0) { $0 + $1.probability }
         if classes.map(\.probability).max() != classes.first(where: { $0.name == leading })?.probability {

@@ -49,9 +49,13 @@ extension PhotoInstances {
 }
 
 extension PhotoInstances.CropFormat: ExpressibleByArgument {
+    /// As ``init(_:)``.
     package init?(argument: String) { self.init(argument) }
+    /// The text of the option.
     package var defaultValueDescription: String { text }
+    /// For help; QUALITY stands for a number from 1 to 100.
     package static var allValueStrings: [String] { ["jpeg", "jpeg:QUALITY", "png", "none"] }
+    /// Without a quality, which no shell can guess.
     package static var defaultCompletionKind: CompletionKind { .list(["jpeg", "png", "none"]) }
 }
 

@@ -11,9 +11,11 @@ package import NocturneSystem
 /// Instance segmentation of photos: the entry in the registry.
 extension PhotoInstances: RecipeKind {
     package static let task = "photo-instances"
+    /// Also packages that read the text on instances.
     package static let packageTasks = [task, PhotoTextModel.Settings.task]
     package static let purpose = "segment instances in photos"
     package static let settings: (any ModelSettings.Type)? = PackageSettings.self
+    /// `Schemas/instances-result.schema.json`.
     package static let resultSchema = JSONSchema(own: PackageResources.instances_result_schema_json)
     package static var result: any InspectableResult.Type { PhotoInstancesResult.self }
 
@@ -88,12 +90,14 @@ extension PhotoInstances {
         case instances(PhotoInstancesModel.Settings)
         case text(PhotoTextModel.Settings)
 
+        /// By the task of the package.
         package init(_ package: ModelPackage) throws(ModelPackageError) {
             self =
                 package.task == PhotoTextModel.Settings.task
                 ? .text(try PhotoTextModel.Settings(package)) : .instances(try PhotoInstancesModel.Settings(package))
         }
 
+        /// The ONNX files of the package.
         package var networks: [String] {
             switch self {
             case .instances(let settings): settings.networks
@@ -110,6 +114,7 @@ extension ChosenModel {
 extension PhotoInstances {
     /// The options of a batch that change the instances of photos.
     package struct Options: OptionSection, RecipeOptions {
+        /// The heading of the section in help.
         package static let title = "Instance segmentation of photos"
 
         /// The size of the overlay.
@@ -124,6 +129,7 @@ extension PhotoInstances {
         /// The options of instances, and those of the overlay.
         package static let sections = [RecipeSection<Self>(\.self), RecipeSection<Self>(\.overlay)]
 
+        /// Each option with its help.
         package static let options: [Entry] = [
             Entry(
                 "single-item-fallback",
@@ -146,6 +152,7 @@ extension PhotoInstances {
             ),
         ]
 
+        /// Crops as JPEG, and no fallback.
         package init() {}
     }
 }

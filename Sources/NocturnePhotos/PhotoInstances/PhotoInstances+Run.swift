@@ -60,9 +60,12 @@ extension PhotoInstances {
             textEngines = recipe.textModel?.enginesInUse ?? []
         }
 
+        /// The instances to be read are known only after the first step: the number grows then.
         package var stepCount: Int { 1 + (inferred?.reading?.decoded.instances.count ?? 0) }
+        /// Of the text, one for each instance that was read.
         package var stepsDone: Int { inferred == nil ? 0 : 1 + (inferred?.reading?.texts.count ?? 0) }
 
+        /// Finds the instances, or reads the text on some of them.
         package func step(_ context: StageContext) throws {
             if inferred == nil {
                 inferred = try findInstances(context.scope)
@@ -109,6 +112,7 @@ extension PhotoInstances {
             let left = reading.decoded.instances.dropFirst(reading.texts.count)
             let instances = Array(left.prefix(Self.instancesPerLane * lanes))
             let sessions = ParallelValue(sessions.lanes(lanes))
+            // Where several instances are read at the same time, each of them has one thread.
             let inner = lanes == 1 ? scope : ComputeScope(pool: nil, flag: scope.flag, time: scope.time)
             let found = Mutex([Int: Result<PhotoTextModel.Reading, any Error>]())
             let next = Atomic(0)
@@ -137,6 +141,7 @@ extension PhotoInstances {
         /// Writes nothing: the steps are repeated instead.
         package func checkpoint(force: Bool, _ context: StageContext) throws {}
 
+        /// - Throws: `DeviceFault` where a device failed meanwhile.
         package func finish(_ context: StageContext) throws -> InferredPhoto {
             guard let inferred else { preconditionFailure("an inference is finished before its steps") }
             for engine in textEngines { try engine.end(item) }

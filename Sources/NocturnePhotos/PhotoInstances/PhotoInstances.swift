@@ -14,11 +14,13 @@ import NocturneSystem
 /// Planning and preparation are here, inference in ``Run``, decoding of instances in ``PhotoInstances/finish(_:_:_:)``, drawing and writing in
 /// their own files.
 package struct PhotoInstances: PhotoRecipe {
+    /// In the order in which they were named.
     package let models: [PhotoInstancesModel]
     /// Reads the text on instances of all models; nil for no text.
     package let textModel: PhotoTextModel?
     package let options: Options
     package let limits = PhotoLimits()
+    /// Those of the package that reads text: the text is part of the results.
     package var fingerprintParts: [String] { textModel?.chosen.fingerprintParts ?? [] }
 
     /// - Parameters:
@@ -90,6 +92,7 @@ package struct PhotoInstances: PhotoRecipe {
         }
     }
 
+    /// All stages; inference has a step for each instance whose text is read.
     package func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
         start.load(load).prepare(prepare).infer(PhotoSessions.init, startInference).finish(finish)
             .render(render).write(write)

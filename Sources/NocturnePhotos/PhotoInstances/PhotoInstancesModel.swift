@@ -6,6 +6,7 @@ package import NocturneRecipeSupport
 
 /// A package for instance segmentation of photos, with its network in memory.
 package final class PhotoInstancesModel: PhotoModel {
+    /// The package, the engine, and the precision.
     package let chosen: ChosenModel
     /// The checked section of the package.
     package let settings: Settings
@@ -78,6 +79,7 @@ package final class PhotoInstancesModel: PhotoModel {
         )
     }
 
+    /// Batch, colours, rows, columns.
     func inputShape(_ frame: Letterbox) -> [Int] { [1, 3, frame.inputHeight, frame.inputWidth] }
 
     /// The network's input shape for a photo of 4 : 3.
@@ -85,10 +87,13 @@ package final class PhotoInstancesModel: PhotoModel {
         inputShape(frame(width: settings.input.longSide, height: settings.input.longSide * 3 / 4))
     }
 
+    /// As the package states it, in pixels.
     package var minimumSide: Int { settings.input.minimumSide }
 
+    /// The only one.
     package var networks: [any LoadedNetwork] { [network] }
 
+    /// Weights, and a workspace for a square photo, the largest input.
     package func residentBytes(threads: Int) throws -> Int {
         let largest = inputShape(frame(width: settings.input.longSide, height: settings.input.longSide))
         return network.weightBytes + (try network.workspaceBytes(inputShape: largest, width: threads))

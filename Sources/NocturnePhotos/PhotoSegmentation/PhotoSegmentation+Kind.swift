@@ -12,6 +12,7 @@ extension PhotoSegmentation: RecipeKind {
     package static let task = "photo-segmentation"
     package static let purpose = "segment photos"
     package static let settings: (any ModelSettings.Type)? = PhotoSegmentationModel.Settings.self
+    /// `Schemas/photo-segmentation-result.schema.json`.
     package static let resultSchema = JSONSchema(own: PackageResources.photo_segmentation_result_schema_json)
     package static var result: any InspectableResult.Type { PhotoSegmentationResult.self }
 
@@ -73,6 +74,7 @@ extension PhotoSegmentation {
         /// The options of tiles, and those of the overlay.
         package static let sections = [RecipeSection<Self>(\.tiles), RecipeSection<Self>(\.overlay)]
 
+        /// Tiles as the package states them.
         package init() {}
 
         /// For the code that applies networks to planes.

@@ -11,6 +11,7 @@ import NocturneVolumes
 ///
 /// Planning, loading and inference are here, measuring, drawing and writing in their own files.
 package struct PhotoSegmentation: PhotoRecipe {
+    /// In the order in which they were named.
     package let models: [PhotoSegmentationModel]
     package let options: Options
     /// Photos are never reduced: networks know objects by their size in pixels. Large ones need memory instead.
@@ -63,6 +64,7 @@ package struct PhotoSegmentation: PhotoRecipe {
         try mean { try $0.plane.secondsPerTile(scope: scope) }
     }
 
+    /// All stages; inference runs tile by tile.
     package func stages(_ start: StageBuilder<PhotoRecord>) -> RecipeStages<PhotoRecord> {
         start.load(load).prepare(prepare).infer(Sessions.init, startInference).finish(finish)
             .render(render).write(write)
@@ -149,6 +151,7 @@ extension PhotoSegmentation {
 
         package func checkpoint(force: Bool, _ context: StageContext) throws { try inference.checkpoint(force: force) }
 
+        /// - Throws: `DeviceFault` where the device failed meanwhile.
         package func finish(_ context: StageContext) throws -> InferredPhoto {
             let (labels, confidence) = try inference.finish(context)
             return InferredPhoto(

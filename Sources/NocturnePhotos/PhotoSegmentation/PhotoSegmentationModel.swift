@@ -4,6 +4,7 @@ package import NocturneVolumes
 
 /// A package for label maps of photos, with its networks in memory.
 package final class PhotoSegmentationModel: PhotoModel {
+    /// The package, the engine, and the precision.
     package let chosen: ChosenModel
     /// The checked section of the package.
     package let settings: Settings
@@ -26,6 +27,7 @@ package final class PhotoSegmentationModel: PhotoModel {
     }
     /// Smaller photos than a patch are padded.
     package var minimumSide: Int { 1 }
+    /// Of all folds.
     package var networks: [any LoadedNetwork] { plane.loadedNetworks }
     package func residentBytes(threads: Int) throws -> Int { try plane.residentBytes(threads: threads) }
     package func threadsOfProcess(cores: Int) throws -> Int { try plane.threadsOfProcess(cores: cores) }
@@ -53,6 +55,7 @@ extension PhotoSegmentationModel.Settings: ModelSettings {
     /// The key of the task's section in `model.json`.
     static let section = "photoSegmentation"
 
+    /// - Throws: `ModelPackageError` naming the key, also for a number of channels other than 1 and 3.
     package init(_ package: ModelPackage) throws(ModelPackageError) {
         networkSettings = try VolumeSegmentationSettings(plane: package, section: Self.section)
         guard let input = Input(rawValue: package.channels.count) else {
@@ -65,5 +68,6 @@ extension PhotoSegmentationModel.Settings: ModelSettings {
         self.input = input
     }
 
+    /// The ONNX files of all folds.
     package var networks: [String] { networkSettings.networks }
 }

@@ -49,11 +49,13 @@ extension PhotoTextModel.Settings: ModelSettings {
     /// The key of the task's section in `model.json`.
     static let section = "photoText"
 
+    /// - Throws: `ModelPackageError` naming the key.
     package init(_ package: ModelPackage) throws(ModelPackageError) {
         let section = try package.section(Self.section, as: Section.self)
         self = try package.validation.photoText(section, files: package.files)
     }
 
+    /// The detector, then the reader.
     package var networks: [String] { [detection.network, recognition.network] }
 
     /// The section `photoText` as written; only types have been checked.

@@ -50,6 +50,7 @@ extension ClinicalMetadata {
         package let detail: String
         /// Age, sex or site of a photo is not understood, or its row is damaged.
         package var faultCode: FaultCode { FaultCode("metadata", "invalid") }
+        /// The fact alone.
         package var description: String { detail }
     }
 

@@ -105,10 +105,12 @@ extension PhotoInstancesModel.Settings: ModelSettings {
     /// The key of the task's section in `model.json`.
     static let section = "photoInstances"
 
+    /// - Throws: `ModelPackageError` naming the key.
     package init(_ package: ModelPackage) throws(ModelPackageError) {
         let section = try package.section(Self.section, as: Section.self)
         self = try package.validation.photoInstances(section, files: package.files)
     }
 
+    /// The only one.
     package var networks: [String] { [network] }
 }
