@@ -11,15 +11,18 @@ extension LabelComparison {
     /// once. The last axis is processed in planes that are freed as soon as the distances at the other mask's boundary are
     /// computed.
     struct BoundaryDistances {
+        /// Of the label in both maps.
         let value: UInt16
         /// Contains both masks.
         let box: VoxelBox
+        /// In mm along i, j and k.
         let spacing: SIMD3<Double>
         /// mm. Within it, surfaces count as the same.
         let tolerance: Double
         /// The maximum number of boundary voxels of both masks together.
         let limit: Int
 
+        /// Where the row, or later the slice, has no boundary voxel.
         private static let none = UInt32.max
 
         /// nil when there are too many boundary voxels.
@@ -159,6 +162,7 @@ extension LabelComparison {
         ) {
             let size = box.shape
             var taken = 0
+            // Column after column, so that an envelope reads neighbouring memory.
             var squares = [Double](repeating: .infinity, count: size.z * size.x)
             for k in 0..<size.z {
                 let row = field + (k * size.y + j) * size.x
@@ -188,8 +192,11 @@ extension LabelComparison {
 
 /// The lowest of several parabolas of the same width, at every position of a line.
 struct LowerEnvelope {
+    /// Of the spacing: what all parabolas rise by.
     private let square: Double
+    /// The positions of the parabolas, ascending; `used` of them count.
     private var vertices: [Int]
+    /// At the vertices.
     private var heights: [Double]
     /// The position from which each one is the lowest, in steps.
     private var begins: [Double]
@@ -212,6 +219,7 @@ struct LowerEnvelope {
         while used > 0 {
             let (other, step) = (vertices[used - 1], Double(vertex - vertices[used - 1]))
             begin = Double(other) + step / 2 + (height - heights[used - 1]) / (2 * square * step)
+            // Where the new parabola is lower before the last one begins, the last one is nowhere the lowest.
             if begin > begins[used - 1] { break }
             used -= 1
             begin = -.infinity

@@ -43,6 +43,7 @@ public struct ComponentCounter {
             }
         }
         counter.beginSlice()
+        // An empty slice behind the last one, in which its components end.
         for _ in 0..<box.shape.y { counter.endRow() }
         counter.endSlice()
         return counter.counts
@@ -55,13 +56,16 @@ public struct ComponentCounter {
 
     private struct Run {
         var begin: Int32
+        /// Exclusive.
         var end: Int32
         var value: UInt16
     }
 
     /// A part of a component. The first ones are the components of the slice before, the others the runs of this slice.
     private struct Node {
+        /// Itself in a root.
         var parent: Int32
+        /// Of a root: all voxels of its component so far.
         var voxelCount: Int
         var value: UInt16
         /// Whether a run of this slice belongs to it; of a root.
@@ -80,9 +84,11 @@ public struct ComponentCounter {
 
     private let connectivity: Connectivity
     private let rows: Int
+    /// Nil for the first slice.
     private var before: Slice?
     private var current = Slice()
     private var nodes: [Node] = []
+    /// Of the components that have ended.
     private var counts: [UInt16: Count] = [:]
 
     private init(connectivity: Connectivity, rows: Int) {
@@ -175,6 +181,7 @@ public struct ComponentCounter {
         var numbers = [Int32](repeating: -1, count: nodes.count)
         for node in nodes.indices where nodes[node].parent == Int32(node) {
             if nodes[node].isContinued {
+                // Numbers begin at 0 again in each slice: memory stays that of two slices, however many there are.
                 numbers[node] = Int32(kept.count)
                 kept.append(
                     Node(

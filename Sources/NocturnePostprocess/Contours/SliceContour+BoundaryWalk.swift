@@ -7,6 +7,7 @@ extension SliceContour {
     /// diagonally, the path turns left, and so stays with the pixel it followed.
     struct BoundaryWalk {
         private var corner: SIMD2<Int>
+        /// One step along i or j.
         private var direction: SIMD2<Int>
         private let start: SIMD2<Int>
         private let startDirection: SIMD2<Int>
@@ -42,6 +43,7 @@ extension SliceContour {
             return false
         }
 
+        /// The direction counts too: a corner at which two pixels touch diagonally is passed twice.
         private var isBack: Bool { corner == start && direction == startDirection }
 
         /// Whether the pixel ahead on one side of the path is in the label.
@@ -131,6 +133,7 @@ extension SliceContour {
         struct Bitmap {
             let width: Int
             let height: Int
+            /// With the margin, row after row; see ``place(_:_:)``.
             private var pixels: [Bool]
 
             init(width: Int, height: Int) {

@@ -10,18 +10,23 @@ extension InstanceSplitter {
         private struct Contact {
             var low: Int32
             var high: Int32
+            /// Pairs of neighbouring pixels; 0 for a contact that was merged away.
             var pairs: Int
+            /// Of the stronger boundary of each pair.
             var sum: Double
             var mean: Double { sum / Double(pairs) }
             var key: Int64 { FragmentMerging.key(low, high) }
         }
 
         private var contacts: [Contact] = []
+        /// The contact of two fragments, by both numbers.
         private var places: [Int64: Int] = [:]
         /// The contacts of a fragment; some of them may have been removed.
         private var around: [[Int]]
+        /// The fragment into which each one has been merged; itself at first.
         private var targets: [Int32]
 
+        /// The lower number in the upper half, so that keys order contacts as their numbers do.
         private static func key(_ a: Int32, _ b: Int32) -> Int64 { Int64(min(a, b)) << 32 | Int64(max(a, b)) }
 
         /// - Parameter pieces: the highest number in `labels`.

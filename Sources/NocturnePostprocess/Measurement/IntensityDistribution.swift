@@ -14,6 +14,7 @@ struct IntensityDistribution {
     static let batch = 64
     /// More quantiles of a set than this need more memory than ``predictedBytes(threads:)``.
     static let maximumQuantileCount = 16
+    /// From the highest bits down; 32 together.
     private static let bits: [UInt32] = [11, 11, 10]
 
     /// What is requested for a set, and what is known of it: the number of finite values, the smallest and the largest.
@@ -75,6 +76,7 @@ struct IntensityDistribution {
 
     /// The search for a value of some rank: the bits known so far, and its rank among the values that share them.
     private struct Search {
+        /// The bits known so far, in the lowest places.
         var prefix: UInt32 = 0
         var rank: Int
     }
@@ -86,6 +88,7 @@ struct IntensityDistribution {
         private(set) var starts = [0]
 
         init(_ searches: [[Search]]) {
+            // Several quantiles often share their bits: a value is then counted once.
             for own in searches {
                 all += Set(own.map(\.prefix)).sorted()
                 starts.append(all.count)
@@ -171,6 +174,7 @@ struct IntensityDistribution {
     }
 
     private static func between(_ lower: Double, _ upper: Double, _ way: Double) -> Double {
+        // The median in the form of `numpy.median`: both forms may differ in the last bit.
         way == 0.5 ? (lower + upper) / 2 : lower + (upper - lower) * way
     }
 

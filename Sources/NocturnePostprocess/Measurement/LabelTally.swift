@@ -8,6 +8,7 @@ extension IntensitySummary {
     struct Tally: Sendable {
         var count = 0
         var mean = 0.0
+        /// The sum of squared deviations from the mean.
         var squares = 0.0
         var minimum = Double.infinity
         var maximum = -Double.infinity
@@ -53,6 +54,7 @@ extension LabelMeasurement {
     /// The counts of one label so far. Index sums are integers, so they are exact.
     struct Tally: Sendable {
         var count = 0
+        /// Of i, j and k of all voxels, for the centroid.
         var indexSums = SIMD3<Int>(0, 0, 0)
         var box = VoxelBox(lower: SIMD3(repeating: Int.max), upper: SIMD3(repeating: Int.min))
         var intensity = IntensitySummary.Tally()
