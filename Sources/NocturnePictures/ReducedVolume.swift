@@ -120,6 +120,7 @@ public struct ReducedVolume: Sendable {
             upper = SIMD3(min(end.x, shape.x), min(end.y, shape.y), min(end.z, shape.z))
         }
 
+        /// Of the finite voxels; NaN without one.
         func mean(_ voxels: ParallelReader<Float>, _ shape: VolumeShape) -> Float {
             var sum = 0.0
             var count = 0
@@ -135,6 +136,7 @@ public struct ReducedVolume: Sendable {
             return count > 0 ? Float(sum / Double(count)) : .nan
         }
 
+        /// The place in storage of the voxel in the middle.
         func middle(_ shape: VolumeShape) -> Int {
             shape.offset((lower.x + upper.x) / 2, (lower.y + upper.y) / 2, (lower.z + upper.z) / 2)
         }

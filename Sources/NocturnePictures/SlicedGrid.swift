@@ -12,6 +12,7 @@ struct SlicedGrid: Sendable {
         /// The storage offset added by each index.
         let offsets: [Int]
         var count: Int { offsets.count }
+        /// In mm, from one end of the volume to the other.
         var extent: Double { Double(count) * spacing }
     }
 
@@ -88,10 +89,12 @@ struct SlicedGrid: Sendable {
 
 /// The source voxels of a row or column of pixels: positions along one axis.
 struct Sample {
+    /// The voxels whose centres are next to that of the pixel, the lower one first.
     let first: Int
     let second: Int
     /// The fraction of the second voxel in the pixel; the rest is the first.
     let weight: Float
+    /// The voxel in which the centre of the pixel lies.
     let nearest: Int
     /// All voxels that the pixel overlaps; none where voxels are larger than pixels.
     let touched: Range<Int>?
@@ -149,8 +152,11 @@ struct Sample {
 ///
 /// Reads only voxels that are drawn, without a copy and through the orientation.
 struct SlicePanel {
+    /// From the left; positions are storage offsets.
     private let columns: [Sample]
+    /// From the top.
     private let rows: [Sample]
+    /// The storage offset to which those of columns and rows are added.
     private let base: Int
 
     /// The slice spanned by two of the grid's axes, through the centre of the third axis or at its `index`.

@@ -14,6 +14,7 @@ struct FirstLabels {
     /// Ordered by the lower, then the higher of the two other canonical axes, starting at the box: the canonical index
     /// along ``axis`` of the first voxel with a label; -1 if there is none.
     private let depths: [Int32]
+    /// Of the box along the lower of both axes.
     private let width: Int
 
     /// One number for each line through the box.
@@ -21,6 +22,7 @@ struct FirstLabels {
         max(shape.x * shape.y, shape.x * shape.z, shape.y * shape.z) * 4 * 2
     }
 
+    /// The index along ``axis`` of the first label; -1 without one. Both places count from the box.
     subscript(first: Int, second: Int) -> Int { Int(depths[first + width * second]) }
 
     /// - Parameters:

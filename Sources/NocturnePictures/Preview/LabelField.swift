@@ -9,10 +9,14 @@ struct LabelField {
     static let surface = 0.4
 
     private let voxels: ParallelReader<UInt16>
+    /// The storage offset of the canonical voxel (0, 0, 0).
     private let origin: Int
+    /// By axis and index, what is added to it.
     private let offsets: [[Int]]
     private let spacing: SIMD3<Double>
+    /// By axis, the distances in voxels at which voxels are read for gradients.
     private let taps: [[Int]]
+    /// The distances in mm at which their weights would be 0.
     private let reach: SIMD3<Double>
 
     /// The voxels must stay allocated as long as the field is used.

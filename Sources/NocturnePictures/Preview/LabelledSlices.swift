@@ -11,6 +11,7 @@ import NocturneSystem
 struct LabelledSlices {
     /// More labels than this share counters.
     private static let mostCounted = 255
+    /// Counted at the same time, each with separate counters: a fixed number, so that their memory can be planned.
     private static let parts = 8
 
     private let box: VoxelBox

@@ -58,8 +58,11 @@ public struct Preview: Sendable {
         self.drawsSurface = drawsSurface
     }
 
+    /// Pixels of the longest side of the volume.
     private static let maximumSide = 256.0
+    /// The most pixels along the shortest side of a voxel.
     private static let largestVoxel = 8.0
+    /// Pixels of the view of the labels.
     private static let largestSurface = (width: 384, height: 544)
     /// Surfaces are smooth between voxels, so their voxels may be drawn larger.
     private static let largestSurfaceVoxel = 12.0

@@ -9,6 +9,7 @@ import NocturneSystem
 /// and stops at the surface of the smooth label field; the normal is the gradient of the field over a wider
 /// neighbourhood, so that neither voxels nor thick slices appear as steps.
 struct SurfacePanel {
+    /// Along each side of a pixel.
     private static let raysPerSide = 2
     /// The colour of a label without one in the package.
     private static let plain = SIMD3<Double>(repeating: 190)
@@ -124,8 +125,10 @@ extension SurfacePanel {
     enum Light {
         static let viewer = SIMD3<Double>(0, 1, 0)
         static let lightDirection = unit(SIMD3(0.45, 1, 0.6))
+        /// With ``diffuse`` 1: a surface that faces the light has its label's colour.
         static let ambient = 0.22
         static let diffuse = 0.78
+        /// Of white, where the light is mirrored to the viewer.
         static let specular = 0.25
         /// How much darker the farthest part of the labels is than the nearest.
         static let depthDarkening = 0.3

@@ -6,6 +6,7 @@ import NocturneCore
 /// Each voxel stands for a block of stored ones and is the mean of their intensities, limited to the range of the transfer
 /// function. Means are those of integers, so they do not depend on the order in which voxels are stored.
 struct RenderedVoxels: Sendable {
+    /// Voxels along an axis.
     static let largestSide = 256
 
     let shape: VolumeShape
@@ -27,6 +28,7 @@ struct RenderedVoxels: Sendable {
     var row: Int { shape.x + Self.padding }
     var plane: Int { row * (shape.y + Self.padding) }
     var origin: Int { plane + row + 1 }
+    /// Voxels more along each axis: one before, two after.
     static let padding = 3
 
     struct Labels: Sendable {

@@ -7,6 +7,7 @@ struct VoxelBlocks: Sendable {
     /// Blocks along R, A and S.
     let shape: VolumeShape
     private let grid: SlicedGrid
+    /// Stored voxels of a block along R, A and S.
     private let sizes: [Int]
     /// R, A and S, the one along which neighbours are stored closest first.
     private let order: [Int]
@@ -78,6 +79,7 @@ struct VoxelBlocks: Sendable {
         return means.frozen()
     }
 
+    /// - Parameter sum: of the values in the lower bits, and their number in the upper ones.
     private static func mean(_ sum: UInt64) -> UInt16 {
         let count = sum >> UInt64(NK_BLOCK_COUNT_SHIFT)
         let total = sum & (1 << UInt64(NK_BLOCK_COUNT_SHIFT) - 1)
@@ -126,6 +128,7 @@ struct VoxelBlocks: Sendable {
         block * sizes[axis]..<min((block + 1) * sizes[axis], grid.axes[axis].count)
     }
 
+    /// The storage offset of the voxel in the middle of a block.
     func middle(of block: SIMD3<Int>) -> Int {
         (0..<3).reduce(grid.origin) { sum, axis in
             let places = places(axis, block[axis])
