@@ -28,10 +28,13 @@ struct FoundVolume: Sendable {
     var allFiles: [FoundFile] { files + images }
 }
 
+/// What a header states of a volume that can be read.
 struct VolumeFacts: Sendable {
     var format: VolumeSource.Format
     var geometry: VolumeGeometry
+    /// In mm along i, j and k.
     var spacing: SIMD3<Double>
+    /// Nil where the format states none.
     var modality: String?
     var seriesInstanceUID: String?
     /// The display window from its header.
@@ -72,7 +75,9 @@ extension VolumeFacts {
     }
 }
 
+/// Why a file, or a series, is not a volume that can be processed.
 struct Refusal: Error {
+    /// What becomes of the item.
     var problem: ItemProblem
 }
 

@@ -12,6 +12,7 @@ struct IsosurfacesResult: ItemResult {
         let upper: [Double]
     }
 
+    /// The surface at one value, with its measures.
     struct Surface: Codable {
         /// In ``IsosurfacesResult/unit``.
         let value: Double

@@ -9,6 +9,7 @@ import NocturneSystem
 enum RenderingWriter {
     static let stillFile = "rendering.png"
     static let turnFile = "rendering-turn.png"
+    /// Some 8 views a second.
     private static let millisecondsPerFrame = 120
 
     /// Bytes in addition to the volume and its labels.

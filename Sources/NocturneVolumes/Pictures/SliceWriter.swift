@@ -4,6 +4,7 @@ import NocturnePictures
 
 /// Writes the animated slices while the image is in memory.
 enum SliceWriter {
+    /// Some 12 slices a second.
     private static let millisecondsPerFrame = 80
 
     /// Bytes in addition to the volume and its labels: the frames that are drawn and compressed at the same time.

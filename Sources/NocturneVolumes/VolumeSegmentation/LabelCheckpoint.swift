@@ -17,7 +17,9 @@ struct LabelTallies: Codable {
 /// belong to. The latter is replaced only after the former was flushed, so every slice that it counts is on disk.
 struct LabelCheckpoint {
     private struct State: Codable {
+        /// Of the item: another one's slices are not used.
         var fingerprint: String
+        /// Of the kernels that made the slices: others may differ in the last bits.
         var instructionSet: String
         var parts: [Part]
         /// Of these slices, and possibly of later ones, which are inferred again.
@@ -27,6 +29,7 @@ struct LabelCheckpoint {
 
         /// The slices of one save, starting where the previous save ended.
         struct Part: Codable {
+            /// Slices up to this one are valid.
             var end: Int
             var sha256: String
             /// Of the part's probabilities, in a separate file.
@@ -41,6 +44,7 @@ struct LabelCheckpoint {
     private let instructionSet: String
     private let shape: VolumeShape
     private var parts: [State.Part] = []
+    /// How many slices are on disk.
     private var saved: Int { parts.last?.end ?? 0 }
     private let time: any TimeSource
     private var lastSave: Duration

@@ -5,8 +5,11 @@ import NocturneNumerics
 
 /// Inference that makes one label map on a volume's grid, tile by tile. No intermediate has classes × volume size.
 protocol LabelInference: AnyObject {
+    /// Tiles in all.
     var stepCount: Int { get }
+    /// With those that an earlier attempt has spared.
     var stepsDone: Int { get }
+    /// Whether all labels are known.
     var isFinished: Bool { get }
 
     /// Runs one tile.
@@ -27,6 +30,7 @@ protocol LabelInference: AnyObject {
 
 /// Label slices that are being made in the axes of the networks, with those that an earlier attempt has saved.
 struct LabelSlices: ~Copyable {
+    /// On the volume's own grid, in the axes of the networks: z slowest.
     var labels: VoxelBuffer<UInt16>
     /// The confidence of the planes so far, and the agreement before an interruption.
     var tallies: LabelTallies
@@ -53,6 +57,7 @@ struct LabelSlices: ~Copyable {
         self.grid = grid
     }
 
+    /// Adds the next slice, with its probabilities.
     mutating func labelSlice(by labeler: inout EnsembleLabeler, scope: ComputeScope) throws {
         try probabilities?.addSlice(of: labeler.planes, scope: scope)
         try labeler.labelSlice(into: &labels, tally: &tallies.confidence, scope: scope)
@@ -151,6 +156,7 @@ final class LevelInference: LabelInference {
         for plane in try tiles.step(context.scope) {
             try tiles.withPlane(plane, scope: context.scope) { logits in
                 try meter.add(logits, plane: plane, to: &slices.tallies.confidence, scope: context.scope)
+                // The confidence is that of the networks on their own grid, before anything is resampled.
                 guard let planeProbabilities else { return try push(logits, context.scope) }
                 try planeProbabilities.withProbabilities(of: logits, scope: context.scope) {
                     try push($0, context.scope)

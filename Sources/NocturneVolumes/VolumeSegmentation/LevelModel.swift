@@ -6,8 +6,11 @@ import NocturneSystem
 /// The networks of one cascade level.
 final class LevelModel: Sendable {
     let settings: CascadeLevel
+    /// Of all folds, whose logits are averaged.
     let networks: [any LoadedNetwork]
+    /// Outputs of each network for every voxel.
     let classes: Int
+    /// In voxels along the networks' axes.
     let patch: GridZYX
 
     init(
@@ -37,16 +40,19 @@ final class LevelModel: Sendable {
         self.classes = classes
     }
 
+    /// `[1, channels, z, y, x]`; without z for networks of planes.
     var inputShape: [Int] { LevelModel.inputShape(settings, patch) }
 
     private static func inputShape(_ settings: CascadeLevel, _ patch: GridZYX) -> [Int] {
         [1, settings.inputChannels] + (settings.isPlanar ? [] : [patch.z]) + [patch.y, patch.x]
     }
 
+    /// One without mirroring, else one for each combination of mirrored axes.
     func passes(_ options: SegmentationOptions) -> MirrorPasses {
         MirrorPasses(axes: options.tiles.disablesMirroring ? [] : settings.mirroringAxes)
     }
 
+    /// As a share of the patch: that of the options, else that of the package.
     func tileStep(_ options: SegmentationOptions) -> Double { options.tiles.step?.share ?? settings.tileStep }
 
     /// Number of sums that tiles are blended into: one, or one per network with nnU-Net's rounding.
@@ -186,12 +192,17 @@ final class LevelSessions {
 
 /// Sessions and patch-sized buffers of one level.
 final class SessionSet {
+    /// One for each network.
     let sessions: [NetworkSession]
+    /// The weights of a tile's voxels.
     let map: ImportanceMap
+    /// `[channel][z][y][x]` of a tile.
     var input: VoxelBuffer<Float>
     /// Empty unless several passes are averaged.
     var flipped: VoxelBuffer<Float>
+    /// Of one pass, `[class][z][y][x]`; empty unless several passes are averaged.
     var logits: VoxelBuffer<Float>
+    /// The mean over passes and networks, `[class][z][y][x]`.
     var sum: VoxelBuffer<Float>
     /// Whose logits ``sum`` holds: the accumulator that they were made for, and the value of each channel of the tile; nil for
     /// a tile with several values in a channel.
@@ -221,6 +232,7 @@ final class SessionSet {
         self.constants = constants
     }
 
+    /// The floats of all four buffers.
     static func floats(_ model: LevelModel, averages: Bool) -> Int {
         model.patch.count * (model.settings.inputChannels + model.classes) * (averages ? 2 : 1)
     }

@@ -8,13 +8,17 @@ import NocturneSystem
 protocol MeasuredLabel {
     var name: String { get }
     var voxelCount: Int { get }
+    /// Nil where it was not measured.
     var volumeMl: Double? { get }
+    /// Nil where it was not measured, such as without an image.
     var intensity: IntensitySummary? { get }
+    /// The mean of the positions of its voxels; nil where it was not measured.
     var centroidRasMm: [Double]? { get }
     /// Whether it touches the border of the volume; nil if that has no meaning.
     var cutByBorder: Bool? { get }
     /// Connected components; nil in results that do not have them.
     var components: Int? { get }
+    /// From 0 to 1; nil where ``components`` is.
     var largestComponentShare: Double? { get }
     /// Of the networks that decided; nil for labels from elsewhere.
     var confidence: LabelConfidence? { get }

@@ -10,12 +10,16 @@ struct ModelGrid {
     let native: VolumeShape
     /// The part of ``native`` that is resampled.
     let box: VoxelBox
+    /// Of the networks' grid, x first, before it is cropped to ``window``.
     let shape: VolumeShape
     /// What the networks see: all of the grid unless the normalized image is cropped. Beyond it logits are 0. It goes beyond the
     /// grid where a margin is padded.
     var window: VoxelBox
+    /// From ``box`` to the networks' grid.
     let image: ResamplingRule
+    /// From the networks' grid back to ``box``.
     let logits: ResamplingRule
+    /// For the labels of the previous level, from ``box`` to the networks' grid.
     let labels: ResamplingRule
     /// In mm along the networks' axes, x first: of the volume, and of the networks.
     let nativeSpacing: SIMD3<Double>

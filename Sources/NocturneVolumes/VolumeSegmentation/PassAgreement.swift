@@ -8,8 +8,11 @@ package import NocturneNumerics
 package final class PassAgreement {
     private let decision: LabelDecision
     private let patch: GridZYX
+    /// The labels of the first pass, which is not flipped.
     private var first: VoxelBuffer<UInt16>
+    /// Those of the present pass, as flipped as its logits; at last those of the mean.
     private var own: VoxelBuffer<UInt16>
+    /// 1 where all passes so far give one label.
     private var agrees: VoxelBuffer<UInt8>
     private var passes = 0
 

@@ -2,9 +2,12 @@ import NocturneCore
 
 /// Places the logits of the part of a grid that networks see into planes of the whole grid, with 0 around them.
 final class PlacedPlanes {
+    /// In voxels of the whole grid.
     private let window: VoxelBox
+    /// Of the whole grid.
     private let shape: VolumeShape
     private let classes: Int
+    /// One plane, `[class][y][x]`.
     private var values: VoxelBuffer<Float>
 
     /// - Parameter window: of a grid of `shape`; it may go beyond.

@@ -9,9 +9,12 @@ import NocturneSystem
 struct LabelProbabilities: Sendable {
     /// The file of ``StagedProbabilities``.
     let path: String
+    /// Among the classes of the file.
     private let place: Int
     private let classes: Int
+    /// What the networks saw, in ``native``.
     private let box: VoxelBox
+    /// The grid of the volume, in the axes of the networks.
     private let native: VolumeShape
     private let orientation: AxisOrientation
 
@@ -51,6 +54,7 @@ struct LabelProbabilities: Sendable {
 
 /// The probabilities of the labels of a volume in staging, and how they become maps on its own grid.
 struct ProbabilityMaps: Sendable {
+    /// In an item's folder.
     static let folder = "probabilities"
     static func file(_ label: ModelLabel) -> String { "\(folder)/\(label.name).nii.gz" }
 
@@ -58,7 +62,9 @@ struct ProbabilityMaps: Sendable {
     let labels: [UInt16: [LabelProbabilities]]
     /// The box of the stored volume in which the networks worked, and their way back to it.
     let box: VoxelBox
+    /// Nil where the networks worked on the volume's own grid.
     let grid: ProgramGrid?
+    /// Of what the networks worked on.
     let shape: VolumeShape
 
     /// The map of a label in stored order, as whole numbers of 1/255: the largest where several parts decide on it; 0 where no

@@ -9,6 +9,7 @@ import NocturneSystem
 /// `result.json` of a segmented volume: a function of input, model and options only. It contains no times and no
 /// locations.
 struct SegmentationResult: ItemResult {
+    /// The volume, as ``VolumeSource`` has it; no location outside the inputs.
     struct Source: Codable {
         let format: String
         let name: String
@@ -18,8 +19,11 @@ struct SegmentationResult: ItemResult {
         let intensityUnit: String
         /// Only of a PET whose intensities are SUV.
         let suv: SUV?
+        /// Voxels along i, j and k.
         let shape: [Int]
+        /// Along i, j and k.
         let spacingMm: [Double]
+        /// The directions in which i, j and k grow, such as LPS.
         let orientation: String
         /// Rows of the map from voxel indices (i, j, k) to RAS+ millimetres.
         let affineRas: [[Double]]
@@ -27,12 +31,14 @@ struct SegmentationResult: ItemResult {
         let timePoint: VolumeSource.TimePoint?
     }
 
+    /// A box in stored voxels.
     struct Box: Codable {
         /// First and last voxel index, both inclusive.
         let lower: [Int]
         let upper: [Int]
     }
 
+    /// What the rules of the package have changed of a label.
     struct Cleaning: Codable {
         let componentsFound: Int
         let componentsRemoved: Int
@@ -50,16 +56,19 @@ struct SegmentationResult: ItemResult {
         }
     }
 
+    /// A surface of a label.
     struct Mesh: Codable {
         let file: String
         /// The node in the scene; nil if the file holds only this surface.
         let node: String?
+        /// `LPS` or `RAS`.
         let frame: String
         let triangles: Int
         let areaMm2: Double
         let volumeMm3: Double
     }
 
+    /// A label of the model, with its measures. Null means not measured, never 0.
     struct Label: Codable, MeasuredLabel {
         let value: Int
         let name: String
@@ -91,9 +100,11 @@ struct SegmentationResult: ItemResult {
         var cutByBorder: Bool? { voxelCount > 0 ? touchesBorder : nil }
     }
 
+    /// The labels of a person.
     struct Edit: Codable {
         /// The person's file.
         let file: String
+        /// Of the person's file, hexadecimal.
         let sha256: String
         /// The model's labels, next to the edited ones.
         let original: String

@@ -9,7 +9,9 @@ import NocturneSystem
 final class SurfaceWriter {
     private let format: any MeshFormat
     private let options: SurfaceOptions
+    /// Of coordinates in the files.
     private let frame: PatientFrame
+    /// Into the folder of surfaces in staging.
     private let writer: any MeshWriter
     private let scope: ComputeScope
 

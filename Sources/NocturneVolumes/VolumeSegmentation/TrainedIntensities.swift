@@ -45,6 +45,7 @@ extension SegmentationModel {
         let found = labels.compactMap { label in label.intensity.map { (label.voxelCount, Float($0.median)) } }
         let unusual = found.filter { !(lower...upper).contains($0.1) }
         let counts = (all: found.reduce(0) { $0 + $1.0 }, unusual: unusual.reduce(0) { $0 + $1.0 })
+        // By voxels, not by labels: many small labels may lie outside.
         guard 2 * counts.unusual > counts.all, let largest = unusual.max(by: { $0.0 < $1.0 }) else { return nil }
         let range = "\(text(lower)) to \(text(upper))"
         return Note(

@@ -16,6 +16,7 @@ struct InferenceResources {
 
 /// The grids of a part's levels for one volume, for each member.
 struct PartGrids: Sendable {
+    /// By member and level.
     let grids: [[ModelGrid]]
 
     /// - Throws: `CancelledError`; errors for grids that are too large.

@@ -14,6 +14,7 @@ final class ProgramRun {
     private let parts: [PartModel]
     /// What the region's network works on, then the parts.
     private var place: WorkingPlace
+    /// Nil before the region is found, and for a package without one.
     private var region: RegionBox?
     /// For each channel, how intensities in the region are clamped; nil for not at all.
     private var clips: [PointwiseMap]?
@@ -24,10 +25,12 @@ final class ProgramRun {
     private var merged = VoxelBuffer<UInt16>.empty
     /// The labels of all parts in stored order, in the box of ``place``.
     private var found: FrozenVoxels<UInt16>?
+    /// The number of the next run among all runs on the item; those after the region has grown have other numbers.
     private var nextRun = 0
     private var finishedSteps = 0
     /// The tiles of parts that have not begun, as predicted from the whole volume.
     private var laterSteps = 0
+    /// How often the region was enlarged.
     private var growth = 0
     private(set) var notes: [Note] = []
     /// What the program's rules have changed on its grid; nil if they are still to be applied, on the volume's own.

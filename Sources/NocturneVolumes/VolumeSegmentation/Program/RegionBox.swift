@@ -78,8 +78,10 @@ struct RegionBox: Equatable {
         return counts
     }
 
-    /// The box with some of its sides moved outward by the margin, at least by one voxel, up to the border of the volume.
-    /// - Parameter sides: lower and upper side along x, then y, then z.
+    /// The box with some of its sides moved outward by the margin, up to the border of the volume.
+    /// - Parameters:
+    ///   - sides: lower and upper side along x, then y, then z.
+    ///   - least: moves them by at least as many voxels.
     private func moved(_ sides: [Bool], atLeast least: Int = 0) -> VoxelBox {
         var result = box
         for axis in 0..<3 {
