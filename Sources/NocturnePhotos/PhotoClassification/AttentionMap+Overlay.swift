@@ -54,6 +54,7 @@ extension AttentionMap {
         return SIMD3(UInt8(color.x.rounded()), UInt8(color.y.rounded()), UInt8(color.z.rounded()))
     }
 
+    /// From 0 to 1, red, green and blue from 0 to 255.
     private static let table: [SIMD3<Float>] = [
         SIMD3(68, 1, 84), SIMD3(71, 44, 122), SIMD3(59, 81, 139), SIMD3(44, 113, 142), SIMD3(33, 144, 141),
         SIMD3(39, 173, 129), SIMD3(92, 200, 99), SIMD3(170, 220, 50), SIMD3(253, 231, 37),

@@ -59,11 +59,13 @@ package struct AttentionMap: Hashable, Sendable {
 
     private typealias Place = (first: Int, second: Int, share: Float)
 
+    /// Linear along a row of the map.
     private func value(_ column: Place, _ row: Int) -> Float {
         let left = values[row * width + column.first]
         return left + (values[row * width + column.second] - left) * column.share
     }
 
+    /// For each of `side` pixels the two cells whose centres are nearest, and the share of the second. Ends are repeated.
     private static func places(count: Int, side: Int) -> [Place] {
         (0..<side).map { index in
             let exact = min(max((Float(index) + 0.5) * Float(count) / Float(side) - 0.5, 0), Float(count - 1))

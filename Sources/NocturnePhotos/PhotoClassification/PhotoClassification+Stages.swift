@@ -14,7 +14,9 @@ extension PhotoClassification {
     package struct LoadedPhoto: Sendable {
         let source: Source
         let facts: PhotoFacts
+        /// The square, in pixels of the upright photo.
         let part: PixelBox
+        /// The square in the model's input size, before colour correction.
         let picture: RGBImage
     }
 
@@ -45,7 +47,9 @@ extension PhotoClassification {
     package struct PreparedPhoto: Sendable {
         let source: Source
         let facts: PhotoFacts
+        /// `[channel][y][x]`: red, green, blue, normalised.
         let values: [Float]
+        /// The metadata as numbers; empty for a model without.
         let vector: [Float]
         let square: PreparedSquare
         let notes: [Note]
@@ -54,8 +58,11 @@ extension PhotoClassification {
     /// The square given to the model, and how it was cropped and corrected.
     struct PreparedSquare: Sendable {
         let picture: RGBImage
+        /// In pixels of the upright photo.
         let part: PixelBox
+        /// By which red, green and blue were multiplied; nil for a package without colour correction.
         let gains: SIMD3<Double>?
+        /// Why all gains are 1; nil where colours were corrected.
         let exemption: ShadesOfGray.Exemption?
     }
 
@@ -104,6 +111,7 @@ extension PhotoClassification {
     package struct ScoredPhoto: Sendable {
         let prepared: PreparedPhoto
         let scores: ClassScores
+        /// Nil without an attention graph, and for a map that failed.
         let attention: AttentionMap?
         let engine: ResultEngine
         let notes: [Note]
@@ -182,6 +190,7 @@ extension PhotoClassification {
         let vector: [Float]
         let square: PreparedSquare
         let scores: ClassScores
+        /// Nil for a package without levels of risk.
         let risk: ClassScores.Risk?
         let attention: AttentionMap?
         let engine: ResultEngine
@@ -216,7 +225,9 @@ extension PhotoClassification {
     /// With the attention map drawn over the picture.
     package struct IllustratedPhoto: Sendable {
         let classified: ClassifiedPhoto
+        /// The square with the map over it; nil without a map.
         let overlay: RGBImage?
+        /// The overlay with its colour bar.
         let heatmap: RGBImage?
     }
 

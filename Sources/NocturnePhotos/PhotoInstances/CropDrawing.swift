@@ -4,6 +4,7 @@ import NocturnePostprocess
 
 /// Crops single instances out of a photo.
 enum CropDrawing {
+    /// Part of a photo with only one instance visible.
     struct Crop {
         var image: RGBImage
         /// One opacity per pixel: 255 inside the mask, 0 outside, where colours are black.

@@ -90,11 +90,13 @@ enum OverlayDrawing {
 
     /// The part of the overlay that an instance covers, with an empty border, so that every pixel has neighbours.
     private struct CoveredArea {
+        /// As wide as the outline, whose test looks two pixels away.
         private static let border = 2
 
         let width: Int
         let height: Int
         private let rowLength: Int
+        /// Row after row, with the border on all sides.
         private var isInside: [Bool]
 
         init(width: Int, height: Int) {

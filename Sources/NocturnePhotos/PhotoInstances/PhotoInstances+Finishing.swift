@@ -18,9 +18,12 @@ extension PhotoInstances {
         let classIndex: Int
         /// 0...1; nil for a whole picture without detected instances.
         let confidence: Float?
+        /// Of the upright photo's size.
         let mask: RunLengthMask
+        /// Around the mask, along the sides of the photo.
         let box: PixelBox
         let rotated: RotatedBox
+        /// Pixels of the mask.
         let area: Int
     }
 }
@@ -34,6 +37,7 @@ extension PhotoInstances {
         let instances: [FoundInstance]
         /// The text on each instance; nil without a package that reads text.
         let texts: [PhotoTextModel.Reading]?
+        /// Rows in reading order, such as shelves.
         let rowCount: Int
         let engine: ResultEngine
         /// What ran the networks that read text.

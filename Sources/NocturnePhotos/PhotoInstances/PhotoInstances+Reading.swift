@@ -92,6 +92,7 @@ extension PhotoInstances {
             }
         }
 
+        /// - Parameter axes: how many the tensor must have; nil for any number.
         private func output(_ name: String, _ outputs: [String: Tensor], axes: Int? = nil) throws -> Tensor {
             guard let tensor = outputs[name], axes == nil || tensor.shape.count == axes else {
                 throw InstanceError(
@@ -104,6 +105,7 @@ extension PhotoInstances {
 
         // MARK: Maps
 
+        /// Maps are split on the network's grid; the masks are enlarged to the photo.
         private func split(_ tensor: Tensor, _ splitting: PhotoInstancesModel.Settings.Maps) throws -> Found {
             let planes = splitting.mapCount
             guard tensor.shape == [1, planes, frame.inputHeight, frame.inputWidth] else {

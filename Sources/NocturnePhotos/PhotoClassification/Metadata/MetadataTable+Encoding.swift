@@ -16,6 +16,9 @@ extension MetadataTable {
         !transcode(bytes.makeIterator(), from: UTF8.self, to: UTF32.self, stoppingOnError: true) { _ in }
     }
 
+    /// - Parameters:
+    ///   - low: the place of the lower byte in a unit.
+    ///   - high: that of the upper one.
     private static func fromUTF16(_ bytes: [UInt8], low: Int, high: Int) -> [UInt8]? {
         guard bytes.count.isMultiple(of: 2) else { return nil }
         let units = stride(from: 2, to: bytes.count, by: 2).lazy.map {
@@ -27,6 +30,7 @@ extension MetadataTable {
         return text
     }
 
+    /// Any bytes are valid.
     private static func fromWindows1252(_ bytes: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count + bytes.count / 8)

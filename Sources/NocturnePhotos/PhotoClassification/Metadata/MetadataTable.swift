@@ -19,12 +19,14 @@ package struct MetadataTable: Sendable {
     private var rows: [String: [Entry]] = [:]
 
     private struct Entry: Sendable {
+        /// Of the row, for messages.
         let number: Int
         /// Nil for a row whose number of fields, ``count``, is not that of the columns.
         let texts: Texts?
         let count: Int
     }
 
+    /// The fields that are read; nil where there is none.
     private struct Texts: Sendable {
         let age: String?
         let sex: String?
