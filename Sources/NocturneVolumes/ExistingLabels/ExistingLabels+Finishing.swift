@@ -14,11 +14,13 @@ extension ExistingLabels {
         let maps: LabelMaps
         /// In the order of the labels.
         let measurements: [LabelMeasurement]
+        /// Whether an image was measured.
         let hasIntensities: Bool
         /// Of the intensities.
         let unit: MeasuredUnit
         /// Nil if it was not requested, or there are no intensities.
         let radiomics: RadiomicsMeasures?
+        /// In the order of the regions file, in the unit.
         let regions: [RegionMeasurement]
         /// Drawn while the source images are still in memory.
         let pictures: StagedPictures

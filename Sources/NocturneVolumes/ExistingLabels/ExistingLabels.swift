@@ -131,8 +131,11 @@ package struct ExistingLabels: Recipe {
     /// Labels on a grid, independent of their original form.
     package struct LabelMaps: Sendable {
         let source: ExistingSource
+        /// In the order of the object.
         let labels: [ExistingLabel]
+        /// One, or several where labels overlap.
         let volumes: [LabelVolume]
+        /// On the same grid; nil if intensities cannot be measured.
         let image: Volume?
         /// For a structure set, in the order of ``labels``.
         let contours: [[[SIMD3<Double>]]]

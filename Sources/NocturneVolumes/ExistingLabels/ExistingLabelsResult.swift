@@ -9,12 +9,16 @@ import NocturneSystem
 /// `result.json` of a segmentation or structure set: a function of the object, its source images and the options. It
 /// contains no times and no locations.
 struct ExistingLabelsResult: ItemResult {
+    /// The object, with the grid of its label maps: that of the source images where they are available.
     struct Source: Codable {
         /// "segmentation", "structureSet" or "labelMap".
         let kind: String
         let name: String
+        /// Voxels along i, j and k.
         let shape: [Int]
+        /// Along i, j and k.
         let spacingMm: [Double]
+        /// The directions in which i, j and k grow, such as LPS.
         let orientation: String
         /// Of measured intensities: ``ImageUnit``.
         let intensityUnit: String
@@ -30,12 +34,17 @@ struct ExistingLabelsResult: ItemResult {
         let suv: SegmentationResult.SUV?
     }
 
+    /// A label of the object, with its measures. Null means not measured, never 0.
     struct Label: Codable, MeasuredLabel {
+        /// In the label map.
         let value: Int
+        /// SegmentNumber or ROINumber.
         let number: Int
         let name: String
         let description: String
+        /// For a segment AUTOMATIC, SEMIAUTOMATIC or MANUAL, for a region its interpreted type, as in the object; often empty.
         let kind: String
+        /// `#rrggbb`; null if the object has none.
         @Nullable var color: String?
         @Nullable var code: CodedConcept?
         /// The label map that contains it.
@@ -56,6 +65,7 @@ struct ExistingLabelsResult: ItemResult {
         @Nullable var mesh: SegmentationResult.Mesh?
 
         var cutByBorder: Bool? { touchesBorder }
+        /// The labels are not decided by a network of this batch.
         var confidence: LabelConfidence? { nil }
     }
 

@@ -31,6 +31,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
             for number in [file, frame, x, y] { try container.encode(number) }
         }
 
+        /// Reads the four numbers that ``encode(to:)`` writes.
         package init(from decoder: any Decoder) throws {
             // In the order of `encode(to:)`.
             var container = try decoder.unkeyedContainer()
@@ -89,6 +90,7 @@ package struct SeriesSlices: Codable, Sendable, Hashable {
         }
     }
 
+    /// Reads both forms.
     package init(from decoder: any Decoder) throws {
         // A number stands for as many files with one slice each.
         let container = try decoder.singleValueContainer()

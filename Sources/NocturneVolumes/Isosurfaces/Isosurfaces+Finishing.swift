@@ -11,6 +11,7 @@ extension Isosurfaces {
     /// A volume with the measurements of its voxels.
     package struct MeasuredIntensities: Sendable {
         let source: VolumeSource
+        /// On its stored grid; the surfaces are made of it.
         let volume: Volume
         /// In the order of the values.
         let levels: [IsosurfaceLevel]

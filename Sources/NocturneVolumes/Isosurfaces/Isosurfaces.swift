@@ -38,6 +38,7 @@ package struct Isosurfaces: Recipe {
         )
     }
 
+    /// - Parameter lean: ignored; there is only one way.
     package func plan(_ source: VolumeSource, threads: Int, lean: Bool) throws -> ItemPlan {
         IsosurfaceMemory(source: source, options: options).plan(threads: threads, lean: lean)
     }

@@ -18,6 +18,7 @@ struct IsosurfacesResult: ItemResult {
         let value: Double
         /// The value as a text.
         let name: String
+        /// `#rrggbb`.
         let color: String
         let status: String
         /// Voxels with the value or more.
@@ -96,12 +97,16 @@ extension IsosurfacesResult {
     /// What is known of a surface after it has been released.
     struct Measures: Sendable {
         let triangles: Int
+        /// In mm².
         let area: Double
+        /// Enclosed, in mm³.
         let volume: Double
+        /// Whether every edge has as many triangles on one side as on the other.
         let isClosed: Bool
         /// In RAS+ mm.
         let lower: SIMD3<Float>
         let upper: SIMD3<Float>
+        /// Nil where none was asked for.
         let mesh: SegmentationResult.Mesh?
 
         /// Measures a surface, and writes it if there is a writer.

@@ -8,32 +8,39 @@ import NocturneSystem
 
 /// `review.js`: the volume that the page shows, as a classic script, since a page opened from a file may load nothing else.
 struct ReviewVolume: Encodable {
+    /// The intensities of the darkest and the brightest grey.
     struct Window: Encodable {
         let lower: Double
         let upper: Double
         @Nullable var unit: String?
     }
 
+    /// A window that the page offers.
     struct Preset: Encodable {
         let name: String
         let lower: Double
         let upper: Double
     }
 
+    /// The surface of a label.
     struct Mesh: Encodable {
         let label: Int
         let name: String
+        /// `#rrggbb`.
         let color: String
         /// Base64.
         let stl: String
     }
 
+    /// Voxels of the reduced volume along i, j and k.
     let shape: [Int]
+    /// From its voxel indices to RAS+ mm.
     let affine: [[Double]]
     /// Base64 of gzip of NIfTI.
     let image: String
     let labels: String
     let window: Window
+    /// In the order in which the page lists them.
     let windows: [Preset]
     let meshes: [Mesh]
 
@@ -93,7 +100,9 @@ struct ReviewVolume: Encodable {
 
 /// A reduced volume in staging.
 struct StagedReviewVolume: Sendable {
+    /// The path of a NIfTI file.
     let image: String
+    /// The path of another one, on the same grid.
     let labels: String
     let geometry: VolumeGeometry
     let window: ReviewVolume.Window

@@ -11,16 +11,21 @@ import NocturneSystem
 /// Panels are in the order of the file of regions. Each shows three times the extent of its region, at least 60 mm and at
 /// most the whole volume, with a scale bar. Only the voxels that are shown are read.
 struct RegionPicture {
+    /// In an item's folder.
     static let file = "regions.png"
+    /// More regions are measured, and not drawn.
     static let maximumCount = 48
 
+    /// Of a panel, in pixels.
     private static let side = 300
+    /// Panels in a row.
     private static let columns = 4
     private static let lineHeight = 18
     private static let titleHeight = 24
     private static let outline = SIMD3<UInt8>(255, 214, 0)
     private static var cellWidth: Int { side + 2 * PlanePanel.margin }
     private static var cellHeight: Int { titleHeight + side + 2 * PlanePanel.margin + 4 * lineHeight + 8 }
+    /// In mm.
     private static let smallestView = 60.0
 
     /// Bytes of the picture with all its panels, and of its compression.

@@ -27,6 +27,7 @@ enum ReferenceInstruction {
 ///
 /// A fault of a reference becomes a note of the item, since the item's labels do not depend on it.
 struct ReferenceComparison {
+    /// What was compared, in the units of measures.
     struct Outcome: Sendable {
         /// The reference's path relative to the folder given.
         let reference: String
@@ -74,6 +75,7 @@ struct ReferenceComparison {
         return 8 * (shape.x * shape.y + shape.x * shape.z + shape.y * shape.z)
     }
 
+    /// In mm.
     private var tolerance: Double { options.surfaceTolerance ?? LabelComparison.standardTolerance }
 
     /// Bytes of the reference's labels and the distance search; for a segmentation also of the volumes it may be spread

@@ -8,15 +8,18 @@ import NocturneSystem
 
 /// Finds the second images of items. Each file or series is read once, however many items share it.
 struct SecondImageFinder {
+    /// The image of an item, or why there is none.
     struct Found {
         let image: SecondImage
+        /// The files that its measures depend on.
         let inputs: [InputStamp]
-        /// Of the files, for fingerprints.
+        /// Of these files, for fingerprints.
         let stamp: String
     }
 
     private let options: SegmentationOptions
     private let scope: ComputeScope
+    /// By path of the file or the folder.
     private var known: [String: Found] = [:]
 
     init(_ options: SegmentationOptions, scope: ComputeScope) {
@@ -86,6 +89,7 @@ struct SecondImageFinder {
         }
     }
 
+    /// A series in one file, or in the files of a folder.
     private func dicom(_ place: FoundFile) throws -> Found {
         let files = FileSystem.isFolder(place.path) ? Self.files(directlyIn: place) : [place]
         let scan = try DICOMScanner.scan(paths: files.map(\.path), scope: scope, rules: options.inputs.seriesRules)
@@ -101,6 +105,7 @@ struct SecondImageFinder {
         }
     }
 
+    /// Sorted by name, without hidden files and folders.
     private static func files(directlyIn folder: FoundFile) -> [FoundFile] {
         FileSystem.entries(folder.path).sorted().compactMap { entry in
             let path = folder.path + "/" + entry

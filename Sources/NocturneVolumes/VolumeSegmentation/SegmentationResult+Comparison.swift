@@ -7,6 +7,7 @@ import NocturneSystem
 extension SegmentationResult {
     /// The comparison with reference labels.
     struct Comparison: Codable {
+        /// Null where a measure has no value, such as a distance to a label that is not there.
         struct Label: Codable {
             let value: Int
             let name: String
@@ -25,6 +26,7 @@ extension SegmentationResult {
             @Nullable var problem: String?
         }
 
+        /// The path of the reference relative to the folder given.
         let reference: String
         /// For the surface Dice coefficients.
         let toleranceMm: Double

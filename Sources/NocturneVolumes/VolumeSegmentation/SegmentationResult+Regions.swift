@@ -4,6 +4,7 @@ import NocturneSystem
 
 /// Regions, and types shared with labels.
 extension SegmentationResult {
+    /// A region of interest with its measures. Null means not measured, or without meaning for the kind.
     struct Region: Codable {
         let name: String
         let kind: String
@@ -12,18 +13,26 @@ extension SegmentationResult {
         @Nullable var angleDegrees: Double?
         /// The area of the shape itself.
         @Nullable var areaMm2: Double?
+        /// The volume of the shape itself.
         @Nullable var volumeMm3: Double?
         /// Voxels whose centres lie inside, or samples of an oblique plane.
         @Nullable var sampleCount: Int?
+        /// Of the samples: their number times the area of each.
         @Nullable var sampledAreaMm2: Double?
+        /// Of the samples: their number times the volume of each.
         @Nullable var sampledVolumeMm3: Double?
+        /// Of a flat region in a slice of the grid.
         @Nullable var slice: Slice?
+        /// Of a region in an oblique plane.
         @Nullable var sampleSpacingMm: Double?
         @Nullable var intensity: IntensitySummary?
     }
 
+    /// A slice of the grid.
     struct Slice: Codable {
+        /// `i`, `j` or `k`: the axis across which the slice lies.
         let axis: String
+        /// From 0.
         let index: Int
     }
 }

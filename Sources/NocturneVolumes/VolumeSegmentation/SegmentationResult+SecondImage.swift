@@ -10,13 +10,18 @@ extension SegmentationResult {
     struct SecondImage: Codable {
         /// Its path relative to the folder given.
         let name: String
+        /// The name of the format, such as `dicom`.
         let format: String
         @Nullable var modality: String?
+        /// Of its measured intensities: ``ImageUnit``.
         let intensityUnit: String
         /// Only of a PET whose intensities are SUV.
         let suv: SUV?
+        /// Voxels along i, j and k.
         let shape: [Int]
+        /// Along i, j and k.
         let spacingMm: [Double]
+        /// The directions in which i, j and k grow.
         let orientation: String
         /// Absent where none was asked for.
         let radiomics: RadiomicsMeasures?

@@ -14,12 +14,16 @@ extension VolumeSegmentation {
     /// Cleaned labels with their measurements.
     package struct FinishedVolume: Sendable {
         let source: VolumeSource
+        /// On the volume's own grid, cleaned, with the labels that were asked for.
         let labels: LabelVolume
         /// In ``unit``, as ``regions``.
         let measurements: [LabelMeasurement]
         let unit: MeasuredUnit
+        /// What the rules have changed; empty without rules.
         let cleaning: [LabelCleaning]
+        /// By label, before cleaning; empty for labels that a person has drawn.
         let confidence: [UInt16: LabelConfidence]
+        /// Nil where no network has run.
         let probabilities: ProbabilityMaps?
         let earlier: EarlierLabels?
         let engine: ResultEngine
@@ -162,6 +166,7 @@ extension VolumeSegmentation {
         let finished: FinishedVolume
         /// The staging folder with the files of ``meshes``.
         let folder: String
+        /// By label; none for a label without voxels, or whose surface is too large.
         let meshes: [UInt16: SegmentationResult.Mesh]
         let notes: [Note]
     }
