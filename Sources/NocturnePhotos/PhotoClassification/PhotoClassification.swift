@@ -13,6 +13,7 @@ package struct PhotoClassification: PhotoRecipe {
     /// In the order in which they were named.
     package let models: [PhotoClassificationModel]
     package let options: Options
+    /// Photos with a side above 8,000 pixels are reduced while they are decoded.
     package let limits = PhotoLimits()
 
     /// - Parameter models: of packages for classification, with different ids.

@@ -19,6 +19,7 @@ package struct PhotoInstances: PhotoRecipe {
     /// Reads the text on instances of all models; nil for no text.
     package let textModel: PhotoTextModel?
     package let options: Options
+    /// Photos with a side above 8,000 pixels are reduced while they are decoded.
     package let limits = PhotoLimits()
     /// Those of the package that reads text: the text is part of the results.
     package var fingerprintParts: [String] { textModel?.chosen.fingerprintParts ?? [] }

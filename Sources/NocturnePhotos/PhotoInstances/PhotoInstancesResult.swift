@@ -11,9 +11,11 @@ import NocturneSystem
 ///
 /// Pixel coordinates are those of the upright picture, from its upper left corner.
 struct PhotoInstancesResult: ItemResult {
+    /// The photo, as its header describes it.
     struct Source: Codable {
         let format: String
         let name: String
+        /// In pixels, before the orientation is applied.
         let storedWidth: Int
         let storedHeight: Int
         /// As in Exif or TIFF, 1 to 8. Already applied.
@@ -23,7 +25,9 @@ struct PhotoInstancesResult: ItemResult {
         let bitDepth: Int
         let colorModel: String
         let hasAlpha: Bool
+        /// Each processed pixel stands for n × n stored ones.
         let scaleDenominator: Int
+        /// Pages of the file, one of which is the photo.
         let pageCount: Int
 
         init(_ facts: PhotoFacts, name: String) {
@@ -50,6 +54,7 @@ struct PhotoInstancesResult: ItemResult {
         let height: Double
     }
 
+    /// A rectangle at any angle around an instance.
     struct RotatedBox: Codable {
         /// x, y.
         let center: [Double]
@@ -94,8 +99,11 @@ struct PhotoInstancesResult: ItemResult {
         let lines: [TextLine]
     }
 
+    /// An object in the photo.
     struct Instance: Codable {
+        /// From 1, in reading order.
         let id: Int
+        /// From 1, from the top.
         let row: Int
         let `class`: String
         /// 0...1; null for a whole picture without detected instances.
@@ -103,10 +111,13 @@ struct PhotoInstancesResult: ItemResult {
         let box: PixelBox
         let boxNormalized: NormalizedBox
         let rotatedBox: RotatedBox
+        /// Pixels of the mask.
         let areaPixels: Int
         let mask: Mask
         let state: ItemPart.State
+        /// Why it failed; null otherwise.
         @Nullable var reason: String?
+        /// Files in the item's folder, as the next two; null where none was written.
         @Nullable var crop: String?
         @Nullable var uprightCrop: String?
         @Nullable var thumbnail: String?

@@ -144,11 +144,16 @@ extension PhotoSegmentation {
             self.inference = inference
         }
 
+        /// The number of tiles.
         package var stepCount: Int { inference.stepCount }
+        /// The tiles so far.
         package var stepsDone: Int { inference.stepsDone }
 
+        /// Runs one tile.
+        /// - Throws: `UnusablePackageError` for outputs that are not finite, `CancelledError`.
         package func step(_ context: StageContext) throws { try inference.step(context) }
 
+        /// Saves finished slices, of which a photo has none before its last tile.
         package func checkpoint(force: Bool, _ context: StageContext) throws { try inference.checkpoint(force: force) }
 
         /// - Throws: `DeviceFault` where the device failed meanwhile.
