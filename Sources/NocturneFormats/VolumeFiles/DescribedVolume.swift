@@ -155,7 +155,7 @@ extension DescribedVolume.Storage {
     /// The file of the voxels: a name in the folder of the header. A header that comes from elsewhere must not choose other files.
     static func path(named name: String, by fields: TextHeader.Fields) throws(VolumeFileError) -> String {
         let plain = name.hasPrefix("./") ? String(name.dropFirst(2)) : name
-        guard !plain.contains("%"), plain.uppercased() != "LIST", !plain.uppercased().hasPrefix("LIST ") else {
+        guard !plain.contains("%"), !isList(plain) else {
             throw fields.unsupported("the voxels are in several files; write them to one")
         }
         guard FileSystem.isName(plain) else {
@@ -173,5 +173,11 @@ extension DescribedVolume.Storage {
             )
         }
         return path
+    }
+
+    /// Whether the names of several files follow, in place of a name.
+    static func isList(_ name: String) -> Bool {
+        let words = name.uppercased()
+        return words == "LIST" || words.hasPrefix("LIST ")
     }
 }

@@ -22,6 +22,8 @@ struct NRRDHeader {
             } else {
                 try fields.add(line[..<field.lowerBound], line[field.upperBound...])
             }
+            // What follows, up to the end of the header, are names of files.
+            if let name = fields["data file", "datafile"], DescribedVolume.Storage.isList(name) { break }
         }
     }
 

@@ -55,6 +55,8 @@ struct VolumeFileHostileTests {
             Case("data", "data file: ../v.raw", .unsupportedStorage),
             Case("data", "data file: ..", .unsupportedStorage),
             Case("data", "data file: LIST", .unsupportedStorage),
+            Case("data", "data file: LIST\nslice-1.raw\nslice-2.raw", .unsupportedStorage),
+            Case("data", "datafile: LIST 2\nslice: 1.raw", .unsupportedStorage),
             Case("data", "data file: v%03d.raw 1 3 1", .unsupportedStorage),
             Case("data", "data file: missing.raw", .unreadable), Case("double", "sizes: 5 4 3", .invalidHeader),
             Case("text", "no field", .invalidHeader),

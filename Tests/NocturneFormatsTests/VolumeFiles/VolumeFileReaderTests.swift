@@ -245,10 +245,11 @@ struct VolumeFileReaderTests {
         try TemporaryFolder.with { folder in
             let values = HandmadeVolume.values
             for (line, isAtEnd) in [("byte skip: 7", false), ("byte skip: -1", true)] {
-                let file = HandmadeVolume(dataFile: "v.raw", changes: [("skip", line)])
+                // The name begins as the word for several files, and a field follows it.
+                let file = HandmadeVolume(dataFile: "listed.raw", changes: [("skip", line)])
                 let path = try file.write(values, folder)
                 let junk = [UInt8](repeating: 9, count: 7)
-                try folder.write(junk + file.voxels(values) + (isAtEnd ? [] : junk), to: "v.raw")
+                try folder.write(junk + file.voxels(values) + (isAtEnd ? [] : junk), to: "listed.raw")
                 let read = try VolumeFileReader.readVolume(at: path, scope: .serial())
                 #expect(read.volume.voxels.array() == values.map { Float($0) })
             }
