@@ -8,7 +8,8 @@ extension SurfaceExtractor {
     /// A vertex moves onto a neighbour. The error is the mean square distance of the neighbour from the planes of the vertex's
     /// triangles, weighted by their areas. As in P. Lindstrom and G. Turk, "Fast and memory efficient polygonal simplification"
     /// (IEEE Visualization 1998), only the present triangles count. How far the surface around a vertex has moved in all passes is
-    /// added up as well. Both are limited.
+    /// added up as well. Both are limited. They do not bound the distance of the two surfaces: points that were collapsed earlier
+    /// are not measured again, nor are those inside of the new triangles, and restoring the volume moves them all.
     ///
     /// The surface stays closed, and keeps its parts, holes and handles: the ends of a collapsed edge have exactly two neighbours in
     /// common (the link condition), and no triangle turns by more than 75 degrees.
