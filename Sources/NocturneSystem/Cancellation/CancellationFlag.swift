@@ -4,11 +4,22 @@ import Synchronization
 public struct CancelledError: Error, Sendable, CustomStringConvertible {
     /// The same error for every request: the reason is known to whoever raised the flag.
     public init() {}
+    /// For a log only: nothing that was cancelled is reported as failed.
     public var description: String { "cancelled" }
 }
 
 /// A flag that is raised once. Synchronous work checks it, because inside a pool there is no current task and
 /// `Task.isCancelled` is always false.
+///
+/// ```swift
+/// let flag = CancellationFlag()
+/// let observation = flag.observe { wakeTheWaitingThread() }
+/// defer { flag.stopObserving(observation) }
+/// for slice in 0..<depth {
+///     try flag.check()
+///     compute(slice)
+/// }
+/// ```
 public final class CancellationFlag: Sendable {
     private let raised = Atomic<Bool>(false)
     private let observers = Mutex<[UInt64: @Sendable () -> Void]>([:])
@@ -23,9 +34,12 @@ public final class CancellationFlag: Sendable {
     /// Raises the flag and calls its observers on this thread. Further calls call the observers again.
     public func cancel() {
         let waiting = observers.withLock { observers in
+            // Inside the lock: an observer that is added at the same time either is in the list or sees the flag
+            // raised.
             raised.store(true, ordering: .relaxed)
             return observers.values.map { $0 }
         }
+        // Outside the lock, so that an action may end its observation or add another one.
         for action in waiting { action() }
     }
 

@@ -48,6 +48,7 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// As ``hex``.
     public var description: String { hex }
 
     /// The digest of a text in UTF-8.
@@ -62,11 +63,22 @@ public struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Builds a digest piece by piece.
+///
+/// ```swift
+/// var digester = ContentDigester()
+/// digester.update(header)
+/// digester.update(body)
+/// let digest = digester.finish()
+/// ```
+///
+/// The hash is libcrypto's, which uses the processor's instructions for SHA-256 where there are any.
 public struct ContentDigester: ~Copyable {
     private let context: OpaquePointer
 
+    /// Begins with no bytes: finished now, it is the digest of an empty file.
     public init() {
         guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+            // A libcrypto without SHA-256 is a wrong installation: no digest of a batch could be trusted.
             preconditionFailure("libcrypto offers no SHA-256")
         }
         self.context = context
@@ -79,6 +91,7 @@ public struct ContentDigester: ~Copyable {
         EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
     }
 
+    /// Adds the bytes of an array, like ``update(_:)-(UnsafeRawBufferPointer)``.
     public mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
     /// The digest of all that came before. To be called once.

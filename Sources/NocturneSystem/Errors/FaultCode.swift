@@ -16,10 +16,12 @@ public struct FaultCode: RawRepresentable, Sendable, Hashable, Codable, CustomSt
 
     /// What stands before the point: the format or the part of the program.
     public var domain: String { String(rawValue.prefix { $0 != "." }) }
+    /// As it is recorded: ``rawValue``.
     public var description: String { rawValue }
 
     /// The kind of an error: that of the system's error number where a system call failed, else the error's code.
     public init(of error: any Error) {
+        // A format's error for a full disk is the disk's fault: the number decides before the error's own code.
         if let code = (error as? any SystemCallError)?.systemCode, code != 0 {
             self = .system(code)
         } else {
@@ -30,6 +32,7 @@ public struct FaultCode: RawRepresentable, Sendable, Hashable, Codable, CustomSt
 
 /// An error that names its kind for programs.
 public protocol CodedError: Error {
+    /// Stays the same in later versions, whatever becomes of the error's text.
     var faultCode: FaultCode { get }
 }
 
@@ -71,6 +74,7 @@ extension FaultCode {
         switch code {
         case ENOSPC, EDQUOT: .diskFull
         case EIO: .diskError
+        // A share that was mounted again, one that is silent, and one whose server is away.
         case ESTALE, ETIMEDOUT, EHOSTDOWN, ENOTCONN: .notResponding
         case EACCES, EPERM, EROFS: .noPermission
         case ENOENT, ENOTDIR: .noSuchFile

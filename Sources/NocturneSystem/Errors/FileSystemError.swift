@@ -9,8 +9,10 @@ public protocol SystemCallError: Error {
 extension SystemCallError {
     /// Whether it may go away by itself, so that trying again makes sense.
     public var isTransient: Bool {
+        // Without a number the content is at fault, and reading it again gives the same.
         guard let systemCode else { return false }
         return isOutOfRoom
+            // EIO may come from a share or a disk that recovers. EACCES and ENOENT stay until a person does something.
             || [EIO, EAGAIN, EINTR, ENFILE, EMFILE, ESTALE, ETIMEDOUT].contains(systemCode)
     }
 
@@ -27,17 +29,24 @@ public struct FileSystemError: SystemCallError, SentenceConvertible, Sendable, C
     /// As in `errno`.
     public let code: Int32
 
+    /// - Parameters:
+    ///   - operation: a verb with its object, which follows "cannot".
+    ///   - path: of the file or folder, as it was given.
+    ///   - code: of `errno`, read directly after the call that failed.
     public init(operation: String, path: String, code: Int32) {
         self.operation = operation
         self.path = path
         self.code = code
     }
 
+    /// Never nil: every error of this type comes from the system.
     public var systemCode: Int32? { code }
+    /// "PATH: cannot OPERATION: REASON". The path is marked as the name of a file, so that readers can withhold it.
     public var sentence: Sentence {
         let reason = isNotRegularFile ? "not a regular file" : errnoText(code)
         return "\(file: path): cannot \(operation): \(own: reason)"
     }
+    /// With the whole path: for people who may see it.
     public var description: String { sentence.description }
 }
 
@@ -48,6 +57,7 @@ extension FileSystemError {
     /// Whether what lies there is not a regular file, but a folder, pipe or device.
     public var isNotRegularFile: Bool { operation == Operation.open.rawValue && code == ENOTSUP }
 
+    /// An error of one of the usual operations, from whose name ``detail`` makes a sentence.
     public init(_ operation: Operation, path: String, code: Int32) {
         self.init(operation: operation.rawValue, path: path, code: code)
     }
@@ -107,6 +117,7 @@ public struct FileFormatError<Code: FormatErrorCode>: SystemCallError, CodedErro
 
     /// The format's domain with the name of ``code``.
     public var faultCode: FaultCode { FaultCode(Code.domain, code.rawValue) }
+    /// With the whole path; never with a patient's data, if ``detail`` has none.
     public var description: String { "\(path): \(detail)" }
 }
 

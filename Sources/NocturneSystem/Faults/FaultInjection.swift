@@ -14,6 +14,7 @@ public enum FaultInjection {
     public struct InvalidSpecification: Error, Sendable, CustomStringConvertible {
         /// The text that was given.
         public let specification: String
+        /// The text that was given, and what is accepted.
         public var description: String {
             "\(specification) is not a fault specification: POINT[@SUBJECT]:PASS[+]:ACTION with a point of "
                 + FaultPoint.allCases.map(\.rawValue).joined(separator: ", ")
@@ -67,6 +68,7 @@ public enum FaultInjection {
                 made.plans.append(plan)
             }
         }
+        // A plan of one pass would end each restarted engine at the same place again.
         if isRestart { made.plans.removeAll { !$0.repeats } }
         state.withLock { [made] in $0 = made }
         isArmed = true
@@ -104,12 +106,15 @@ public enum FaultInjection {
 
     @usableFromInline
     static func pass(_ point: FaultPoint, _ subject: String) -> Int32? {
+        // The action is taken under the lock and done outside: one that waits must not stop the passes of other
+        // threads.
         let action = state.withLock { state -> Action? in
             if state.log >= 0 {
                 let line = point.rawValue + "\n"
                 _ = line.withCString { write(state.log, $0, strlen($0)) }
             }
             var action: Action?
+            // Every plan counts the pass, also when another one has taken it already.
             for index in state.plans.indices { action = state.plans[index].take(point, subject) ?? action }
             return action
         }

@@ -76,6 +76,7 @@ public enum FaultPoint: String, CaseIterable, Sendable {
     }
 }
 
+/// `errno` is a macro of C, which inlinable code of other modules cannot name.
 @usableFromInline
 func setSystemError(_ code: Int32) { errno = code }
 
@@ -86,8 +87,12 @@ extension FaultPoint {
         public let point: FaultPoint
         /// As in `errno`.
         public let code: Int32
+        /// As if the system had refused: callers treat it like an error of a real call.
         public var systemCode: Int32? { code }
 
+        /// - Parameters:
+        ///   - point: where the run is made to fail.
+        ///   - code: of `errno`, such as `ENOSPC`.
         public init(point: FaultPoint, code: Int32) {
             self.point = point
             self.code = code

@@ -3,7 +3,12 @@ internal import Glibc
 
 /// An open file, closed when it goes out of scope.
 ///
-/// Every call is repeated when a signal interrupts it, and every short read or write is continued.
+/// Reads and writes are repeated when a signal interrupts them, and continued when they are short.
+///
+/// ```swift
+/// let file = try FileDescriptor(reading: "/data/volume.nii")
+/// let header = try file.read(count: 348, at: 0)
+/// ```
 public struct FileDescriptor: ~Copyable {
     /// The fault points that stand at the calls, where a proof injects failures.
     public struct FaultPoints: Sendable {
@@ -13,6 +18,7 @@ public struct FileDescriptor: ~Copyable {
         var flush: FaultPoint? = .fileFlush
         var close: FaultPoint?
 
+        /// No failures are injected: for files that are neither inputs nor results.
         public static let none = FaultPoints()
         /// Of a file that is an input of an item.
         public static let input = FaultPoints(open: .inputOpen, read: .inputRead)
@@ -26,10 +32,13 @@ public struct FileDescriptor: ~Copyable {
 
     /// What `fstat` returns about the file.
     public struct Status: Sendable {
+        /// Of the file itself: `fstat` sees no links.
         public let kind: FileSystem.Kind
+        /// Bytes; of no meaning for folders, pipes and devices.
         public let byteCount: Int
     }
 
+    /// As it was given; for messages.
     public let path: String
     private let points: FaultPoints
     private var number: Int32
@@ -55,6 +64,7 @@ public struct FileDescriptor: ~Copyable {
         accepts accepted: Accepted = .files,
         points: FaultPoints = .none
     ) throws(FileSystemError) {
+        // Without O_NONBLOCK, `open` waits for the writer of a pipe, before anybody can see that it is a pipe.
         let flags = O_RDONLY | O_CLOEXEC | (accepted == .anything ? 0 : O_NONBLOCK)
         try self.init(.open, path, flags, points, accepts: accepted)
     }
@@ -220,6 +230,7 @@ public struct FileDescriptor: ~Copyable {
         }
     }
 
+    /// Writes all bytes of an array.
     public func write(_ bytes: [UInt8]) throws(FileSystemError) {
         try bytes.span.bytes.withUnsafeBytes { (buffer) throws(FileSystemError) in try write(buffer) }
     }
@@ -237,6 +248,7 @@ public struct FileDescriptor: ~Copyable {
 
     /// Closes the file; network file systems report lost writes here.
     public mutating func close() throws(FileSystemError) {
+        // Never repeated, not even after EINTR: on Linux the number is free then, and may be that of another file.
         let closing = number
         number = -1
         guard Self.call(points.close, { Glibc.close(closing) }) == 0 else {
@@ -258,6 +270,7 @@ public struct FileDescriptor: ~Copyable {
     ) throws(FileSystemError) -> Int {
         while true {
             let result = Self.call(point, body)
+            // Whatever was transferred before a signal counts: only a call without any bytes fails with EINTR.
             if result >= 0 { return result }
             if errno != EINTR { throw FileSystemError(operation, path: path, code: errno) }
         }

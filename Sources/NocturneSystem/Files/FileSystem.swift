@@ -4,6 +4,8 @@ import Glibc
 /// The few system calls that the commit protocol stands on.
 public enum FileSystem {
     /// Writes a file whole and flushes it, under a temporary name until it is there.
+    /// The folder is not flushed: the new name is durable after ``flush(_:)`` of the folder or
+    /// ``flushAll(holding:)``.
     public static func replace(_ path: String, with bytes: [UInt8], flush: Bool = true) throws(FileSystemError) {
         try replace(path, flush: flush) { (file) throws(FileSystemError) in try file.write(bytes) }
     }
@@ -163,12 +165,14 @@ public enum FileSystem {
     /// File systems that cannot exchange names (NFS, some FUSE) get two renames instead: killed between them, the item
     /// is not there, and is done again.
     public static func putInPlace(_ from: String, at final: String, movingOldTo old: String) throws(FileSystemError) {
+        // Flag 1 is RENAME_EXCHANGE.
         func rename(_ from: String, _ to: String, exchanging: Bool = false) -> Int32 {
             FaultPoint.itemExchange.code { cposix_rename(from, to, exchanging ? 1 : 0) }
         }
         func check(_ code: Int32) throws(FileSystemError) {
             guard code == 0 else { throw FileSystemError(operation: "rename into place", path: final, code: code) }
         }
+        // What is left there matters only where names cannot be exchanged: then `old` has to be free.
         let left = remove(old)
         guard kind(final) != .nothing else { return try check(rename(from, final)) }
         let code = rename(from, final, exchanging: true)
@@ -218,6 +222,15 @@ public enum FileSystem {
 /// A file that is written in parts, and takes its place at once when it is whole. Until then it has a temporary name.
 ///
 /// A class, so that a table can hold several of which some are optional: collections take no values that cannot be copied.
+///
+/// ```swift
+/// let table = try ReplacementFile(for: "/out/statistics.csv")
+/// for row in rows { try table.write(Array((row + "\n").utf8)) }
+/// try table.putInPlace()
+/// ```
+///
+/// A file that is never put in its place stays under its temporary name, with `.part` at the end; the next one for
+/// the same path empties it.
 public final class ReplacementFile {
     private let path: String
     let file: FileDescriptor

@@ -36,6 +36,7 @@ extension JSONValue {
 }
 
 extension JSONValue: Codable {
+    /// Reads any JSON value. Numbers become `Double`, so integers of more than 53 bits lose digits.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -53,6 +54,7 @@ extension JSONValue: Codable {
         }
     }
 
+    /// Writes the value as it is, with no wrapper around it.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -73,6 +75,7 @@ extension JSONValue {
         package let offset: Int
         /// What was expected or is not allowed there.
         package let detail: String
+        /// For people; without the text itself, which may have a patient's data.
         package var description: String { "not valid JSON: \(detail) at byte \(offset)" }
     }
 
@@ -80,6 +83,7 @@ extension JSONValue {
         let bytes: [UInt8]
         private(set) var place = 0
 
+        // Each level is a call on the stack: without a limit a hostile text could overflow it.
         static let deepest = 128
 
         func fault(_ detail: String) -> SyntaxError { SyntaxError(offset: place, detail: detail) }
@@ -158,6 +162,7 @@ extension JSONValue {
             return .array(elements)
         }
 
+        // The grammar of RFC 8259, section 6: `Double` alone also reads "inf" and "0x10".
         private mutating func number() throws(SyntaxError) -> Double {
             let start = place
             func isDigit(_ byte: UInt8?) -> Bool { byte.map { (48...57).contains($0) } ?? false }
@@ -208,6 +213,7 @@ extension JSONValue {
             case UInt8(ascii: "t"): return [9]
             case UInt8(ascii: "u"):
                 var units = [try hexadecimal()]
+                // Characters above U+FFFF are written as two escapes (RFC 8259, section 7).
                 if UTF16.isLeadSurrogate(units[0]), passed(UInt8(ascii: "\\")) {
                     try pass(UInt8(ascii: "u"))
                     units.append(try hexadecimal())

@@ -27,6 +27,7 @@ public struct Nullable<Value: Codable & Sendable>: Codable, Sendable {
     /// The value; nil is written as null.
     public var wrappedValue: Value?
 
+    /// Wraps a value for a key that is always written: nil becomes null.
     public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 
     /// Reads the value or null. A missing key is an error, unlike for an optional.
@@ -35,6 +36,7 @@ public struct Nullable<Value: Codable & Sendable>: Codable, Sendable {
         wrappedValue = container.decodeNil() ? nil : try container.decode(Value.self)
     }
 
+    /// Writes the value or null, so that every object of a kind has the same keys.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }

@@ -25,6 +25,7 @@ public struct ByteCount: Hashable, Sendable, Comparable, CustomStringConvertible
         var bytes = whole << shift
         if parts.count == 2 {
             guard shift > 0, let fraction = Double("0." + parts[1]) else { return nil }
+            // Exact before it is cut off: multiplying by a power of two loses no digits.
             bytes += Int(fraction * Double(1 << shift))
         }
         guard bytes > 0 else { return nil }
@@ -39,6 +40,7 @@ public struct ByteCount: Hashable, Sendable, Comparable, CustomStringConvertible
         return 10 * (index + 1)
     }
 
+    /// By the number of bytes.
     public static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
 
     /// "0 B", "512 MiB", "1.5 GiB": at most one decimal, rounded to nearest.

@@ -2,14 +2,14 @@ internal import Glibc
 
 /// The memory of the machine and of this process at one moment. Values that the system does not report are nil.
 public struct MemoryReading: Hashable, Sendable {
-    /// `MemTotal` and `MemAvailable` of the machine.
+    /// `MemTotal` of the machine.
     public var systemTotalBytes: Int?
     /// `MemAvailable`: the kernel's estimate of what new programs can get without swapping.
     public var systemAvailableBytes: Int?
     /// The tightest limit of the process's control group and those above it (`memory.max` and `memory.high`, or v1's
     /// `memory.limit_in_bytes`); nil without a limit.
     public var cgroupLimitBytes: Int?
-    /// What is left below the tightest limit. Inactive file pages count as free, since the kernel drops them first.
+    /// The least that is left in one of these groups. Pages of files count as free, since the kernel drops them first.
     public var cgroupAvailableBytes: Int?
     /// The limit of this process's address space (`ulimit -v`, which some schedulers of clusters set); nil without one.
     public var addressSpaceLimitBytes: Int?
@@ -22,6 +22,7 @@ public struct MemoryReading: Hashable, Sendable {
     /// Those of them without a file, which the kernel cannot reclaim. Buffers in files are not among them.
     public var anonymousBytes: Int?
 
+    /// A reading with the figures that are given, for callers that simulate a machine; what is left out is unknown.
     public init(
         systemTotalBytes: Int? = nil,
         systemAvailableBytes: Int? = nil,
@@ -61,6 +62,8 @@ public struct MemoryReading: Hashable, Sendable {
         if let text = contents(of: procRoot + "/self/statm") {
             let fields = text.split(separator: " ")
             let pages = fields.prefix(3).map { Int($0) ?? -1 }
+            // The fields are the total size, the resident and the shared pages (`proc_pid_statm(5)`). Shared ones
+            // have a file.
             if pages.count > 1, pages[1] >= 0, pages[1] < 1 << 40 {
                 let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
                 reading.residentBytes = pages[1] * pageBytes
@@ -99,6 +102,7 @@ public struct MemoryReading: Hashable, Sendable {
     private static func kilobytes(_ key: String, in text: String) -> Int? {
         for line in text.split(separator: "\n") where line.hasPrefix(key) {
             let fields = line.dropFirst(key.count).split(separator: " ")
+            // 2⁵⁰ kB is 1 EiB: larger values are damaged text, and might overflow below.
             guard let first = fields.first, let value = Int(first), value >= 0, value < 1 << 50 else { return nil }
             return value * 1024
         }
@@ -188,6 +192,7 @@ extension MemoryReading {
             _ group: (String) -> Found?
         ) -> [Found] {
             var parts = path.split(separator: "/")
+            // A group outside the namespace of this process is shown with "..": only the mount is visible then.
             guard !parts.contains("..") else { return [group(root)].compactMap { $0 } }
             var groups: [Found] = []
             while true {
@@ -198,6 +203,7 @@ extension MemoryReading {
         }
 
         private static func unifiedGroup(at folder: String) -> ControlGroup? {
+            // Above `memory.max` the kernel kills, above `memory.high` it slows down: a run has to stay below both.
             let limits = ["/memory.max", "/memory.high"].compactMap { number(at: folder + $0) }
             guard let limit = limits.min(), let current = number(at: folder + "/memory.current") else { return nil }
             return ControlGroup(limit: limit, used: current, reclaimable: files("", at: folder))

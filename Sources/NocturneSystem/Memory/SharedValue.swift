@@ -15,9 +15,11 @@ public struct SharedValue<Value: Sendable>: Sendable {
 
     @usableFromInline var instance: Instance
 
+    /// Makes the first instance, which copies of the wrapper share.
     @inlinable
     public init(wrappedValue: Value) { instance = Instance(wrappedValue) }
 
+    /// Reading lends the value without a copy; setting makes a new instance, and leaves other copies as they are.
     @inlinable public var wrappedValue: Value {
         _read { yield instance.value }
         set { instance = Instance(newValue) }
@@ -28,11 +30,13 @@ public struct SharedValue<Value: Sendable>: Sendable {
 }
 
 extension SharedValue: Equatable where Value: Equatable {
+    /// Copies that share one instance are equal without a look at the value.
     public static func == (a: Self, b: Self) -> Bool {
         a.instance === b.instance || a.instance.value == b.instance.value
     }
 }
 
 extension SharedValue: Hashable where Value: Hashable {
+    /// By the value, so that equal values in different instances have one hash.
     public func hash(into hasher: inout Hasher) { hasher.combine(instance.value) }
 }

@@ -12,6 +12,7 @@ public struct SoughtWords: Sendable, Hashable {
     private var lengths: [Int] = []
     private var longest = 0
 
+    /// Whether nothing can be found. Then ``found(in:)`` returns at once.
     public var isEmpty: Bool { wholes.isEmpty }
 
     /// - Parameters:
@@ -40,8 +41,10 @@ public struct SoughtWords: Sendable, Hashable {
             }
         }
         for identifier in identifiers.map({ PathWords.folded($0) }) where identifier.count >= 4 {
+            // One character that is repeated, as in "0000", stands for a missing identifier.
             guard !Self.isAnyones(identifier), Set(identifier).count > 1 else { continue }
             wholes.insert(identifier)
+            // People leave out leading zeros; what is left must be one digit longer to count.
             let short = String(identifier.drop { $0 == "0" })
             if short.count >= 5 { wholes.insert(short) }
             parts.insert(identifier)

@@ -4,18 +4,26 @@
 public struct Note: Sendable, Hashable, CustomStringConvertible {
     /// The kind of a note: domain and name with a point between them. Never changed once it was released.
     public struct Code: RawRepresentable, Sendable, Hashable, Codable, ExpressibleByStringLiteral {
+        /// Such as `dicom.missingSlices`.
         public let rawValue: String
 
+        /// A recorded code, which a later version may have written: any text is accepted.
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// A code in the source, where the note arises.
         public init(stringLiteral value: String) { rawValue = value }
 
         /// Of a result that does not state the codes of its notes.
         public static let unknown: Code = "unknown"
     }
 
+    /// The kind of the note: what is decided by it, and what the manual lists.
     public let code: Code
+    /// The remark for people, with names of files and texts of inputs marked as such.
     public let sentence: Sentence
 
+    /// - Parameters:
+    ///   - code: of the kind; written where the note arises.
+    ///   - sentence: the fact, with figures, and what was done about it.
     public init(_ code: Code, _ sentence: Sentence) { (self.code, self.sentence) = (code, sentence) }
 
     /// With all names of files and patients.
@@ -34,6 +42,7 @@ extension Note: Codable {
         self.init(try container.decode(Code.self, forKey: .code), try Sentence(from: decoder))
     }
 
+    /// One object with the keys of the sentence and `code`.
     public func encode(to encoder: any Encoder) throws {
         try sentence.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)

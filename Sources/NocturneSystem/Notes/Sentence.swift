@@ -22,6 +22,7 @@ public struct Sentence: Sendable, Hashable, ExpressibleByStringInterpolation, Cu
 
     /// What stands before each value, and after the last one.
     public private(set) var words: [String]
+    /// In the order of the sentence; one fewer than ``words``.
     public private(set) var values: [Value]
 
     /// - Parameters:
@@ -32,8 +33,10 @@ public struct Sentence: Sendable, Hashable, ExpressibleByStringInterpolation, Cu
         (self.words, self.values) = (words, values)
     }
 
+    /// A sentence without values: all of it is the program's own text.
     public init(stringLiteral value: String) { (words, values) = ([value], []) }
 
+    /// Made by the compiler from a string with interpolations.
     public init(stringInterpolation: Interpolation) { self = stringInterpolation.sentence }
 
     /// A sentence that is one value.
@@ -57,6 +60,7 @@ public struct Sentence: Sendable, Hashable, ExpressibleByStringInterpolation, Cu
         return sentence
     }
 
+    /// Both sentences without a space between them; the values stay marked.
     public static func + (first: Sentence, second: Sentence) -> Sentence {
         var sum = first
         sum.append(second)
@@ -80,12 +84,16 @@ public struct Sentence: Sendable, Hashable, ExpressibleByStringInterpolation, Cu
     public struct Interpolation: StringInterpolationProtocol {
         fileprivate var sentence = Sentence(stringLiteral: "")
 
+        /// Asked for by the compiler; the sizes are not used.
         public init(literalCapacity: Int, interpolationCount: Int) {}
 
+        /// A part of the sentence as it is written in the source.
         public mutating func appendLiteral(_ literal: String) { sentence.append(literal) }
 
+        /// A number is never a name: it is shown as it is.
         public mutating func appendInterpolation(_ number: some Numeric) { sentence.append(.own("\(number)")) }
 
+        /// A text without a label may contain names: it is taken as one of an input.
         public mutating func appendInterpolation(_ text: some StringProtocol) { sentence.append(.input(String(text))) }
 
         /// A name that the program or a model package gives, or a list of numbers.
@@ -106,6 +114,7 @@ public struct Sentence: Sendable, Hashable, ExpressibleByStringInterpolation, Cu
 
 /// An error whose description is a sentence.
 public protocol SentenceConvertible {
+    /// The description with its values marked, so that its readers can withhold names.
     var sentence: Sentence { get }
 }
 
@@ -139,6 +148,7 @@ extension Sentence: Codable {
         self = sentence
     }
 
+    /// An object with `words`, and `values` unless there are none.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(words, forKey: .words)
@@ -163,6 +173,7 @@ extension Sentence.Value: Codable {
         }
     }
 
+    /// A string for a value of the program's own, else an object with one key, `file` or `input`.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .own(let text):

@@ -5,6 +5,15 @@ import Foundation
 ///
 /// It has ended when its process has: processes that it leaves behind are not waited for, whatever files they hold open.
 /// (Foundation's `Process` waits for them: they inherit the socket by which it notices the end.)
+///
+/// ```swift
+/// var command = Command("squeue", ["--noheader", "--job", "1234"])
+/// command.capturesOutput = true
+/// command.limit = .seconds(30)
+/// let result = try command.run()
+/// guard result.end == .exited(code: 0) else { return nil }
+/// return result.output
+/// ```
 public struct Command: Sendable {
     /// How a program ended.
     public enum End: Sendable, Hashable {
@@ -16,6 +25,7 @@ public struct Command: Sendable {
 
     /// How a program ended, and what it wrote.
     public struct Result: Sendable {
+        /// `tookTooLong` also where the program ended by itself after SIGTERM.
         public let end: End
         /// Standard output; empty unless ``Command/capturesOutput`` is set.
         public let output: String
@@ -38,6 +48,9 @@ public struct Command: Sendable {
     /// How long it has after SIGTERM, and how long its end is waited for after SIGKILL.
     public var grace = Duration.seconds(5)
 
+    /// - Parameters:
+    ///   - program: a path, or a name that is searched for in `PATH`.
+    ///   - arguments: as they are: no shell expands or divides them.
     public init(_ program: String, _ arguments: [String]) {
         self.program = program
         self.arguments = arguments
@@ -64,6 +77,7 @@ public struct Command: Sendable {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
+        // Copies of `dup2` stay open in the program; the files themselves are closed on exec.
         posix_spawn_file_actions_adddup2(&actions, files.input, 0)
         posix_spawn_file_actions_adddup2(&actions, capturesOutput ? files.output : 2, 1)
         if capturesOutput { posix_spawn_file_actions_adddup2(&actions, files.errors, 2) }
@@ -88,6 +102,7 @@ public struct Command: Sendable {
     private func end(of process: pid_t) -> End {
         let isInTime = Self.hasEnded(process, within: limit)
         if !isInTime {
+            // The group, so that the children of the program end, too.
             kill(-process, SIGTERM)
             _ = Self.hasEnded(process, within: grace)
             // Also when the process has ended: others of its group may ignore SIGTERM. It still has its number.
@@ -96,6 +111,7 @@ public struct Command: Sendable {
             _ = Self.hasEnded(process, within: grace)
         }
         var code: Int32 = 0
+        // Collects the child: only now may its number be given to another process.
         let kind = cposix_child_status(process, &code)
         guard isInTime else { return .tookTooLong }
         // Without a status: somebody has this process ignore its children's ends.

@@ -17,6 +17,7 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
     /// The name of the machine, for people.
     public let host: String?
 
+    /// Recorded values, as they are read from a file. For this process use ``current()``.
     public init(process: Int32, startTicks: UInt64?, bootID: String?, pidNamespace: String?, host: String?) {
         self.process = process
         self.startTicks = startTicks
@@ -54,6 +55,7 @@ public struct ProcessIdentity: Codable, Sendable, Hashable {
     /// Sends a signal to this very process, if it is running here.
     /// - Returns: Whether it was sent.
     public func send(_ signal: Int32) -> Bool {
+        // `kill` takes 0 and negative numbers as groups of processes, and 1 is the first process of the system.
         guard process > 1 else { return false }
         // The descriptor stays with the process: when it ends between look and signal, nobody else is signalled.
         let descriptor = cposix_process_open(process)

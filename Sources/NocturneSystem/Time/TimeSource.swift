@@ -65,6 +65,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
         return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
+    /// The earlier moment.
     public static func < (left: WallTime, right: WallTime) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }
@@ -72,10 +73,13 @@ public struct WallTime: Sendable, Hashable, Comparable {
 
 /// The clocks of the machine.
 public struct SystemTime: TimeSource {
+    /// Has no state: all instances give the same times.
     public init() {}
 
     // The clock by which the kernel's waits count, too. On Linux it stops while the machine is suspended.
+    /// `CLOCK_MONOTONIC`, to the nanosecond.
     public var monotonic: Duration { Self.read(CLOCK_MONOTONIC) }
+    /// `CLOCK_BOOTTIME`, to the nanosecond: a machine that slept has been silent all the while.
     public var sinceBoot: Duration { Self.read(CLOCK_BOOTTIME) }
 
     private static func read(_ clock: clockid_t) -> Duration {
@@ -84,14 +88,17 @@ public struct SystemTime: TimeSource {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
+    /// `CLOCK_REALTIME`. May go back when somebody sets the clock.
     public var wallClock: WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return WallTime(seconds: time.tv_sec, nanoseconds: time.tv_nsec)
     }
 
+    /// Waits by the clock of ``monotonic``: time in which the machine sleeps does not count.
     public func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration, clock: .suspending) }
 
+    /// Continues after signals until the whole time has passed.
     public func block(for duration: Duration) {
         let (seconds, attoseconds) = duration.components
         var rest = timespec(tv_sec: time_t(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
